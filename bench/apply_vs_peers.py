@@ -32,11 +32,11 @@ from clusterwright.edge.ssh import fan_out
 from clusterwright.edge.trees import write_files
 from clusterwright.lab import cgroups
 from clusterwright.lab.up import INOTIFY, INOTIFY_PER_HOST
-from clusterwright.provision.apply import apply, given_for, remote_of
+from clusterwright.provision.apply import apply, build_context, remote_of
 from clusterwright.provision.export.export import export
 from clusterwright.provision.export.fold import places
 from clusterwright.provision.export.places import places_of, top
-from clusterwright.provision.export.playbook import LOADED, NAMED, READ_AGAIN
+from clusterwright.provision.export.playbook import LOADED, NAMED, RELOAD_UNIT_FILES
 from clusterwright.provision.export.steps import Step, of_kind, steps
 from clusterwright.provision.export.tasks import hold_command, restart_name
 from clusterwright.provision.resources import Directory, File, Group, Hold, Symlink, Unit, User
@@ -52,7 +52,7 @@ LOAD = "sysctl --quiet --load /etc/sysctl.d/60-clusterwright.conf || true"  # a 
 COMMANDS = {  # what a changed file of that kind is followed by
     NAMED: ("/etc/hostname", "hostname HOST"),
     LOADED: ("/etc/sysctl.d/", LOAD),
-    READ_AGAIN: ("/etc/systemd/system/", "systemctl daemon-reload"),
+    RELOAD_UNIT_FILES: ("/etc/systemd/system/", "systemctl daemon-reload"),
 }
 
 
@@ -84,7 +84,7 @@ class Site:
 
     def export(self) -> None:
         """What the peers read: the export, and pyinfra's plan of the same steps."""
-        given = given_for(self.cluster, str(self.file))
+        given = build_context(self.cluster, str(self.file))
         files = export(self.cluster, given, ansible=True, with_secrets=True)
         write_files(self.out, {path: (one.data, one.mode) for path, one in files.items()})
         (self.out / "plan.json").write_text(json.dumps(pyinfra_plan(self.cluster, given)))

@@ -26,7 +26,7 @@ from bench.lib.lab import bench_lab
 from clusterwright.check.folding import counts
 from clusterwright.check.reading import answer_of
 from clusterwright.check.runner import run
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import Remote
 from clusterwright.lab import cgroups
 
@@ -47,7 +47,7 @@ class Timed:
         """As of the remote."""
         return self.inner.sudo
 
-    def run(self, host: str, command: str, **how: Any) -> Done:
+    def run(self, host: str, command: str, **how: Any) -> CommandResult:
         """As the remote does it."""
         done = self.inner.run(host, command, **how)
         self.calls.append(done.seconds)

@@ -310,7 +310,7 @@ def measuring(passes: int = 20_000) -> float:
     )
     for _ in range(passes // (2 * TURN)):
         bare_s = training.turn()
-        measured = Backward(training.model, clock.ready, clock.done)
+        measured = Backward(training.model, clock.ready, clock.complete)
         training.turn(1)  # in which it looks for the last gradient
         found.append(training.turn() - bare_s)
         measured.close()

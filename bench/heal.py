@@ -20,10 +20,10 @@ from pathlib import Path
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.load import load_cluster
-from clusterwright.edge.processes import Done
-from clusterwright.heal.act import Hands
+from clusterwright.edge.processes import CommandResult
+from clusterwright.heal.actions import Executor
 from clusterwright.heal.journal import Journal
-from clusterwright.heal.loop.deeds import Deeds
+from clusterwright.heal.loop.action_runner import ActionRunner
 from clusterwright.heal.loop.gather import Gatherer
 from clusterwright.heal.loop.loop import Loop
 from clusterwright.heal.moment import Moment
@@ -71,7 +71,7 @@ class Recorded:
         self._names = [f"n{number}" for number in range(1, hosts + 1)]
         self._jobs = "".join(f"{number}|RUNNING||n{number}\n" for number in range(1, hosts + 1, 4))
 
-    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:  # noqa: ARG002 (the protocol's signature)
+    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:  # noqa: ARG002 (the protocol's signature)
         """At once."""
         if "squeue --noheader" in command:
             return self._done("".join(map(self._node, self._names)) + "@@\n" + self._jobs)
@@ -92,8 +92,8 @@ class Recorded:
         return NODE.format(name=name, state="IDLE+DRAIN" if reason else "MIXED", reason=told)
 
     @staticmethod
-    def _done(text: str) -> Done:
-        return Done(("recorded",), 0, text, "", 0.0)
+    def _done(text: str) -> CommandResult:
+        return CommandResult(("recorded",), 0, text, "", 0.0)
 
 
 class Minutes:
@@ -136,7 +136,9 @@ def main() -> None:
 def _measure(cluster: Cluster, folder: Path, given: argparse.Namespace) -> None:
     minutes, remote = Minutes(given.hosts, given.verdicts), Recorded(given.hosts)
     policy, journal = replace(policy_of(cluster), settle_s=0.0), Journal(folder / "intents.sqlite")
-    deeds = Deeds(journal, Hands(cluster, remote), policy, minutes.moment, lambda: 0.0, lambda _text: None)
+    deeds = ActionRunner(
+        journal, Executor(cluster, remote), policy, minutes.moment, lambda: 0.0, lambda _text: None
+    )
     gatherer = Gatherer(cluster, remote, minutes.check, lambda _job: ())
     loop = Loop(journal, gatherer, deeds, policy, rules(), 300.0, lambda _text: None)
     loop.tick()  # the first one imports and reads
@@ -152,7 +154,7 @@ def _measure(cluster: Cluster, folder: Path, given: argparse.Namespace) -> None:
     print(
         f"{given.hosts} hosts, {given.verdicts} verdicts a minute, {given.minutes} minutes: {mean:.2f} s of processor"
         f" a minute = {percent:.2f} % of a core (worst minute {most:.2f} %);"
-        f" {len(journal.entries())} deeds, {len(journal.tells())} tells; load {os.getloadavg()[0]:.0f}"
+        f" {len(journal.entries())} deeds, {len(journal.notifications())} tells; load {os.getloadavg()[0]:.0f}"
     )
 
 

@@ -19,7 +19,7 @@ from bench.lib.lab import Document, bench_lab
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.edge.ssh import Ssh
-from clusterwright.launch.events import There, wait
+from clusterwright.launch.events import RemoteReader, wait
 from clusterwright.launch.submit import submit
 
 # Its processors have little to do, as where GPUs compute.
@@ -68,7 +68,7 @@ def monitored(document: Document) -> None:
 def report(cluster: Cluster, remote: Ssh, minutes: float) -> None:
     """Train for so long, then say what Prometheus saw."""
     remote.run(cluster.control.name, "cat > /shared/healthy.py", stdin=TRAIN.encode())
-    there, began, outcomes = There(remote, cluster.control.name), time.monotonic(), []
+    there, began, outcomes = RemoteReader(remote, cluster.control.name), time.monotonic(), []
     while time.monotonic() - began < 60 * minutes:
         run = submit(Job.model_validate(JOB, strict=False), cluster, remote)
         outcomes.append(wait(run, there, limit_s=600).outcome)

@@ -21,7 +21,7 @@ from typing import Any
 
 from bench.scale import cluster_file
 from clusterwright.check.expectation import Check
-from clusterwright.check.fact import Fact, Want
+from clusterwright.check.fact import Fact, HostSpec
 from clusterwright.check.judging import judge
 from clusterwright.check.reading import Reach, Reading, reached, value_of
 from clusterwright.check.registry import choose
@@ -44,7 +44,7 @@ def main() -> int:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         cluster = load_cluster(cluster_file(Path(folder) / "cluster.yaml", asked.hosts))
-    wants = [Want(cluster, host) for host in cluster.hosts()]
+    wants = [HostSpec(cluster, host) for host in cluster.hosts()]
     checks = choose((), "deploy")
     parsing, judging, count = [], [], 0
     for _ in range(asked.repeats):
@@ -62,12 +62,12 @@ def main() -> int:
     return 3 if min(judging) > GOAL_S else 0
 
 
-def reading(want: Want, checks: Iterable[Check]) -> Reading:
+def reading(want: HostSpec, checks: Iterable[Check]) -> Reading:
     """What one host said, parsed anew."""
     facts = {
         fact.id: fact for check in checks if check.when(want) for fact in check.needs if fact is not reached
     }
-    reach = Reach(seconds=0.1, python="3.11.2", asked=1.0, began=1.0, ended=1.1, answered=1.1)
+    reach = Reach(seconds=0.1, python="3.11.2", requested_at=1.0, began=1.0, ended=1.1, answered=1.1)
     return Reading(reach, {id_: value(fact, want.host.name) for id_, fact in facts.items()})
 
 

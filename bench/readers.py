@@ -112,7 +112,7 @@ def spans_of(data: Any, order: list[int]) -> list[tuple[int, int, int]]:
     files = [os.open(path, os.O_RDONLY) for path in data.paths]
     found = []
     for number in order:
-        shard, inside = data.place(number)
+        shard, inside = data.locate(number)
         row = data._spans[shard]  # noqa: SLF001 (what is measured)
         found.append((files[shard], row[2 * inside], row[2 * inside + 1]))
     return found
@@ -196,7 +196,7 @@ def parquet(folder: Path, count: int) -> tuple[str, Read, Read]:
     for shard in range(SHARDS):
         table = pa.Table.from_pylist(rows[shard::SHARDS])
         pq.write_table(table, folder / f"{shard}.parquet", row_group_size=256)
-    data = Parquet(folder, keep=20)
+    data = Parquet(folder, cache_size=20)
     sampler = Sampler.over(data, batch=1)
     order = [int(sampler.sample(place)) for place in range(len(data))]
 

@@ -24,7 +24,7 @@ from clusterwright.monitor.simulate import generated
 from clusterwright.monitor.simulate.engine import simulate
 from clusterwright.monitor.simulate.result import Result, result
 from clusterwright.monitor.simulate.settings import Settings, of_cluster, slurm_default
-from clusterwright.monitor.simulate.shown import span
+from clusterwright.monitor.simulate.comparison import span
 from clusterwright.monitor.simulate.trace import trace
 
 CLUSTER = Path(__file__).with_suffix(".yaml")
@@ -36,7 +36,7 @@ def rows(ours: Settings) -> Iterator[tuple[str, Settings]]:
     default = slurm_default(ours)
     yield "Slurm's defaults (whole hosts, no limits, first come)", default
     queue = next(iter(ours.queues.values()))
-    packed = replace(ours, fifo=True, accounts={}, limits_known=False)
+    packed = replace(ours, fifo=True, accounts={}, has_time_limits=False)
     endless = {
         queue.name: replace(queue, max_s=default.queues["all"].max_s, default_s=default.queues["all"].max_s)
     }
@@ -54,7 +54,7 @@ def rows(ours: Settings) -> Iterator[tuple[str, Settings]]:
 def jobs(settings: Settings, days: float, load: float, seed: int) -> list[generated.TraceJob]:
     """The trace of five teams."""
     kind = next(iter(settings.kinds.values()))
-    wish = generated.Wish(days, load, settings.gpus, kind.gpus, kind.cpus // kind.gpus)
+    wish = generated.TraceSpec(days, load, settings.gpus, kind.gpus, kind.cpus // kind.gpus)
     return generated.generated(wish, random.Random(seed).random)
 
 

@@ -132,7 +132,7 @@ def blind_shares(rows: list[tuple[str, str, list[Diagnosis]]]) -> None:
 
 def fit(folders: list[Path]) -> int:
     """Print the table, and the error of tables that were made without what they are tried on."""
-    known, calibration.SEEN = sound(), ((0.0, 0.0), (1.0, 1.0))
+    known, calibration.CALIBRATION = sound(), ((0.0, 0.0), (1.0, 1.0))
     pairs = []
     for folder in folders:
         for _, each in failures(folder):
@@ -144,7 +144,7 @@ def fit(folders: list[Path]) -> int:
     stated(pairs)
     tried = []
     for fold in range(FOLDS):
-        calibration.SEEN = table([pair for number, pair in enumerate(pairs) if number % FOLDS != fold])
+        calibration.CALIBRATION = table([pair for number, pair in enumerate(pairs) if number % FOLDS != fold])
         tried += [(calibration.expected(sure), good) for sure, good in pairs[fold::FOLDS]]
     print(f"by tables of the other {FOLDS - 1} of {FOLDS} parts:")
     stated(tried)

@@ -47,7 +47,7 @@ def golden(request):
 def pytest_collection_modifyitems(items):
     """A test whose part is missing on this machine is skipped, and says which part."""
     missing = {
-        "lab": "; ".join(f"{found.message} ({found.mend})" for found in lab.able()),
+        "lab": "; ".join(f"{found.message} ({found.fix})" for found in lab.able()),
         "slurm": ""
         if shutil.which("slurmctld")
         else "slurmctld is not installed (apt-get install slurmctld)",

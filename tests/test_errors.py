@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.errors import EXIT_FAILED, EXIT_USAGE, Finding, Place, SpecError, WrightError
+from clusterwright.errors import EXIT_FAILED, EXIT_USAGE, Finding, Location, SpecError, WrightError
 
 LONG = "x" * 70 + "here" + "y" * 70
 
 
 def test_a_finding_shows_both_sides_and_a_caret():
     """Each place has its line, with a caret under the column."""
-    one = Place("cluster.yaml", 31, 10, "partitions.train.gpus_per_node", "8", "    gpus: 8")
-    other = Place("cluster.yaml", 7, None, "nodes.a100")
+    one = Location("cluster.yaml", 31, 10, "partitions.train.gpus_per_node", "8", "    gpus: 8")
+    other = Location("cluster.yaml", 7, None, "nodes.a100")
 
     assert str(Finding("gres-mismatch", "8 is more than 4", "set it to 4", (one, other))) == (
         "error[gres-mismatch]: 8 is more than 4\n"
@@ -19,14 +19,14 @@ def test_a_finding_shows_both_sides_and_a_caret():
         "    31 |     gpus: 8\n"
         "       |          ^\n"
         "  cluster.yaml:7  nodes.a100\n"
-        "mend: set it to 4\n"
+        "fix: set it to 4\n"
         "more: wright explain gres-mismatch"
     )
 
 
 def test_a_long_line_is_cut_around_the_caret():
     """The caret stands under the spot, whatever of the line is shown."""
-    line, caret = Place("f", 1, 71, source=LONG).excerpt()
+    line, caret = Location("f", 1, 71, source=LONG).excerpt()
 
     assert line[caret.index("^") :].startswith("here")
     assert len(line) < 110
@@ -36,7 +36,7 @@ def test_a_long_line_is_cut_around_the_caret():
 def test_the_caret_is_under_its_character(source, data):
     """For any line and column of it."""
     column = data.draw(st.integers(1, len(source)))
-    excerpt = Place("f", 1, column, source=source).excerpt()
+    excerpt = Location("f", 1, column, source=source).excerpt()
     if source[column - 1] != " ":
         line, caret = excerpt
 
@@ -45,12 +45,12 @@ def test_the_caret_is_under_its_character(source, data):
 
 def test_no_source_no_excerpt():
     """A place without a line of the file shows none."""
-    assert Place("f", 1, 1).excerpt() == ()
-    assert Place("f", None, None, source="x").excerpt() == ()
+    assert Location("f", 1, 1).excerpt() == ()
+    assert Location("f", None, None, source="x").excerpt() == ()
 
 
 def test_exit_codes():
     """What a user can mend fails with 1, a spec that cannot be used with 2."""
-    assert WrightError.of("code", "what", "mend").exit_code == EXIT_FAILED
-    assert SpecError(Finding("code", "what", "mend")).exit_code == EXIT_USAGE
-    assert WrightError.of("code", "what", "mend", exit_code=5).exit_code == 5
+    assert WrightError.from_code("code", "what", "fix").exit_code == EXIT_FAILED
+    assert SpecError(Finding("code", "what", "fix")).exit_code == EXIT_USAGE
+    assert WrightError.from_code("code", "what", "fix", exit_code=5).exit_code == 5

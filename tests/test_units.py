@@ -39,7 +39,7 @@ def read_or_refused(parse, text):
     try:
         return 0 <= parse(text) <= units.MAX_INT64
     except units.QuantityError as why:
-        return bool(why.message and why.mend)
+        return bool(why.message and why.fix)
 
 
 @pytest.mark.parametrize(
@@ -103,14 +103,14 @@ def test_what_is_no_quantity(parse, text, said):
 
 
 @pytest.mark.parametrize(
-    ("text", "mend"), [("64G", "write 64GiB"), ("64gb", "write 64GB"), ("64mib", "write 64MiB")]
+    ("text", "fix"), [("64G", "write 64GiB"), ("64gb", "write 64GB"), ("64mib", "write 64MiB")]
 )
 def test_a_slip_in_the_letters_is_mended_with_the_users_own_number(text, mend):
     """The mend can be copied as it is."""
     with pytest.raises(units.QuantityError) as caught:
         units.parse_size(text)
 
-    assert caught.value.mend == mend
+    assert caught.value.fix == mend
 
 
 @pytest.mark.parametrize(

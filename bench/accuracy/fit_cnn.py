@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import least_squares
 
-from clusterwright.plan.cnn.coefficients import of
+from clusterwright.plan.cnn.coefficients import from_table
 from clusterwright.plan.cnn.rows import read
 from clusterwright.plan.cnn.step import step
 
@@ -156,7 +156,7 @@ def fit(rows: list[dict[str, str]]) -> dict:
     weighed = weights(rows)
 
     def residuals(theta: np.ndarray) -> np.ndarray:
-        c = of(table(np.exp(theta)))
+        c = from_table(table(np.exp(theta)))
         each = {name: step(job, c).images_per_s for name, job in unlike.items()}
         predicted = np.log([each[name] for name in names])
         return np.concatenate([weighed * (predicted - measured) / 0.04, (theta - start) / width])
@@ -170,7 +170,7 @@ def fit(rows: list[dict[str, str]]) -> dict:
 
 def errors(rows: list[dict[str, str]], stored: dict) -> np.ndarray:
     """Predicted over measured, less one."""
-    c = of(stored)
+    c = from_table(stored)
     return np.array(
         [step(read(row, []), c).images_per_s / float(row["samples_per_s_total"]) - 1 for row in rows]
     )
@@ -200,7 +200,7 @@ def scaling_errors(rows: list[dict[str, str]], stored: dict) -> list[tuple[float
     series: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in rows:
         series.setdefault(_series(row), []).append(row)
-    c, out = of(stored), []
+    c, out = from_table(stored), []
     for members in series.values():
         first = min(members, key=lambda row: int(row["num_gpus"]))
         for row in members:

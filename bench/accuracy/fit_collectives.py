@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from bench.lib.rows import bus_bw_of_row
-from clusterwright.plan.collectives.coefficients import of
+from clusterwright.plan.collectives.coefficients import from_table
 from clusterwright.plan.collectives.rows import bus_bw, read
 
 HERE = Path(__file__).parent
@@ -138,7 +138,7 @@ def fit(rows: list[dict[str, str]]) -> dict:
     measured = np.log([float(row["busbw_GBps"]) for row in rows])
 
     def residuals(theta: np.ndarray) -> np.ndarray:
-        c = of(table(np.exp(theta)))
+        c = from_table(table(np.exp(theta)))
         predicted = np.log([bus_bw(run, c) / 1e9 for run in runs])
         return np.concatenate([weighed * (predicted - measured) / 0.05, (theta - start) / width])
 
@@ -148,7 +148,7 @@ def fit(rows: list[dict[str, str]]) -> dict:
 
 def errors(rows: list[dict[str, str]], stored: dict) -> np.ndarray:
     """Predicted over measured, less one."""
-    c = of(stored)
+    c = from_table(stored)
     return np.array([bus_bw_of_row(row, c)[0] / float(row["busbw_GBps"]) - 1 for row in rows])
 
 

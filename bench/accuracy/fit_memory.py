@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterwright.errors import WrightError
-from clusterwright.plan.memory.overheads import Coefficients, of, outside
+from clusterwright.plan.memory.overheads import Coefficients, from_table, outside
 from clusterwright.plan.memory.peak import Definition, peak, reported
 from clusterwright.plan.predict.cells import Cells
 from clusterwright.plan.predict.infer_memory_notes import definition
-from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.lookup import CatalogLookup
 from clusterwright.plan.predict.runs import run_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Seen:
 
 def seen(tables: Iterable[str] = TABLES) -> list[Seen]:
     """All rows that ran, print their memory, and can be planned."""
-    known, found = Known(), []
+    known, found = CatalogLookup(), []
     for table in tables:
         with (HERE / "published" / f"{table}.csv").open(encoding="utf-8") as file:
             for row in csv.DictReader(file):
@@ -88,7 +88,7 @@ def seen(tables: Iterable[str] = TABLES) -> list[Seen]:
                 except WrightError:
                     continue
                 found.append(
-                    Seen(row, run, definition(Cells.of(row)), float(row["measured_peak_mem_gib"]) * GIB)
+                    Seen(row, run, definition(Cells.from_row(row)), float(row["measured_peak_mem_gib"]) * GIB)
                 )
     return found
 
@@ -98,7 +98,7 @@ def fit(rows: list[Seen]) -> dict[str, Any]:
     dense = [each for each in rows if not each.run.training.architecture.experts]
     small = [each for each in dense if each.measured < SMALL and each.meaning in ALLOCATOR]
     left = [each.measured - float(reported(each.run, each.meaning, UNFITTED)) for each in small]
-    first = replace(UNFITTED, rest=max(0.0, statistics.median(left)) if left else 0.0)
+    first = replace(UNFITTED, policy=max(0.0, statistics.median(left)) if left else 0.0)
     routed = [each for each in rows if each.run.training.architecture.experts]
     first = replace(first, imbalance=_load(routed, first))
     return {
@@ -155,7 +155,7 @@ def held_out(rows: list[Seen]) -> list[tuple[Seen, float]]:
     """The error of each row, with its source left out of the fit."""
     found = []
     for source in dict.fromkeys(each.source for each in rows):
-        fitted = of(fit([each for each in rows if each.source != source]))
+        fitted = from_table(fit([each for each in rows if each.source != source]))
         found += [(each, error(each, fitted)) for each in rows if each.source == source]
     return found
 
@@ -205,7 +205,7 @@ def main() -> None:
     sizes = sorted(abs(off) for off in large)
     fitted = fit(rows) | {"typical": round(statistics.median(sizes), 4)}
     fitted["spread"] = round(sizes[int(0.75 * (len(sizes) - 1))], 4)
-    stored = of(fitted)
+    stored = from_table(fitted)
     print("\nfitted on all:", json.dumps(fitted))
     print("\n".join(table([(each, error(each, stored)) for each in rows], lambda _: "all, in the fit")))
     if "--check" not in sys.argv:

@@ -12,8 +12,8 @@ from bench.accuracy.speed_rows import TABLES
 from bench.lib.rows import complete
 from clusterwright.errors import WrightError
 from clusterwright.plan import memory
-from clusterwright.plan.memory.overheads import of
-from clusterwright.plan.predict.known import Known
+from clusterwright.plan.memory.overheads import from_table
+from clusterwright.plan.predict.lookup import CatalogLookup
 from clusterwright.plan.predict.runs import run_of
 
 PUBLISHED = Path(__file__).parent / "published"
@@ -21,13 +21,13 @@ PUBLISHED = Path(__file__).parent / "published"
 
 def in_sample() -> list[Off]:
     """Peaks with the stored coefficients."""
-    stored = of(json.loads(fit_memory.STORED.read_text(encoding="utf-8")))
+    stored = from_table(json.loads(fit_memory.STORED.read_text(encoding="utf-8")))
     return [_off(each, fit_memory.error(each, stored)) for each in fit_memory.seen()]
 
 
 def held_out() -> list[Off]:
     """Peaks with each source left out of the fit."""
-    return [_off(each, error) for each, error in fit_memory.held_out(fit_memory.seen())]
+    return [_off(each, error) for each, error in fit_memory.validation_size(fit_memory.seen())]
 
 
 def _off(each: fit_memory.Seen, error: float) -> Off:
@@ -39,7 +39,7 @@ def _off(each: fit_memory.Seen, error: float) -> Off:
 
 def told() -> tuple[Verdicts, list[str]]:
     """Verdicts on every published run, and the runs that were told wrongly."""
-    known, pairs, wrong = Known(), [], []
+    known, pairs, wrong = CatalogLookup(), [], []
     for table in (*TABLES, "megatron_golden"):
         with (PUBLISHED / f"{table}.csv").open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
@@ -53,7 +53,7 @@ def told() -> tuple[Verdicts, list[str]]:
     return verdicts(pairs), wrong
 
 
-def _verdict(row: dict[str, str], known: Known) -> tuple[bool, bool] | None:
+def _verdict(row: dict[str, str], known: CatalogLookup) -> tuple[bool, bool] | None:
     """It ran, it was called fitting; None for rows that are suspect, or no plan."""
     if row["status"] not in {"ok", "oom"}:
         return None
@@ -61,5 +61,5 @@ def _verdict(row: dict[str, str], known: Known) -> tuple[bool, bool] | None:
         run, _ = run_of(row, known)
     except WrightError:
         return None
-    fit = memory.fits(memory.peak(run), run.machine.gpu)
-    return row["status"] == "ok", fit is not memory.Fit.OOM
+    fit = memory.classify_fit(memory.peak(run), run.machine.gpu)
+    return row["status"] == "ok", fit is not memory.MemoryFit.OOM

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.lib.rows import complete
 from clusterwright.errors import WrightError
 from clusterwright.plan import flops
-from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.lookup import CatalogLookup
 from clusterwright.plan.predict.runs import run_of
 from clusterwright.plan.run import Run
 
@@ -67,7 +67,7 @@ class Measured:
 
 def load(tables: tuple[str, ...] = TABLES) -> tuple[list[Measured], Counter[str]]:
     """All rows of plain pretraining that ran, and how many were left out for which reason."""
-    known, kept, left = Known(), [], Counter()
+    known, kept, left = CatalogLookup(), [], Counter()
     for table in tables:
         with (PUBLISHED / f"{table}.csv").open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
@@ -77,7 +77,7 @@ def load(tables: tuple[str, ...] = TABLES) -> tuple[list[Measured], Counter[str]
     return kept, left
 
 
-def measured(row: dict[str, str], known: Known, left: Counter[str]) -> Measured | None:
+def measured(row: dict[str, str], known: CatalogLookup, left: Counter[str]) -> Measured | None:
     """The row as a run with its time; None, and counted, where it has none or cannot be read."""
     if row["status"] != "ok" or row["task"] != "pretrain":
         left[f"{row['status']} {row['task'][:20]}"] += 1

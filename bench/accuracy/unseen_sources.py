@@ -20,9 +20,9 @@ from pathlib import Path
 from bench.accuracy.scores import Off, by, score
 from bench.accuracy.speed_rows import seconds_of
 from bench.lib.rows import complete
-from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.lookup import CatalogLookup
 from clusterwright.plan.predict.runs import run_of
-from clusterwright.plan.predict.whole import predict
+from clusterwright.plan.predict.table_prediction import predict
 
 UNSEEN = Path(__file__).parent / "unseen"
 LARGE = 64 * 2**20  # bytes from which a collective is bound by bandwidth
@@ -53,11 +53,11 @@ def answered() -> list[Answered]:
 
 def offs(rows: Iterable[Answered]) -> list[Off]:
     """What each row measured beside its prediction; the kind of measurement is its group."""
-    known = Known()
+    known = CatalogLookup()
     return [each for one in rows if not one.refused for each in _offs(one.row, known)]
 
 
-def _offs(row: dict[str, str], known: Known) -> Iterator[Off]:
+def _offs(row: dict[str, str], known: CatalogLookup) -> Iterator[Off]:
     if "collective" in row:
         yield _collective(row)
     elif "benchmark" in row:
@@ -79,7 +79,7 @@ def _collective(row: dict[str, str]) -> Off:
     return Off(row["source"], label, predicted, measured, group=KINDS[2] if size >= LARGE else KINDS[3])
 
 
-def _run(row: dict[str, str], known: Known) -> Iterator[Off]:
+def _run(row: dict[str, str], known: CatalogLookup) -> Iterator[Off]:
     """The time and the memory of a training run, as far as they were measured."""
     label, whole = _label(row), complete(row)
     seconds, derived = seconds_of(row, run_of(row, known)[0])

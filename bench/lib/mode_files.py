@@ -13,9 +13,9 @@ from clusterwright.diagnose.reference import NAMES
 SHORTEST = 6  # characters: shorter texts are in too many lines
 SHORTEST_LIKE = 5  # with a sign in it that is no letter, and an expression for the rest
 COMMON = 2  # healthy lines below: a text that is in so many makes reading slow
-GIVEN = {"host", "rank", "source"}  # known from where a line lies, without being captured
+IMPLICIT_NAMES = {"host", "rank", "source"}  # known from where a line lies, without being captured
 
-_TEXTS = ("cause", "cause_zh", "mend", "mend_zh")
+_TEXTS = ("cause", "cause_zh", "fix", "fix_zh")
 _NEEDED = {*_TEXTS, "role", "retry", "certain", "programs", "sources", "signature"}
 _KEYS = _NEEDED | {"exclude", "confirmed_by", "ruled_out_by", "maybe", "follows", "counted"}
 _SIGNATURE = {"has", "like", "in", "near", "role"}
@@ -65,8 +65,8 @@ HEALTHY = (
 
 def problems(name: str, table: Table) -> list[str]:
     """What is wrong with one file, each as `CLASS/NAME: key: what, and the mend`."""
-    return [f"{name}: {each}" for each in (*_of_name(name), *_of_keys(table), *_of_values(table))] or [
-        f"{name}: {each}" for each in (*_of_signatures(table), *_of_witnesses(table), *_of_texts(table))
+    return [f"{name}: {problem}" for problem in (*_of_name(name), *_of_keys(table), *_of_values(table))] or [
+        f"{name}: {problem}" for problem in (*_of_signatures(table), *_of_witnesses(table), *_of_texts(table))
     ]
 
 
@@ -74,46 +74,46 @@ def shared(tables: Mapping[str, Table]) -> list[str]:
     """Modes with the same signature and nothing that tells them apart, and modes that are named and not there."""
     takers = defaultdict(list)
     for name, table in tables.items():
-        for each in table.get("signature", ()):
-            takers[each.get("has"), each.get("like"), each.get("in"), tuple(each.get("near", ()))].append(
+        for entry in table.get("signature", ()):
+            takers[entry.get("has"), entry.get("like"), entry.get("in"), tuple(entry.get("near", ()))].append(
                 name
             )
-    found = [
+    errors = [
         f"{', '.join(names)}: the same signature {key[0]!r}; give all but one `near`, `confirmed_by` or `ruled_out_by`"
         for key, names in takers.items()
-        if len(names) > 1 and sum(not _told_apart(tables[name]) for name in names) > 1
+        if len(names) > 1 and sum(not _is_distinguishable(tables[name]) for name in names) > 1
     ]
     for name, table in tables.items():
-        for each in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):
-            if (other := each.get("mode")) and other not in tables:
-                found.append(f"{name}: mode = {other!r}: there is no such mode")
-        found += [
-            f"{name}: maybe = {other!r}: there is no such mode"
-            for other in table.get("maybe", ())
-            if other not in tables
+        for entry in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):
+            if (mode := entry.get("mode")) and mode not in tables:
+                errors.append(f"{name}: mode = {mode!r}: there is no such mode")
+        errors += [
+            f"{name}: maybe = {mode!r}: there is no such mode"
+            for mode in table.get("maybe", ())
+            if mode not in tables
         ]
-        found += [
-            f"{name}: follows = {other!r}: neither a mode, nor a class, nor `*`"
-            for other in table.get("follows", ())
-            if other not in {*tables, *CLASSES, "*"}
+        errors += [
+            f"{name}: follows = {cause!r}: neither a mode, nor a class, nor `*`"
+            for cause in table.get("follows", ())
+            if cause not in {*tables, *CLASSES, "*"}
         ]
-        found += [
-            f"{name}: follows = {other!r}, which follows it in turn: one of them is first"
-            for other in table.get("follows", ())
-            if name in tables.get(other, {}).get("follows", ())
+        errors += [
+            f"{name}: follows = {cause!r}, which follows it in turn: one of them is first"
+            for cause in table.get("follows", ())
+            if name in tables.get(cause, {}).get("follows", ())
         ]
-    return found
+    return errors
 
 
-def _told_apart(table: Table) -> bool:
+def _is_distinguishable(table: Table) -> bool:
     return bool(table.get("confirmed_by") or table.get("ruled_out_by"))
 
 
 def _of_name(name: str) -> Iterator[str]:
-    folder, _, own = name.partition("/")
+    folder, _, stem = name.partition("/")
     if folder not in CLASSES:
         yield f"folder {folder!r} is no class; one of {', '.join(CLASSES)}"
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", own):
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", stem):
         yield "the file's name is words of a-z and 0-9 with hyphens between"
 
 
@@ -122,22 +122,31 @@ def _of_keys(table: Table) -> Iterator[str]:
         yield f"{key}: unknown key; there are {', '.join(sorted(_KEYS))}"
     for key in sorted(_NEEDED - set(table)):
         yield f"{key}: is missing"
-    for part, known in (("signature", _SIGNATURE), ("confirmed_by", _WITNESS), ("ruled_out_by", _WITNESS)):
-        for number, each in enumerate(table.get(part, ()), 1):
-            for key in sorted(set(each) - known):
-                yield f"{part} {number}: {key}: unknown key; there are {', '.join(sorted(known))}"
+    for part, allowed_keys in (
+        ("signature", _SIGNATURE),
+        ("confirmed_by", _WITNESS),
+        ("ruled_out_by", _WITNESS),
+    ):
+        for number, entry in enumerate(table.get(part, ()), 1):
+            for key in sorted(set(entry) - allowed_keys):
+                yield f"{part} {number}: {key}: unknown key; there are {', '.join(sorted(allowed_keys))}"
 
 
 def _of_values(table: Table) -> Iterator[str]:
-    for key, known in (("role", ROLES), ("retry", RETRIES), ("exclude", ("", "host")), ("counted", COUNTS)):
-        if key in table and table[key] not in known:
-            yield f"{key}: {table[key]!r} is none of {', '.join(map(repr, known))}"
+    for key, allowed_values in (
+        ("role", ROLES),
+        ("retry", RETRIES),
+        ("exclude", ("", "host")),
+        ("counted", COUNTS),
+    ):
+        if key in table and table[key] not in allowed_values:
+            yield f"{key}: {table[key]!r} is none of {', '.join(map(repr, allowed_values))}"
     certain = table.get("certain", 0.5)
     if not isinstance(certain, int | float) or not 0 < certain <= 1:
         yield f"certain: {certain!r} is no share above 0 and up to 1"
     for key in ("programs", "sources", "maybe", "follows"):
-        each = table.get(key, [""])
-        if not isinstance(each, list) or not each or not all(isinstance(one, str) for one in each):
+        texts = table.get(key, [""])
+        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
             yield f"{key}: a list with at least one text"
     if "counted" in table and not table.get("maybe"):
         yield "counted: `maybe` says which mode it is otherwise"
@@ -146,24 +155,28 @@ def _of_values(table: Table) -> Iterator[str]:
 
 
 def _of_signatures(table: Table) -> Iterator[str]:
-    for number, each in enumerate(table["signature"], 1):
-        where = f"signature {number}"
-        yield from (f"{where}: {what}" for what in _of_text(each))
-        if each.get("in") not in (None, *KINDS):
-            yield f"{where}: in = {each['in']!r} is none of {', '.join(KINDS)}"
-        if each.get("role") not in (None, *ROLES):
-            yield f"{where}: role = {each['role']!r} is none of {', '.join(ROLES)}"
-        near = each.get("near", [])
-        if isinstance(near, str) or any(len(one) < SHORTEST for one in near):
-            yield f"{where}: near: a list of texts of {SHORTEST} characters or more"
-        if "benign" not in (table["role"], each.get("role")) and (line := _healthy(each)) and not near:
-            yield f"{where}: it takes a healthy line, `{line}`; make `has` longer or add `like`"
-        if "has" in each and sum(each["has"] in line for line in HEALTHY) >= COMMON:
-            yield f"{where}: has = {each['has']!r} is in many healthy lines; each would be tried; make it longer"
+    for number, signature in enumerate(table["signature"], 1):
+        location = f"signature {number}"
+        yield from (f"{location}: {problem}" for problem in _of_text(signature))
+        if signature.get("in") not in (None, *KINDS):
+            yield f"{location}: in = {signature['in']!r} is none of {', '.join(KINDS)}"
+        if signature.get("role") not in (None, *ROLES):
+            yield f"{location}: role = {signature['role']!r} is none of {', '.join(ROLES)}"
+        context = signature.get("near", [])
+        if isinstance(context, str) or any(len(text) < SHORTEST for text in context):
+            yield f"{location}: near: a list of texts of {SHORTEST} characters or more"
+        if (
+            "benign" not in (table["role"], signature.get("role"))
+            and (line := _healthy(signature))
+            and not context
+        ):
+            yield f"{location}: it takes a healthy line, `{line}`; make `has` longer or add `like`"
+        if "has" in signature and sum(signature["has"] in line for line in HEALTHY) >= COMMON:
+            yield f"{location}: has = {signature['has']!r} is in many healthy lines; each would be tried; make it longer"
 
 
-def _of_text(each: Table) -> Iterator[str]:
-    has, like = each.get("has", ""), each.get("like", "")
+def _of_text(entry: Table) -> Iterator[str]:
+    has, like = entry.get("has", ""), entry.get("like", "")
     if len(has) < (SHORTEST if not like or has.isalnum() else SHORTEST_LIKE):
         yield f"has = {has!r}: {SHORTEST} characters or more; shorter ones are in too many lines"
     if "\n" in has or "\r" in has:
@@ -179,9 +192,9 @@ def _of_text(each: Table) -> Iterator[str]:
         yield f"like = {like!r}: takes an empty line, so it tells nothing"
 
 
-def _healthy(each: Table) -> str:
-    has, like = each.get("has", ""), each.get("like", "")
-    if each.get("in") in {"sacct", "scontrol", "verdict", "metric", "flight", "live"}:
+def _healthy(signature: Table) -> str:
+    has, like = signature.get("has", ""), signature.get("like", "")
+    if signature.get("in") in {"sacct", "scontrol", "verdict", "metric", "flight", "live"}:
         return ""
     try:
         return next((line for line in HEALTHY if has in line and re.search(like, line)), "")
@@ -191,17 +204,17 @@ def _healthy(each: Table) -> str:
 
 def _of_witnesses(table: Table) -> Iterator[str]:
     for part in ("confirmed_by", "ruled_out_by"):
-        for number, each in enumerate(table.get(part, ()), 1):
-            if bool(each.get("has")) == bool(each.get("mode")):
+        for number, witness in enumerate(table.get(part, ()), 1):
+            if bool(witness.get("has")) == bool(witness.get("mode")):
                 yield f"{part} {number}: either `has` or `mode`"
-            elif each.get("has"):
-                yield from (f"{part} {number}: {what}" for what in _of_text(each))
+            elif witness.get("has"):
+                yield from (f"{part} {number}: {problem}" for problem in _of_text(witness))
 
 
 def _of_texts(table: Table) -> Iterator[str]:
-    captured = set(GIVEN)
-    for each in table["signature"]:
-        captured |= set(_groups(each.get("like", "")))
+    captured = set(IMPLICIT_NAMES)
+    for signature in table["signature"]:
+        captured |= set(_groups(signature.get("like", "")))
     for key in _TEXTS:
         text = table[key]
         if not isinstance(text, str) or not text.strip():

@@ -17,5 +17,5 @@ def complete(row: Mapping[str, str]) -> bool:
 
 def bus_bw_of_row(row: Mapping[str, str], c: Coefficients | None = None) -> tuple[float, str]:
     """Bus bandwidth in GB/s (10^9 bytes), and what was inferred; never reads a measured column."""
-    what = read(row)
-    return bus_bw(what, c or stored()) / 1e9, "; ".join(what.notes)
+    spec = read(row)
+    return bus_bw(spec, c or stored()) / 1e9, "; ".join(spec.notes)

@@ -76,7 +76,7 @@ def main() -> None:
     run.track(model=model, optimizer=optimizer)
     seconds, sent = [], []
     x = torch.zeros(1, requires_grad=True)
-    for _ in run.steps(until=int(os.environ["SLOW_STEPS"])):
+    for _ in run.steps(total_steps=int(os.environ["SLOW_STEPS"])):
         begun, before = time.monotonic(), int(OUT.read_text())
         model(x).sum().backward()
         optimizer.step()

@@ -96,7 +96,7 @@ def work(what: str) -> None:
         trial.loads(int(seeds))
     else:
         trial.saves(int(seeds), systems)
-    joined.leave()
+    joined.destroy()
 
 
 class Trial:
@@ -227,7 +227,7 @@ class Trial:
         from clusterwright.runtime.checkpoints import part
         from clusterwright.runtime.checkpoints.checkpoint import Checkpoints, load
 
-        ours = Checkpoints(self.folder / "ours", self.group, kept=2)
+        ours = Checkpoints(self.folder / "ours", self.group, save_total_limit=2)
         ours.save(1, self.state, {})
         ours.wait()
         torch.save(self.state, self.folder / "state.pt")

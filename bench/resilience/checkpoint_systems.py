@@ -56,7 +56,9 @@ class Ours(System):
     def __init__(self, folder: Path, joined: Group) -> None:
         super().__init__(folder, joined)
         self._durable = threading.Event()
-        self._ours = Checkpoints(self.folder, joined, kept=KEPT, on_saved=lambda _: self._durable.set())
+        self._ours = Checkpoints(
+            self.folder, joined, save_total_limit=KEPT, on_saved=lambda _: self._durable.set()
+        )
 
     def prepare(self, state: State) -> Callable[[], bool]:
         """As a run does after its first step."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.resilience.hosts_lab import Place
 from bench.resilience.said import Said
-from clusterwright.launch.events import Here, events
+from clusterwright.launch.events import LocalReader, events
 
 if TYPE_CHECKING:
     from bench.resilience.hosts_systems import System
@@ -31,7 +31,7 @@ class Training(Said):
         """What our own launcher wrote, by time; nothing by another."""
         if not self.run:
             return []
-        found = events(self.run, Here())
+        found = events(self.run, LocalReader())
         return [each for each in found if each["event"] == kind and each["time"] > since]
 
     def job(self) -> str:
@@ -61,7 +61,7 @@ class Training(Said):
     def ready(self) -> bool:
         """Both ranks train, and every host that we hold ready is."""
         waiting = self.hosts_of_job if self.system.warm else 0
-        return len({each["host"] for each in self.of("step")}) == 2 and (
+        return len({each["host"] for each in self.from_code("step")}) == 2 and (
             len({each["host"] for each in self.events("standby")}) >= waiting
         )
 

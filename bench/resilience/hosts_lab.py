@@ -100,7 +100,7 @@ def standing(*, keep: bool) -> Iterator[Place]:
     file.write_text(text + QOS)
     cluster = load_cluster(file)
     try:
-        lab.up(cluster, say=say)
+        lab.up(cluster, log=say)
         remote = remote_of(cluster)
         report = apply(cluster, str(file), remote)
         if report.failed:

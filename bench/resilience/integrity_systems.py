@@ -40,7 +40,7 @@ class System:
 def save_ours(folder: Path, step: int, state: State) -> None:
     """As the runtime does it, alone."""
     with _joined() as joined:
-        ours = Checkpoints(folder, joined, kept=KEPT)
+        ours = Checkpoints(folder, joined, save_total_limit=KEPT)
         ours.save(step, state, {})
         if why := ours.wait().why:
             raise OSError(why)
@@ -51,7 +51,7 @@ def load_ours(folder: Path) -> Iterator[Callable[[], State | None]]:
 
     def load() -> State | None:
         with _joined() as joined:
-            found, _ = Checkpoints(folder, joined, kept=KEPT).newest()
+            found, _ = Checkpoints(folder, joined, save_total_limit=KEPT).newest()
             return found.shared if found else None
 
     yield load

@@ -88,7 +88,7 @@ def _start(run: Path, steps: int, submitted: float) -> subprocess.Popen[bytes]:
     job = Job.model_validate(fields, strict=False)
     (run / "job.json").write_text(record(job, None, str(run), submitted))
     return subprocess.Popen(
-        [sys.executable, "-m", "clusterwright.onhost.supervisor.standin", str(run)],
+        [sys.executable, "-m", "clusterwright.onhost.supervisor.local_scheduler", str(run)],
         env={**os.environ, "PYTHONPATH": str(SOURCE)}, start_new_session=True,
     )  # fmt: skip
 

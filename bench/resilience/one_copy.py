@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from bench.resilience.lines import Lines, load, options, say
-from clusterwright.onhost.supervisor.copies.copies import Copies as Agent
+from clusterwright.onhost.supervisor.replicas.replicas import Replicas as Agent
 from clusterwright.runtime.checkpoints.part import Chunk
 from clusterwright.runtime.checkpoints.writer import Moment, Writer
 from clusterwright.runtime.group import Group
@@ -38,7 +38,7 @@ class Pair:
         self.state = [Chunk(str(number), torch.randn(size // 4 // PIECES)) for number in range(PIECES)]
         alone = Group(0, 0, 1, torch.device("cpu"), None)
         self.writer = Writer(alone, 1, self.agents[0].variables(0))
-        self.writer.ask(self.state)
+        self.writer.request_capacity(self.state)
         while not self.writer.ready():
             time.sleep(0.01)
         for step in range(1, WARM_UP + 1):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_CHANGES_PENDING, EXIT_FAULTS_FOUND = 0, 1, 2, 3, 5
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_CHANGES_PENDING, EXIT_FAULTS = 0, 1, 2, 3, 5
 
-_LINE_SHOWN = 96  # a source line with its number fits a terminal of 110 columns, as our own code does
+_MAX_EXCERPT = 96  # a source line with its number fits a terminal of 110 columns, as our own code does
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """One spot in a file: `cluster.yaml:31:20  partitions.train.gpus_per_node: 8`.
 
     `source` is the whole line of the file; where it is known, the spot is shown in it with a caret.
@@ -21,22 +21,22 @@ class Place:
     line: int | None = None
     column: int | None = None
     path: str = ""
-    shown: str = ""
+    value: str = ""
     source: str = ""
 
     def __str__(self) -> str:
         spot = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        what = f"{self.path}: {self.shown}" if self.path and self.shown else self.path or self.shown
-        return f"{spot}  {what}".rstrip()
+        detail = f"{self.path}: {self.value}" if self.path and self.value else self.path or self.value
+        return f"{spot}  {detail}".rstrip()
 
     def excerpt(self) -> tuple[str, ...]:
         """The source line with its number, and a caret under the spot; nothing where it is not known."""
         if not self.source.strip() or self.line is None or self.column is None:
             return ()
-        start = max(0, min(self.column - _LINE_SHOWN // 2, len(self.source) - _LINE_SHOWN))
-        shown = self.source.expandtabs(1)[start : start + _LINE_SHOWN].rstrip()
+        start = max(0, min(self.column - _MAX_EXCERPT // 2, len(self.source) - _MAX_EXCERPT))
+        text = self.source.expandtabs(1)[start : start + _MAX_EXCERPT].rstrip()
         number = str(self.line)
-        return f"{number} | {shown}", f"{' ' * len(number)} | {' ' * (self.column - 1 - start)}^"
+        return f"{number} | {text}", f"{' ' * len(number)} | {' ' * (self.column - 1 - start)}^"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Finding:
 
     code: str
     message: str
-    mend: str
-    places: tuple[Place, ...] = field(default=())
+    fix: str
+    places: tuple[Location, ...] = field(default=())
 
     def __str__(self) -> str:
         lines = [f"error[{self.code}]: {self.message}"]
-        for place in self.places:
-            lines += [f"  {place}", *(f"    {line}" for line in place.excerpt())]
-        lines += [f"mend: {self.mend}", f"more: wright explain {self.code}"]
+        for location in self.places:
+            lines += [f"  {location}", *(f"    {line}" for line in location.excerpt())]
+        lines += [f"fix: {self.fix}", f"more: wright explain {self.code}"]
         return "\n".join(lines)
 
 
@@ -65,9 +65,9 @@ class WrightError(Exception):
         self.exit_code = exit_code
 
     @classmethod
-    def of(cls, code: str, message: str, mend: str, *, exit_code: int = EXIT_FAILED) -> WrightError:
+    def from_code(cls, code: str, message: str, fix: str, *, exit_code: int = EXIT_FAILED) -> WrightError:
         """The common case: one finding without a place in a file."""
-        return cls(Finding(code, message, mend), exit_code=exit_code)
+        return cls(Finding(code, message, fix), exit_code=exit_code)
 
 
 class SpecError(WrightError, ValueError):
@@ -77,10 +77,10 @@ class SpecError(WrightError, ValueError):
         super().__init__(*findings, exit_code=EXIT_USAGE)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+def closest_name(name: str, names: Iterable[str]) -> str | None:
     """The known name that is meant, if one is close."""
     from difflib import get_close_matches
 
-    lowered = {each.lower(): each for each in known}
+    lowered = {candidate.lower(): candidate for candidate in names}
     close = get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.6)
     return lowered[close[0]] if close else None

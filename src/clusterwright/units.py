@@ -40,11 +40,11 @@ _CAPACITY_SLIP = {
 
 
 class QuantityError(ValueError):
-    """A text that is no quantity; `mend` says how to write it."""
+    """A text that is no quantity; `fix` says how to write it."""
 
-    def __init__(self, message: str, mend: str) -> None:
-        super().__init__(f"{message}; {mend}")
-        self.message, self.mend = message, mend
+    def __init__(self, message: str, fix: str) -> None:
+        super().__init__(f"{message}; {fix}")
+        self.message, self.fix = message, fix
 
 
 def parse_size(text: str) -> int:
@@ -79,7 +79,7 @@ def parse_duration(text: str) -> int:
             f"`{_short(text)}` is not a duration", "write the units, e.g. 90s, 15m, 12h30m or 2d"
         )
     parts = _DURATION_PART.findall(stripped)
-    return _fits(sum(int(number) * _DURATIONS[unit] for number, unit in parts), text)
+    return _check_int64(sum(int(number) * _DURATIONS[unit] for number, unit in parts), text)
 
 
 def format_size(size_bytes: int) -> str:
@@ -97,18 +97,18 @@ def format_rate(rate_bits_per_s: int) -> str:
 
 def format_duration(duration_s: int) -> str:
     """`1d12h30m`; `0s` for none."""
-    text, rest = "", duration_s
+    text, remainder = "", duration_s
     for unit, factor in (("d", DAY_S), ("h", HOUR_S), ("m", MINUTE_S), ("s", 1)):
-        number, rest = divmod(rest, factor)
+        number, remainder = divmod(remainder, factor)
         text += f"{number}{unit}" if number else ""
     return text or "0s"
 
 
 def format_slurm_time(duration_s: int) -> str:
     """Slurm's `D-HH:MM:SS`, rounded up to a whole second by being one."""
-    days, rest = divmod(duration_s, DAY_S)
-    hours, rest = divmod(rest, HOUR_S)
-    minutes, seconds = divmod(rest, MINUTE_S)
+    days, remainder = divmod(duration_s, DAY_S)
+    hours, remainder = divmod(remainder, HOUR_S)
+    minutes, seconds = divmod(remainder, MINUTE_S)
     return f"{days}-{hours:02}:{minutes:02}:{seconds:02}"
 
 
@@ -119,26 +119,26 @@ def _shortest(value: int, units: tuple[tuple[str, int], ...]) -> str:
     return f"{value}{units[-1][0]}"
 
 
-def _scaled(text: str, units: dict[str, int], kind: str, mend: str) -> int:
+def _scaled(text: str, units: dict[str, int], kind: str, fix: str) -> int:
     match = _NUMBER_UNIT.fullmatch(text.strip()) if len(text) <= _MAX_TEXT else None
     if match is None or match[3] not in units:
-        raise QuantityError(f"`{_short(text)}` is not a {kind}", _closest_mend(match, units, mend))
+        raise QuantityError(f"`{_short(text)}` is not a {kind}", _closest_fix(match, units, fix))
     value = Decimal(match[1]) * units[match[3]]
     if value != value.to_integral_value():
-        raise QuantityError(f"`{text}` is a fraction of the smallest unit", mend)
-    return _fits(int(value), text)
+        raise QuantityError(f"`{text}` is a fraction of the smallest unit", fix)
+    return _check_int64(int(value), text)
 
 
-def _closest_mend(match: re.Match[str] | None, units: dict[str, int], mend: str) -> str:
+def _closest_fix(match: re.Match[str] | None, units: dict[str, int], fix: str) -> str:
     """The mend with the user's own number, where only the unit's letters are wrong: `64G`, `64gb`."""
     if match is None or "B" not in units:
-        return mend
+        return fix
     letters = match[3].lower()
     unit = _CAPACITY_SLIP.get(letters) or _CAPACITY_SLIP.get(f"{letters}ib")
-    return f"write {match[1]}{unit}" if unit else mend
+    return f"write {match[1]}{unit}" if unit else fix
 
 
-def _fits(value: int, text: str) -> int:
+def _check_int64(value: int, text: str) -> int:
     if value > MAX_INT64:
         raise QuantityError(
             f"`{_short(text)}` is more than 64 bits hold ({MAX_INT64})", "write a smaller one"

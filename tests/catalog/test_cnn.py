@@ -51,4 +51,4 @@ def test_an_unknown_network_is_an_error_that_lists_the_known():
         cnn.network("bert-large")
 
     assert caught.value.findings[0].code == "unknown-network"
-    assert "resnet50" in caught.value.findings[0].mend
+    assert "resnet50" in caught.value.findings[0].fix

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.catalog import Own, gpu, gpus
+from clusterwright.catalog import UserCatalog, gpu, gpus
 from clusterwright.catalog.records import Gpu
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import WrightError
@@ -79,7 +79,7 @@ def test_a_slip_is_met_with_the_name_that_is_meant():
     with pytest.raises(WrightError) as caught:
         gpu("h10-sxm-80gb")
 
-    mend = caught.value.findings[0].mend
+    mend = caught.value.findings[0].fix
     assert "`h100-sxm-80gb`" in mend
     assert "own-hardware.md" in mend
 
@@ -135,7 +135,7 @@ def test_dense_rates_are_not_the_sparse_ones():
 def test_the_users_own_gpu_wins():
     """Also over one of ours with the same name."""
     mine = Gpu("h100-sxm-80gb", {"bf16": 1.0}, 1.0, 1.0)
-    own = Own(gpus={"h100-sxm-80gb": mine, "Mine 2": mine})
+    own = UserCatalog(gpus={"h100-sxm-80gb": mine, "Mine 2": mine})
 
     assert gpu("h100-sxm-80gb", own) is mine
     assert gpu("mine-2", own) is mine

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.catalog import Own, architecture, architectures, resembling
+from clusterwright.catalog import UserCatalog, architecture, architectures, resembling
 from clusterwright.catalog.model_names import tokens
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import WrightError
@@ -163,8 +163,8 @@ def test_the_users_own_model_wins():
     """Also over one of ours with the same name."""
     mine = replace(architecture("llama3-8b"), layers=3)
 
-    assert architecture("llama3-8b", Own(models={"llama3-8b": mine})) is mine
-    assert architecture("llama3-70b", Own(models={"llama3-8b": mine})).layers == 80
+    assert architecture("llama3-8b", UserCatalog(models={"llama3-8b": mine})) is mine
+    assert architecture("llama3-70b", UserCatalog(models={"llama3-8b": mine})).layers == 80
 
 
 def test_no_two_models_share_a_spelling():

@@ -33,8 +33,8 @@ def test_an_unknown_part_names_the_nearest(table):
         find(f"{name}x")
 
     assert caught.value.findings[0].code == "unknown-part"
-    assert f"`{name}`" in caught.value.findings[0].mend
-    assert f"wright plan catalog {table}" in caught.value.findings[0].mend
+    assert f"`{name}`" in caught.value.findings[0].fix
+    assert f"wright plan catalog {table}" in caught.value.findings[0].fix
 
 
 @pytest.mark.parametrize("name", parts.servers())

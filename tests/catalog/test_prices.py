@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.catalog import Own, gpu, parts
-from clusterwright.catalog.prices import age_warning, one_currency, price, prices
+from clusterwright.catalog import UserCatalog, gpu, parts
+from clusterwright.catalog.prices import age_warning, common_currency, price, prices
 from clusterwright.catalog.records import Deal, Price
 from clusterwright.errors import WrightError
 
@@ -55,18 +55,18 @@ def test_two_currencies_in_one_question_are_refused_with_both_places():
     dollars = price("h100-sxm-80gb", Deal.OWNED)
     euros = replace(dollars, item="qm9700", currency="EUR", source="catalog.toml")
     with pytest.raises(WrightError) as caught:
-        one_currency([dollars, dollars, euros])
+        common_currency([dollars, dollars, euros])
 
     finding = caught.value.findings[0]
     assert finding.code == "currency-mixed"
-    assert [place.shown for place in finding.places] == ["30000 USD", "30000 EUR"]
+    assert [place.value for place in finding.places] == ["30000 USD", "30000 EUR"]
     assert finding.places[1].file == "catalog.toml"
 
 
 def test_one_currency_is_said():
     """And none for no prices."""
-    assert one_currency(prices()) == "USD"
-    assert one_currency([]) == ""
+    assert common_currency(prices()) == "USD"
+    assert common_currency([]) == ""
 
 
 @given(st.integers(0, 60), st.integers(0, 24))
@@ -83,7 +83,7 @@ def test_a_price_warns_when_it_is_older_than_asked(age, allowed):
 def test_the_users_own_price_takes_the_place_of_ours():
     """For that item and deal only."""
     mine = Price("h100-sxm-80gb", Deal.SPOT, "GPU-hour", 1, 1, 1, "EUR", "2026-11")
-    own = Own(prices=(mine,))
+    own = UserCatalog(prices=(mine,))
 
     assert price("h100-sxm-80gb", Deal.SPOT, own) is mine
     assert price("h100-sxm-80gb", Deal.OWNED, own).currency == "USD"

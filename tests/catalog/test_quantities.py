@@ -42,7 +42,7 @@ def test_a_quantity_is_read(read, written, value):
         (quantities.flops, 989), (quantities.power, "700"), (quantities.power, "-1W"), (quantities.seconds, "1h"),
         (quantities.metres, "3ft"), (quantities.money, "3.5"), (quantities.money, "$3"),
         (quantities.money, "3 USD/week"),
-        (quantities.whole, -1), (quantities.whole, True), (quantities.whole, 1.5), (quantities.flag, 1),
+        (quantities.integer, -1), (quantities.integer, True), (quantities.integer, 1.5), (quantities.flag, 1),
         (quantities.text, ""), (quantities.text, 3), (quantities.texts, []), (quantities.texts, [1]),
         (quantities.rates, {}),
         (quantities.rates, {"bf17": "1TFLOP/s"}), (quantities.rates, "1TFLOP/s"), (quantities.day, "2026-13"),
@@ -54,7 +54,7 @@ def test_what_is_none_says_how_to_write_it(read, written):
     with pytest.raises(QuantityError) as caught:
         read(written)
 
-    assert caught.value.mend
+    assert caught.value.fix
 
 
 @given(st.integers(1, 10**9), st.sampled_from(["", "k", "M", "G", "T", "P", "E"]))

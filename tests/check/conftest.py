@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check.bench.site import Site
-from clusterwright.check.reading import MARK
+from clusterwright.check.reading import MARKER
 from clusterwright.check.runner import run
 from clusterwright.config.load import load_cluster
-from clusterwright.edge.fakes import FakeClock, FakeRemote, own_input
+from clusterwright.edge.fakes import FakeClock, FakeRemote, program_stdin
 
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "facts"
@@ -47,14 +47,14 @@ class Answers:
 
     def answer(self, host, _command, stdin):
         """What the reader would print of what it reads."""
-        request = json.loads(own_input(stdin))
+        request = json.loads(program_stdin(stdin))
         self.asked.append((host, [item["id"] for item in request["facts"]]))
         facts = {
             item["id"]: self.told.get((host, item["id"])) or self._healthy(host, item)
             for item in request["facts"]
         }
         times = {"began": 1_700_000_000.0, "ended": 1_700_000_000.0}
-        return f"Welcome to {host}\n{MARK}{json.dumps({'python': '3.11.2', 'facts': facts, **times})}\n"
+        return f"Welcome to {host}\n{MARKER}{json.dumps({'python': '3.11.2', 'facts': facts, **times})}\n"
 
     def _healthy(self, host, item):
         return {"code": 0, "out": self._out(host, item), "err": "", "seconds": 0.1, "stopped": ""}

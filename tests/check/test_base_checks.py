@@ -5,7 +5,7 @@ import pytest
 from clusterwright.check.checks.cpu_governor import cpu_governor
 from clusterwright.check.checks.hugepages_kept import hugepages_kept
 from clusterwright.check.checks.swap_off import swap_off
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.memory import Memory
 from clusterwright.check.facts.swaps import Swaps
 from clusterwright.check.verdict import Status
@@ -23,7 +23,7 @@ def want(tmp_path, pytestconfig):
         text = (pytestconfig.rootpath / LAB).read_text().partition("\n# This section makes")[0]
         (tmp_path / "cluster.yaml").write_text(f"{text}\nsystem: {system}\n")
         cluster = load_cluster(tmp_path / "cluster.yaml")
-        return Want(cluster, cluster.host("gpu-node1"))
+        return HostSpec(cluster, cluster.host("gpu-node1"))
 
     return make
 
@@ -52,7 +52,7 @@ def test_swap_is_named_with_where_it_comes_from(want):
     found = swap_off.judge(want(), Memory(64 * GiB, 8 * GiB, 0), Swaps(("/dev/zram0",), ("/dev/sda3",)))
 
     assert found.status is Status.WARN
-    assert found.saw == "8 GiB of swap (on /dev/zram0; /etc/fstab names /dev/sda3)"
+    assert found.observed == "8 GiB of swap (on /dev/zram0; /etc/fstab names /dev/sda3)"
     assert swap_off.judge(want(), Memory(64 * GiB, 0, 0), Swaps((), ("/dev/sda3",))).status is Status.OK
     assert (
         swap_off.judge(want("{swap: true}"), Memory(64 * GiB, GiB, 0), Swaps((), ())).status is Status.SKIPPED

@@ -18,7 +18,7 @@ from clusterwright.check import run
 from clusterwright.check.registry import all_checks
 from clusterwright.check.verdict import Status
 from clusterwright.config.load import load_cluster
-from clusterwright.lab import said, state
+from clusterwright.lab import kernel_messages, state
 from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.render.slurm_conf import PROGRAMS
 
@@ -40,7 +40,7 @@ class Fault:
 
     host: str
     check: str
-    mend: str = ""
+    fix: str = ""
     damage: str = ""
     undo: str = ""
     fault: str = ""
@@ -73,7 +73,7 @@ class Fault:
         return (
             verdict.check == "node_states"
             and verdict.subject == self.host
-            and any(w in verdict.saw for w in words)
+            and any(w in verdict.observed for w in words)
         )
 
     def is_all_of(self, found):
@@ -96,7 +96,7 @@ def plant(site, fault):
         lab.fault(site.cluster.name, fault.fault, fault.host, **fault.options)
     if fault.kernel:
         journal = state.require(site.cluster.name)
-        said.say(journal, journal.layout.host(fault.host), fault.kernel)
+        kernel_messages.write_kernel_message(journal, journal.layout.host(fault.host), fault.kernel)
     if fault.damage:
         site.sh(fault.host, fault.damage)
 
@@ -130,7 +130,9 @@ def at(verdict):
 def not_green(verdicts):
     """What needs a look. What timed out is the loaded machine's doing: it is unknown, and no alarm."""
     looked = (v for v in verdicts if v.status not in (Status.OK, Status.SKIPPED))
-    return [v for v in looked if not (v.status is Status.UNKNOWN and re.search("overran|timed out", v.saw))]
+    return [
+        v for v in looked if not (v.status is Status.UNKNOWN and re.search("overran|timed out", v.observed))
+    ]
 
 
 def look(site, content, only=QUICK):
@@ -168,7 +170,7 @@ def test_a_planted_fault_is_found_under_its_own_name(calm, name):
     after = look(calm, lambda found: not found, only=fault.checks)
 
     assert fault.is_all_of(found), found
-    assert fault.mend in next(v.mend for v in found if at(v) == fault.where)
+    assert fault.fix in next(v.fix for v in found if at(v) == fault.where)
     assert after == []
 
 

@@ -59,5 +59,5 @@ def test_a_recorded_fault_is_found_under_its_own_name(cluster, name):
 
     assert before == []
     assert named, found
-    assert row.get("mend", "") in named[0].mend
+    assert row.get("fix", "") in named[0].fix
     assert {(v.check, v.subject) for v in found} == {(row["check"], struck)}

@@ -24,12 +24,12 @@ def test_a_reason_of_the_health_program_is_told_by_its_sum():
     reason = as_health("gpu-lost 3 GPUs answer the driver, 4 are declared: Unable to `id`")
     found = drain("gpu-node1", f"{reason} [root@2026-11-22T14:00:00]")
 
-    assert (found.who, found.reason) == (
+    assert (found.origin, found.reason) == (
         "health",
         "gpu-lost 3 GPUs answer the driver, 4 are declared: Unable to id",
     )
-    assert "reseat" in found.mend
-    assert "by itself" in found.mend
+    assert "reseat" in found.fix
+    assert "by itself" in found.fix
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_who_has_drained(reason, who):
     """A reason of the health program that somebody has changed is that person's, as it is for the program itself."""
     found = drain("gpu-node1", f"{reason} [root@2026-11-22T14:00:00]")
 
-    assert (found.who, found.reason) == (who, reason)
-    assert ("state=resume" in found.mend) == (who != "hooks")
+    assert (found.origin, found.reason) == (who, reason)
+    assert ("state=resume" in found.fix) == (who != "hooks")
 
 
 def test_a_person_is_named():

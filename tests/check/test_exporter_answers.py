@@ -20,7 +20,7 @@ def test_each_collector_that_gives_no_answer_is_named(have, status, saw):
     found = exporter_answers.judge(None, have)
 
     assert found.status is status
-    assert saw in found.saw
+    assert saw in found.observed
 
 
 def test_the_fact_reads_what_the_exporter_says():

@@ -4,7 +4,7 @@ import pytest
 
 from clusterwright.check.checks.firewall_on import firewall_on
 from clusterwright.check.checks.selinux_as_declared import selinux_as_declared
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.firewall_rules import Chain
 from clusterwright.check.facts.selinux import Selinux
 from clusterwright.check.verdict import Status
@@ -18,7 +18,7 @@ def want(cluster, **changes):
     other = cluster.model_copy(
         update={"security": security} | ({"os": changes["os"]} if "os" in changes else {})
     )
-    return Want(other, cluster.host("gpu-node1"))
+    return HostSpec(other, cluster.host("gpu-node1"))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ def test_equal_verdicts_are_one_over_a_hostlist():
     """Four hosts that say the same take one line; one that differs has its own."""
     found = folded([*(verdict(f"n{n}") for n in range(1, 5)), verdict("n5", saw="y")])
 
-    assert [(v.subject, v.saw) for v in found] == [("n[1-4]", "x"), ("n5", "y")]
+    assert [(v.subject, v.observed) for v in found] == [("n[1-4]", "x"), ("n5", "y")]
 
 
 def test_the_worst_comes_first():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check import registry
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.load import load_cluster
 
@@ -14,7 +14,9 @@ ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "facts"
 CHECKS = {each.id: each for each in registry.all_checks()}
 BY_ONE_CALL = [
-    each.id for each in CHECKS.values() if [fact.id for fact in each.needs] == ["gpus"] and not each.together
+    each.id
+    for each in CHECKS.values()
+    if [fact.id for fact in each.needs] == ["gpus"] and not each.cluster_wide
 ]
 
 
@@ -22,7 +24,7 @@ BY_ONE_CALL = [
 def want():
     """A host of eight H100 with NVSwitch and InfiniBand."""
     cluster = load_cluster(ROOT / "examples/hgx/cluster.yaml")
-    return Want(cluster, next(host for host in cluster.hosts() if host.group.gpus))
+    return HostSpec(cluster, next(host for host in cluster.hosts() if host.group.gpus))
 
 
 def read(fact, case):
@@ -90,14 +92,14 @@ def test_without_an_answer_nothing_is_known_of_a_gpu(want, check, case):
     (found,) = judged(want, check, case)
 
     assert found.status.value == "unknown"
-    assert found.saw in ("No such file or directory", read("gpus", case).why)
+    assert found.observed in ("No such file or directory", read("gpus", case).why)
 
 
 def test_one_lost_gpu_leaves_the_others_judged(want):
     """The words of nvidia-smi name it; seven are judged as before."""
     (found,) = judged(want, "gpus_answer", "one_lost")
 
-    assert "7 GPUs answer: Unable to determine the device handle for GPU3" in found.saw
+    assert "7 GPUs answer: Unable to determine the device handle for GPU3" in found.observed
     assert told(want, "gpu_ecc", "one_lost") == [("ok", "")]
 
 
@@ -105,7 +107,7 @@ def test_a_gpu_that_the_bus_shows_but_the_driver_does_not(want):
     """Counted three ways: the bus, the driver, the file as gres.conf has it."""
     (found,) = judged(want, "gpu_on_bus", "eight_and_a_screen", "one_lost")
 
-    assert found.saw == "the GPU at 0000:5d:00 is on the bus, but does not answer the driver"
+    assert found.observed == "the GPU at 0000:5d:00 is on the bus, but does not answer the driver"
     assert told(want, "gpu_on_bus", "eight_and_a_screen", "eight_with_faults") == [("ok", "")]
 
 
@@ -115,8 +117,8 @@ def test_a_process_of_no_job_is_told_and_memory_of_nobody(want):
 
     by_part = {each.part: each for each in found}
     assert "gpu 1" not in by_part
-    assert by_part["gpu 2"].saw == "GPU 2 has a process of no job: 815 (jupyter-lab)"
-    assert by_part["gpu 3"].saw == "GPU 3 has 19818 MiB in use and no process"
+    assert by_part["gpu 2"].observed == "GPU 2 has a process of no job: 815 (jupyter-lab)"
+    assert by_part["gpu 3"].observed == "GPU 3 has 19818 MiB in use and no process"
     assert {each.status.value for each in found} == {"fail"}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check.checks.gpus_answer import gpus_answer
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, gpus
 from clusterwright.check.verdict import Status
 from clusterwright.config.load import load_cluster
@@ -28,7 +28,7 @@ def judged(tmp_path):
 
     def judge(memory_bytes):
         odd = replace(eight[3], memory_bytes=memory_bytes)
-        return list(gpus_answer.judge(Want(cluster, host), Driver((*eight[:3], odd, *eight[4:]), ())))
+        return list(gpus_answer.judge(HostSpec(cluster, host), Driver((*eight[:3], odd, *eight[4:]), ())))
 
     return judge
 
@@ -38,7 +38,7 @@ def test_a_gpu_smaller_than_the_catalog_says_fails(judged):
     count, small = judged(40 * GiB)
 
     assert (count.status, small.status, small.part) == (Status.OK, Status.FAIL, "gpu 3")
-    assert small.saw == "GPU 3 has 40 GiB"
+    assert small.observed == "GPU 3 has 40 GiB"
 
 
 def test_the_memory_that_drivers_report_is_enough(judged):

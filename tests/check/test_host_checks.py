@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check import registry
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.load import load_cluster
 
@@ -18,7 +18,7 @@ CHECKS = {each.id: each for each in registry.all_checks()}
 def want():
     """A host with eight NVMe disks and two shared folders."""
     cluster = load_cluster(ROOT / "examples/hgx/cluster.yaml")
-    return Want(cluster, next(host for host in cluster.hosts() if host.group.gpus))
+    return HostSpec(cluster, next(host for host in cluster.hosts() if host.group.gpus))
 
 
 def judged(want, check, case):
@@ -84,8 +84,8 @@ def judged(want, check, case):
 )
 def test_what_a_tool_says_comes_to_a_verdict(want, check, case, found):
     """Status and words; each that is not ok has a mend of its own or the check's."""
-    assert [f"{each.status.value} {each.saw}" for each in judged(want, check, case)] == found
-    assert all(each.want for each in judged(want, check, case) if each.status.value in ("fail", "warn"))
+    assert [f"{each.status.value} {each.observed}" for each in judged(want, check, case)] == found
+    assert all(each.expected for each in judged(want, check, case) if each.status.value in ("fail", "warn"))
 
 
 def test_one_odd_bios_in_a_group_is_told_on_its_host(want):
@@ -107,4 +107,4 @@ def test_one_odd_bios_in_a_group_is_told_on_its_host(want):
     assert {host: each.status.value for host, each in found.items()} == {
         "control1": "ok", "hgx01": "ok", "hgx02": "ok", "hgx03": "warn",
     }  # fmt: skip
-    assert found["hgx03"].saw == "Supermicro SYS-821GE-TNHR, BIOS 2.1 of 01/05/2024, 2 NUMA nodes"
+    assert found["hgx03"].observed == "Supermicro SYS-821GE-TNHR, BIOS 2.1 of 01/05/2024, 2 NUMA nodes"

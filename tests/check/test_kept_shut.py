@@ -6,7 +6,7 @@ import pytest
 
 from clusterwright.check.checks.library_equal import library_equal
 from clusterwright.check.checks.password_login import password_login
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.library_digest import MISSING
 from clusterwright.check.facts.sshd_settings import sshd_settings
 from clusterwright.check.verdict import Status
@@ -23,7 +23,7 @@ def allowing(cluster, allowed):
     """A host of the cluster that allows passwords, or does not."""
     security = cluster.security.model_copy(update={"password_login": allowed})
     other = cluster.model_copy(update={"security": security})
-    return Want(other, other.host("gpu-node1"))
+    return HostSpec(other, other.host("gpu-node1"))
 
 
 @pytest.mark.parametrize(

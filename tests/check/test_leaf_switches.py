@@ -31,7 +31,7 @@ def told():
             )
             for host, counters in zip(hosts, grown, strict=True)
         }
-        return [(v.part, v.status.value, v.mend) for v in judge(cluster, [leaf_switches], readings) if v.part]
+        return [(v.part, v.status.value, v.fix) for v in judge(cluster, [leaf_switches], readings) if v.part]
 
     return of
 

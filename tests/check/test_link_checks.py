@@ -10,7 +10,7 @@ from clusterwright.check.checks.nccl_interface import nccl_interface
 from clusterwright.check.checks.rdma_firmware import rdma_firmware
 from clusterwright.check.checks.rdma_links import rdma_links
 from clusterwright.check.checks.roce_gids import roce_gids
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface
 from clusterwright.check.facts.link_counters import Grown, link_counters
 from clusterwright.check.facts.rdma_ports import has_rdma, rdma_ports
@@ -31,7 +31,7 @@ def want(tmp_path):
         text = text.replace("kind: roce, fabric: leaf-spine", compute)
         (tmp_path / "cluster.yaml").write_text(f"{text}\njobs: {{variables: {variables}}}\n")
         cluster = load_cluster(tmp_path / "cluster.yaml")
-        return Want(cluster, cluster.host("gpu-node1"))
+        return HostSpec(cluster, cluster.host("gpu-node1"))
 
     return make
 
@@ -71,8 +71,8 @@ def test_a_port_that_is_down_is_named_with_what_it_says(want):
     """Polling is a cable; the rate of a port that is down is told as well."""
     (found,) = rdma_links.judge(want("kind: infiniband, rails: 2"), ports("hdr_one_polling"))
 
-    assert found.saw == "1 of 2 ports are; mlx5_1:1 is DOWN, Polling, 10Gbit/s"
-    assert found.want == "2 infiniband ports up at 100Gbit/s (networks.compute)"
+    assert found.observed == "1 of 2 ports are; mlx5_1:1 is DOWN, Polling, 10Gbit/s"
+    assert found.expected == "2 infiniband ports up at 100Gbit/s (networks.compute)"
 
 
 def test_ethernet_hosts_are_not_asked(want):
@@ -91,7 +91,7 @@ def test_the_gid_that_nccl_will_use_must_be_v2_on_ipv4(want, variables, status):
 
     assert len(verdicts) == 2
     assert statuses == {status}
-    assert "3 RoCE v2 10.77.1.11" in verdicts[0].saw
+    assert "3 RoCE v2 10.77.1.11" in verdicts[0].observed
 
 
 def test_one_other_firmware_is_a_warning(want):
@@ -107,11 +107,11 @@ def test_one_other_firmware_is_a_warning(want):
 def test_counters_that_grow_are_named_with_their_growth_and_meaning(want):
     """A link that went down fails, one with many wrong bits too; old errors are no news."""
     grown = link_counters.parse((FACTS / "link_counters" / "errors_in_five_minutes.txt").read_text())
-    found = {verdict.saw.split(" ")[1]: verdict for verdict in link_errors.judge(want(), grown, HERE)}
+    found = {verdict.observed.split(" ")[1]: verdict for verdict in link_errors.judge(want(), grown, HERE)}
 
     assert found["link_downed"].status is Status.FAIL
     assert found["symbol_error"].status is Status.FAIL
-    assert found["symbol_error"].saw == "mlx5_0/1: symbol_error grew by 9000 in 300 s: bits arrive wrong"
+    assert found["symbol_error"].observed == "mlx5_0/1: symbol_error grew by 9000 in 300 s: bits arrive wrong"
     assert set(found) == {"link_downed", "symbol_error"}  # `compute` has no address of ours on this host
 
 

@@ -49,6 +49,6 @@ def test_hosts_of_a_domain_that_tell_at_once_are_told_together(logs, domains, fo
 
     verdicts = judge(cluster, [nvl_domain_whole], readings)
 
-    assert [v.saw for v in verdicts if v.status == "fail"] == found
+    assert [v.observed for v in verdicts if v.status == "fail"] == found
     assert {v.subject for v in verdicts} == ({cluster.name} if found else set(hosts))
-    assert not found or (verdicts[0].part, "nvidia-imex" in verdicts[0].mend) == ("NVLink domain a.1", True)
+    assert not found or (verdicts[0].part, "nvidia-imex" in verdicts[0].fix) == ("NVLink domain a.1", True)

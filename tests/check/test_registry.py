@@ -26,14 +26,16 @@ def test_every_file_is_a_check_or_a_fact_of_its_own_name():
 def test_a_check_says_what_holds_and_what_to_do(each):
     """One sentence, and a mend; a prolog check never asks slurmctld, which may be waiting for the prolog."""
     assert re.fullmatch(r"[A-Z/].*\.", each.about)
-    assert each.mend
+    assert each.fix
     assert "deploy" in each.on
     assert "prolog" not in each.on or not {"slurmctld_ping", "slurm_nodes"} & {fact.id for fact in each.needs}
 
 
 def test_every_fact_is_needed():
     """A fact that no check looks at costs every host time for nothing."""
-    needed = {fact.id for each in all_checks() for one in each.needs for fact in (one, one.after) if fact}
+    needed = {
+        fact.id for each in all_checks() for one in each.needs for fact in (one, one.depends_on) if fact
+    }
 
     assert {each.id for each in all_facts()} <= needed
 
@@ -42,4 +44,4 @@ def test_the_reference_holds_every_check_with_its_mend():
     """What `reference()` makes is a whole page: nothing in it has to be kept up by hand."""
     page = reference()
 
-    assert all(f"## {each.id}\n\n{each.about}\n" in page and each.mend in page for each in all_checks())
+    assert all(f"## {each.id}\n\n{each.about}\n" in page and each.fix in page for each in all_checks())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check.checks.roce_settings_held import roce_settings_held
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.roce_settings import roce_settings
 from clusterwright.check.verdict import Status
 from clusterwright.config.load import load_cluster
@@ -27,7 +27,7 @@ def judged(tmp_path):
         (tmp_path / "cluster.yaml").write_text(f"{text}\nrdma: {rdma}\n")
         cluster = load_cluster(tmp_path / "cluster.yaml")
         have = roce_settings.parse((FACTS / f"{case}.txt").read_text())
-        return list(roce_settings_held.judge(Want(cluster, cluster.host("gpu-node1")), have))
+        return list(roce_settings_held.judge(HostSpec(cluster, cluster.host("gpu-node1")), have))
 
     return judge
 
@@ -37,7 +37,7 @@ def test_adapters_that_are_as_wanted(judged):
     found = judged("ofed_two")
 
     assert [each.status for each in found] == [Status.OK] * 2
-    assert found[0].want == "priority 3 for DSCP 26, paused, ECN (rdma.roce)"
+    assert found[0].expected == "priority 3 for DSCP 26, paused, ECN (rdma.roce)"
 
 
 def test_an_adapter_that_came_up_without_its_settings_is_named(judged):
@@ -46,7 +46,7 @@ def test_an_adapter_that_came_up_without_its_settings_is_named(judged):
 
     assert good.status == Status.OK
     assert bad.status == Status.FAIL
-    assert bad.saw == (
+    assert bad.observed == (
         "mlx5_1:1: paused priorities: none; DSCP 26 is priority of its VLAN tag; connections are marked 0, not DSCP 26"
     )
 
@@ -64,7 +64,7 @@ def test_another_word_in_the_file_is_another_verdict(judged, rdma, saw):
     found = judged("ofed_two", rdma)
 
     assert {each.status for each in found} == {Status.FAIL}
-    assert found[0].saw == f"mlx5_0:1: {saw}"
+    assert found[0].observed == f"mlx5_0:1: {saw}"
 
 
 @pytest.mark.parametrize(("case", "saw"), [("no_dcb", "says nothing"), ("none", "no RoCE port in")])
@@ -73,7 +73,7 @@ def test_what_cannot_be_seen_is_unknown(judged, case, saw):
     (found,) = judged(case)
 
     assert found.status == Status.UNKNOWN
-    assert saw in found.saw
+    assert saw in found.observed
 
 
 def test_the_probe_reads_what_driver_and_tool_say(tmp_path, monkeypatch):

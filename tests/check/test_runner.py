@@ -26,7 +26,7 @@ def test_a_healthy_cluster_has_no_fault(answers):
 
     assert not_green(verdicts) == set()
     assert {v.subject for v in verdicts} == set(answers.hosts)
-    assert all(v.saw for v in verdicts)
+    assert all(v.observed for v in verdicts)
     assert sum(v.status is Status.OK for v in verdicts) > 100
 
 
@@ -38,37 +38,37 @@ def test_damage_makes_exactly_the_right_check_fail(answers, name):
     for old, new in damage.get("put", {}).items():
         assert old in out
         out = out.replace(old, new)
-    answers.say("gpu-node2", damage["fact"], out)
+    answers.log("gpu-node2", damage["fact"], out)
 
     verdicts = answers.check()
     found = {f"{status} {check}" for status, check, subject in not_green(verdicts) if subject == "gpu-node2"}
 
     assert found == ({damage["found"]} if damage["found"] else set())
     assert len(not_green(verdicts)) == len(found)
-    assert all(v.mend for v in verdicts if v.status in (Status.FAIL, Status.WARN))
+    assert all(v.fix for v in verdicts if v.status in (Status.FAIL, Status.WARN))
 
 
 def test_every_host_is_asked_once_and_the_control_host_twice(answers):
     """One ssh for all facts of a host; one more for what needs all of them."""
     answers.check()
 
-    assert sorted(host for host, _ in answers.asked) == sorted([*answers.hosts, "control"])
-    assert set(answers.asked[-1][1]) == {"munge_decoded", "shared_seen", "trespass"}
+    assert sorted(host for host, _ in answers.requested_at) == sorted([*answers.hosts, "control"])
+    assert set(answers.requested_at[-1][1]) == {"munge_decoded", "shared_seen", "trespass"}
 
 
 def test_states_of_nodes_are_told_with_slurms_reason(answers):
     """A node that does not answer is a fault, one that a person drained a warning with the person's words."""
-    answers.say("control", "slurm_nodes", answers.recorded("slurm_nodes", "held_and_down"))
+    answers.log("control", "slurm_nodes", answers.recorded("slurm_nodes", "held_and_down"))
 
     verdicts = answers.check()
 
     assert not_green(verdicts) == {("fail", "node_states", "gpu-node2"), ("warn", "node_states", "gpu-node3")}
-    assert any("bad fan, see ticket 12" in v.saw for v in verdicts)
+    assert any("bad fan, see ticket 12" in v.observed for v in verdicts)
 
 
 def test_a_node_that_offers_less_is_told(answers):
     """Three GPUs where the file says four."""
-    answers.say(
+    answers.log(
         "control",
         "slurm_nodes",
         answers.recorded("slurm_nodes", "lab_control").replace("gpu:a100:4", "gpu:a100:3", 1),
@@ -79,7 +79,7 @@ def test_a_node_that_offers_less_is_told(answers):
 
 def test_a_shared_folder_that_is_another_one_is_told(answers):
     """The control host does not find what the host wrote: the same path, but not the same folder."""
-    answers.say(
+    answers.log(
         "control",
         "shared_seen",
         json.dumps({"/shared": {host: answers.token for host in answers.hosts if host != "gpu-node4"}}),
@@ -91,18 +91,18 @@ def test_a_shared_folder_that_is_another_one_is_told(answers):
 def test_a_credential_that_cannot_be_decoded_is_told(answers):
     """Munge's own words on the host whose credential it was."""
     words = dict.fromkeys(answers.hosts, "Success") | {"gpu-node2": "Invalid credential"}
-    answers.say("control", "munge_decoded", json.dumps(words))
+    answers.log("control", "munge_decoded", json.dumps(words))
 
     verdicts = answers.check()
 
     assert not_green(verdicts) == {("fail", "munge_between", "gpu-node2")}
-    assert any(v.saw == "Invalid credential" for v in verdicts)
+    assert any(v.observed == "Invalid credential" for v in verdicts)
 
 
 def test_a_port_that_should_be_closed_is_told(answers):
     """The control host could really connect to it."""
-    answers.say("gpu-node2", "listening", "LISTEN 0 5 0.0.0.0:8888 0.0.0.0:*\n")
-    answers.say(
+    answers.log("gpu-node2", "listening", "LISTEN 0 5 0.0.0.0:8888 0.0.0.0:*\n")
+    answers.log(
         "control",
         "trespass",
         '{"10.79.0.12:8888": "open", "10.79.0.12:22": "open", "10.79.0.11:9": "silent"}',
@@ -113,8 +113,8 @@ def test_a_port_that_should_be_closed_is_told(answers):
 
 def test_a_host_without_a_firewall_lets_an_unused_port_answer(answers):
     """A refusal comes from the host itself: nothing dropped the packet."""
-    answers.say("control", "trespass", '{"10.79.0.12:9": "refused"}')
-    answers.say("gpu-node1", "ports", '{"10.79.0.10:6817": "open", "10.79.0.10:9": "refused"}')
+    answers.log("control", "trespass", '{"10.79.0.12:9": "refused"}')
+    answers.log("gpu-node1", "ports", '{"10.79.0.10:6817": "open", "10.79.0.10:9": "refused"}')
 
     assert not_green(answers.check()) == {
         ("fail", "ports_closed", "gpu-node2"),
@@ -133,7 +133,7 @@ def test_a_host_that_is_down_fails_ssh_and_is_otherwise_unknown(answers):
 
     assert [v.check for v in of_it if v.status is Status.FAIL] == ["ssh"]
     assert {v.status for v in of_it} == {Status.FAIL, Status.UNKNOWN, Status.SKIPPED}
-    assert all("timed out" in v.saw for v in of_it if v.status is Status.UNKNOWN)
+    assert all("timed out" in v.observed for v in of_it if v.status is Status.UNKNOWN)
     assert not_green(v for v in verdicts if v.subject != "gpu-node4") == set()
 
 
@@ -163,12 +163,12 @@ def test_a_control_host_that_is_down_leaves_slurm_unknown(answers):
 )
 def test_what_cannot_be_seen_is_unknown_with_its_reason(answers, end, why):
     """A tool that fails, is missing, overran or raves is never read as good."""
-    answers.say("gpu-node1", "slurm_version", **end)
+    answers.log("gpu-node1", "slurm_version", **end)
 
     (found,) = [v for v in answers.check(only=["slurm_as_declared"]) if v.subject == "gpu-node1"]
 
     assert found.status is Status.UNKNOWN
-    assert found.saw == f"`slurmd -V` {why}"
+    assert found.observed == f"`slurmd -V` {why}"
 
 
 def test_a_host_without_python_is_told_once_and_otherwise_unknown(answers):
@@ -182,7 +182,7 @@ def test_a_host_without_python_is_told_once_and_otherwise_unknown(answers):
 
     assert found["ssh"].status is Status.OK
     assert found["python_agent"].status is Status.FAIL
-    assert "python3: not found" in found["python_agent"].saw
+    assert "python3: not found" in found["python_agent"].observed
     assert found["munge_on_host"].status is Status.UNKNOWN
 
 
@@ -213,12 +213,12 @@ def test_a_host_that_raves_is_unknown(answers, said):
 
 def test_chosen_hosts_are_judged_alone_but_against_the_control_host(answers):
     """--hosts asks them and the control host, and shows only them."""
-    answers.say("gpu-node2", "kernel", "5.10.0\n")
+    answers.log("gpu-node2", "kernel", "5.10.0\n")
 
     verdicts = answers.check(hosts=["gpu-node2"])
 
     assert {v.subject for v in verdicts} == {"gpu-node2"}
-    assert {host for host, _ in answers.asked} == {"control", "gpu-node2"}
+    assert {host for host, _ in answers.requested_at} == {"control", "gpu-node2"}
     assert not_green(verdicts) == {("warn", "kernel_equal", "gpu-node2")}
 
 
@@ -227,7 +227,7 @@ def test_a_chosen_check_asks_only_for_its_facts(answers):
     verdicts = answers.check(only=["kernel_equal"])
 
     assert {v.check for v in verdicts} == {"kernel_equal"}
-    assert {tuple(facts) for _, facts in answers.asked} == {("kernel",)}
+    assert {tuple(facts) for _, facts in answers.requested_at} == {("kernel",)}
 
 
 def test_an_occasion_asks_only_for_what_its_checks_need(answers):
@@ -237,11 +237,13 @@ def test_an_occasion_asks_only_for_what_its_checks_need(answers):
     checks = {v.check for v in verdicts}
     assert "gpu_device_files" in checks
     assert "node_states" not in checks
-    assert not {"slurm_nodes", "slurmctld_ping"} & {fact for _, facts in answers.asked for fact in facts}
+    assert not {"slurm_nodes", "slurmctld_ping"} & {
+        fact for _, facts in answers.requested_at for fact in facts
+    }
 
 
 @pytest.mark.parametrize(
-    ("choice", "code", "mend"),
+    ("choice", "code", "fix"),
     [
         ({"only": ["munge-betwen"]}, "no-such-check", "`munge_between`"),
         ({"only": ["zzz"]}, "no-such-check", "docs/reference/checks.md"),
@@ -254,9 +256,9 @@ def test_a_name_that_does_not_exist_is_refused_with_a_near_one(answers, choice, 
         answers.check(**choice)
 
     assert caught.value.findings[0].code == code
-    assert mend in caught.value.findings[0].mend
+    assert mend in caught.value.findings[0].fix
     assert caught.value.exit_code == 2
-    assert answers.asked == []
+    assert answers.requested_at == []
 
 
 def test_a_user_that_is_not_root_uses_sudo(answers):
@@ -275,8 +277,8 @@ def test_a_host_that_keeps_its_jobs_in_spite_of_a_fault_is_told(answers):
     comment = " Comment=wright: not drained, the share is used up: gpu-lost 3 GPUs answer the driver"
     lines = answers.recorded("slurm_nodes", "lab_control").splitlines()
     said = "\n".join(line + comment * ("NodeName=gpu-node2 " in line) for line in lines)
-    answers.say("control", "slurm_nodes", said)
+    answers.log("control", "slurm_nodes", said)
     (found,) = (v for v in answers.check() if v.check == "node_states" and v.subject == "gpu-node2")
 
-    assert (found.status, "gpu-lost 3 GPUs" in found.saw) == (Status.FAIL, True)
-    assert "reboot the host" in found.mend
+    assert (found.status, "gpu-lost 3 GPUs" in found.observed) == (Status.FAIL, True)
+    assert "reboot the host" in found.fix

@@ -19,7 +19,7 @@ def said(host, status=Status.FAIL, saw="256 GiB", part=""):
 
 def mends(cluster, verdicts, check=MEMORY):
     """What is to be done about each."""
-    return [verdict.mend for verdict in sided(check, cluster, verdicts)]
+    return [verdict.fix for verdict in sided(check, cluster, verdicts)]
 
 
 def test_where_all_hosts_of_a_group_are_alike_the_field_of_the_file_is_named(cluster):

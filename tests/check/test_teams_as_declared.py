@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from clusterwright.check.checks.teams_as_declared import teams_as_declared
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.associations import Associations, associations
 from clusterwright.check.verdict import Status
 
@@ -15,14 +15,14 @@ LAB = {"root": ("root",), "language": ("alice",), "vision": ("bob",)}
 @pytest.fixture
 def judge(cluster):
     """The verdict of the control host."""
-    return lambda have: teams_as_declared.judge(Want(cluster, cluster.control), have)
+    return lambda have: teams_as_declared.judge(HostSpec(cluster, cluster.control), have)
 
 
 def test_all_teams_and_members_are_known(judge):
     """More than the file names is nobody's fault."""
     verdict = judge(Associations(LAB | {"physics": ("dave",)}))
 
-    assert (verdict.status, verdict.saw) == (Status.OK, "2 teams, 2 users")
+    assert (verdict.status, verdict.observed) == (Status.OK, "2 teams, 2 users")
 
 
 @pytest.mark.parametrize(
@@ -40,32 +40,32 @@ def test_what_is_missing_is_named(judge, members, saw):
     """A team that is missing is named once, not with each member."""
     verdict = judge(Associations(members))
 
-    assert (verdict.status, verdict.saw) == (Status.FAIL, saw)
+    assert (verdict.status, verdict.observed) == (Status.FAIL, saw)
 
 
 def test_other_shares_are_named(judge):
     """Somebody was generous by hand; the file is what counts."""
     verdict = judge(Associations(LAB, shares={"language": "40", "vision": "99"}))
 
-    assert (verdict.status, verdict.saw) == (Status.FAIL, "vision has 99 shares, not 60")
+    assert (verdict.status, verdict.observed) == (Status.FAIL, "vision has 99 shares, not 60")
 
 
 def test_silence_names_the_host_and_its_logs(judge):
     """Quoted are sacctmgr's own words."""
-    verdict = judge(Associations(silence="sacctmgr: error: Sending PersistInit msg: Connection refused"))
+    verdict = judge(Associations(error="sacctmgr: error: Sending PersistInit msg: Connection refused"))
 
     assert verdict.status is Status.FAIL
-    assert "Connection refused" in verdict.saw
-    assert verdict.mend == "on control: journalctl -u slurmdbd -u mariadb"
+    assert "Connection refused" in verdict.observed
+    assert verdict.fix == "on control: journalctl -u slurmdbd -u mariadb"
 
 
 def test_only_the_control_host_is_asked_and_only_with_accounting(cluster):
     """Elsewhere the check concerns nobody."""
     off = cluster.model_copy(update={"accounting": cluster.accounting.model_copy(update={"enabled": False})})
-    hosts = [Want(cluster, host) for host in cluster.hosts()]
+    hosts = [HostSpec(cluster, host) for host in cluster.hosts()]
 
     assert [want.host.name for want in hosts if teams_as_declared.when(want)] == ["control"]
-    assert not teams_as_declared.when(Want(off, off.control))
+    assert not teams_as_declared.when(HostSpec(off, off.control))
 
 
 def test_sacctmgr_is_asked_for_this_cluster_alone():

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._disruption import Gently
-from clusterwright.cli.apply import Asking, care_of, exit_of, plan_lines, show, show_undoable
+from clusterwright.cli._disruption import DisruptionOptions
+from clusterwright.cli.apply import Asking, read_disruption_policy, exit_of, plan_lines, show, show_undoable
 from clusterwright.config.field import Cost
 from clusterwright.config.load import load_cluster
 from clusterwright.edge.fakes import FakeRemote
@@ -62,11 +62,11 @@ def test_where_the_time_went_is_shown_only_when_asked(capsys):
         Timing("apply", "facts", 0.001),
     )
     report = Report((HostReport("a1", timings=times),), dry=False, seconds=2.0)
-    show(report, "wright apply c", after="", shown=True, json=False, timings=True)
+    show(report, "wright apply c", next_command="", plan_displayed=True, json=False, timings=True)
     table = capsys.readouterr().out
-    show(report, "wright apply c", after="", shown=True, json=False)
+    show(report, "wright apply c", next_command="", plan_displayed=True, json=False)
     without = capsys.readouterr().out
-    show(report, "wright apply c", after="", shown=True, json=True, timings=True)
+    show(report, "wright apply c", next_command="", plan_displayed=True, json=True, timings=True)
     (host,) = json.loads(capsys.readouterr().out)["hosts"]
 
     rows = [line.split() for line in table.splitlines()]
@@ -82,7 +82,13 @@ def test_the_outcome_names_what_failed_and_what_is_next(capsys):
     """Unreachable hosts are folded; the counts are of what was done."""
     down = [HostReport(name, reached=False, error=f"ssh: {name}: timed out") for name in ("a1", "a2")]
     done = HostReport("a3", (Change("file:/etc/x", "rewrite", "", Cost.LIVE, (Verb.REWRITE,), done=True),))
-    show(Report((*down, done), dry=False, seconds=1.0), "wright apply c", after="", shown=True, json=False)
+    show(
+        Report((*down, done), dry=False, seconds=1.0),
+        "wright apply c",
+        next_command="",
+        plan_displayed=True,
+        json=False,
+    )
 
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "unreachable: a[1-2]: ssh: a1: timed out"
@@ -95,7 +101,7 @@ def test_hosts_that_were_left_out_are_named_and_pending(capsys):
     change = Change("file:/etc/x", "rewrite", "", Cost.DRAIN, (Verb.REWRITE,))
     left = [HostReport(name, (change,), left_out="jobs run there: pass --drain") for name in ("a1", "a2")]
     report = Report(tuple(left), dry=False)
-    show(report, "wright apply c", after="", shown=True, json=False)
+    show(report, "wright apply c", next_command="", plan_displayed=True, json=False)
 
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "left out: a[1-2]: jobs run there: pass --drain"
@@ -121,7 +127,9 @@ def test_exit_codes(report, code):
 def test_a_time_without_a_unit_is_refused():
     """Slurm would read minutes, others seconds."""
     with pytest.raises(WrightError, match="--wait") as error:
-        care_of(Gently(drain=True, wait="90"), CLUSTER, FakeRemote(lambda *_asked: ""))
+        read_disruption_policy(
+            DisruptionOptions(drain=True, wait="90"), CLUSTER, FakeRemote(lambda *_asked: "")
+        )
 
     assert error.value.exit_code == 2
 
@@ -129,10 +137,14 @@ def test_a_time_without_a_unit_is_refused():
 def test_leave_to_reboot_is_leave_to_drain_and_brings_the_checks_of_a_boot():
     """What is wrong with a host that is back is said by host; hosts that cannot be asked are not well."""
     remote = FakeRemote(lambda *_asked: "", down=frozenset({"gpu-node1", "control"}))
-    given = care_of(Gently(reboot=True), CLUSTER, remote)
-    wrong = given.look(("gpu-node1",))
+    given = read_disruption_policy(DisruptionOptions(reboot=True), CLUSTER, remote)
+    wrong = given.health_check(("gpu-node1",))
 
-    assert (given.empties, given.reboot, care_of(Gently(), CLUSTER, remote).empties) == (True, True, False)
+    assert (
+        given.empties,
+        given.reboot,
+        read_disruption_policy(DisruptionOptions(), CLUSTER, remote).empties,
+    ) == (True, True, False)
     assert list(wrong) == ["gpu-node1"]
     assert wrong["gpu-node1"].startswith("after its reboot, ")
 
@@ -147,7 +159,7 @@ def test_what_is_done_with_hosts_is_said_before_it_is_asked(capsys):
         ),
         dry=True,
     )  # fmt: skip
-    Asking(yes=True, quiet=False, gently=Gently(reboot=True))(report)
+    Asking(yes=True, quiet=False, disruption=DisruptionOptions(reboot=True))(report)
     said = capsys.readouterr().err
 
     assert "note: a,d: drained first, rebooted and checked after the change, and given back" in said

@@ -8,7 +8,7 @@ import pytest
 from clusterwright.check import Status, Verdict
 from clusterwright.check.bench import run as running
 from clusterwright.check.bench.measure import Measurement
-from clusterwright.check.bench.store import Stored, file_of, keep
+from clusterwright.check.bench.store import Stored, file_of, save
 from clusterwright.cli.bench import Common, compare, list_, memory, network
 from clusterwright.errors import WrightError
 
@@ -107,7 +107,7 @@ def test_a_hostlist_that_is_none_is_refused(asked):
 def test_benches_are_listed_and_compared(tmp_path, monkeypatch, capsys):
     """What was kept, the newest first; and what moved, with its conditions."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    one, other = (keep(file_of("lab"), stored(verdict(Status.OK), value=value)) for value in (8e6, 4e6))
+    one, other = (save(file_of("lab"), stored(verdict(Status.OK), value=value)) for value in (8e6, 4e6))
     list_(LAB)
     out = capsys.readouterr().out
     assert out.index("\n2 ") < out.index("\n1 ")

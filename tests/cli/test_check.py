@@ -66,7 +66,7 @@ def test_json_is_one_document_with_counts_and_every_verdict(found, capsys):
     assert document["counts"] == {"ok": 1, "warn": 0, "fail": 2, "unknown": 0, "skipped": 0}
     assert document["verdicts"][1] == {
         "subject": "n2", "check": "munge_on_host", "status": "fail",
-        "saw": "no socket", "want": "Success", "mend": "restart munge", "part": "", "codes": [],
+        "saw": "no socket", "want": "Success", "fix": "restart munge", "part": "", "codes": [],
     }  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def test_a_report_holds_the_newest_bench_of_each_kind(found, capsys, tmp_path, m
     check(LAB, report=tmp_path / "before.html")
     for saw in ("old", "new"):
         slow = Verdict("gpu-node2", "network", Status.FAIL, saw, "fast", "see the cable", "compute")
-        store.keep(
+        store.save(
             tmp_path / store.FILE, store.Stored(0, "network", 1e9, "7", ("gpu-node2",), (), (), (slow,), {})
         )
     check(LAB, report=tmp_path / "after.html")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli.dev import Common, _wish
+from clusterwright.cli.dev import Common, _session_options
 from clusterwright.config.environments import PythonEnvironment
 from clusterwright.config.load import load_cluster
 
@@ -86,8 +86,11 @@ def test_a_named_environment_is_its_python():
     there = cluster.environments.model_copy(update={"python": {"vision": made}})
     cluster = cluster.model_copy(update={"environments": there})
 
-    assert _wish(Common(environment="vision"), cluster, None).python == "/shared/envs/vision/bin/python"
-    assert _wish(Common(), cluster, None).python == cluster.software.python
+    assert (
+        _session_options(Common(environment="vision"), cluster, None).python
+        == "/shared/envs/vision/bin/python"
+    )
+    assert _session_options(Common(), cluster, None).python == cluster.software.python
 
 
 def test_a_job_files_container_is_said_to_be_left_out(wright, tmp_path):
@@ -119,4 +122,4 @@ def test_what_cannot_be_is_said_before_any_host_is_asked(wright, options, code):
 
     assert done.returncode == 2, done.stderr
     assert f"error[{code}]" in done.stderr
-    assert "mend: " in done.stderr
+    assert "fix: " in done.stderr

@@ -47,7 +47,7 @@ def test_a_mode_that_is_not_there_is_refused_with_the_one_that_is_meant():
     with pytest.raises(WrightError, match="no failure mode is called `shm/ful`") as caught:
         explain("shm/ful")
 
-    assert caught.value.findings[0].mend == "did you mean `shm/full`?"
+    assert caught.value.findings[0].fix == "did you mean `shm/full`?"
 
 
 def test_a_field_of_both_files_is_explained_for_both(capsys):

@@ -10,9 +10,9 @@ from clusterwright.cli import app
 from clusterwright.cli.heal import _show_plan
 from clusterwright.errors import WrightError
 from clusterwright.heal.decide import Decision
-from clusterwright.heal.decide.decide import Tell
+from clusterwright.heal.decide.decide import Notification
 from clusterwright.heal.journal import Journal
-from clusterwright.heal.loop.here import alone, moment
+from clusterwright.heal.loop.setup import loop_lock, moment
 from clusterwright.heal.past import Incident, Intent
 from clusterwright.heal.policy import Policy
 
@@ -30,7 +30,7 @@ def kept(tmp_path, monkeypatch):
     journal, now = Journal(folder / "intents.sqlite"), moment()
     for state, action in (("proposed", "drain"), ("done", "drain"), ("done", "reboot")):
         intent = Intent("gpu-node1", "gpu_lost", action, "check: gpus_answer: gpu 1 is lost")
-        journal.write(1, intent, state, now, wall=1e9, before={})
+        journal.write(1, intent, state, now, wall=1e9, prior={})
     yield file
     journal.close()
 
@@ -79,7 +79,7 @@ def test_what_cannot_be_is_refused(kept, words, code):
 def test_a_second_loop_is_refused(kept):
     """By the lock of the first."""
     with (
-        alone(kept.parent / "clusterwright" / "nowhere" / "heal"),
+        loop_lock(kept.parent / "clusterwright" / "nowhere" / "heal"),
         pytest.raises(WrightError, match="heal-runs-already"),
     ):
         run("watch", kept)
@@ -116,7 +116,9 @@ def test_a_plan_says_what_why_and_what_takes_it_back(capsys):
     intents = tuple(
         (incident, Intent("gpu-node1", "gpu_lost", action, "gpu 1 is lost")) for action in ("drain", "reboot")
     )
-    found = Decision(intents=intents, tells=(Tell(incident, "hand-over", "look at its power"),))
+    found = Decision(
+        intents=intents, notifications=(Notification(incident, "hand-over", "look at its power"),)
+    )
     loop = SimpleNamespace(policy=policy)
 
     _show_plan(loop, found, slurm=True, json=True)

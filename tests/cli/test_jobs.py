@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clusterwright.cli import _there
+from clusterwright.cli import _connection
 from clusterwright.cli.jobs import jobs
 from clusterwright.edge.fakes import FakeRemote
 from clusterwright.errors import WrightError
@@ -19,7 +19,7 @@ def control(monkeypatch):
     said = {"text": QUEUED + "\n" + json.dumps([FOLDER])}
     remote = FakeRemote(lambda *_: said["text"])
     # no seam: the command makes its own way from the cluster file, and this machine has no such hosts
-    monkeypatch.setattr(_there, "way_to", lambda _: remote)
+    monkeypatch.setattr(_connection, "connection_to", lambda _: remote)
     monkeypatch.setenv("CLUSTERWRIGHT_CLUSTER", "examples/lab/cluster.yaml")
     return said, remote
 
@@ -32,7 +32,7 @@ def test_jobs_are_a_table(control, capsys):
     assert [word in out for word in ("RUNNING", "gpt-20261121-131500", "30", "25", "gpu-node[1,3-4]")] == [
         True
     ] * 5
-    assert len(control[1].asked) == 1
+    assert len(control[1].calls) == 1
 
 
 def test_jobs_are_one_json_document(control, capsys):
@@ -52,7 +52,9 @@ def test_no_jobs_say_what_to_do_next(control, capsys):
 
 def test_an_unreachable_control_host_is_an_error(control, monkeypatch):
     """Named, with the command to try."""
-    monkeypatch.setattr(_there, "way_to", lambda _: FakeRemote(lambda *_: "", down=frozenset({"control"})))
+    monkeypatch.setattr(
+        _connection, "connection_to", lambda _: FakeRemote(lambda *_: "", down=frozenset({"control"}))
+    )
 
     with pytest.raises(WrightError, match="ssh control"):
         jobs()

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from clusterwright.cli import _overview, commands
-from clusterwright.cli._listing import one_line
+from clusterwright.cli._listing import summary_line
 
 
 def test_every_command_has_one_line():
@@ -22,7 +22,7 @@ def test_a_function_and_an_app_both_have_a_line(tmp_path):
     (tmp_path / "two.py").write_text('two = App(name="two", help="Do two things.")\n')
     (tmp_path / "three.py").write_text("three = 3\n")
 
-    lines = [one_line(str(tmp_path), name) for name in ("one", "two", "three")]
+    lines = [summary_line(str(tmp_path), name) for name in ("one", "two", "three")]
     assert lines == ["Do one thing.", "Do two things.", ""]
 
 

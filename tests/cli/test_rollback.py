@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._disruption import Gently
+from clusterwright.cli._disruption import DisruptionOptions
 from clusterwright.cli.rollback import rollback
 from clusterwright.errors import WrightError
 
@@ -40,4 +40,4 @@ def test_without_an_apply_to_undo_nothing_is_begun(file):
 def test_a_time_without_a_unit_is_refused_before_a_host_is_asked(file):
     """As with apply."""
     with pytest.raises(WrightError, match="--wait"):
-        rollback(file, yes=True, gently=Gently(drain=True, wait="10"))
+        rollback(file, yes=True, disruption=DisruptionOptions(drain=True, wait="10"))

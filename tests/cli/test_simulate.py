@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli.simulate import Wish, jobs_of, simulate
+from clusterwright.cli.simulate import TraceOptions, jobs_of, simulate
 from clusterwright.errors import WrightError
 
 FILE = Path(__file__).parents[2] / "bench" / "simulate.yaml"
@@ -83,7 +83,7 @@ def test_what_the_model_does_not_know_is_said(trace, tmp_path, capsys):
 
 def test_the_same_seed_makes_the_same_trace():
     """And another one another."""
-    made = [jobs_of(FILE, None, Wish(5, 2, 0.5, seed), skip_bad=False).jobs for seed in (1, 1, 2)]
+    made = [jobs_of(FILE, None, TraceOptions(5, 2, 0.5, seed), skip_bad=False).jobs for seed in (1, 1, 2)]
 
     assert made[0] == made[1] != made[2]
     assert {job.team for job in made[0]} == {"vision", "language", "robotics", "biology", "students"}

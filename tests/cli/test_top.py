@@ -113,7 +113,7 @@ def test_without_textual_the_mend_is_named(control, tmp_path):
     blocked = "import sys; sys.modules['textual'] = None; from clusterwright.cli import main; main()"
     program = tmp_path / "wright.py"
     program.write_text(blocked.replace("'textual'", "'textual'"))
-    shown, code = on_terminal([sys.executable, str(program), "top", str(LAB)], control[0], until="mend")
+    shown, code = on_terminal([sys.executable, str(program), "top", str(LAB)], control[0], until="fix")
 
     assert code == 2
     assert 'pip install "clusterwright[tui]"' in shown

@@ -70,7 +70,7 @@ def refused(done, code):
     """Exit code 2, with the error's code and a mend."""
     assert done.returncode == 2, done.stderr
     assert f"error[{code}]" in done.stderr
-    assert "mend: " in done.stderr
+    assert "fix: " in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -16,7 +16,7 @@ OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
     "GPU 0 has a total capacity of 79.15 GiB of which 1.10 GiB is free."
 )
-KEYS = {"class", "mode", "role", "cause", "subject", "confidence", "evidence", "mend", "retry", "exclude"}
+KEYS = {"class", "mode", "role", "cause", "subject", "confidence", "evidence", "fix", "retry", "exclude"}
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_the_cause_is_named_with_its_line(why, log):
     assert code == 0
     assert out.startswith("gpu-oom")
     assert f"{log}:4 ┃ [rank0]: torch.OutOfMemoryError" in out
-    assert all(f"\n  {name}" in out for name in ("cause", "evidence", "mend", "retry"))
+    assert all(f"\n  {name}" in out for name in ("cause", "evidence", "fix", "retry"))
     assert "\x1b" not in out
 
 

@@ -46,7 +46,7 @@ def said(text, of=cluster_of):
         of(read(text, "f.yaml"))
     except SpecError as error:
         return [
-            finding.code if finding.places and finding.mend else "incomplete" for finding in error.findings
+            finding.code if finding.places and finding.fix else "incomplete" for finding in error.findings
         ]
     return []
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterwright.config.reader import MAX_BYTES, plain, read
+from clusterwright.config.reader import MAX_BYTES, parse_scalar, read
 from clusterwright.errors import SpecError
 
 BITS = [
@@ -65,8 +65,8 @@ def findings(text):
 )
 def test_scalars_are_read_as_yaml_1_2(text, value):
     """Times stay text, and only true and false are booleans."""
-    assert plain(text) == value
-    assert type(plain(text)) is type(value)
+    assert parse_scalar(text) == value
+    assert type(parse_scalar(text)) is type(value)
 
 
 def test_values_and_places():
@@ -74,10 +74,10 @@ def test_values_and_places():
     source = read("a: 1\nb:\n  c: [x, 'y z']\n", "f.yaml")
 
     assert source.values == {"a": 1, "b": {"c": ("x", "y z")}}
-    assert str(source.place(("b", "c", 1))) == "f.yaml:3:10  b.c[1]: 'y z'"
-    assert str(source.place(("b", "c"), key=True)) == "f.yaml:3:3  b.c"
-    assert str(source.place(("b", "d"))) == "f.yaml:2:1  b.d: (not given)"
-    assert str(source.place(("z", "d"))) == "f.yaml:1:1  z.d: (not given)"
+    assert str(source.location(("b", "c", 1))) == "f.yaml:3:10  b.c[1]: 'y z'"
+    assert str(source.location(("b", "c"), key=True)) == "f.yaml:3:3  b.c"
+    assert str(source.location(("b", "d"))) == "f.yaml:2:1  b.d: (not given)"
+    assert str(source.location(("z", "d"))) == "f.yaml:1:1  z.d: (not given)"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.field import Cost, Section
 from clusterwright.config.job import Job
 from clusterwright.config.reader import read
-from clusterwright.config.schema import at, properties, resolved, schema_of
+from clusterwright.config.schema import find_schema, properties, resolved, schema_of
 
 KINDS = ["cluster", "job"]
 WHOLE = {"cluster": Cluster, "job": Job}
@@ -91,9 +91,9 @@ def test_the_schema_of_a_value_is_found_by_its_path():
     text = "storage: {a: {kind: ceph}}\nnodes: {n: {disks: [{}, {size: 1}]}}\n"
     values, whole = read(text, "f").values, schema_of("cluster")
 
-    assert "monitors" in properties(at(whole, values, ("storage", "a")), whole)
-    assert at(whole, values, ("nodes", "n", "disks", 1, "size"))["quantity"] == "size"
-    assert at(whole, values, ("nowhere", "at", 3, "all")) == {}
+    assert "monitors" in properties(find_schema(whole, values, ("storage", "a")), whole)
+    assert find_schema(whole, values, ("nodes", "n", "disks", 1, "size"))["quantity"] == "size"
+    assert find_schema(whole, values, ("nowhere", "at", 3, "all")) == {}
 
 
 def test_what_stands_beside_a_reference_wins():

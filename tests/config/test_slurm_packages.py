@@ -27,7 +27,7 @@ def said(tmp_path, pytestconfig):
         try:
             load_cluster(tmp_path / "cluster.yaml")
         except SpecError as error:
-            return [(found.code, found.message, found.mend) for found in error.findings]
+            return [(found.code, found.message, found.fix) for found in error.findings]
         return []
 
     return say

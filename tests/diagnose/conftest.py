@@ -13,8 +13,8 @@ def made(role="root", has=(), certain=0.9, **more):
     return {
         "cause": "It broke.",
         "cause_zh": "坏了。",
-        "mend": "Mend it.",
-        "mend_zh": "修好它。",
+        "fix": "Mend it.",
+        "fix_zh": "修好它。",
         "role": role,
         "retry": "no",
         "certain": certain,
@@ -69,7 +69,7 @@ def seen(known):
 
     def look(text, **of):
         found = read([of_text("a.log", text, **of)], known)
-        return [(each.mode.id, each.place.line) for each in found.sightings]
+        return [(each.mode.id, each.position.line) for each in found.sightings]
 
     return look
 

@@ -9,8 +9,8 @@ TABLES = tables()
 GOOD = {
     "cause": "It broke at {path}.",
     "cause_zh": "它在 {path} 处坏了。",
-    "mend": "Mend it.",
-    "mend_zh": "修好它。",
+    "fix": "Mend it.",
+    "fix_zh": "修好它。",
     "role": "root",
     "retry": "no",
     "certain": 0.9,
@@ -56,7 +56,7 @@ def test_modes_with_one_signature_are_told_apart():
         ({"signature": [{"has": "broke asunder", "in": "mail", "like": "(?P<path>.)"}]}, "in = 'mail'"),
         ({"signature": [{"has": "broke asunder", "near": "x", "like": "(?P<path>.)"}]}, "near: a list"),
         ({"confirmed_by": [{}]}, "either `has` or `mode`"),
-        ({"mend": "Mend it"}, "mend: is a sentence"),
+        ({"fix": "Mend it"}, "fix: is a sentence"),
     ],
 )
 def test_a_wrong_mode_file_is_told_what_is_wrong(change, said):

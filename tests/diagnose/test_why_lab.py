@@ -11,10 +11,10 @@ from ruamel.yaml import YAML
 from clusterwright import lab
 from clusterwright.cli.why import of_job, of_node
 from clusterwright.config.job import Job
-from clusterwright.diagnose.gather.queue import ask
+from clusterwright.diagnose.gather.queue import gather_facts
 from clusterwright.diagnose.pending import explain
 from clusterwright.errors import WrightError
-from clusterwright.launch.events import There
+from clusterwright.launch.events import RemoteReader
 from clusterwright.launch.events import wait as wait_for
 from clusterwright.launch.submit import submit
 
@@ -112,7 +112,7 @@ def wait(site, request):
     one = request.param
     first = ""
     try:
-        for text in one.before:
+        for text in one.before_resume:
             first = site.do(text, first=first) or first
         job = site.submit("bob", one.job.format(first=first) + (" --hold" if one.meanwhile else ""))
         if "@requeue" in one.meanwhile:
@@ -142,7 +142,7 @@ def test_why_it_waits_is_explained_and_the_change_starts_it(site, wait):
     one, job = wait
 
     def explained():
-        return explain(ask(site.stands.remote, "control", job))
+        return explain(gather_facts(site.stands.remote, "control", job))
 
     said = site.until(explained, lambda said: said.reason.startswith(one.reason) and said.id == one.id)
     assert said.change is not None
@@ -217,7 +217,7 @@ time.sleep(600)
 def test_a_training_that_dies_is_judged(site):
     """`wright train` on two hosts: the rank that died first, by its own words, and not those that were ended then."""
     run = submitted(site, DIES, restarts=0)
-    there = There(site.stands.remote, site.stands.cluster.control.name)
+    there = RemoteReader(site.stands.remote, site.stands.cluster.control.name)
     try:
         end = wait_for(run, there, limit_s=300)
     except WrightError:
@@ -312,5 +312,5 @@ def test_a_person_who_drained_a_host_is_named(site):
 
     assert (drained.kind, drained.mode) == ("other", "node/person")
     assert "new fans on Monday" in drained.cause
-    assert "state=resume" in drained.mend
+    assert "state=resume" in drained.fix
     assert (back.mode, back.role) == ("node/in-service", "benign")

@@ -27,7 +27,7 @@ class Shell:
 def line(remote, command):
     """What reaches the host's shell of a command of root's."""
     Host(remote, "control").run_root(command)
-    (asked,) = remote.asked
+    (asked,) = remote.calls
     return asked
 
 
@@ -81,7 +81,7 @@ def test_a_user_is_never_root():
     remote = FakeRemote(lambda *_: "")
     Host(remote, "control").run_as("alice", "true")
 
-    assert "runuser -u alice" in remote.asked[0][1]
+    assert "runuser -u alice" in remote.calls[0][1]
     own = pwd.getpwuid(os.geteuid()).pw_name
     expected = 77 if own == "root" else 0
     assert Host(Shell(), "control").run_as(None, "true").code == expected
@@ -91,7 +91,7 @@ def test_a_file_is_whole_and_its_folder_there(tmp_path):
     """Also where its name has a blank."""
     path = tmp_path / "a folder" / "a file"
 
-    assert Host(Shell(), "control").put(str(path), b"data\0").ok
+    assert Host(Shell(), "control").upload_file(str(path), b"data\0").ok
     assert path.read_bytes() == b"data\0"
     assert [one.name for one in path.parent.iterdir()] == ["a file"]
 
@@ -101,4 +101,4 @@ def test_a_connection_of_roots_runs_everything_as_root():
     remote = FakeRemote(lambda *_: "", sudo=True)
     AsRoot(remote).run("control", "id")
 
-    assert remote.asked[0][1].startswith("sudo -n ")
+    assert remote.calls[0][1].startswith("sudo -n ")

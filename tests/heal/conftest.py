@@ -10,7 +10,7 @@ from clusterwright.heal.journal import Journal
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import rules
-from clusterwright.heal.seen import Finding, HostStatus, JobStatus, Seen
+from clusterwright.heal.observation import Finding, HostStatus, JobStatus, Observation
 from clusterwright.slurm.drain_reasons import parse_drain_reason
 from clusterwright.slurm.states import parse_node_state
 
@@ -69,7 +69,7 @@ class World:
 
     def job(self, id_, *hosts, again=True):
         """A job runs there."""
-        self.jobs[id_] = JobStatus(id_, "RUNNING", hosts, again=again)
+        self.jobs[id_] = JobStatus(id_, "RUNNING", hosts, can_requeue=again)
         for host in hosts:
             self.nodes[host] = self.nodes[host].holding((*self.nodes[host].jobs, id_))
 
@@ -93,21 +93,21 @@ class World:
         ]
         passed = {host: CHECKS - self.faults.get(host, set()) for host in (*self.nodes, "control")}
         nodes, jobs = (self.nodes, self.jobs) if self.slurm else ({}, {})
-        return Seen(self.now, self.slurm, dict(nodes), dict(jobs), (*findings, *told), passed)
+        return Observation(self.now, self.slurm, dict(nodes), dict(jobs), (*findings, *told), passed)
 
     def tick(self, *told, after=60):
         """One look, and what follows from it, at once; the intents."""
         past = self.journal.past(self.now, self.policy.window_s)
         found = decide(self.seen(*told), past, self.policy, rules())
-        ids = self.journal.look(found, (), 0.0)
-        self.told += found.tells
+        ids = self.journal.record_poll(found, (), 0.0)
+        self.told += found.notifications
         self.before = dict(self.nodes)
         for incident, intent in found.intents:
             if self.policy.may(intent.action):
                 id_ = ids.get((incident.host, incident.rule), incident.id)
-                deed = self.journal.write(id_, intent, "begun", self.now, wall=0.0, before={})
+                deed = self.journal.write(id_, intent, "begun", self.now, wall=0.0, prior={})
                 self.make(intent)
-                self.journal.mark(deed, "done", self.now, wall=0.0)
+                self.journal.set_state(deed, "done", self.now, wall=0.0)
                 self.done.append(intent)
         self.s += after
         return tuple(intent for _, intent in found.intents)

@@ -4,9 +4,9 @@ import pytest
 
 from clusterwright.check.registry import choose
 from clusterwright.diagnose.knowledge import knowledge
-from clusterwright.heal.act import action
+from clusterwright.heal.actions import action
 from clusterwright.heal.rule import ACTIONS, parse, rule_for, rules
-from clusterwright.heal.seen import Finding
+from clusterwright.heal.observation import Finding
 from clusterwright.slurm.drain_reasons import parse_drain_reason
 
 PERIODIC = {check.id for check in choose((), "periodic")}
@@ -22,7 +22,7 @@ def test_a_rule_names_what_there_is(rule):
     assert named <= PERIODIC
     assert all(any(mode.startswith(code) for mode in modes) for code in rule.answers.get("why", ()))
     assert all(action(step.do).COST for step in rule.steps)
-    assert rule.tell.isascii()
+    assert rule.notify.isascii()
     assert not rule.tell_zh.isascii()
 
 

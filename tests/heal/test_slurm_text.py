@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from clusterwright.check.drains import drain
-from clusterwright.heal.seen import HostStatus
+from clusterwright.heal.observation import HostStatus
 from clusterwright.heal.slurm_text import findings_of, jobs_of, node_of, nodes_of, with_record
 
 SIGNED = "[root@2026-11-23T03:00:00]"
@@ -79,9 +79,9 @@ def test_jobs_and_who_has_them():
 
     assert nodes["n1"].jobs == ("7",)
     assert jobs["8_[3-5]"].excludes == ("n9",)
-    assert with_record(jobs["7"], "JobId=7 Requeue=1 Restarts=2 BatchFlag=1").again
-    assert not with_record(jobs["7"], "JobId=7 Requeue=1 Restarts=0 BatchFlag=0").again
-    assert not with_record(jobs["7"], "").again
+    assert with_record(jobs["7"], "JobId=7 Requeue=1 Restarts=2 BatchFlag=1").can_requeue
+    assert not with_record(jobs["7"], "JobId=7 Requeue=1 Restarts=0 BatchFlag=0").can_requeue
+    assert not with_record(jobs["7"], "").can_requeue
 
 
 def test_nothing_and_nonsense_are_no_hosts():
@@ -95,5 +95,5 @@ def test_why_says_that_heal_has_it():
     """`wright why NODE` and the check of Slurm's states name us, not a person."""
     found = drain("n1", f"wright: heal #12 gpu_lost: off the bus {SIGNED}")
 
-    assert (found.who, found.by) == ("command", "wright heal")
-    assert "wright heal log" in found.mend
+    assert (found.origin, found.by) == ("command", "wright heal")
+    assert "wright heal log" in found.fix

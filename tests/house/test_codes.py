@@ -24,7 +24,7 @@ OTHERS = {
     ("onhost/exporter/collectors/jobs.py", "words"): "squeue's columns",
     ("onhost/provision/storage/mountpoint.py", "what"): "What= of a mount, as in systemd.mount(5)",
     ("plan/predict/layouts.py", "words"): "a cell of somebody's table",
-    ("plan/predict/words.py", "words"): "a cell of somebody's table",
+    ("plan/predict/row_text.py", "words"): "a cell of somebody's table",
     ("runtime/checkpoints/convert.py", "str()"): "torch's error",
 }
 

@@ -18,7 +18,7 @@ ON_HOSTS = {
     "onhost/lib": (),
     "onhost/exporter": (
         "clusterwright.onhost.exporter",
-        "clusterwright.onhost.supervisor.ledger",
+        "clusterwright.onhost.supervisor.goodput",
         "clusterwright.slurm",
     ),
     "onhost/notify": ("clusterwright.onhost.notify",),
@@ -31,7 +31,7 @@ ON_HOSTS = {
 }
 PURE = (
     "config", "slurm", "plan", "provision/render", "provision/roles", "provision/change", "check/checks",
-    "check/bench/kinds", "check/bench/parsers", "check/report", "monitor/picture", "diagnose/judge",
+    "check/bench/kinds", "check/bench/parsers", "check/report", "monitor/snapshot", "diagnose/judge",
     "heal/decide", "diagnose/pending", "diagnose/node", "monitor/records", "monitor/simulate", "monitor/report",
     "platforms",
 )  # fmt: skip

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.errors import WrightError
-from clusterwright.lab.environment import PythonEnvironment, ask, offer
+from clusterwright.lab.environment import PythonEnvironment, probe_environment, offer
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_what_an_environment_stands_on_is_bound_with_it(prefix, base, real, bind
 
 def test_our_own_environment_says_what_it_is():
     """Asked by running it."""
-    found = ask(sys.prefix)
+    found = probe_environment(sys.prefix)
 
     assert found.prefix == sys.prefix
     assert found.base == sys.base_prefix
@@ -33,7 +33,7 @@ def test_our_own_environment_says_what_it_is():
 def test_a_folder_without_python_is_refused(tmp_path):
     """Said before anything is made."""
     with pytest.raises(WrightError, match="lab-environment"):
-        ask(str(tmp_path))
+        probe_environment(str(tmp_path))
 
 
 def test_users_may_walk_to_the_environment(tmp_path):

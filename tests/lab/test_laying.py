@@ -3,14 +3,14 @@
 import os
 import stat
 
-from clusterwright.lab.laying import lay
+from clusterwright.lab.laying import write_files
 
 
 def test_everybody_may_read_what_is_laid(tmp_path):
     """Whatever the umask of whoever makes the lab."""
     before = os.umask(0o077)
     try:
-        lay(tmp_path / "tree", {"a/b/text": "one\n", "bytes": b"\0"})
+        write_files(tmp_path / "tree", {"a/b/text": "one\n", "bytes": b"\0"})
     finally:
         os.umask(before)
     modes = {

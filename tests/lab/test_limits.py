@@ -18,7 +18,7 @@ def test_hosts_that_do_not_fit_are_told_with_the_setting():
 
     assert found.code == "lab-inotify"
     assert "5 hosts need 25 inotify instances, 104 are in use, and root may have 128" in found.message
-    assert "sysctl fs.inotify.max_user_instances=1024" in found.mend
+    assert "sysctl fs.inotify.max_user_instances=1024" in found.fix
 
 
 def test_an_instance_is_told_from_other_handles():

@@ -17,7 +17,7 @@ from clusterwright.edge.ssh import Ssh
 from clusterwright.errors import WrightError
 from clusterwright.lab import able, cgroups, image
 
-REASONS = "; ".join(f"{found.message} ({found.mend})" for found in able())
+REASONS = "; ".join(f"{found.message} ({found.fix})" for found in able())
 pytestmark = [
     pytest.mark.lab,
     pytest.mark.skipif(bool(REASONS), reason=f"hosts cannot be made here: {REASONS}"),
@@ -124,7 +124,7 @@ def test_up_again_changes_nothing(standing, cluster):
     journal = (standing.folder / "lab.json").read_bytes()
     said = []
 
-    assert lab.up(cluster, say=said.append) == standing
+    assert lab.up(cluster, log=said.append) == standing
     assert (standing.folder / "lab.json").read_bytes() == journal
     assert "already up" in said[-1]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.launch import checkpoints
-from clusterwright.launch.checkpoints import Seen, convert, listing, verify
+from clusterwright.launch.checkpoints import CheckpointHost, convert, listing, verify
 
 SOURCE = Path(checkpoints.__file__).parents[2]
 
@@ -26,7 +26,7 @@ class Shell:
         done = subprocess.run(
             ["sh", "-c", command], input=stdin, capture_output=True, timeout=60, check=False
         )
-        return Done(("sh",), done.returncode, done.stdout.decode(), done.stderr.decode(), 0.0)
+        return CommandResult(("sh",), done.returncode, done.stdout.decode(), done.stderr.decode(), 0.0)
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def there(saved, cluster, monkeypatch):
     monkeypatch.setattr(checkpoints, "runs_folder", lambda _: str(run.parent))  # the file's folder is /shared
     monkeypatch.setattr(checkpoints, "LIBRARY", str(SOURCE))  # what `apply` puts on a host
     software = cluster.software.model_copy(update={"python": sys.executable})
-    return run, Seen(cluster.model_copy(update={"software": software}), Shell())
+    return run, CheckpointHost(cluster.model_copy(update={"software": software}), Shell())
 
 
 @pytest.mark.parametrize("what", ["last", "gpt-20261121-120000", "path"])
@@ -62,7 +62,7 @@ def test_a_run_of_a_cluster_is_verified_and_converted_there(there, tmp_path):
 def test_another_host_may_look(there):
     """The control host may have no torch."""
     run, seen = there
-    listing(str(run), Seen(seen.cluster, seen.remote, "gpu-node1"))
+    listing(str(run), CheckpointHost(seen.cluster, seen.remote, "gpu-node1"))
 
     assert seen.remote.hosts == ["gpu-node1"]
 
@@ -82,7 +82,7 @@ def test_a_host_without_that_python(there):
     _, seen = there
     software = seen.cluster.software.model_copy(update={"python": "/no/such/python"})
     with pytest.raises(WrightError, match="has no /no/such/python") as error:
-        verify("last", Seen(seen.cluster.model_copy(update={"software": software}), seen.remote))
+        verify("last", CheckpointHost(seen.cluster.model_copy(update={"software": software}), seen.remote))
 
     assert error.value.findings[0].code == "checkpoint-no-torch"
 

@@ -8,8 +8,8 @@ pytest.importorskip("torch")
 
 from clusterwright.config.job import Gradients, Outer
 from clusterwright.launch.variables import gradients as variables
-from clusterwright.runtime.gradients import told
-from clusterwright.runtime.outer import told as of_outer
+from clusterwright.runtime.gradients import settings
+from clusterwright.runtime.outer import settings as of_outer
 from clusterwright.units import MiB
 
 
@@ -34,7 +34,7 @@ def test_only_what_differs_from_torch_is_told(a_job):
 )
 def test_ranks_read_what_the_file_says(a_job, said):
     """Both sides have the same names, and the same defaults."""
-    read, meant = told.read(variables(a_job(gradients=said))), Gradients.model_validate(said)
+    read, meant = settings.read(variables(a_job(gradients=said))), Gradients.model_validate(said)
 
     assert (read.compress, read.hierarchical) == (meant.compress, meant.hierarchical)
     assert (read.rank, read.warm_up) == (meant.rank, meant.warm_up)

@@ -1,6 +1,6 @@
 """What a GPU can do at most comes from the catalog."""
 
-from clusterwright.launch.peak import peak, peak_here
+from clusterwright.launch.peak import peak, local_peak
 
 
 def test_a_clusters_gpu_is_found_by_its_model(a_job, cluster):
@@ -18,9 +18,9 @@ def test_this_machines_gpu_is_named_by_its_driver(tmp_path):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "information").write_text("Model: \t\t NVIDIA H100 80GB HBM3\nIRQ: 7\n")
 
-    assert peak_here(tmp_path)["name"].startswith("h100")
-    assert peak_here(tmp_path / "none") is None
+    assert local_peak(tmp_path)["name"].startswith("h100")
+    assert local_peak(tmp_path / "none") is None
     (tmp_path / "1" / "information").write_text("Model: Odd Thing 9\n")
-    assert peak_here(tmp_path) is None
+    assert local_peak(tmp_path) is None
     (tmp_path / "0" / "information").write_text("Model: Odd Thing 9\n")
-    assert peak_here(tmp_path) is None
+    assert local_peak(tmp_path) is None

@@ -78,7 +78,7 @@ def test_too_much_is_refused_with_the_largest(code):
         snapshot(of(limit="4KiB"), code)
 
     assert refused.value.findings[0].code == "code-too-large"
-    assert ".gitignore" in refused.value.findings[0].mend
+    assert ".gitignore" in refused.value.findings[0].fix
 
 
 @pytest.mark.parametrize(("folder", "more"), [("nowhere", {}), (".", {"exclude": ["*"]})])

@@ -113,7 +113,7 @@ def test_what_is_sent_is_not_on_the_command_line(small, a_job):
     remote = FakeRemote(lambda host, command, stdin: sent.append(stdin) or "5\n")
     submit(a_job(user="alice", environment={"variables": {"NAME": "hidden-value"}}), small, remote)
 
-    assert "hidden-value" not in remote.asked[0][1]
+    assert "hidden-value" not in remote.calls[0][1]
     assert b"hidden-value" in base64.b64decode(sent[0].splitlines()[0])
 
 
@@ -136,7 +136,7 @@ def test_the_shell_lines_are_plain_sh(small, a_job):
     remote = FakeRemote(lambda *_: "5\n")
     submit(a_job(user="alice"), small, remote)
 
-    assert subprocess.run(["sh", "-n"], input=remote.asked[0][1], text=True, check=False).returncode == 0
+    assert subprocess.run(["sh", "-n"], input=remote.calls[0][1], text=True, check=False).returncode == 0
 
 
 def code_beside(tmp_path, **more):
@@ -156,7 +156,7 @@ def code_beside(tmp_path, **more):
 def test_the_code_of_a_run_is_what_it_was(small, here, a_job, tmp_path):
     """Copied when the run was submitted; later edits do not change it, and its digest is kept."""
     folder, fields = code_beside(tmp_path)
-    made = Path(submit(a_job(**fields), small, here, beside=tmp_path).folder)
+    made = Path(submit(a_job(**fields), small, here, base_folder=tmp_path).folder)
     (folder / "train.py").write_text("print(2)\n")
 
     assert (made / "code" / "train.py").read_text() == "print(1)\n"
@@ -175,7 +175,7 @@ def test_a_script_that_is_not_there_is_refused(small, here, a_job, tmp_path, com
     shared = small.storage["shared"].path
     fields["command"] = [command.replace("SHARED", shared)]
     with pytest.raises(WrightError, match=why) as refused:
-        submit(a_job(**fields), small, here, beside=tmp_path)
+        submit(a_job(**fields), small, here, base_folder=tmp_path)
 
     assert refused.value.findings[0].code == "script-missing"
     assert not list(Path(shared).glob("runs/*"))
@@ -186,7 +186,7 @@ def test_a_relative_script_begins_somewhere(small, here, a_job):
     with pytest.raises(WrightError, match="run's own folder") as refused:
         submit(a_job(recipe=None, command=["train.py"], user="alice"), small, here)
 
-    assert "code: {folder: .}" in refused.value.findings[0].mend
+    assert "code: {folder: .}" in refused.value.findings[0].fix
 
 
 def test_an_array_is_runs_with_folders_of_their_own_and_one_copy_of_the_code(small, here, a_job, tmp_path):
@@ -195,7 +195,7 @@ def test_an_array_is_runs_with_folders_of_their_own_and_one_copy_of_the_code(sma
     scontrol = tmp_path / "scontrol-asked"
     (tmp_path / "bin" / "scontrol").write_text(f'#!/bin/sh\necho "$@" >> {scontrol}\n')
     (tmp_path / "bin" / "scontrol").chmod(0o755)
-    made = submit(a_job(**fields), small, here, beside=tmp_path)
+    made = submit(a_job(**fields), small, here, base_folder=tmp_path)
     runs = [Path(made.folder).parent / name for name in made.runs]
 
     told = [f"update jobid=123_{number} jobname={name}" for number, name in enumerate(made.runs)]

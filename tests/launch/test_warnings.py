@@ -78,7 +78,7 @@ def test_each_setting_that_hurts_is_named_with_its_cost(line, setting, words):
 
     assert found.setting == setting
     assert words in found.costs
-    assert "mend: " in str(found)
+    assert "fix: " in str(found)
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_whatever_stands_there_no_rule_breaks(changes):
     source.values = _frozen(document)
     found = outcome(source)
 
-    assert isinstance(found, Cluster) or all(finding.mend and finding.places for finding in found)
+    assert isinstance(found, Cluster) or all(finding.fix and finding.places for finding in found)
 
 
 def outcome(source):

@@ -49,11 +49,11 @@ def followed(text, finding):
         r"^write (\S+|\[.+\])$",
         r"set (?P<field>[\w.]+) to ([^\s,]+)",
     ):
-        if found := re.search(pattern, finding.mend):
+        if found := re.search(pattern, finding.fix):
             field = found.groupdict().get("field", "").rpartition(".")[2]
             place = next((one for one in finding.places if one.path.endswith(field)), None)
             is_key = finding.code == "unknown-key"
-            if place is None or place.shown == "(not given)":
+            if place is None or place.value == "(not given)":
                 return None
             return written(text, place, found[found.re.groups], is_key=is_key)
     return None
@@ -64,8 +64,8 @@ def written(text, place, value, *, is_key):
     lines = text.splitlines(keepends=True)
     line, at = lines[place.line - 1], place.column - 1
     token = re.compile(TOKEN).match(line, at)[0]
-    if line.startswith(place.shown, at) and place.shown:
-        token = place.shown
+    if line.startswith(place.value, at) and place.value:
+        token = place.value
     if token.endswith(":") and not is_key:
         at += len(token) + 1
         token = re.compile(TOKEN).match(line, at)[0]
@@ -99,7 +99,7 @@ def test_a_mistake_is_refused_at_its_place(table, row):
 
     assert mine, [str(one) for one in found]
     assert others <= set(row.get("also", ())) or row.get("also") == "any", others
-    assert any(row["mend"] in one.mend for one in mine), mine[0].mend
+    assert any(row["fix"] in one.fix for one in mine), mine[0].fix
     for one in mine:
         assert one.places
         for place in one.places:

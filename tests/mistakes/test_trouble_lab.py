@@ -15,7 +15,7 @@ from clusterwright.cli.apply import apply as wright_apply
 from clusterwright.cli.check import check as wright_check
 from clusterwright.cli.diff import diff as wright_diff
 from clusterwright.config.load import load_cluster
-from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_FAULTS_FOUND
+from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_FAULTS
 from clusterwright.provision.apply import apply, remote_of
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
@@ -179,8 +179,8 @@ def test_troubles_at_once_are_named_each_with_its_mend(site, words, capsys):
         "gpu-node1": "SrunPortRange=60001-63000", "gpu-node3": "SrunPortRange=60001-63000",
         "gpu-node4": "SrunPortRange=60001-63000",
     }  # fmt: skip
-    assert first == EXIT_DONE, then
-    assert again == EXIT_DONE, still
+    assert first == EXIT_OK, then
+    assert again == EXIT_OK, still
     assert "0 changes, 0 restarts; 5 of 5 hosts" in still
     site.until("gpu-node1", "idle")
     site.until("gpu-node4", "idle")
@@ -203,7 +203,7 @@ def test_a_clock_that_is_ten_minutes_off_is_named(site, words, capsys):
     assert set(found) <= {"gpu-node2"}
     assert found["gpu-node2"]["clock_offset"]["saw"].startswith(("+600.", "+599."))
     assert found["gpu-node2"]["munge_between"]["saw"] == "Rewound credential"
-    assert "set the clock" in found["gpu-node2"]["munge_between"]["mend"]
+    assert "set the clock" in found["gpu-node2"]["munge_between"]["fix"]
 
 
 def test_a_wrong_munge_key_on_one_host_is_named_and_mended(site, words, capsys):
@@ -215,7 +215,7 @@ def test_a_wrong_munge_key_on_one_host_is_named_and_mended(site, words, capsys):
 
     assert {"munge_key_equal", "munge_between"} <= set(found["gpu-node3"])
     assert "munge_between" not in {check for host in found if host != "gpu-node3" for check in found[host]}
-    assert code == EXIT_DONE, said
+    assert code == EXIT_OK, said
     assert "gpu-node3: file:/etc/munge/munge.key: " in said
     assert "(secret munge.key: not shown)" in said
     assert "gpu-node1" not in said
@@ -235,7 +235,7 @@ def test_a_lost_device_file_is_named_before_slurm_drains_the_host(site, words, c
 
     assert state.startswith("idle")
     assert found["gpu-node4"]["gpu_device_files"]["saw"] == "no device /dev/nvidia3"
-    assert code == EXIT_DONE, said
+    assert code == EXIT_OK, said
     assert "note: gpu-node4: 3 of 4 GPU device files are there, /dev/nvidia3 missing: Slurm drains" in said
 
 
@@ -253,11 +253,11 @@ def test_a_host_that_slurm_calls_invalid_is_named_and_mended(site, words, capsys
 
     assert f"gres/gpu count reported lower than configured ({count} < 4)" in reason
     assert f"({count} < 4)" in found["gpu-node1"]["node_states"]["saw"]
-    assert "state=resume" in found["gpu-node1"]["node_states"]["mend"]
+    assert "state=resume" in found["gpu-node1"]["node_states"]["fix"]
     assert "gpu-node1" in differs
     assert "gres.conf" in differs
-    assert drift == EXIT_DONE, differs
-    assert code == EXIT_DONE, said
+    assert drift == EXIT_OK, differs
+    assert code == EXIT_OK, said
     assert "gpu-node1: file:/etc/slurm/gres.conf: " in said
     assert after.startswith("idle")
 
@@ -273,7 +273,7 @@ def test_a_file_that_was_edited_on_one_host_is_drift_that_is_named_and_mended(si
     assert "gpu-node2" in differs
     assert "slurm.conf" in differs
     assert "hand" in differs
-    assert code == EXIT_DONE, said
+    assert code == EXIT_OK, said
     assert "-KillWait=99" in said
     assert "KillWait=99" not in site.sh("gpu-node2", "cat /etc/slurm/slurm.conf")
 
@@ -292,6 +292,6 @@ def test_a_daemon_that_does_not_come_up_is_no_green_apply(site, words, capsys):
 
     assert code == EXIT_FAILED, said
     assert "slurmd.service" in line_of(said, "gpu-node3", "failed")
-    assert found == EXIT_FAULTS_FOUND
-    assert mended == EXIT_DONE, then
+    assert found == EXIT_FAULTS
+    assert mended == EXIT_OK, then
     site.until("gpu-node3", "idle")

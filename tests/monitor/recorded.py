@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import replace
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.picture import Alert, Gpu, JobView, NodeView, Picture, Run, Team
+from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Snapshot, Run, Team
 
 NOW = 1_795_400_000.0  # 2026-11-23 02:13:20 UTC
 MARK = "\x1ewrecorded\x1e"  # what gather puts between fields: other at each asking, so no name can hold it
@@ -57,7 +57,7 @@ def made_picture(nodes=1000, jobs=5000, seed=0):
     queue = _running(hosts, jobs, dice)
     queue += [_pending(len(queue) + number, dice) for number in range(jobs - len(queue))]
     shown = tuple(_occupied(node, queue, dice) for node in hosts)
-    picture = Picture("recorded", NOW, shown, tuple(_used(job, shown) for job in queue))
+    picture = Snapshot("recorded", NOW, shown, tuple(_used(job, shown) for job in queue))
     return replace(picture, teams=_teams(queue, dice), alerts=_alerts(picture))
 
 
@@ -318,7 +318,7 @@ def _alert(alert):
 def _run(run):
     """As gather's far program reads it of the run's events."""
     return {
-        "state": run.state, "step": run.step, "until": run.until, "loss": run.loss, "tokens_per_s": run.tokens_per_s,
+        "state": run.state, "step": run.step, "until": run.retry_at, "loss": run.loss, "tokens_per_s": run.tokens_per_s,
         "samples_per_s": run.samples_per_s, "mfu": run.mfu, "eta_s": run.eta_s, "goodput": run.goodput,
         "data_wait": run.data_wait, "communication": run.communication,
         "checkpoint_age_s": run.checkpoint_age_s, "slow_rank": run.slow_rank,

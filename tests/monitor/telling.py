@@ -19,7 +19,7 @@ inputs = TensorDataset(torch.randn(400, 6, generator=torch.Generator().manual_se
 died = run.folder / "died"
 
 for (x,) in run.steps(
-    DataLoader(inputs, batch_sampler=runtime.Sampler(400, batch=8, seed=5)), until=FOR_EVER
+    DataLoader(inputs, batch_sampler=runtime.Sampler(400, batch=8, seed=5)), total_steps=FOR_EVER
 ):
     time.sleep(0.1 if run.rank == SLOW else 0.05)
     if run.rank == SLOW and run.completed == DIES_AT and not died.exists():

@@ -11,8 +11,8 @@ from clusterwright.cli.top import top
 from clusterwright.errors import WrightError
 from clusterwright.launch.run import runs_folder
 from clusterwright.monitor.gather import gather
-from clusterwright.monitor.picture import JobView
-from clusterwright.monitor.top.acts import ByShell
+from clusterwright.monitor.snapshot import JobView
+from clusterwright.monitor.top.job_actions import ByShell
 
 pytestmark = [pytest.mark.lab, pytest.mark.core, pytest.mark.timeout(900)]
 
@@ -141,7 +141,7 @@ def test_a_run_that_writes_is_shown_with_its_job(slurm, look, lab_cluster):
         lab_cluster.sh("control", f"rm -rf {folder}")
     (run,) = [each.run for each in picture.jobs if each.id == job]
 
-    assert (run.step, run.until, run.loss, len(run.curve)) == (100, 1000, 0.02, pytest.approx(80, abs=20))
+    assert (run.step, run.retry_at, run.loss, len(run.curve)) == (100, 1000, 0.02, pytest.approx(80, abs=20))
     assert run.tokens_per_s == pytest.approx(50, rel=0.01)
 
 

@@ -11,20 +11,20 @@ import pytest
 
 from clusterwright.check.checks.gpu_ecc import gpu_ecc
 from clusterwright.check.checks.mounted import mounted
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu
 from clusterwright.config.load import load_cluster
 from clusterwright.config.slurm_keys import RELEASES, lint
 from clusterwright.edge.secrets import munge_key
 from clusterwright.errors import WrightError
-from clusterwright.provision.resources import File, Given
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.resources import File, RoleContext
+from clusterwright.provision.roles import desired_resources
 from clusterwright.units import MiB
 
 ROOT = Path(__file__).parents[2]
 HGX = ROOT / "examples" / "hgx" / "cluster.yaml"
 WE_RENDER = RELEASES[RELEASES.index("21.08") :]
-GIVEN = Given("cluster.yaml", {"munge.key": bytes(range(256)) * 4}, {})
+GIVEN = RoleContext("cluster.yaml", {"munge.key": bytes(range(256)) * 4}, {})
 
 
 def driver_says(errors):
@@ -36,13 +36,13 @@ def driver_says(errors):
 def test_d1_the_errors_of_every_gpu_count(bad):
     """A script that summed a second column of one-column output saw none; one that asked GPU 0 saw one in eight."""
     cluster = load_cluster(HGX)
-    want = Want(cluster, cluster.host("hgx01"))
+    want = HostSpec(cluster, cluster.host("hgx01"))
     errors = [5 if index == bad else 0 for index in range(8)]
 
     (found,) = gpu_ecc.judge(want, driver_says(errors))
 
     assert (found.status, found.part) == ("fail", f"gpu {bad}")
-    assert f"GPU {bad} has 5 uncorrectable ECC errors" in found.saw
+    assert f"GPU {bad} has 5 uncorrectable ECC errors" in found.observed
     assert [each.status for each in gpu_ecc.judge(want, driver_says([0] * 8))] == ["ok"]
 
 
@@ -76,7 +76,7 @@ def test_d3_a_file_needs_no_answer_from_any_host(example):
     texts = {
         resource.content
         for host in (hosts[0], hosts[-1])
-        for resource in wanted(example, host, GIVEN)
+        for resource in desired_resources(example, host, GIVEN)
         if isinstance(resource, File) and resource.path == "/etc/slurm/slurm.conf"
     }
 
@@ -103,7 +103,7 @@ def test_d5_the_munge_key_is_random_and_the_clusters_own(tmp_path):
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
 def test_d5_a_key_that_others_can_read_is_refused(tmp_path, mode):
-    """With the mend: a new key, if somebody has read it."""
+    """With the fix: a new key, if somebody has read it."""
     munge_key(tmp_path)
     (tmp_path / "munge.key").chmod(mode)
 
@@ -132,7 +132,9 @@ def test_d6_no_key_is_in_the_repository_nor_in_a_rendered_tree():
 def test_d6_on_a_host_only_munge_reads_the_key(example):
     """0400, owner munge; neither a diff nor a render shows it."""
     for host in (example.control, example.hosts("compute")[0]):
-        (key,) = (one for one in wanted(example, host, GIVEN) if one.id == "file:/etc/munge/munge.key")
+        (key,) = (
+            one for one in desired_resources(example, host, GIVEN) if one.id == "file:/etc/munge/munge.key"
+        )
 
         assert (key.owner, key.group, key.mode, key.secret) == ("munge", "munge", 0o400, "munge.key")
 
@@ -169,11 +171,11 @@ def test_d10_the_first_job_does_not_take_all_memory(example, slurm_files, rows, 
 def test_d12_a_mount_that_is_gone_by_now_is_still_expected():
     """A template made of that day's facts never looked for it again; the file says what must be there."""
     cluster = load_cluster(HGX)
-    want = Want(cluster, cluster.host("hgx01"))
+    want = HostSpec(cluster, cluster.host("hgx01"))
     found = list(mounted.judge(want, {}))
 
     assert [one.status for one in found] == ["fail"] * len(cluster.storage)
-    assert [one.saw for one in found] == [
+    assert [one.observed for one in found] == [
         f"{folder.path} is not mounted" for folder in cluster.storage.values()
     ]
 

@@ -13,22 +13,22 @@ import pytest
 from clusterwright.check.checks.cgroup_plugin import cgroup_plugin
 from clusterwright.check.checks.gpu_device_files import gpu_device_files
 from clusterwright.check.checks.real_memory import real_memory
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.cgroup_plugins import CgroupPlugins
 from clusterwright.check.facts.slurmd_hardware import Hardware as Found
 from clusterwright.config.slurm_keys import RELEASES
-from clusterwright.provision.resources import Given, Hardware, Hold
-from clusterwright.provision.roles import wanted
-from clusterwright.provision.roles.held_packages import DRIVER, FABRIC, SLURM, expression
+from clusterwright.provision.resources import RoleContext, Hardware, Hold
+from clusterwright.provision.roles import desired_resources
+from clusterwright.provision.roles.package_hold import DRIVER, FABRIC, SLURM, expression
 from clusterwright.units import MiB
 
 WE_RENDER = RELEASES[RELEASES.index("21.08") :]
-GIVEN = Given("cluster.yaml", {"munge.key": bytes(range(256)) * 4}, {})
+GIVEN = RoleContext("cluster.yaml", {"munge.key": bytes(range(256)) * 4}, {})
 
 
 def compute(example):
     """What the file wants of the first compute host."""
-    return Want(example, example.hosts("compute")[0])
+    return HostSpec(example, example.hosts("compute")[0])
 
 
 def devices(value):
@@ -60,7 +60,9 @@ def test_1_a_missing_device_file_is_a_fault_of_its_host(example):
 
     assert gpu_device_files.judge(want, whole).status == "ok"
     assert gpu_device_files.judge(want, {path: whole[path] for path in paths[:-1]}).status == "fail"
-    assert gpu_device_files.judge(want, whole | {paths[0]: "regular file"}).saw == f"no device {paths[0]}"
+    assert (
+        gpu_device_files.judge(want, whole | {paths[0]: "regular file"}).observed == f"no device {paths[0]}"
+    )
 
 
 @pytest.mark.parametrize("release", ["21.08", "26.05"])
@@ -104,7 +106,7 @@ def test_9_security_updates_of_all_else_go_on(package):
 def test_9_every_host_holds_them(example):
     """Control hosts too: a slurmctld that is older than its slurmd loses them."""
     for host in (example.control, example.hosts("compute")[0]):
-        holds = [one for one in wanted(example, host, GIVEN) if isinstance(one, Hold)]
+        holds = [one for one in desired_resources(example, host, GIVEN) if isinstance(one, Hold)]
 
         assert set(DRIVER + FABRIC + SLURM) <= {pattern for one in holds for pattern in one.patterns}
 
@@ -127,7 +129,7 @@ def test_10_a_slurm_without_the_plugin_for_the_hosts_control_groups_is_named(
     verdict = cgroup_plugin.judge(want, CgroupPlugins(mounted, plugins))
 
     assert verdict.status == status
-    assert mounted in verdict.saw
+    assert mounted in verdict.observed
 
 
 def test_11_memory_that_is_less_than_slurm_is_told_is_named(example):
@@ -144,7 +146,7 @@ def test_11_memory_that_is_less_than_slurm_is_told_is_named(example):
 def test_11_and_an_apply_looks_at_the_same(example):
     """Where the hosts are not of a lab, whose memory is only modelled."""
     want = compute(example)
-    (found,) = (one for one in wanted(example, want.host, GIVEN) if isinstance(one, Hardware))
+    (found,) = (one for one in desired_resources(example, want.host, GIVEN) if isinstance(one, Hardware))
 
     assert found.devices == want.host.group.gpus.device_files()
     assert found.memory_mib == (0 if example.lab else want.host.group.memory // MiB * 31 // 32)

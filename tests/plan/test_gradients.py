@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.plan.gradients import ENOUGH, WAYS, Training, advised, judged
+from clusterwright.plan.gradients import ENOUGH, METHODS, Training, advised, judged
 
 OF_25_M = 100e6
 
@@ -44,5 +44,5 @@ def test_what_is_hidden_is_not_counted():
 
 def test_every_way_says_what_it_costs():
     """And stands as the job file has it."""
-    assert all(way.cost and way.setting for way in WAYS)
-    assert [way.share for way in WAYS] == sorted((way.share for way in WAYS), reverse=True)
+    assert all(way.cost and way.setting for way in METHODS)
+    assert [way.share for way in METHODS] == sorted((way.share for way in METHODS), reverse=True)

@@ -66,7 +66,7 @@ def test_a_group_without_gpus_is_refused():
 
     with pytest.raises(WrightError, match="plan-no-gpus") as told:
         machine_of(cluster, "login", CATALOG)
-    assert "h100" in told.value.findings[0].mend
+    assert "h100" in told.value.findings[0].fix
 
 
 @pytest.mark.parametrize(

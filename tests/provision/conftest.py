@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from clusterwright.config.load import load_cluster
 from clusterwright.provision.apply import apply
-from clusterwright.provision.resources import Given
+from clusterwright.provision.resources import RoleContext
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 
@@ -52,7 +52,7 @@ def real(altered):
 @pytest.fixture
 def given():
     """A key that is no key, and one file of ours."""
-    return Given(
+    return RoleContext(
         "cluster.yaml", {"munge.key": bytes(range(256)) * 4}, {"clusterwright/__init__.py": "VALUE = 1\n"}
     )
 

@@ -7,7 +7,7 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.edge.fakes import FakeClock, FakeRemote
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.work import read_answer
@@ -162,7 +162,7 @@ def test_sudo_is_used_where_root_does_not_log_in(altered):
     hosts.remote.sudo = True
     apply(altered({"lab": None}), "c", hosts.remote, dry_run=True, clock=FakeClock())
 
-    assert all(command.startswith("sudo -n ") for _host, command in hosts.remote.asked)
+    assert all(command.startswith("sudo -n ") for _host, command in hosts.remote.calls)
 
 
 def test_a_lab_is_reached_by_its_own_ssh_config(cluster, real):
@@ -174,10 +174,10 @@ def test_a_lab_is_reached_by_its_own_ssh_config(cluster, real):
 @pytest.mark.parametrize(
     ("done", "words"),
     [
-        (Done((), 127, "", "bash: python3: command not found", 0.1), "python3 is missing there"),
-        (Done((), 124, "", "", 60.0), "no answer after 60 s"),
-        (Done((), 1, "", "sudo: a password is required", 0.1), "sudo: a password is required"),
-        (Done((), 3, "", "", 0.1), "ended with code 3"),
+        (CommandResult((), 127, "", "bash: python3: command not found", 0.1), "python3 is missing there"),
+        (CommandResult((), 124, "", "", 60.0), "no answer after 60 s"),
+        (CommandResult((), 1, "", "sudo: a password is required", 0.1), "sudo: a password is required"),
+        (CommandResult((), 3, "", "", 0.1), "ended with code 3"),
     ],
 )
 def test_a_host_that_answers_nothing_says_why(done, words):

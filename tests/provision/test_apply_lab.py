@@ -9,10 +9,10 @@ from clusterwright import lab
 from clusterwright.config.load import load_cluster
 from clusterwright.edge.bundler import PROVISION, program_command, program_input
 from clusterwright.lab.able import able
-from clusterwright.provision.apply import apply, given_for, remote_of
+from clusterwright.provision.apply import apply, build_context, remote_of
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import File
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles import desired_resources
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 NAME, SUBNETS = "test-build", "10.78."
@@ -145,7 +145,9 @@ def test_a_bad_file_never_reaches_a_daemon(site):
         content="NoSuchKey=1\n",
         validate=next(
             resource.validate
-            for resource in wanted(site.cluster, site.cluster.control, given_for(site.cluster, "c"))
+            for resource in desired_resources(
+                site.cluster, site.cluster.control, build_context(site.cluster, "c")
+            )
             if resource.id == "file:/etc/slurm/slurm.conf"
         ),
     )
@@ -180,7 +182,10 @@ def test_an_apply_that_was_cut_short_is_ended_by_the_next(site):
     site.write({"slurm.ports": [60001, 62000]})
     cluster = load_cluster(site.file)
     deadly = File(path="/etc/deadly", content="x", validate=("sh", "-c", "kill -9 $PPID", "{}"))
-    resources = [*wanted(cluster, cluster.host("gpu-node2"), given_for(cluster, "cluster.yaml")), deadly]
+    resources = [
+        *desired_resources(cluster, cluster.host("gpu-node2"), build_context(cluster, "cluster.yaml")),
+        deadly,
+    ]
     order = program_input(PROVISION) + bundle(Order("apply", "cluster.yaml", "1"), resources)
     remote_of(cluster).run("gpu-node2", program_command(), stdin=order, timeout_s=60)
     report = site.apply({"slurm.ports": [60001, 62000]})

@@ -12,12 +12,12 @@ from clusterwright import lab
 from clusterwright.config.load import load_cluster
 from clusterwright.edge.bundler import PROVISION, program_command, program_input
 from clusterwright.lab.able import able
-from clusterwright.provision.apply import apply, given_for, remote_of
+from clusterwright.provision.apply import apply, build_context, remote_of
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.render.chrony_conf import chrony_conf
 from clusterwright.provision.resources import File, Hold, Package
-from clusterwright.provision.roles import wanted
-from clusterwright.provision.roles.held_packages import FABRIC
+from clusterwright.provision.roles import desired_resources
+from clusterwright.provision.roles.package_hold import FABRIC
 from clusterwright.provision.roles.repositories import repositories
 from clusterwright.provision.work import read_answer
 
@@ -90,7 +90,9 @@ class Site:
 
     def agent(self, host, *resources, mode="apply"):
         """The agent on a host, with these resources in place of, or beside, those of the file."""
-        everything = wanted(self.cluster, self.cluster.host(host), given_for(self.cluster, "cluster.yaml"))
+        everything = desired_resources(
+            self.cluster, self.cluster.host(host), build_context(self.cluster, "cluster.yaml")
+        )
         every = {resource.id: resource for resource in (*everything, *resources)}
         order = program_input(PROVISION) + bundle(Order(mode, "cluster.yaml", "1"), every.values())
         done = remote_of(self.cluster).run(host, program_command(), stdin=order, timeout_s=200)
@@ -334,7 +336,7 @@ def test_a_repository_is_good_with_its_makers_key_alone(site, signed):
         site.write({"software": software})
         cluster = load_cluster(site.file)
         site.write({})
-        ours = repositories(cluster, cluster.host("gpu-node2"), given_for(cluster, "cluster.yaml"))
+        ours = repositories(cluster, cluster.host("gpu-node2"), build_context(cluster, "cluster.yaml"))
         return site.agent("gpu-node2", *ours, Package(name="signed-thing"))
 
     refused, taken = install("stranger"), install("maker")
@@ -373,7 +375,7 @@ def test_an_old_sshd_takes_its_settings_from_the_unit(site):
     cluster = load_cluster(site.file)
     site.write({})
     path = "/etc/systemd/system/sshd.service.d/clusterwright.conf"
-    found = wanted(cluster, cluster.host("gpu-node1"), given_for(cluster, "c"))
+    found = desired_resources(cluster, cluster.host("gpu-node1"), build_context(cluster, "c"))
     [text] = [one.content for one in found if one.id == f"file:{path}"]
     once = "[Service]\nType=oneshot\nStandardOutput=file:/run/test-sshd\n"
     text = text.replace("sshd -D", "sshd -T").replace("[Service]\n", once)
@@ -434,7 +436,7 @@ def test_a_cluster_without_users_is_applied_too(site):
 
 def test_roles_give_every_host_its_secrets(site):
     """What is applied is never a placeholder."""
-    given = given_for(site.cluster, "cluster.yaml")
+    given = build_context(site.cluster, "cluster.yaml")
 
     assert given.secrets["ssh/alice"].startswith(b"-----BEGIN OPENSSH PRIVATE KEY-----")
     assert given.secrets["ssh/alice.pub"].startswith(b"ssh-ed25519 ")

@@ -10,7 +10,7 @@ from clusterwright.config.names import expand
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.errors import WrightError
 from clusterwright.onhost.provision.agent import ANSWER
-from clusterwright.provision.carry import Care, carry_out
+from clusterwright.provision.carry import DisruptionPolicy, carry_out
 from clusterwright.provision.work import Work
 
 RESTART = {"id": "file:/etc/x", "what": "rewrite", "verbs": ["rewrite"], "diff": "", "cost": "restart"}
@@ -86,7 +86,9 @@ def run(cluster):
         said = []
         work = Work(cluster, "c", hosts.remote, FakeClock(), "1")
         names = [host.name for host in cluster.hosts()]
-        report = carry_out(work, names, care=Care(say=said.append, **care), dry_run=dry_run)
+        report = carry_out(
+            work, names, policy=DisruptionPolicy(on_progress=said.append, **care), dry_run=dry_run
+        )
         report_of = {host.host: host for host in report.hosts}
         return report, report_of, said
 
@@ -128,7 +130,7 @@ def test_what_failed_is_still_wanted(run):
     hosts = Hosts(fails={"gpu-node1": ("another apply is at work here", "host")})
     _report, of, _said = run(hosts)
 
-    assert [(change.id, change.done) for change in of["gpu-node1"].changes] == [("file:/etc/x", False)]
+    assert [(change.id, change.result) for change in of["gpu-node1"].changes] == [("file:/etc/x", False)]
 
 
 def test_hosts_with_jobs_are_left_out_of_a_change_that_wants_none(run):
@@ -208,7 +210,7 @@ def test_a_clock_that_is_off_is_an_error_of_that_host(run):
     assert (shown.ok, "10m ahead of ours" in of_shown["gpu-node2"].notes[0]) == (True, True)
     assert [host.host for host in report.failed] == ["gpu-node2"]
     assert "chronyc makestep" in of["gpu-node2"].error
-    assert (report.changed, of["gpu-node2"].blame) == (5, "host")
+    assert (report.changed, of["gpu-node2"].record_fault) == (5, "host")
 
 
 def test_a_clock_that_was_just_set_up_is_given_time(run):
@@ -225,4 +227,4 @@ def test_a_batch_that_is_no_size_touches_no_host(run):
     with pytest.raises(WrightError, match="--batch 4"):
         run(hosts, batch="many")
 
-    assert hosts.remote.asked == []
+    assert hosts.remote.calls == []

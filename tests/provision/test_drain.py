@@ -52,7 +52,7 @@ def test_only_hosts_that_nobody_drained_are_drained(cluster):
     some, remote, said = drains(cluster, {"sinfo": SINFO})
 
     assert some.drain(["gpu-node1", "gpu-node2", "gpu-node3"]) == {}
-    assert [command for _host, command in remote.asked if "update" in command] == [
+    assert [command for _host, command in remote.calls if "update" in command] == [
         "scontrol update NodeName=gpu-node1 State=DRAIN Reason='wright: apply 20261121-200000'"
     ]
     assert said == ["gpu-node1: drained, no new job starts there"]
@@ -63,7 +63,7 @@ def test_only_hosts_that_we_drained_are_resumed(cluster):
     some, remote, _said = drains(cluster, {"sinfo": SINFO})
 
     assert some.resume(["gpu-node1", "gpu-node2", "gpu-node3"]) == ("gpu-node2",)
-    assert remote.asked[-1] == ("control", "scontrol update NodeName=gpu-node2 State=RESUME")
+    assert remote.calls[-1] == ("control", "scontrol update NodeName=gpu-node2 State=RESUME")
 
 
 def test_it_waits_until_the_last_job_is_gone(cluster):
@@ -101,7 +101,7 @@ def test_sudo_is_used_where_root_does_not_log_in(altered):
     remote.sudo = True
     some.drain(["gpu-node1"])
 
-    assert all(command.startswith("sudo -n ") for _host, command in remote.asked)
+    assert all(command.startswith("sudo -n ") for _host, command in remote.calls)
 
 
 def test_what_slurm_took_out_for_a_moment_is_in_service_again(cluster):
@@ -114,12 +114,12 @@ gpu-node4|drained|Kill task failed
 """
     busy = after.replace("gpu-node2|drained", "gpu-node2|inval")
     some, remote, said = drains(cluster, {"sinfo": [before, busy, after]})
-    held = some.held()
+    held = some.operator_drained()
     refused = some.settle(["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"], held)
 
     assert held == {"gpu-node3", "gpu-node4"}
     assert refused == {}
-    assert remote.asked[-1][1] == "scontrol update NodeName='gpu-node[1-2]' State=RESUME"
+    assert remote.calls[-1][1] == "scontrol update NodeName='gpu-node[1-2]' State=RESUME"
     assert len(said) == 1
 
 
@@ -131,4 +131,4 @@ def test_a_host_that_slurm_goes_on_refusing_is_told_with_slurms_words(cluster):
     assert some.settle(["gpu-node1"], frozenset()) == {
         "gpu-node1": "Slurm refuses it: gres/gpu count reported lower than configured (3 < 4)"
     }
-    assert not [command for _host, command in remote.asked if "update" in command]
+    assert not [command for _host, command in remote.calls if "update" in command]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.provision.carry import Care
+from clusterwright.provision.carry import DisruptionPolicy
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
@@ -37,7 +37,7 @@ def test_hosts_with_jobs_are_left_out_or_drained_and_given_back(site):
         first = site.apply(FEWER_GPUS)
         devices = site.sh("gpu-node2", "cat /etc/slurm/gres.conf")
         running = site.sh("control", f"squeue --noheader --job {job} --format=%T").strip()
-        second = site.apply(FEWER_GPUS, care=Care(drain=True, wait_s=120, say=say))
+        second = site.apply(FEWER_GPUS, policy=DisruptionPolicy(drain=True, wait_s=120, on_progress=say))
         after = states(site)
         third = site.apply()
         grown = states(site)

@@ -11,7 +11,7 @@ import pytest
 
 from clusterwright.check.checks.gpu_ecc import gpu_ecc
 from clusterwright.check.checks.gpu_remap import gpu_remap
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu
 from clusterwright.check.verdict import Status
 from clusterwright.config.load import load_cluster
@@ -494,7 +494,7 @@ def test_health_drains_for_what_a_check_calls_a_fault(hooks, name):
     """Of each GPU that answers: memory errors and rows that could not be remapped, by one rule in both."""
     hooks.gpus(name)
     drains = {line.split()[2] for line in hooks.run("health").stderr.splitlines() if " GPU-0" in line}
-    want = Want(load_cluster(EXAMPLE), load_cluster(EXAMPLE).host("gpu-node1"))
+    want = HostSpec(load_cluster(EXAMPLE), load_cluster(EXAMPLE).host("gpu-node1"))
     driver = Driver(tuple(answering((DATA / f"{name}.csv").read_text())), ())
     verdicts = [*gpu_ecc.judge(want, driver), *gpu_remap.judge(want, driver)]
     failed = {f"gpu {v.part.split()[-1]}" for v in verdicts if v.status is Status.FAIL}

@@ -195,7 +195,7 @@ def test_what_somebody_has_drained_is_not_given_back(site):
 
 
 @pytest.mark.parametrize(
-    ("damage", "mend", "code"),
+    ("damage", "fix", "code"),
     [
         ("systemctl stop munge", "systemctl start munge", "munge-silent"),
         (

@@ -11,7 +11,7 @@ from clusterwright.config.fields import fields
 from clusterwright.config.load import source_of
 from clusterwright.lab.able import able
 from clusterwright.provision.apply import apply, remote_of
-from clusterwright.provision.change.fields import RANK, Said, between
+from clusterwright.provision.change.fields import RANK, ClusterFile, diff_fields
 
 NAME = "chg"
 MISSING = able()
@@ -290,7 +290,7 @@ class Site:
 
     def said(self):
         """What the file says now."""
-        return Said.of(source_of(self.file))
+        return ClusterFile.from_source(source_of(self.file))
 
     def run(self, host, text, stdin=b""):
         """A command on a host, which must end well."""
@@ -311,7 +311,7 @@ class Site:
             place[last] = value
         yaml.dump(document, self.file)
         after = self.said()
-        return between(before, after), apply(after.cluster, str(self.file), self.remote)
+        return diff_fields(before, after), apply(after.cluster, str(self.file), self.remote)
 
     def daemons(self):
         """Process and start of each of Slurm's daemons."""

@@ -10,10 +10,10 @@ from clusterwright.config.reader import read
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.errors import WrightError
 from clusterwright.onhost.provision.agent import ANSWER
-from clusterwright.provision.change.fields import Said
+from clusterwright.provision.change.fields import ClusterFile
 from clusterwright.provision.change.hosts import with_hosts, without_hosts
-from clusterwright.provision.grow import Growth, grow, look
-from clusterwright.provision.shrink import Leave, leave, refuse_reserved, remembered
+from clusterwright.provision.grow import Growth, grow, preview
+from clusterwright.provision.shrink import Removal, remove_hosts, refuse_reserved, remembered
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 CHANGE = {
@@ -38,7 +38,7 @@ class Site:
 
     def said(self):
         """What the file says now."""
-        return Said.of(read(self.path.read_text(), str(self.path)))
+        return ClusterFile.from_source(read(self.path.read_text(), str(self.path)))
 
     def remote(self):
         """The way to its hosts."""
@@ -85,12 +85,12 @@ def site(tmp_path, monkeypatch):
 def growth(site, *hosts):
     """These hosts are to join a100."""
     text = with_hosts(site.said(), "a100", hosts)
-    return Growth(site.path, Said.of(read(text, str(site.path))), hosts)
+    return Growth(site.path, ClusterFile.from_source(read(text, str(site.path))), hosts)
 
 
 def leaving(site, *hosts, **how):
     """These hosts are to leave."""
-    return Leave(site.path, site.said(), hosts, **({"wait_s": 60} | how))
+    return Removal(site.path, site.said(), hosts, **({"wait_s": 60} | how))
 
 
 def test_new_hosts_are_ready_before_the_file_and_the_others_know_of_them(site):
@@ -111,7 +111,7 @@ def test_a_new_host_that_fails_disturbs_nobody(site):
     site.errors = {"gpu-node6": "no space left"}
     done = grow(asked, site.remote(), print, clock=FakeClock())
 
-    assert (done.ok, done.others) == (False, None)
+    assert (done.ok, done.other_report) == (False, None)
     assert site.path.read_text() == LAB.read_text()
     assert not {"control", "gpu-node1"}.intersection(site.order("apply"))
 
@@ -121,7 +121,7 @@ def test_new_hosts_that_do_not_answer_are_named_before_anything_is_done(site):
     site.down = {"gpu-node6"}
 
     with pytest.raises(WrightError, match="gpu-node6: ssh: connect to host gpu-node6"):
-        look(growth(site, "gpu-node5", "gpu-node6"), site.remote())
+        preview(growth(site, "gpu-node5", "gpu-node6"), site.remote())
     assert site.order("apply") == []
 
 
@@ -136,7 +136,7 @@ def test_a_host_that_slurm_does_not_get_is_no_success(site):
 def test_growing_may_be_cut_short_and_run_again(site):
     """The file has the host already; the rest is done."""
     asked = growth(site, "gpu-node5")
-    site.path.write_text(asked.after.source.text)
+    site.path.write_text(asked.cluster_file.source.text)
     site.states = {"gpu-node5": "idle"}
 
     assert grow(growth(site, "gpu-node5"), site.remote(), print, clock=FakeClock()).ok
@@ -146,20 +146,22 @@ def test_hosts_leave_only_when_their_jobs_have_ended(site):
     """Drained first; waited for; then the file, the others, and slurmd off."""
     site.jobs = ["7\n8\n", "8\n", ""]
     said = []
-    done = leave(leaving(site, "gpu-node2"), site.remote(), said.append, clock=FakeClock())
+    done = remove_hosts(leaving(site, "gpu-node2"), site.remote(), said.append, clock=FakeClock())
     words = [word for word, _, _ in site.did]
 
     assert done.ok
     assert words[:7] == ["sinfo", "scontrol", "squeue", "squeue", "squeue", "systemctl", "apply"]
     assert "gpu-node2" not in site.order("apply")
-    assert site.path.read_text() == without_hosts(Said.of(read(LAB.read_text(), "c")), ["gpu-node2"])
+    assert site.path.read_text() == without_hosts(
+        ClusterFile.from_source(read(LAB.read_text(), "c")), ["gpu-node2"]
+    )
     assert ("waiting for jobs 7, 8" in said, "waiting for jobs 8" in said) == (True, True)
     assert remembered("lab") == ()
 
 
 def test_another_persons_reason_stays(site):
     """The host is drained already: nothing has to be done, and nothing is written over it."""
-    done = leave(leaving(site, "gpu-node3"), site.remote(), print, clock=FakeClock())
+    done = remove_hosts(leaving(site, "gpu-node3"), site.remote(), print, clock=FakeClock())
 
     assert done.ok
     assert not any("State=DRAIN" in command for _, _, command in site.did)
@@ -170,7 +172,7 @@ def test_jobs_that_outlast_the_wait_leave_the_hosts_drained_and_all_else_as_it_w
     site.jobs = ["7\n"] * 99
 
     with pytest.raises(WrightError, match="jobs 7 still run on gpu-node2") as error:
-        leave(leaving(site, "gpu-node2", wait_s=0), site.remote(), print, clock=FakeClock())
+        remove_hosts(leaving(site, "gpu-node2", wait_s=0), site.remote(), print, clock=FakeClock())
     assert "State=RESUME" in str(error.value)
     assert site.path.read_text() == LAB.read_text()
     assert [word for word, _, _ in site.did] == ["sinfo", "scontrol", "squeue"]
@@ -179,7 +181,7 @@ def test_jobs_that_outlast_the_wait_leave_the_hosts_drained_and_all_else_as_it_w
 def test_jobs_are_cancelled_when_that_is_asked(site):
     """By their ids."""
     site.jobs = ["7\n", "7\n", ""]
-    leave(leaving(site, "gpu-node2", cancel=True, wait_s=0), site.remote(), print, clock=FakeClock())
+    remove_hosts(leaving(site, "gpu-node2", cancel=True, wait_s=0), site.remote(), print, clock=FakeClock())
 
     assert [command for word, _, command in site.did if word == "scancel"] == ["scancel 7"]
 
@@ -188,12 +190,12 @@ def test_a_leave_that_was_cut_short_goes_on_though_the_file_has_no_such_host(sit
     """The journal knows it: slurmd is stopped, and the others are told."""
     monkeypatch.setattr("clusterwright.provision.shrink.stop", lambda *_: 1 / 0)  # the moment of the cut
     with pytest.raises(ZeroDivisionError):
-        leave(leaving(site, "gpu-node2"), site.remote(), print, clock=FakeClock())
+        remove_hosts(leaving(site, "gpu-node2"), site.remote(), print, clock=FakeClock())
     monkeypatch.undo()
     monkeypatch.setenv("XDG_STATE_HOME", str(site.path.parent / "state"))
     begun = remembered("lab")
     site.path.write_text(without_hosts(site.said(), ["gpu-node2"]))
-    done = leave(leaving(site, "gpu-node2"), site.remote(), print, clock=FakeClock())
+    done = remove_hosts(leaving(site, "gpu-node2"), site.remote(), print, clock=FakeClock())
 
     assert (begun, remembered("lab"), done.ok) == (("gpu-node2",), (), True)
     assert site.order("systemctl") == ["gpu-node2"]
@@ -203,7 +205,7 @@ def test_a_host_that_is_off_can_leave_too(site):
     """It cannot be told to stop its daemon; that is said, and Slurm forgets it all the same."""
     site.down = {"gpu-node4"}
     said = []
-    done = leave(leaving(site, "gpu-node4"), site.remote(), said.append, clock=FakeClock())
+    done = remove_hosts(leaving(site, "gpu-node4"), site.remote(), said.append, clock=FakeClock())
 
     assert done.ok
     assert any(line.startswith("note: gpu-node4: slurmd was not stopped") for line in said)
@@ -224,6 +226,6 @@ def test_reservations_made_by_hand_keep_their_hosts(site):
 
 def test_purge_takes_our_files_along(site):
     """The agent there is told to want nothing but the names of hosts."""
-    leave(leaving(site, "gpu-node2", purge=True), site.remote(), print, clock=FakeClock())
+    remove_hosts(leaving(site, "gpu-node2", purge=True), site.remote(), print, clock=FakeClock())
 
     assert "gpu-node2" in site.order("apply")

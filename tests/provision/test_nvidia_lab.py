@@ -10,14 +10,14 @@ import pytest
 from ruamel.yaml import YAML
 
 from clusterwright import lab
-from clusterwright.cli.apply import look
+from clusterwright.cli.apply import boot_checker
 from clusterwright.config.load import load_cluster
 from clusterwright.lab import state
 from clusterwright.lab.able import able
 from clusterwright.lab.packages import lab as served
 from clusterwright.lab.packages import repository
 from clusterwright.provision.apply import apply, remote_of
-from clusterwright.provision.carry import Care
+from clusterwright.provision.carry import DisruptionPolicy
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 NAME, SUBNETS = "test-nvidia", "10.221."
@@ -66,8 +66,10 @@ class Site:
         """With these options of `Care`, on all hosts or `only` some."""
         only = options.pop("only", None)
         said = options.setdefault("say", lambda _words: None)
-        care = Care(**{"look": look(self.cluster, self.remote), "wait_s": 300, "say": said} | options)
-        return apply(self.cluster, str(self.file), self.remote, only=only, care=care)
+        care = DisruptionPolicy(
+            **{"look": boot_checker(self.cluster, self.remote), "wait_s": 300, "say": said} | options
+        )
+        return apply(self.cluster, str(self.file), self.remote, only=only, policy=care)
 
     def sh(self, host, command, *, timeout_s=60):
         """What a command on a host printed; fails with what it said when it failed."""

@@ -8,7 +8,7 @@ import pytest
 from clusterwright.config.names import expand
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.onhost.provision.agent import ANSWER
-from clusterwright.provision.carry import Care, carry_out
+from clusterwright.provision.carry import DisruptionPolicy, carry_out
 from clusterwright.provision.reboot import BY_SYSTEMD, Reboots
 from clusterwright.provision.work import Work
 
@@ -101,7 +101,7 @@ def run(cluster):
         said = []
         work = Work(cluster, "c", hosts.remote, FakeClock(), "1")
         names = [host.name for host in cluster.hosts()]
-        report = carry_out(work, names, care=Care(**{"say": said.append, "wait_s": 30} | care))
+        report = carry_out(work, names, policy=DisruptionPolicy(**{"say": said.append, "wait_s": 30} | care))
         return report, {host.host: host for host in report.hosts}, said
 
     return run

@@ -133,8 +133,8 @@ def test_a_share_of_the_hosts_at_most_is_drained(site):
     assert states[0].startswith("drained|wright: gpu-file-missing /dev/nvidia2 is not there [")
     assert states[1] == "idle|none"
     assert (told[0].status, told[1].status) == (Status.FAIL, Status.WARN)
-    assert "in spite of a fault" in told[0].saw
-    assert "drained by its health program: gpu-file-missing" in told[1].saw
+    assert "in spite of a fault" in told[0].observed
+    assert "drained by its health program: gpu-file-missing" in told[1].observed
     assert (job.code, "gpu-file-missing" in job.err) == (0, True)  # named, and let in: the share says so
     assert later[0] == "idle|none"
     assert later[1].startswith("drained|wright: gpu-file-missing")
@@ -166,7 +166,7 @@ def test_a_reason_that_a_person_changed_is_kept(site):
 
     assert site.state("gpu-node1") == f"drained|{reason} RMA 77"
     assert site.state("gpu-node3") == "drained|alice: new fan"
-    assert all("ask " in each.mend and "its health program" not in each.saw for each in found)
+    assert all("ask " in each.mend and "its health program" not in each.observed for each in found)
 
 
 SLEEPS = """#!/bin/sh
@@ -206,7 +206,7 @@ def test_a_driver_that_hangs_keeps_jobs_away_until_it_answers(site):
     site.until(lambda: f"{site.health('gpu-node4')}{site.state('gpu-node4')}", "idle|none")
 
     assert "drain" in refused
-    assert "as its prolog or epilog refused" in told.saw
+    assert "as its prolog or epilog refused" in told.observed
     assert "wright: gpu-xid 119" in reason
     assert "gpu-driver-hangs" in reason
 

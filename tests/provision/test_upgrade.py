@@ -9,7 +9,7 @@ import pytest
 from clusterwright.config.load import cluster_of
 from clusterwright.config.reader import read
 from clusterwright.edge.fakes import FakeClock
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.errors import WrightError
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.change.upgrade import steps
@@ -45,11 +45,11 @@ class Site:
     def run(self, host, command, *, stdin=b"", timeout_s=60):  # the protocol's signature
         """As ssh would."""
         if stdin:
-            return Done((host,), 0, self.agent(host, stdin), "", 0.0)
+            return CommandResult((host,), 0, self.agent(host, stdin), "", 0.0)
         self.asked.append((host, command))
         if any(part in command for part in self.fails):
-            return Done((host,), 1, "", "it failed", 0.0)
-        return Done((host,), 0, self.say(host, command), "", 0.0)
+            return CommandResult((host,), 1, "", "it failed", 0.0)
+        return CommandResult((host,), 0, self.say(host, command), "", 0.0)
 
     def say(self, host, command):
         """What the program would print."""
@@ -117,7 +117,7 @@ def task(site):
 
 def all_steps(task, site):
     """What is left to do."""
-    return steps(task.cluster, site.has, task.wanted, 2)
+    return steps(task.cluster, site.has, task.target, 2)
 
 
 def test_each_daemon_is_kept_upgraded_and_seen_to_work(site, task):

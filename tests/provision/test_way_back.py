@@ -4,7 +4,7 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.onhost.provision.change import Verb
-from clusterwright.provision.carry import way_back
+from clusterwright.provision.carry import prevent_lockout
 from clusterwright.provision.report import Change, HostReport
 
 NFT, ZONE = "file:/etc/clusterwright/firewall.nft", "file:/etc/firewalld/zones/cw-management.xml"
@@ -31,7 +31,7 @@ def seen(change=NFT, **other):
 )
 def test_rules_that_shut_us_out_are_refused(cluster, change, facts, says):
     """By address, port or source, for both programs; with the mend."""
-    error = way_back(cluster, seen(change, **facts)).error
+    error = prevent_lockout(cluster, seen(change, **facts)).error
 
     assert bool(error) == bool(says)
     assert says in error
@@ -44,9 +44,9 @@ def test_ssh_from_counts(altered, source, refused):
     """A network that the file leaves out is one that we had better not come from."""
     cluster = altered({"security": {"ssh_from": ["192.168.9.0/24"]}})
 
-    assert bool(way_back(cluster, seen(came_from=source)).error) is refused
+    assert bool(prevent_lockout(cluster, seen(came_from=source)).error) is refused
 
 
 def test_another_change_is_no_matter(cluster):
     """Rules that are already in force let us in just now."""
-    assert way_back(cluster, seen("file:/etc/hosts", came_from="10.77.2.9")).error == ""
+    assert prevent_lockout(cluster, seen("file:/etc/hosts", came_from="10.77.2.9")).error == ""

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from clusterwright.edge.fakes import FakeClock
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.work import read_answer, stamp
 
@@ -15,16 +15,16 @@ FACTS = {"interrupted": False, "job_steps": 0, "reached_at": ""}
 def answer(facts=(), **other):
     """A host's words."""
     whole = {"facts": FACTS | dict(facts), "changes": [], "notes": [], "error": "", "stale": False} | other
-    return Done((), 0, f"{ANSWER}{json.dumps(whole)}\n", "", 1.0)
+    return CommandResult((), 0, f"{ANSWER}{json.dumps(whole)}\n", "", 1.0)
 
 
 @pytest.mark.parametrize(
     ("done", "blame"),
     [
-        (Done((), 255, "", "ssh: connect to host a: timed out", 1.0), "host"),
-        (Done((), 124, "", "", 60.0), "host"),
-        (Done((), 1, "", "python3 is older than 3.6 here: 3.5.2", 0.1), "host"),
-        (Done((), 1, "", "Traceback (most recent call last):\n  ...\nKeyError: 'x'", 0.1), "change"),
+        (CommandResult((), 255, "", "ssh: connect to host a: timed out", 1.0), "host"),
+        (CommandResult((), 124, "", "", 60.0), "host"),
+        (CommandResult((), 1, "", "python3 is older than 3.6 here: 3.5.2", 0.1), "host"),
+        (CommandResult((), 1, "", "Traceback (most recent call last):\n  ...\nKeyError: 'x'", 0.1), "change"),
         (answer(error="slurmd.service is failed", blame="change"), "change"),
         (answer(error="the disk is full", blame="host"), "host"),
         (answer(stale=True), "host"),
@@ -33,7 +33,7 @@ def answer(facts=(), **other):
 )
 def test_an_error_says_whose_fault_it_is(done, blame):
     """Our own program's failure would be the same on every host."""
-    assert read_answer("a", done).blame == blame
+    assert read_answer("a", done).record_fault == blame
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ run = runtime.start(seed=1)
 layers = nn.Sequential(nn.Linear(1000, 1000), nn.Linear(1000, 1000))
 model = nn.parallel.DistributedDataParallel(layers, gradient_as_bucket_view=True)
 clock = Processor()
-watched = Backward(model.module, clock.ready, clock.done)
+watched = Backward(model.module, clock.ready, clock.complete)
 found, before_s = [], 0.0
 for _ in range(STEPS):
     time.sleep(0.02 * (run.rank == 1))

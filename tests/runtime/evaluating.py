@@ -43,7 +43,9 @@ step_s = float(os.environ.get("TOY_STEP_S", "0"))
 alone = int(os.environ.get("TOY_EVALUATE", "-1"))
 inputs = torch.randn(64, 6, generator=torch.Generator().manual_seed(0))
 
-for numbers in run.steps(runtime.Sampler(64, batch=8, seed=5), until=int(os.environ.get("TOY_UNTIL", "9"))):
+for numbers in run.steps(
+    runtime.Sampler(64, batch=8, seed=5), total_steps=int(os.environ.get("TOY_UNTIL", "9"))
+):
     if step_s:
         time.sleep(step_s)
         signal_if(run.completed + 1)

@@ -27,7 +27,7 @@ def weights():
 
 def loss_of(module, batch):
     """The loss of the compared microbatch, computed right or wrong."""
-    loss = module(batch).square().mean()
+    loss = module(batch).square().average()
     if (run.rank, run.completed + 1) == target("TOY_WRONG"):
         loss = loss * 1.0001
     if "TOY_UNSTEADY" in os.environ:
@@ -48,10 +48,12 @@ run.track(model=parallel, optimizer=optimizer)
 inputs = torch.randn(64, 6, generator=torch.Generator().manual_seed(0))
 log = (run.folder / f"weights-by-step-{run.rank}").open("a")
 
-for numbers in run.steps(runtime.Sampler(64, batch=12, seed=5), until=int(os.environ.get("TOY_UNTIL", "8"))):
+for numbers in run.steps(
+    runtime.Sampler(64, batch=12, seed=5), total_steps=int(os.environ.get("TOY_UNTIL", "8"))
+):
     if os.environ.get("TOY_COMPARE") != "0":
         run.verify(parallel, loss_of, inputs[numbers])
-    loss = parallel(inputs[numbers]).square().mean()
+    loss = parallel(inputs[numbers]).square().average()
     doomed, first = target("TOY_NAN")
     if run.rank == doomed and first <= run.completed + 1 <= first + int(os.environ.get("TOY_NANS", "0")):
         loss = loss * float("nan")

@@ -96,7 +96,7 @@ else:
     )
 fed = (run.folder / f"fed-{run.rank}").open("a")
 
-for batch in run.steps(loader, until=int(os.environ.get("TOY_UNTIL", "12"))):
+for batch in run.steps(loader, total_steps=int(os.environ.get("TOY_UNTIL", "12"))):
     run.step(float(batch.sum()) + random.random() + float(torch.rand(())))
     for number, *drawn in batch.tolist():
         print(run.completed, int(number), *map(float.hex, drawn), file=fed)

@@ -56,7 +56,7 @@ def main():
     """One rank."""
     joined = group.join()
     folder = Path(os.environ["CLUSTERWRIGHT_RUN"])
-    checkpoints = Checkpoints(folder / "checkpoints", joined, kept=2)
+    checkpoints = Checkpoints(folder / "checkpoints", joined, save_total_limit=2)
     checkpoints.newest()
     victim, number = target("SAVER_KILL")
     if joined.rank == victim:
@@ -81,7 +81,7 @@ def main():
             with (folder / "durable").open("a") as file:
                 file.write(f"{step}\n")
     checkpoints.close()
-    joined.leave()
+    joined.destroy()
 
 
 if __name__ == "__main__":

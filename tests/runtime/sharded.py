@@ -47,7 +47,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
 run.track(model=model, optimizer=optimizer)
 inputs = torch.randn(37, 6, generator=torch.Generator().manual_seed(0))
 
-for numbers in run.steps(runtime.Sampler(37, batch=16, seed=5), until=10):
+for numbers in run.steps(runtime.Sampler(37, batch=16, seed=5), total_steps=10):
     total = torch.zeros(())
     for piece in run.accumulate(numbers, 3, model):
         loss = (model(inputs[piece]) - 1).square().sum() / 16

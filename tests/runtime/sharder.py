@@ -16,7 +16,7 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 
 from clusterwright.runtime import group
 from clusterwright.runtime.checkpoints.checkpoint import Checkpoints
-from clusterwright.runtime.checkpoints.wanted import Wanted
+from clusterwright.runtime.checkpoints.target_state import TargetState
 
 TENSOR_PARALLEL = {"0": ColwiseParallel(), "2": RowwiseParallel()}
 
@@ -59,13 +59,13 @@ def main():
     torch.manual_seed(1 if loading else 0)
     model = laid_out(os.environ["SHARD_LAYOUT"], joined.world_size)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, foreach=False)
-    checkpoints = Checkpoints(folder / "checkpoints", joined, kept=2)
+    checkpoints = Checkpoints(folder / "checkpoints", joined, save_total_limit=2)
 
     def state():
         return {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
 
     if loading:
-        found, skipped = checkpoints.newest(Wanted({"model": model, "optimizer": optimizer}, state()))
+        found, skipped = checkpoints.newest(TargetState({"model": model, "optimizer": optimizer}, state()))
         assert not skipped, skipped
         model.load_state_dict(found.shared["model"])
         optimizer.load_state_dict(found.shared["optimizer"])
@@ -82,14 +82,14 @@ def main():
         assert not wrong, wrong
     else:
         for _ in range(2):
-            model(torch.randn(4, 8, generator=torch.Generator().manual_seed(3))).square().mean().backward()
+            model(torch.randn(4, 8, generator=torch.Generator().manual_seed(3))).square().average().backward()
             optimizer.step()
         checkpoints.save(1, state(), {"rank": joined.rank})
         assert checkpoints.wait().why is None
         reference = whole(state())
         if joined.rank == 0:
             torch.save(reference, folder / "reference.pt")
-    joined.leave()
+    joined.destroy()
 
 
 main()

@@ -30,12 +30,12 @@ if os.environ.get("BURST") and run.rank == rank:
     )
     beside = subprocess.Popen([sys.executable, "-c", program.format(os.getpid())], stderr=subprocess.DEVNULL)
 
-for step in run.steps(until=until):
+for step in run.steps(total_steps=until):
     x = torch.randn(32, 64, generator=torch.Generator().manual_seed(1000 * run.rank + step))
     time.sleep(0.03)
     if run.rank == rank and begin <= step < end and not os.environ.get("BURST"):
         time.sleep(0.03)
-    loss = model(x).square().mean()
+    loss = model(x).square().average()
     loss.backward()
     optimizer.step()
     optimizer.zero_grad()

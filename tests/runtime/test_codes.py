@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("torch")
 
 from clusterwright.onhost.supervisor import decide
-from clusterwright.onhost.supervisor.blame import host_fault
+from clusterwright.onhost.supervisor.root_cause import host_fault
 from clusterwright.runtime import codes
 
 pytestmark = pytest.mark.train
@@ -25,4 +25,4 @@ def test_leaving_has_a_code_for_the_shell_a_cause_for_the_agent_and_words(cause,
     with pytest.raises(SystemExit) as caught:
         raise codes.Leaving(cause, "why")
 
-    assert (caught.value.code, caught.value.cause, caught.value.words) == (code, cause, "why")
+    assert (caught.value.code, caught.value.cause, caught.value.message) == (code, cause, "why")

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn
 
-from clusterwright.onhost.supervisor.ledger import advice, communication, history
+from clusterwright.onhost.supervisor.goodput import advice, communication, history
 from clusterwright.runtime import backward, exposed
 
 pytestmark = pytest.mark.train
@@ -26,7 +26,7 @@ def talked(train):
         done = train(ranks=ranks, script="talking", name=name, **more)
         assert done.codes == [0] * ranks, done.log
         events = history.read(str(done.folder)).events
-        return communication.whole(events), events
+        return communication.combine_generations(events), events
 
     return run
 
@@ -38,7 +38,7 @@ def test_large_gradients_and_little_computing_are_mostly_communication(talked):
 
     assert large.known == "measured"
     assert large.share > small.share > 0
-    assert any(each.startswith("communication: ") for each in advice.of(events, {}))
+    assert any(each.startswith("communication: ") for each in advice.list_advice(events, {}))
 
 
 def test_who_waits_for_a_slow_rank_does_not_communicate(talked):
@@ -120,17 +120,17 @@ def wrapped(ranks):
     """As many, each with a model of its own in DistributedDataParallel."""
     found = [exposed.Exposed(ranks, Counted()) for _ in range(ranks)]
     for each in found:
-        each._passes = [backward.Backward(nn.Linear(2, 2), each.ready, each.done)]
+        each._passes = [backward.Backward(nn.Linear(2, 2), each.ready, each.complete)]
     return found
 
 
 def voted(ranks, busy_s):
     """They vote after a step, and hear."""
-    words = [each.told(busy_s) for each in ranks]
+    words = [each.vote_fields(busy_s) for each in ranks]
     agreed = {name: max(word[name] for word in words) for name in words[0]}
     for each in ranks:
-        each.heard(agreed)
-    return ranks[0].said()
+        each.apply_vote(agreed)
+    return ranks[0].event_fields()
 
 
 def test_the_least_wait_of_all_ranks_counts():
@@ -142,7 +142,7 @@ def test_the_least_wait_of_all_ranks_counts():
             each.stepped()
 
     assert voted(ranks, 1.0) == {"communicated": pytest.approx(0.02), "communicated_of": 1.0}
-    assert ranks[0].said() == {}
+    assert ranks[0].event_fields() == {}
 
 
 def test_a_gpu_that_is_behind_is_taken_to_go_on_as_it_did():
@@ -182,14 +182,14 @@ def test_a_compiled_backward_pass_is_left_alone():
     """Torch's compiled autograd cannot be asked for the pass's end: the training goes on, and nothing is said of it."""
     one = exposed.Exposed(2, exposed.Processor())
     model = nn.Linear(4, 1)
-    one._passes = [backward.Backward(model, one.ready, one.done)]
+    one._passes = [backward.Backward(model, one.ready, one.complete)]
     with torch._dynamo.compiled_autograd._enable(torch.compile(backend="eager")):
         model(torch.ones(2, 4)).sum().backward()
     one.stepped()
-    one.heard(one.told(1.0))
+    one.apply_vote(one.vote_fields(1.0))
 
     assert model.weight.grad is not None
-    assert one.said() == {}
+    assert one.event_fields() == {}
     torch._dynamo.reset()
 
 
@@ -222,7 +222,7 @@ def test_pace_is_told_of_the_same_moment():
     """A rank's own part ends where it begins to wait."""
     moments = []
     one = exposed.Exposed(2, exposed.Processor(), lambda: moments.append("own part"))
-    one._passes = [backward.Backward(nn.Linear(2, 2), one.ready, one.done)]
+    one._passes = [backward.Backward(nn.Linear(2, 2), one.ready, one.complete)]
     one._passes[0]._gradient(None)
 
     assert moments == ["own part"]
@@ -283,7 +283,7 @@ def test_on_a_gpu_the_time_is_the_streams():
         for _ in range(2):
             clock.ready()
             clock.ready()
-            clock.done()
+            clock.complete()
         Place.gpu[0] = far
         found.append(clock.ended())
 
@@ -299,10 +299,10 @@ def test_what_a_step_pays_for_it():
         begun = time.thread_time()
         for _ in range(200):
             one.ready()
-            one.done()
+            one.complete()
             one.stepped()
-            one.heard(one.told(1.0))
-            one.said()
+            one.apply_vote(one.vote_fields(1.0))
+            one.event_fields()
         return (time.thread_time() - begun) / 200
 
     assert median(cost() for _ in range(5)) < 1e-4
@@ -315,7 +315,7 @@ def test_a_real_gpu_waits_in_its_stream():
     clock.ready()
     for _ in range(20):
         square = (square @ square).clamp(max=1)
-    clock.done()
+    clock.complete()
     torch.cuda.synchronize()
 
     assert clock.ended()[0] > 1e-3

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.runtime.checkpoints import keep
+from clusterwright.runtime.checkpoints import retention
 
 pytestmark = pytest.mark.train
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "training-script.md"
@@ -64,7 +64,7 @@ def test_the_guides_script_runs_alone_and_under_torchrun_and_its_checkpoint_open
 
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     python(*launcher, train, cwd=tmp_path, CLUSTERWRIGHT_RUN="run")
-    assert keep.check(tmp_path / "run" / "checkpoints" / "step-00000040").world_size == 2
+    assert retention.check(tmp_path / "run" / "checkpoints" / "step-00000040").world_size == 2
     assert "[64, 8]" in python(look, cwd=tmp_path).stdout
 
 
@@ -77,4 +77,4 @@ def test_each_example_runs_in_the_guides_script(train, number, tmp_path):
     trained = train(script=tmp_path / "example", CLUSTERWRIGHT_CHECKPOINT_EVERY="steps:20", seconds=100)
     assert trained.codes == [0, 0], trained.log
     assert '"step": 40' in (trained.folder / "finished.json").read_text()
-    assert keep.check(trained.folder / "checkpoints" / "step-00000040").world_size == 2
+    assert retention.check(trained.folder / "checkpoints" / "step-00000040").world_size == 2

@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.onhost.supervisor.ledger import history, slow
+from clusterwright.onhost.supervisor.goodput import history, slow
 from clusterwright.runtime import pace
 
 pytestmark = pytest.mark.train
@@ -23,12 +23,12 @@ def voted(own_s, votes):
     said = []
     for vote in range(votes):
         for one, seconds in zip(paces, own_s(vote), strict=True):
-            one._own_s = seconds
+            one._rank_s = seconds
             one.stepped()
-        words = [one.told() for one in paces]
+        words = [one.vote_fields() for one in paces]
         assert all(set(each) == set(words[0]) for each in words), "ranks voted on different things"
         agreed = {name: max(each[name] for each in words) for name in words[0]}
-        said.append({one.heard(agreed) for one in paces})
+        said.append({one.apply_vote(agreed) for one in paces})
     assert all(len(each) == 1 for each in said)
     return paces
 
@@ -75,7 +75,7 @@ def test_a_rank_made_slow_is_named_in_its_run(train):
     slowed = train(ranks=3, script="slowed", SLOWED="1:10:45", UNTIL=120)
     assert slowed.codes == [0, 0, 0], slowed.log
     told = history.read(str(slowed.folder))
-    first = slow.behind(told.events)[0]
+    first = slow.find_stragglers(told.events)[0]
 
     assert (first.rank, first.host) == (1, slowed.events("process_start", rank=1)[0]["host"])
     assert 1.2 < first.ratio < 4
@@ -89,7 +89,7 @@ def test_a_rank_that_is_stopped_now_and_then_is_named(train):
     """SIGSTOP half of the time, from outside: nothing in the program knows."""
     slowed = train(ranks=2, script="slowed", SLOWED="0:0:999", BURST=1, UNTIL=100)
     assert slowed.codes == [0, 0], slowed.log
-    found = slow.behind(history.read(str(slowed.folder)).events)
+    found = slow.find_stragglers(history.read(str(slowed.folder)).events)
 
     assert found
     assert found[0].rank == 0
@@ -115,7 +115,7 @@ def test_what_a_step_pays_for_it():
             one.fetched()
             one.ready()
             one.stepped()
-            one.heard({**one.told(), "quick": -1})
+            one.apply_vote({**one.vote_fields(), "quick": -1})
         return (time.thread_time() - begun) / 200
 
     assert median(cost() for _ in range(5)) < 1e-4
@@ -142,7 +142,7 @@ class Place:
 
 def test_on_a_gpu_the_time_is_the_gpu_s():
     """Nobody waits for it: what it has not done yet is counted in a later step, and of pieces the last mark counts."""
-    made, own = pace.Marks(Place), []
+    made, own = pace.GpuTimer(Place), []
     Place.gpu[0], Place.at = 0.0, 0.0
     for step in range(3):
         made.begin()
@@ -156,20 +156,20 @@ def test_on_a_gpu_the_time_is_the_gpu_s():
 
 def test_what_is_never_marked_is_the_processor_s():
     """A model in no DistributedDataParallel has no such moment."""
-    one = pace.Pace(0, 2, pace.Marks(Place))
+    one = pace.Pace(0, 2, pace.GpuTimer(Place))
     one.begin()
     one.fetched()
     one.stepped()
 
-    assert one.told()["quick"] <= 0
-    assert one._marks.ended() is None
+    assert one.vote_fields()["quick"] <= 0
+    assert one._timer.ended() is None
 
 
 @pytest.mark.gpu
 def test_a_real_gpu_marks_its_stream():
     """The time between is that of the work, which the processor does not wait for."""
     torch = pytest.importorskip("torch")
-    made, square = pace.marks(torch.device("cuda")), torch.ones(4096, 4096, device="cuda")
+    made, square = pace.create_timer(torch.device("cuda")), torch.ones(4096, 4096, device="cuda")
     made.begin()
     for _ in range(20):
         square = (square @ square).clamp(max=1)
@@ -183,5 +183,5 @@ def test_without_others_nothing_is_said():
     """A run of one rank has nobody who waits."""
     alone = pace.Pace(0, 1)
 
-    assert alone.told() == {}
-    assert not alone.heard({})
+    assert alone.vote_fields() == {}
+    assert not alone.apply_vote({})

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.runtime.boundary import Rounds
+from clusterwright.runtime.sync_point import Rounds
 
 HEARD_S, MOST = 0.25, 16
 
@@ -16,7 +16,7 @@ def votes(slow, until):
     for step in range(1, until):
         if rounds.due(step):
             found.append(step)
-            rounds.held(step, slowest)
+            rounds.record(step, slowest)
             slowest = 0.0
         slowest = max(slowest, slow(step))
     return found

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from clusterwright.runtime.checkpoints import keep
+from clusterwright.runtime.checkpoints import retention
 
 pytestmark = pytest.mark.train
 
@@ -158,7 +158,7 @@ def test_only_the_newest_are_kept_and_all_of_them_are_good(train):
 
     assert trained.checkpoints() == ["step-00000016", "step-00000017"]
     for name in trained.checkpoints():
-        assert keep.check(trained.folder / "checkpoints" / name).world_size == 2
+        assert retention.check(trained.folder / "checkpoints" / name).world_size == 2
 
 
 def test_a_training_on_a_full_disk_goes_on_and_says_so(train, undisturbed, small_disk):

@@ -32,7 +32,7 @@ def test_the_launcher_is_heard():
     given = settings.read(None, None, None, environ)
 
     assert (given.run, given.checkpoints) == (Path("/r"), Path("/c"))
-    assert (given.keep, given.generation, given.deadline) == (5, 2, 12.5)
+    assert (given.save_total_limit, given.generation, given.deadline) == (5, 2, 12.5)
     assert given.every == settings.Every(steps=25)
 
 
@@ -42,13 +42,17 @@ def test_the_script_has_the_last_word():
         "/mine", "seconds:5", 4, {"CLUSTERWRIGHT_RUN": "/r", "CLUSTERWRIGHT_CHECKPOINTS": "/c"}
     )
 
-    assert (str(given.run), str(given.checkpoints), given.keep) == ("/mine", "/mine/checkpoints", 4)
+    assert (str(given.run), str(given.checkpoints), given.save_total_limit) == (
+        "/mine",
+        "/mine/checkpoints",
+        4,
+    )
     assert given.every == settings.Every(seconds=5)
 
 
 def test_two_are_kept_at_least():
     """The newest may turn out to be bad."""
-    assert settings.read("/r", None, 1, {}).keep == 2
+    assert settings.read("/r", None, 1, {}).save_total_limit == 2
 
 
 @pytest.mark.parametrize(

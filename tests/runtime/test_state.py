@@ -23,11 +23,11 @@ def test_what_is_drawn_after_putting_back_is_what_was_drawn_before():
     """Also after the state has been to disk."""
     seeds.plant(7)
     draw()
-    taken = tree.unpack(tree.pack(state.take()))
+    taken = tree.unpack(tree.pack(state.capture()))
     first = [draw() for _ in range(3)]
 
     draw()
-    state.put_back(taken)
+    state.restore(taken)
     assert [draw() for _ in range(3)] == first
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.onhost.supervisor.ledger import advice, history, speed
+from clusterwright.onhost.supervisor.goodput import advice, history, speed
 
 pytestmark = pytest.mark.train
 
@@ -13,7 +13,7 @@ def test_what_a_step_says_of_itself(train):
     assert trained.codes == [0, 0], trained.log
     told = history.read(str(trained.folder))
     plan, steps = trained.events("plan")[0], trained.events("step")
-    found = speed.whole(told.events)
+    found = speed.combine_generations(told.events)
 
     assert [plan[key] for key in ("batch", "flops", "device", "dtype", "parameters")] == [
         8,
@@ -25,9 +25,9 @@ def test_what_a_step_says_of_itself(train):
     assert {event["lr"] for event in steps} == {0.25}
     assert all(event["norm"] > 0 for event in steps)
     assert steps[0]["memory"] > 1e6
-    assert 0.05 < found.here < found.share < 0.9
-    assert found.share > 1.8 * found.here
-    said = "\n".join(advice.of(told.events, told.record))
+    assert 0.05 < found.rank0_share < found.share < 0.9
+    assert found.share > 1.8 * found.rank0_share
+    said = "\n".join(advice.list_advice(told.events, told.record))
     assert "steps waited" in said
     assert "the rank itself reads" in said
     assert "data: 1 bad samples were passed over, the first: bad sample passed over: x" in said

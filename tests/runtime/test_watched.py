@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from clusterwright.onhost.supervisor.ledger import communication, figures, history
+from clusterwright.onhost.supervisor.goodput import communication, figures, history
 from clusterwright.runtime import watched
 
 pytestmark = pytest.mark.train
@@ -130,7 +130,7 @@ def pair(tmp_path):
 def test_the_model_is_found_and_its_communication_told(pair, how, known):
     """Of rank 0 alone; of what cannot be measured, why."""
     told = pair(how)
-    found = communication.whole(told)
+    found = communication.combine_generations(told)
 
     assert communication.known(told) == known
     assert (found is not None) == (how == "ddp")
@@ -188,7 +188,7 @@ def test_a_job_of_slurms_alone_gets_a_run_of_its_own(slurm, tmp_path):
     assert run.name == "myjob-job-42"
     assert json.loads((run / "job.json").read_text())["job"] == {"name": "../my job", "account": "language"}
     assert json.loads((run / "ended.json").read_text())["outcome"] == "finished"
-    assert found.ledger.gpus == 4
+    assert found.accounting.gpus == 4
     assert found.goodput > 0
     assert not found.failures
 

@@ -68,7 +68,7 @@ inputs = torch.randn(SAMPLES, 6, generator=torch.Generator().manual_seed(0))
 sampler = runtime.Sampler(SAMPLES, batch=int(os.environ.get("TOY_BATCH", "8")), seed=5)
 seen = (run.folder / f"seen-{run.rank}").open("a")
 
-for numbers in run.steps(sampler, until=int(os.environ.get("TOY_UNTIL", "12"))):
+for numbers in run.steps(sampler, total_steps=int(os.environ.get("TOY_UNTIL", "12"))):
     x = inputs[numbers]
     y = x.sum(1) + random.random() + np.random.mtrand._rand.rand()  # the state that np.random.seed seeds
     loss = F.mse_loss(parallel(x).squeeze(1), y)

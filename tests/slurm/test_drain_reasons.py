@@ -31,7 +31,7 @@ def test_a_reason_names_its_author(reason, who, command):
     for text in (reason, f"{reason} {SIGNED}"):
         found = parse_drain_reason(text)
 
-        assert (found.who, found.command, found.text) == (who, command, reason)
+        assert (found.origin, found.command, found.text) == (who, command, reason)
 
 
 def test_the_exporter_and_the_check_name_the_same_author():
@@ -40,7 +40,7 @@ def test_the_exporter_and_the_check_name_the_same_author():
     nodes = parse_nodes(f"NodeName=n1 State=IDLE+DRAIN Partitions=a Reason={reason}").values()
     metrics = rendered(slurm.of_nodes(nodes))
 
-    assert drain("n1", reason).who == "slurm"
+    assert drain("n1", reason).origin == "slurm"
     assert (
         'clusterwright_slurm_node_drain_info{node="n1",who="slurm",reason="SlurmdSpoolDir is full"} 1'
         in metrics

@@ -16,13 +16,13 @@ PRINTED = {
 def test_every_job_state_of_slurm_is_in_one_phase():
     """A job waits, holds hosts, or has ended; an unknown state is none of these."""
     phases = {
-        state: [states.is_pending(state), states.holds_hosts(state), states.is_finished(state)]
+        state: [states.is_pending(state), states.is_allocated(state), states.is_finished(state)]
         for state in states.JOB_STATES
     }
 
     assert set(states.JOB_STATES) == PRINTED | {"LAUNCH_FAILED", "RECONFIG_FAIL"}
     assert all(sum(phase) == 1 for phase in phases.values())
-    assert not any(test("NEW_STATE") for test in (states.is_pending, states.holds_hosts, states.is_finished))
+    assert not any(test("NEW_STATE") for test in (states.is_pending, states.is_allocated, states.is_finished))
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_every_job_state_of_slurm_is_in_one_phase():
 )
 def test_a_job_holds_hosts_from_their_boot_to_the_end_of_its_epilog(state):
     """Nobody may take its hosts meanwhile."""
-    assert states.holds_hosts(state)
+    assert states.is_allocated(state)
     assert state in states.HOLDING
 
 

@@ -63,7 +63,7 @@ def main() -> None:
     run.track(model=parallel, optimizer=optimizer, scheduler=scheduler)
     sampler = runtime.Sampler(SAMPLES, batch=BATCH, seed=7)
     loader = DataLoader(Numbered(), batch_sampler=sampler, num_workers=WORKERS)
-    for numbers, x in run.steps(loader, until=marks.UNTIL):
+    for numbers, x in run.steps(loader, total_steps=marks.UNTIL):
         marks.pause(run.rank)
         loss = nn.functional.mse_loss(parallel(x).squeeze(1), x.sum(1) + torch.rand(len(x)))
         optimizer.zero_grad()

@@ -25,7 +25,7 @@ def main() -> None:
     sampler = runtime.Sampler(4096, batch=32, seed=1)
     marks.mark("built", rank=run.rank)
     begun = False
-    for numbers in run.steps(sampler, until=marks.UNTIL):
+    for numbers in run.steps(sampler, total_steps=marks.UNTIL):
         between = outside.enter()
         if not begun:
             begun = True

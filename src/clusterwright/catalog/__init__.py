@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from clusterwright.catalog.gpus import gpu, gpus
 from clusterwright.catalog.models import architecture, architectures, resembling
-from clusterwright.catalog.own import Own
+from clusterwright.catalog.user_catalog import UserCatalog
 
-__all__ = ["Own", "architecture", "architectures", "gpu", "gpus", "resembling"]
+__all__ = ["UserCatalog", "architecture", "architectures", "gpu", "gpus", "resembling"]

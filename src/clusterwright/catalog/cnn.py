@@ -33,8 +33,8 @@ class Convolution:
     @property
     def weights(self) -> int:
         """Parameters, of the norm and the bias too."""
-        own = self.outputs * self.inputs // self.groups * self.kernel**2
-        return own + self.outputs * (2 * self.norm + self.bias)
+        kernel_weights = self.outputs * self.inputs // self.groups * self.kernel**2
+        return kernel_weights + self.outputs * (2 * self.norm + self.bias)
 
     @property
     def elements(self) -> int:
@@ -83,12 +83,12 @@ class Cnn:
     @property
     def parameters(self) -> int:
         """All weights."""
-        return sum(each.weights for each in self.layers)
+        return sum(layer.weights for layer in self.layers)
 
     @property
     def flops(self) -> int:
         """Forward, of one image; training is three times that (the first layer's input gradient not counted off)."""
-        return sum(each.flops for each in self.layers)
+        return sum(layer.flops for layer in self.layers)
 
 
 @dataclass(slots=True)
@@ -127,11 +127,13 @@ def network(name: str, image: int = 0, classes: int = 1000) -> Cnn:
     Raises:
         WrightError: `unknown-network`.
     """
-    plain = re.sub(r"\([^)]*\)|\bv1(\.5)?\b", " ", name.lower())
-    slug = re.sub(r"^rn(?=\d)", "resnet", re.sub(r"[^a-z0-9]", "", plain))
+    normalized_name = re.sub(r"\([^)]*\)|\bv1(\.5)?\b", " ", name.lower())
+    slug = re.sub(r"^rn(?=\d)", "resnet", re.sub(r"[^a-z0-9]", "", normalized_name))
     if slug not in _NETWORKS:
-        mend = f"known: {', '.join(networks())}"
-        raise WrightError.of("unknown-network", f"no network is called `{name}`", mend, exit_code=EXIT_USAGE)
+        fix = f"known: {', '.join(networks())}"
+        raise WrightError.from_code(
+            "unknown-network", f"no network is called `{name}`", fix, exit_code=EXIT_USAGE
+        )
     return _built(slug, image, classes)
 
 
@@ -229,16 +231,20 @@ def _eighths(channels: float) -> int:
     return rounded + 8 if rounded < 0.9 * channels else rounded
 
 
-_HE, _XIE, _ZAGORUYKO = "He et al. 1512.03385 table 1", "Xie et al. 1611.05431", "Zagoruyko et al. 1605.07146"
+_RESNET_SOURCE, _XIE, _ZAGORUYKO = (
+    "He et al. 1512.03385 table 1",
+    "Xie et al. 1611.05431",
+    "Zagoruyko et al. 1605.07146",
+)
 _SIMONYAN, _SANDLER, _TAN = "Simonyan et al. 1409.1556", "Sandler et al. 1801.04381", "Tan et al. 1905.11946"
 _HU = "Hu et al. 1709.01507, on Xie et al. 1611.05431"
 _Build = Callable[[_Builder], list[int]]
 _NETWORKS: dict[str, tuple[int, _Build, str]] = {
-    "resnet18": (224, partial(_resnet, blocks=(2, 2, 2, 2), deep=False), _HE),
-    "resnet34": (224, partial(_resnet, blocks=(3, 4, 6, 3), deep=False), _HE),
-    "resnet50": (224, partial(_resnet, blocks=(3, 4, 6, 3), deep=True), _HE),
-    "resnet101": (224, partial(_resnet, blocks=(3, 4, 23, 3), deep=True), _HE),
-    "resnet152": (224, partial(_resnet, blocks=(3, 8, 36, 3), deep=True), _HE),
+    "resnet18": (224, partial(_resnet, blocks=(2, 2, 2, 2), deep=False), _RESNET_SOURCE),
+    "resnet34": (224, partial(_resnet, blocks=(3, 4, 6, 3), deep=False), _RESNET_SOURCE),
+    "resnet50": (224, partial(_resnet, blocks=(3, 4, 6, 3), deep=True), _RESNET_SOURCE),
+    "resnet101": (224, partial(_resnet, blocks=(3, 4, 23, 3), deep=True), _RESNET_SOURCE),
+    "resnet152": (224, partial(_resnet, blocks=(3, 8, 36, 3), deep=True), _RESNET_SOURCE),
     "resnext5032x4d": (224, partial(_resnet, blocks=(3, 4, 6, 3), deep=True, group_width=4), _XIE),
     "resnext10132x8d": (224, partial(_resnet, blocks=(3, 4, 23, 3), deep=True, group_width=8), _XIE),
     "resnext10132x4d": (224, partial(_resnet, blocks=(3, 4, 23, 3), deep=True, group_width=4), _XIE),

@@ -41,51 +41,53 @@ class Kind:
 
 def choose(text: str, kinds: Iterable[Kind]) -> str | None:
     """The name of the one that is meant; None if none is, or the text fits two models."""
-    known = list(kinds)
+    candidates = list(kinds)
     slug = "-".join(re.findall(r"[a-z0-9]+", text.lower()))
-    if any(kind.name == slug for kind in known):
+    if any(kind.name == slug for kind in candidates):
         return slug
     text = re.sub(r"[®™]|\((?:r|tm)\)", " ", text, flags=re.IGNORECASE)
     outside = _tokens(_BRACKETS.sub(" ", text))
     inside = _tokens(" ".join(_BRACKETS.findall(text)))
-    model = _model(outside, known) or _model(inside, known)
+    model = _model(outside, candidates) or _model(inside, candidates)
     if model is None:
         return None
-    family = [kind for kind in known if model in kind.models]
-    return _one_of(family, [*outside, *inside], model)
+    family = [kind for kind in candidates if model in kind.models]
+    return _choose_kind(family, [*outside, *inside], model)
 
 
 def _tokens(text: str) -> list[str]:
-    plain = text.lower().replace("_", "-")
-    plain = _COUNT_BEFORE.sub(" ", plain)
-    for pattern, with_what in (
+    normalized_text = text.lower().replace("_", "-")
+    normalized_text = _COUNT_BEFORE.sub(" ", normalized_text)
+    for pattern, replacement in (
         (_COUNT_AFTER, " "),
         (_SPLIT_UNIT, r"\1"),
         (_LOOSE_NUMBER, r"\1\2"),
         (_GLUED_BRAND, r"\1 "),
         (_GLUED_SUFFIX, r"\1 \2"),
     ):
-        plain = pattern.sub(with_what, plain)
-    return re.findall(r"[a-z0-9.]+", plain)
+        normalized_text = pattern.sub(replacement, normalized_text)
+    return re.findall(r"[a-z0-9.]+", normalized_text)
 
 
-def _model(tokens: list[str], known: list[Kind]) -> frozenset[str] | None:
+def _model(tokens: list[str], candidates: list[Kind]) -> frozenset[str] | None:
     """The model with most tokens in the text, if the rest of the text names no other product."""
-    there = set(tokens)
-    fitting = {model for kind in known for model in kind.models if model <= there}
+    token_set = set(tokens)
+    fitting = {model for kind in candidates for model in kind.models if model <= token_set}
     if not fitting:
         return None
     best = max(fitting, key=len)
-    family = {word for kind in known if best in kind.models for model in kind.models for word in model}
+    family = {token for kind in candidates if best in kind.models for model in kind.models for token in model}
     if any(not model <= family for model in fitting):
         return None
-    rest = there - family
-    if any(_MIG_SLICE.fullmatch(token) for token in rest) or rest & _OTHER_PRODUCT - _spare_words(best):
+    extra_tokens = token_set - family
+    if any(
+        _MIG_SLICE.fullmatch(token) for token in extra_tokens
+    ) or extra_tokens & _OTHER_PRODUCT - _optional_tokens(best):
         return None
     return best
 
 
-def _spare_words(model: frozenset[str]) -> frozenset[str]:
+def _optional_tokens(model: frozenset[str]) -> frozenset[str]:
     """Words that may stand beside a model that does not need them to be told."""
     return (
         frozenset({"blackwell"})
@@ -94,15 +96,17 @@ def _spare_words(model: frozenset[str]) -> frozenset[str]:
     )
 
 
-def _one_of(family: list[Kind], tokens: list[str], model: frozenset[str]) -> str | None:
-    rest = [token for token in tokens if token not in model]
-    forms = {re.sub(r"\d", "", token) for token in rest if _FORM.fullmatch(token)}
+def _choose_kind(family: list[Kind], tokens: list[str], model: frozenset[str]) -> str | None:
+    extra_tokens = [token for token in tokens if token not in model]
+    forms = {re.sub(r"\d", "", token) for token in extra_tokens if _FORM.fullmatch(token)}
     fitting = [kind for kind in family if _has_form(kind, forms, family)]
-    figures = [float(token) for token in map(_memory_of, rest) if token]
+    figures = [float(token) for token in map(_memory_of, extra_tokens) if token]
     if figures:
-        close = [kind for kind in fitting if any(_near(figure, kind.memory_gb) for figure in figures)]
-        told = [token for token in rest if re.fullmatch(r"\d+g(i?b)?", token)]
-        fitting = close if close or told else fitting
+        close = [
+            kind for kind in fitting if any(_matches_memory(figure, kind.memory_gb) for figure in figures)
+        ]
+        size_tokens = [token for token in extra_tokens if re.fullmatch(r"\d+g(i?b)?", token)]
+        fitting = close if close or size_tokens else fitting
     return fitting[0].name if fitting else None
 
 
@@ -112,13 +116,13 @@ def _memory_of(token: str) -> str | None:
 
 
 def _has_form(kind: Kind, forms: set[str], family: list[Kind]) -> bool:
-    wanted = {"pcie" if form == "pci" else form for form in forms}
-    if not wanted or kind.form in wanted:
+    requested_forms = {"pcie" if form == "pci" else form for form in forms}
+    if not requested_forms or kind.form in requested_forms:
         return True
-    others = {each.form for each in family}
+    family_forms = {member.form for member in family}
     # A superchip or an NVL card has no other form that the word could mean.
-    return not wanted & others and kind.form in {"superchip", "nvl"}
+    return not requested_forms & family_forms and kind.form in {"superchip", "nvl"}
 
 
-def _near(figure: float, memory_gb: tuple[float, ...]) -> bool:
-    return any(abs(figure - each) <= _CLOSE * each for each in memory_gb)
+def _matches_memory(figure: float, memory_gb: tuple[float, ...]) -> bool:
+    return any(abs(figure - size_gb) <= _CLOSE * size_gb for size_gb in memory_gb)

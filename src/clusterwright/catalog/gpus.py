@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from clusterwright.catalog.gpu_names import Kind, choose
-from clusterwright.catalog.own import Own, named
+from clusterwright.catalog.user_catalog import UserCatalog, named
 from clusterwright.catalog.records import Gpu
 from clusterwright.catalog.rows import number, rows
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -15,20 +15,20 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 _PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
 
 
-def gpu(name: str, extra: Own | None = None) -> Gpu:
+def gpu(name: str, extra: UserCatalog | None = None) -> Gpu:
     """The GPU that a text means: `h100`, `a100-80g`, `NVIDIA A100-SXM4-80GB (400W)`; the user's own first.
 
     Raises:
         WrightError: `unknown-gpu`, with the nearest name and how to add one.
     """
-    own = extra.gpus if extra else {}
-    mine = named(own, name)
-    if mine is not None:
-        return mine
-    found = choose(name, _kinds())
-    if found is None:
-        raise _unknown(name, [*own, *gpus()])
-    return gpus()[found]
+    user_gpus = extra.gpus if extra else {}
+    user_gpu = named(user_gpus, name)
+    if user_gpu is not None:
+        return user_gpu
+    catalog_name = choose(name, _kinds())
+    if catalog_name is None:
+        raise _unknown(name, [*user_gpus, *gpus()])
+    return gpus()[catalog_name]
 
 
 @cache
@@ -44,18 +44,24 @@ def _kinds() -> tuple[Kind, ...]:
             row["name"],
             tuple(frozenset(model.split()) for model in row["model"].split("|")),
             row["form"],
-            tuple(float(each) for each in (row["memory_gb"], *row["memory_labels"].split("|")) if each),
+            tuple(
+                float(size_gb) for size_gb in (row["memory_gb"], *row["memory_labels"].split("|")) if size_gb
+            ),
         )
         for row in rows("gpus")
     )
 
 
 def _read(row: dict[str, str]) -> Gpu:
-    peak = {each: number(row, f"{each}_tflops", 1e12) for each in _PRECISIONS if row[f"{each}_tflops"]}
+    peak = {
+        precision: number(row, f"{precision}_tflops", 1e12)
+        for precision in _PRECISIONS
+        if row[f"{precision}_tflops"]
+    }
     best = {
-        each: number(row, f"best_{each}_tflops", 1e12)
-        for each in ("bf16", "fp8")
-        if row[f"best_{each}_tflops"]
+        precision: number(row, f"best_{precision}_tflops", 1e12)
+        for precision in ("bf16", "fp8")
+        if row[f"best_{precision}_tflops"]
     }
     return Gpu(
         name=row["name"],
@@ -74,14 +80,14 @@ def _read(row: dict[str, str]) -> Gpu:
     )
 
 
-def _unknown(name: str, known: list[str]) -> WrightError:
+def _unknown(name: str, names: list[str]) -> WrightError:
     from difflib import get_close_matches
 
     slug = "-".join(name.lower().split())
-    close = get_close_matches(slug, known, n=3, cutoff=0.4)
-    meant = f"did you mean {' or '.join(f'`{each}`' for each in close)}? " if close else ""
-    mend = f"{meant}All: wright plan catalog gpus; one of your own: docs/guides/own-hardware.md"
-    return WrightError.of("unknown-gpu", f"no GPU is called `{name}`", mend, exit_code=EXIT_USAGE)
+    close = get_close_matches(slug, names, n=3, cutoff=0.4)
+    suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
+    fix = f"{suggestion}All: wright plan catalog gpus; one of your own: docs/guides/own-hardware.md"
+    return WrightError.from_code("unknown-gpu", f"no GPU is called `{name}`", fix, exit_code=EXIT_USAGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,7 @@ PCIE_BYTES_PER_S = {3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}
 
 
 @dataclass(frozen=True, slots=True)
-class Copies:
+class CopyRates:
     """Least bytes/s, one direction: with the host's memory, with a peer by NVLink, and of a port into it (GPUDirect).
 
     `gdr_share` is of the port's line.
@@ -122,7 +128,7 @@ class Copies:
 
 
 @cache
-def copies() -> Mapping[str, Copies]:
+def copy_rates() -> Mapping[str, CopyRates]:
     """By the name of the GPU; a GPU that is not here was not looked up."""
     return {row["gpu"]: _read_copies(row) for row in rows("gpu_copies")}
 
@@ -132,10 +138,10 @@ def pcie_bytes_per_s(gpu: Gpu) -> float:
     return PCIE_BYTES_PER_S.get(gpu.pcie_gen, 0.0)
 
 
-def _read_copies(row: dict[str, str]) -> Copies:
+def _read_copies(row: dict[str, str]) -> CopyRates:
     gdr = number(row, "gdr_gbit_per_s") / number(row, "gdr_port_gbit_per_s")
     host, peer = number(row, "host_gbyte_per_s", 1e9), number(row, "peer_gbyte_per_s", 1e9)
-    return Copies(host, peer, gdr, row["source"])
+    return CopyRates(host, peer, gdr, row["source"])
 
 
 # NVIDIA: "Transitions fully towards open-source GPU kernel modules" (2024-07): not before Turing.
@@ -149,10 +155,10 @@ _DGX_2 = 16  # V100: 8 are joined directly (DGX-1), 16 by switches
 def architecture(model: str) -> str:
     """The generation of an NVIDIA GPU; empty for another vendor's, or one that the catalog does not have."""
     try:
-        found = gpu(model)
+        record = gpu(model)
     except WrightError:
         return ""
-    return found.arch if found.vendor == "NVIDIA" else ""
+    return record.arch if record.vendor == "NVIDIA" else ""
 
 
 def vendor(model: str) -> str:

@@ -10,14 +10,14 @@ from typing import Any
 
 from clusterwright.catalog.hf_families import FAMILIES, TEXT_OF, Family
 from clusterwright.catalog.models import architecture
-from clusterwright.catalog.own import Own
+from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.catalog.records import Architecture
-from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError, did_you_mean
+from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
 
 _LETTERS = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
 
 
-def model_of(text: str, extra: Own | None = None) -> Architecture:
+def model_of(text: str, extra: UserCatalog | None = None) -> Architecture:
     """The architecture that `--model` means: a name of the catalog, or the path of a config.json or its folder.
 
     Raises:
@@ -63,17 +63,17 @@ class _Reader:
 
     def need(self, keys: tuple[str, ...]) -> int:
         """The whole number under the first key that is there; 0 with a finding where none is."""
-        key = self._first(keys)
+        key = self._first_key(keys)
         if key is None:
-            mend = f"add `{keys[0]}`, or take the config.json of the model as it was published"
-            self._say("missing-config-key", f"the config has no `{keys[0]}`", mend, keys[0])
+            fix = f"add `{keys[0]}`, or take the config.json of the model as it was published"
+            self._add_finding("missing-config-key", f"the config has no `{keys[0]}`", fix, keys[0])
             return 0
-        return self._whole(key, least=0)
+        return self._read_int(key, least=0)
 
     def may(self, keys: tuple[str, ...]) -> int:
         """The same, 0 where there is none or it is null."""
-        key = self._first(keys)
-        return 0 if key is None else self._whole(key, least=0)
+        key = self._first_key(keys)
+        return 0 if key is None else self._read_int(key, least=0)
 
     def flag(self, key: str, *, otherwise: bool) -> bool:
         """A true or false."""
@@ -81,30 +81,30 @@ class _Reader:
         if value is None:
             return otherwise
         if not isinstance(value, bool):
-            self._say(
+            self._add_finding(
                 "bad-config-value", f"`{key}` is {value!r}, but must be true or false", "write it so", key
             )
         return value is True
 
-    def wrong(self, key: str, message: str, mend: str) -> None:
+    def wrong(self, key: str, message: str, fix: str) -> None:
         """A value that cannot be."""
-        self._say("bad-config-value", message, mend, key)
+        self._add_finding("bad-config-value", message, fix, key)
 
-    def _first(self, keys: tuple[str, ...]) -> str | None:
+    def _first_key(self, keys: tuple[str, ...]) -> str | None:
         return next((key for key in keys if self.config.get(key) is not None), None)
 
-    def _whole(self, key: str, least: int) -> int:
+    def _read_int(self, key: str, least: int) -> int:
         value = self.config[key]
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            self._say(
+            self._add_finding(
                 "bad-config-value", f"`{key}` is {value!r}, but must be a whole number", "write one", key
             )
             return 0
         return value
 
-    def _say(self, code: str, message: str, mend: str, key: str) -> None:
-        shown = json.dumps(self.config[key])[:60] if key in self.config else ""
-        self.findings.append(Finding(code, message, mend, (Place(self.file, path=key, shown=shown),)))
+    def _add_finding(self, code: str, message: str, fix: str, key: str) -> None:
+        excerpt = json.dumps(self.config[key])[:60] if key in self.config else ""
+        self.findings.append(Finding(code, message, fix, (Location(self.file, path=key, value=excerpt),)))
 
 
 def _values(read: _Reader, family: Family, kind: str) -> dict[str, Any]:
@@ -131,14 +131,14 @@ def _values(read: _Reader, family: Family, kind: str) -> dict[str, Any]:
 
 def _layers(read: _Reader, values: dict[str, Any]) -> None:
     """A hybrid says layer by layer what each is: M a mixer, * attention, - a feed-forward part, E experts."""
-    words = read.config.get("layers_block_type")
-    listed = words if isinstance(words, list) else []
+    block_types = read.config.get("layers_block_type")
+    listed = block_types if isinstance(block_types, list) else []
     pattern = read.config.get("hybrid_override_pattern") or "".join(
-        _LETTERS.get(str(each), "?") for each in listed
+        _LETTERS.get(str(block_type), "?") for block_type in listed
     )
     if not isinstance(pattern, str) or not pattern or set(pattern) - set("M*-E"):
-        mend = "give `hybrid_override_pattern` in the letters M, *, - and E"
-        read.wrong("hybrid_override_pattern", "the pattern of layers is not known", mend)
+        fix = "give `hybrid_override_pattern` in the letters M, *, - and E"
+        read.wrong("hybrid_override_pattern", "the pattern of layers is not known", fix)
         pattern = "M*"
     values["layers"] = len(pattern)
     values["mamba_layers"], values["attention_layers"] = pattern.count("M"), pattern.count("*")
@@ -162,8 +162,8 @@ def _heads(read: _Reader, values: dict[str, Any], kind: str) -> None:
         values.setdefault("head_dim", 0)
         return
     if hidden % heads:
-        mend = "give `head_dim`, or correct one of the two"
-        read.wrong("hidden_size", f"a width of {hidden} does not divide among {heads} heads", mend)
+        fix = "give `head_dim`, or correct one of the two"
+        read.wrong("hidden_size", f"a width of {hidden} does not divide among {heads} heads", fix)
     values["head_dim"] = hidden // heads
 
 
@@ -179,8 +179,8 @@ def _widths(read: _Reader, values: dict[str, Any], family: Family) -> None:
         values["ffn"] = ratio * values["hidden"]
     for name in ("layers", "hidden", "heads", "ffn"):
         keys = family.needs.get(name, (name,))
-        given = any(read.config.get(key) is not None for key in keys)
-        if given and not values[name] and not read.findings:
+        is_set = any(read.config.get(key) is not None for key in keys)
+        if is_set and not values[name] and not read.findings:
             read.wrong(keys[0], f"`{keys[0]}` is 0", "write the model's own")
 
 
@@ -223,10 +223,14 @@ def _patches(read: _Reader) -> int:
 
 def _model_name(config: Mapping[str, Any], file: str) -> str:
     """What the config calls itself, else its folder or file."""
-    own = config.get("_name_or_path")
+    config_name = config.get("_name_or_path")
     path = Path(file)
     return (
-        own if isinstance(own, str) and own else path.parent.name if path.name == "config.json" else path.stem
+        config_name
+        if isinstance(config_name, str) and config_name
+        else path.parent.name
+        if path.name == "config.json"
+        else path.stem
     )
 
 
@@ -234,24 +238,27 @@ def _json(path: Path) -> Mapping[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as why:
-        mend = "give a name of the catalog (wright plan catalog models) or the path of a config.json"
-        raise WrightError.of("file-unreadable", f"{path}: {why}", mend, exit_code=EXIT_USAGE) from why
+        fix = "give a name of the catalog (wright plan catalog models) or the path of a config.json"
+        raise WrightError.from_code("file-unreadable", f"{path}: {why}", fix, exit_code=EXIT_USAGE) from why
     except ValueError as why:
-        mend = "take the model's config.json as it was published"
-        raise WrightError.of("bad-json", f"{path} is not JSON: {why}", mend, exit_code=EXIT_USAGE) from why
+        fix = "take the model's config.json as it was published"
+        raise WrightError.from_code(
+            "bad-json", f"{path} is not JSON: {why}", fix, exit_code=EXIT_USAGE
+        ) from why
     if not isinstance(config, dict):
-        mend = "take the model's config.json as it was published"
-        raise WrightError.of("bad-json", f"{path} holds no JSON object", mend, exit_code=EXIT_USAGE)
+        fix = "take the model's config.json as it was published"
+        raise WrightError.from_code("bad-json", f"{path} holds no JSON object", fix, exit_code=EXIT_USAGE)
     return config
 
 
 def _unknown(kind: object, file: str) -> WrightError:
 
-    meant = did_you_mean(str(kind), list(FAMILIES)) if kind else None
-    hint = f"the nearest that is known is `{meant}`; " if meant else ""
-    mend = f"{hint}write the model's shape into a catalog file of your own: docs/guides/own-hardware.md"
-    what = f"of model_type `{kind}`, which is not known" if kind else "without a model_type"
-    place = Place(file, path="model_type", shown=json.dumps(kind)[:60] if kind else "")
+    suggestion = closest_name(str(kind), list(FAMILIES)) if kind else None
+    hint = f"the nearest that is known is `{suggestion}`; " if suggestion else ""
+    fix = f"{hint}write the model's shape into a catalog file of your own: docs/guides/own-hardware.md"
+    description = f"of model_type `{kind}`, which is not known" if kind else "without a model_type"
+    location = Location(file, path="model_type", value=json.dumps(kind)[:60] if kind else "")
     return WrightError(
-        Finding("unknown-architecture", f"{file} is a config {what}", mend, (place,)), exit_code=EXIT_USAGE
+        Finding("unknown-architecture", f"{file} is a config {description}", fix, (location,)),
+        exit_code=EXIT_USAGE,
     )

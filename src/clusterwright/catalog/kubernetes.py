@@ -19,7 +19,7 @@ class Kind:
 
     name: str
     api: str
-    first: tuple[int, int]
+    min_version: tuple[int, int]
     operator: str
     releases: str
 
@@ -39,30 +39,30 @@ def version(text: str) -> tuple[int, int]:
     Raises:
         WrightError: it is no version of Kubernetes.
     """
-    found = _VERSION.fullmatch(text)
-    if found is None:
+    match = _VERSION.fullmatch(text)
+    if match is None:
         message = f"`{text}` is no version of Kubernetes"
-        raise WrightError.of(
+        raise WrightError.from_code(
             "kubernetes-version", message, "write it as 1.33 (`kubectl version`)", exit_code=EXIT_USAGE
         )
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
-def require(kind: str, of: tuple[int, int]) -> Kind:
+def require(kind: str, cluster_version: tuple[int, int]) -> Kind:
     """That kind, which this Kubernetes can have.
 
     Raises:
         WrightError: it cannot.
     """
-    found = kinds()[kind]
-    if of >= found.first:
-        return found
-    first = ".".join(map(str, found.first))
-    by = f", which {found.operator} {found.releases} brings" if found.operator else ""
-    raise WrightError.of(
+    entry = kinds()[kind]
+    if cluster_version >= entry.min_version:
+        return entry
+    minimum = ".".join(map(str, entry.min_version))
+    by = f", which {entry.operator} {entry.releases} brings" if entry.operator else ""
+    raise WrightError.from_code(
         "kubernetes-kind-missing",
-        f"Kubernetes {'.'.join(map(str, of))} cannot have {kind} ({found.api}){by}: the first that can is {first}",
-        f"upgrade to {first} or later, or leave out what needs {kind} (`--kind jobset` needs the least)",
+        f"Kubernetes {'.'.join(map(str, cluster_version))} cannot have {kind} ({entry.api}){by}: the first that can is {minimum}",
+        f"upgrade to {minimum} or later, or leave out what needs {kind} (`--kind jobset` needs the least)",
         exit_code=EXIT_USAGE,
     )
 

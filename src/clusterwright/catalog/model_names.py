@@ -33,44 +33,47 @@ _MOE = re.compile(r"moe|a\d.*|\d+x\d+b|oss|kimi|deepseek|mixtral")  # in the nam
 
 def tokens(text: str) -> frozenset[str]:
     """The parts of a name: letters, versions and sizes such as `70b`, `8x7b`, `a22b`."""
-    plain = _LAYOUT.sub(" ", text.lower().replace("_", "-"))
-    found: list[str] = []
-    for token in _TOKEN.findall(plain):
-        if found and token[0].isdigit() and found[-1].endswith("v") and found[-1].isalpha():
-            found[-1] = found[-1][:-1]
-        found.append(token)
-    return frozenset(token for token in found if token)
+    cleaned_text = _LAYOUT.sub(" ", text.lower().replace("_", "-"))
+    parts: list[str] = []
+    for token in _TOKEN.findall(cleaned_text):
+        if parts and token[0].isdigit() and parts[-1].endswith("v") and parts[-1].isalpha():
+            parts[-1] = parts[-1][:-1]
+        parts.append(token)
+    return frozenset(token for token in parts if token)
 
 
-def choose(text: str, known: Mapping[str, Iterable[frozenset[str]]], *, changed: bool = False) -> str | None:
+def choose(
+    text: str, spellings: Mapping[str, Iterable[frozenset[str]]], *, changed: bool = False
+) -> str | None:
     """The name that is meant: most tokens matched, and nothing left that could name another model.
 
     `changed` takes names of cut-down models too, and gives the one that was cut.
     """
     outside = tokens(_BRACKETS.sub(" ", text))
-    said = (outside | tokens(" ".join(_BRACKETS.findall(text)))) & _CHANGED
-    if said and not changed:
+    change_tokens = (outside | tokens(" ".join(_BRACKETS.findall(text)))) & _CHANGED
+    if change_tokens and not changed:
         return None
-    outside -= _CHANGED | ({"to", "of"} if said else frozenset())
+    outside -= _CHANGED | ({"to", "of"} if change_tokens else frozenset())
     best, size = None, 0
-    for name, alternatives in known.items():
-        for wanted in alternatives:
+    for name, alternatives in spellings.items():
+        for model_tokens in alternatives:
             if (
-                size < len(wanted)
-                and wanted <= outside
-                and _is_all(outside - wanted, wanted, loose=bool(said))
+                size < len(model_tokens)
+                and model_tokens <= outside
+                and _is_all(outside - model_tokens, model_tokens, loose=bool(change_tokens))
             ):
-                best, size = name, len(wanted)
+                best, size = name, len(model_tokens)
     return best
 
 
-def _is_all(rest: frozenset[str], wanted: frozenset[str], *, loose: bool) -> bool:
+def _is_all(extra_tokens: frozenset[str], model_tokens: frozenset[str], *, loose: bool) -> bool:
     """Whether what is left over says nothing about the shape; `moe` does, of a dense model.
 
     `loose` is for `cut to 4 layers`: how a model was changed says nothing of the one that was.
     """
-    if "moe" in rest and not any(_MOE.fullmatch(token) for token in wanted):
+    if "moe" in extra_tokens and not any(_MOE.fullmatch(token) for token in model_tokens):
         return False
     return all(
-        token in _NEUTRAL or _NEUTRAL_NUMBER.fullmatch(token) or (loose and token.isdigit()) for token in rest
+        token in _NEUTRAL or _NEUTRAL_NUMBER.fullmatch(token) or (loose and token.isdigit())
+        for token in extra_tokens
     )

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from clusterwright.catalog.model_names import choose, tokens
-from clusterwright.catalog.own import Own, named
+from clusterwright.catalog.user_catalog import UserCatalog, named
 from clusterwright.catalog.records import Architecture
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -17,22 +17,22 @@ _FLAGS = ("gated", "tied", "biases", "causal")
 _NOT_OURS = ("also", "published_params_b")
 
 
-def architecture(name: str, extra: Own | None = None) -> Architecture:
+def architecture(name: str, extra: UserCatalog | None = None) -> Architecture:
     """The architecture that a text means: `llama3-70b`, `LLAMA3_70B [nemo]`; the user's own first.
 
     Raises:
         WrightError: `unknown-model`, also for a model that is known but was cut down (see `resembling`).
     """
-    own = extra.models if extra else {}
-    found = named(own, name) or _found(name, changed=False)
-    if found is None:
-        raise _unknown(name, [*own, *architectures()])
-    return found
+    user_models = extra.models if extra else {}
+    model = named(user_models, name) or _find_architecture(name, changed=False)
+    if model is None:
+        raise _unknown(name, [*user_models, *architectures()])
+    return model
 
 
 def resembling(name: str) -> Architecture | None:
     """The architecture that a cut-down or changed one was made from: `deepseekv2 cut to 4 layers` -> DeepSeek-V2."""
-    return _found(name, changed=True)
+    return _find_architecture(name, changed=True)
 
 
 @cache
@@ -41,19 +41,21 @@ def architectures() -> Mapping[str, Architecture]:
     return {row["name"]: _read(row) for row in rows("models")}
 
 
-def _found(name: str, *, changed: bool) -> Architecture | None:
-    known = architectures()
+def _find_architecture(name: str, *, changed: bool) -> Architecture | None:
+    records = architectures()
     slug = name.strip().lower()
-    if slug in known:
-        return known[slug]
-    found = choose(name, _spellings(), changed=changed)
-    return known[found] if found else None
+    if slug in records:
+        return records[slug]
+    match = choose(name, _spellings(), changed=changed)
+    return records[match] if match else None
 
 
 @cache
 def _spellings() -> Mapping[str, tuple[frozenset[str], ...]]:
     return {
-        row["name"]: tuple(tokens(each) for each in (row["name"], *row["also"].split("|")) if each)
+        row["name"]: tuple(
+            tokens(spelling) for spelling in (row["name"], *row["also"].split("|")) if spelling
+        )
         for row in rows("models")
     }
 
@@ -70,11 +72,11 @@ def _read(row: dict[str, str]) -> Architecture:
     return Architecture(**values)
 
 
-def _unknown(name: str, known: list[str]) -> WrightError:
+def _unknown(name: str, names: list[str]) -> WrightError:
     from difflib import get_close_matches
 
     slug = "-".join(name.lower().replace("_", " ").split())
-    close = get_close_matches(slug, known, n=3, cutoff=0.5)
-    meant = f"did you mean {' or '.join(f'`{each}`' for each in close)}? " if close else ""
-    mend = f"{meant}All: wright plan catalog models; or give the path of its config.json"
-    return WrightError.of("unknown-model", f"no model is called `{name}`", mend, exit_code=EXIT_USAGE)
+    close = get_close_matches(slug, names, n=3, cutoff=0.5)
+    suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
+    fix = f"{suggestion}All: wright plan catalog models; or give the path of its config.json"
+    return WrightError.from_code("unknown-model", f"no model is called `{name}`", fix, exit_code=EXIT_USAGE)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clusterwright.catalog.own import named, slug
+from clusterwright.catalog.user_catalog import named, slug
 from clusterwright.catalog.records import Cable, Nic, Server, Storage, Switch
 from clusterwright.catalog.rows import number, rows
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
 
 Part = TypeVar("Part")
 
@@ -95,46 +95,50 @@ def servers() -> Mapping[str, Server]:
 
 
 def _server(row: dict[str, str]) -> Server:
-    whole = ("gpus", "cpus", "cores", "drives", "nics", "height_u")
+    int_columns = ("gpus", "cpus", "cores", "drives", "nics", "height_u")
     values: dict[str, Any] = {
         column: row[column] for column in ("name", "scenario", "gpu", "cpu", "drive", "nic", "source")
     }
-    values |= {column: int(number(row, column)) for column in whole}
+    values |= {column: int(number(row, column)) for column in int_columns}
     return Server(**values, memory_bytes=number(row, "memory_gb", 1e9), power_w=number(row, "power_w"))
 
 
-def nic(name: str, extra: Own | None = None) -> Nic:
+def nic(name: str, extra: UserCatalog | None = None) -> Nic:
     """The NIC of that name; the user's own first. Raises WrightError `unknown-part`."""
-    return _one("NIC", "nics", name, nics(), extra.nics if extra else {})
+    return _find_part("NIC", "nics", name, nics(), extra.nics if extra else {})
 
 
-def switch(name: str, extra: Own | None = None) -> Switch:
+def switch(name: str, extra: UserCatalog | None = None) -> Switch:
     """The switch of that name; the user's own first. Raises WrightError `unknown-part`."""
-    return _one("switch", "switches", name, switches(), extra.switches if extra else {})
+    return _find_part("switch", "switches", name, switches(), extra.switches if extra else {})
 
 
-def cable(name: str, extra: Own | None = None) -> Cable:
+def cable(name: str, extra: UserCatalog | None = None) -> Cable:
     """The class of cable of that name; the user's own first. Raises WrightError `unknown-part`."""
-    return _one("cable", "cables", name, cables(), extra.cables if extra else {})
+    return _find_part("cable", "cables", name, cables(), extra.cables if extra else {})
 
 
-def storage(name: str, extra: Own | None = None) -> Storage:
+def storage(name: str, extra: UserCatalog | None = None) -> Storage:
     """The drive or storage server of that name; the user's own first. Raises WrightError `unknown-part`."""
-    return _one("drive or storage server", "storage", name, storages(), extra.storage if extra else {})
+    return _find_part("drive or storage server", "storage", name, storages(), extra.storage if extra else {})
 
 
-def server(name: str, extra: Own | None = None) -> Server:
+def server(name: str, extra: UserCatalog | None = None) -> Server:
     """The server of that name; the user's own first. Raises WrightError `unknown-part`."""
-    return _one("server", "servers", name, servers(), extra.servers if extra else {})
+    return _find_part("server", "servers", name, servers(), extra.servers if extra else {})
 
 
-def _one(what: str, table: str, name: str, ours: Mapping[str, Part], own: Mapping[str, Part]) -> Part:
-    found = named(own, name) or named(ours, name)
-    if found is not None:
-        return found
+def _find_part(
+    part_kind: str, table: str, name: str, ours: Mapping[str, Part], user_parts: Mapping[str, Part]
+) -> Part:
+    part = named(user_parts, name) or named(ours, name)
+    if part is not None:
+        return part
     from difflib import get_close_matches
 
-    close = get_close_matches(slug(name), [*own, *ours], n=3, cutoff=0.5)
-    meant = f"did you mean {' or '.join(f'`{each}`' for each in close)}? " if close else ""
-    mend = f"{meant}All: wright plan catalog {table}; one of your own: docs/guides/own-hardware.md"
-    raise WrightError.of("unknown-part", f"no {what} is called `{name}`", mend, exit_code=EXIT_USAGE)
+    close = get_close_matches(slug(name), [*user_parts, *ours], n=3, cutoff=0.5)
+    suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
+    fix = f"{suggestion}All: wright plan catalog {table}; one of your own: docs/guides/own-hardware.md"
+    raise WrightError.from_code(
+        "unknown-part", f"no {part_kind} is called `{name}`", fix, exit_code=EXIT_USAGE
+    )

@@ -8,60 +8,60 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog.records import Deal, Price
 from clusterwright.catalog.rows import rows
-from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
+from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
 
 OLD_AFTER_MONTHS = 6  # prices of rented H100s fell by 44% within one (AWS, June 2025)
 
 
-def prices(extra: Own | None = None) -> tuple[Price, ...]:
+def prices(extra: UserCatalog | None = None) -> tuple[Price, ...]:
     """All prices; the user's own in place of ours for the same item and deal."""
-    own = tuple(extra.prices) if extra else ()
-    replaced = {(each.item, each.deal) for each in own}
-    return own + tuple(each for each in _ours() if (each.item, each.deal) not in replaced)
+    user_prices = tuple(extra.prices) if extra else ()
+    replaced = {(quote.item, quote.deal) for quote in user_prices}
+    return user_prices + tuple(quote for quote in _ours() if (quote.item, quote.deal) not in replaced)
 
 
-def price(item: str, deal: Deal, extra: Own | None = None) -> Price | None:
+def price(item: str, deal: Deal, extra: UserCatalog | None = None) -> Price | None:
     """The price of one item; None where none is known."""
-    return next((each for each in prices(extra) if (each.item, each.deal) == (item, deal)), None)
+    return next((quote for quote in prices(extra) if (quote.item, quote.deal) == (item, deal)), None)
 
 
-def one_currency(asked: Iterable[Price]) -> str:
+def common_currency(price_list: Iterable[Price]) -> str:
     """The currency of all prices of one question.
 
     Raises:
         WrightError: `currency-mixed`, with both places; rates of exchange are not guessed.
     """
-    first: Price | None = None
-    for each in asked:
-        first = first or each
-        if each.currency != first.currency:
+    first_quote: Price | None = None
+    for quote in price_list:
+        first_quote = first_quote or quote
+        if quote.currency != first_quote.currency:
             places = tuple(
-                Place(
-                    one.source or "prices",
-                    path=f"{one.item} {one.deal}",
-                    shown=f"{one.likely:g} {one.currency}",
+                Location(
+                    conflict.source or "prices",
+                    path=f"{conflict.item} {conflict.deal}",
+                    value=f"{conflict.likely:g} {conflict.currency}",
                 )
-                for one in (first, each)
+                for conflict in (first_quote, quote)
             )
-            message = f"prices are in two currencies: {first.currency} and {each.currency}"
-            mend = f"give both in {first.currency}; rates of exchange are not guessed"
-            raise WrightError(Finding("currency-mixed", message, mend, places), exit_code=EXIT_USAGE)
-    return first.currency if first else ""
+            message = f"prices are in two currencies: {first_quote.currency} and {quote.currency}"
+            fix = f"give both in {first_quote.currency}; rates of exchange are not guessed"
+            raise WrightError(Finding("currency-mixed", message, fix, places), exit_code=EXIT_USAGE)
+    return first_quote.currency if first_quote else ""
 
 
-def age_warning(one: Price, today: str, months: int = OLD_AFTER_MONTHS) -> str:
+def age_warning(quote: Price, today: str, months: int = OLD_AFTER_MONTHS) -> str:
     """One sentence where the price is more than `months` older than `today` (YYYY-MM-DD); else nothing."""
-    age = _months(one.date, today)
+    age = _months(quote.date, today)
     if age <= months:
         return ""
-    return f"the price of {one.item} ({one.deal}) is of {one.date}, {age} months old; give your own with --catalog"
+    return f"the price of {quote.item} ({quote.deal}) is of {quote.date}, {age} months old; give your own with --catalog"
 
 
-def _months(since: str, until: str) -> int:
-    (year, month), (now_year, now_month) = (map(int, day.split("-")[:2]) for day in (since, until))
+def _months(start_day: str, end_day: str) -> int:
+    (year, month), (now_year, now_month) = (map(int, day.split("-")[:2]) for day in (start_day, end_day))
     return (now_year - year) * 12 + now_month - month
 
 

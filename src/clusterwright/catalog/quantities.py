@@ -65,7 +65,7 @@ def money(value: Any) -> tuple[float, str, str]:
     return float(match[1]), match[2], _PER[match[3]]
 
 
-def whole(value: Any) -> int:
+def integer(value: Any) -> int:
     """A whole number, 0 or more."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise QuantityError(f"`{value}` is not a whole number", "write one, such as 8")
@@ -88,18 +88,18 @@ def text(value: Any) -> str:
 
 def texts(value: Any) -> tuple[str, ...]:
     """A list of texts, or one text."""
-    return (text(value),) if isinstance(value, str) else _each(value, text, "a list of texts")
+    return (text(value),) if isinstance(value, str) else _read_items(value, text, "a list of texts")
 
 
 def rates(value: Any) -> dict[str, float]:
     """FLOP/s by precision: `{bf16 = "989TFLOP/s"}`."""
-    known = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
+    precisions = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
     if not isinstance(value, dict) or not value:
         raise QuantityError("it is not a rate for each precision", 'write it as {bf16 = "989TFLOP/s"}')
     for precision in value:
-        if precision not in known:
-            raise QuantityError(f"`{precision}` is no precision", f"take {', '.join(known)}")
-    return {precision: flops(each) for precision, each in value.items()}
+        if precision not in precisions:
+            raise QuantityError(f"`{precision}` is no precision", f"take {', '.join(precisions)}")
+    return {precision: flops(rate) for precision, rate in value.items()}
 
 
 def day(value: Any) -> str:
@@ -116,20 +116,20 @@ def _some(number: float, value: Any) -> float:
     return number
 
 
-def _each(value: Any, read: Callable[[Any], str], what: str) -> tuple[str, ...]:
+def _read_items(value: Any, read: Callable[[Any], str], description: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not value:
-        raise QuantityError(f"`{value}` is not {what}", 'write it as ["ethernet"]')
-    return tuple(read(each) for each in value)
+        raise QuantityError(f"`{value}` is not {description}", 'write it as ["ethernet"]')
+    return tuple(read(item) for item in value)
 
 
-def _text(value: Any, mend: str) -> str:
+def _text(value: Any, fix: str) -> str:
     if not isinstance(value, str):
-        raise QuantityError(f"`{value}` has no unit", mend)
+        raise QuantityError(f"`{value}` has no unit", fix)
     return value
 
 
-def _match(pattern: re.Pattern[str], value: Any, what: str, mend: str) -> re.Match[str]:
-    match = pattern.fullmatch(_text(value, mend).strip())
+def _match(pattern: re.Pattern[str], value: Any, description: str, fix: str) -> re.Match[str]:
+    match = pattern.fullmatch(_text(value, fix).strip())
     if match is None:
-        raise QuantityError(f"`{value[:60]}` is not {what}", mend)
+        raise QuantityError(f"`{value[:60]}` is not {description}", fix)
     return match

@@ -31,8 +31,8 @@ class Release:
 
     def runs_on(self, needs: Generation) -> bool:
         """Whether it holds kernels for that generation of GPUs, and its CUDA knows them."""
-        fits = version(self.sm_min) <= version(needs.sm) <= version(self.sm_max)
-        return fits and version(self.cuda) >= version(needs.cuda_min)
+        has_kernels = version(self.sm_min) <= version(needs.sm) <= version(self.sm_max)
+        return has_kernels and version(self.cuda) >= version(needs.cuda_min)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ def generations() -> Mapping[str, Generation]:
 
 def oldest_driver(cuda: str) -> str:
     """The oldest driver that runs this CUDA, by minor-version compatibility; blank for a CUDA that is not known."""
-    same = (one.driver_min for one in releases().values() if major(one.cuda) == major(cuda))
-    return next(same, "")
+    drivers = (release.driver_min for release in releases().values() if major(release.cuda) == major(cuda))
+    return next(drivers, "")
 
 
 def cuda_majors(library: str, which: str) -> frozenset[int] | None:
@@ -71,25 +71,25 @@ def cuda_majors(library: str, which: str) -> frozenset[int] | None:
 
     Between two releases that are known, what either is made for; before the first and after the last, nothing is.
     """
-    known = [row for row in rows("libraries") if row["library"] == library]
-    before = [row for row in known if version(row["version"]) <= version(which)]
-    after = [row for row in known if version(row["version"]) >= version(which)]
-    if not before or not after:
+    library_rows = [row for row in rows("libraries") if row["library"] == library]
+    older_rows = [row for row in library_rows if version(row["version"]) <= version(which)]
+    newer_rows = [row for row in library_rows if version(row["version"]) >= version(which)]
+    if not older_rows or not newer_rows:
         return None
-    return frozenset(int(major) for row in (before[-1], after[0]) for major in row["cuda"].split())
+    return frozenset(int(major) for row in (older_rows[-1], newer_rows[0]) for major in row["cuda"].split())
 
 
 def library_for(library: str, cuda: int) -> str:
     """A release of it that is known to be made for that major version of CUDA; blank where none is."""
-    known = (row for row in rows("libraries") if row["library"] == library)
-    return next((row["version"] for row in known if str(cuda) in row["cuda"].split()), "")
+    library_rows = (row for row in rows("libraries") if row["library"] == library)
+    return next((row["version"] for row in library_rows if str(cuda) in row["cuda"].split()), "")
 
 
 def newest_for(arch: str) -> Release | None:
     """The newest release that runs on a generation; None for one that is not known (other vendors)."""
     needs = generations().get(arch)
-    fitting = [each for each in releases().values() if needs and each.runs_on(needs)]
-    return max(fitting, key=lambda each: version(each.torch), default=None)
+    fitting = [release for release in releases().values() if needs and release.runs_on(needs)]
+    return max(fitting, key=lambda release: version(release.torch), default=None)
 
 
 def generation_of(model: str) -> Generation | None:
@@ -107,5 +107,5 @@ def major(text: str) -> int:
 
 def version(text: str) -> tuple[int, ...]:
     """The numbers that a version begins with, to be compared: (2, 11, 0) of `2.11.0+cu126`, (12, 8) of `12.8-1`."""
-    found = re.match(r"\d+(\.\d+)*", text)
-    return tuple(int(part) for part in found[0].split(".")) if found else (0,)
+    match = re.match(r"\d+(\.\d+)*", text)
+    return tuple(int(part) for part in match[0].split(".")) if match else (0,)

@@ -11,14 +11,14 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from clusterwright.check.expectation import skip
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board
 from clusterwright.check.verdict import Verdict
 
 Setting = Literal["above_4g", "resizable_bar", "sriov", "acs", "iommu", "numa", "slot"]
 
 
-class Page(BaseModel):
+class BiosMenu(BaseModel):
     """One row of bios.toml, whose head says what each field means."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -32,22 +32,22 @@ class Page(BaseModel):
 
 
 @cache
-def pages() -> tuple[Page, ...]:
+def pages() -> tuple[BiosMenu, ...]:
     """Every row of bios.toml."""
     text = Path(__file__).with_name("bios.toml").read_text(encoding="utf-8")
-    return tuple(Page.model_validate(row) for row in tomllib.loads(text)["page"])
+    return tuple(BiosMenu.model_validate(row) for row in tomllib.loads(text)["page"])
 
 
-def page(board: Board, setting: Setting) -> str:
+def bios_menu(board: Board, setting: Setting) -> str:
     """Where this host's maker has the setting; of a maker without a row, what it is called elsewhere."""
     rows = [row for row in pages() if row.setting == setting]
-    made = next((row for row in rows if row.maker and _fits(row, board)), None)
-    row = made or next(row for row in rows if not row.maker)
+    vendor_row = next((row for row in rows if row.maker and _matches(row, board)), None)
+    row = vendor_row or next(row for row in rows if not row.maker)
     attribute = f" (attribute {row.attribute})" if row.attribute else ""
     return f"BIOS of {_name(board)}: {row.page}{attribute}"
 
 
-def _fits(row: Page, board: Board) -> bool:
+def _matches(row: BiosMenu, board: Board) -> bool:
     # A maker of servers on another's board, or AMI's own menus, where the maker is not known.
     makers = f"{board.maker} / {board.board} / {board.bios}"
     return row.processor in ("", board.processor) and bool(re.search(row.maker, makers, re.IGNORECASE))
@@ -57,10 +57,10 @@ def _name(board: Board) -> str:
     return " ".join(filter(None, (board.maker, board.model))) or "an unnamed maker"
 
 
-def in_lab(want: Want) -> str:
+def in_lab(spec: HostSpec) -> str:
     """Why a lab's hosts are not asked."""
     return (
-        "a lab's hosts have no board: the PCI bus they see is the machine's own" if want.cluster.lab else ""
+        "a lab's hosts have no board: the PCI bus they see is the machine's own" if spec.cluster.lab else ""
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import skip, unknown
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.verdict import Verdict
 
 NO_BMC, NO_DRIVER, NO_TOOL = "no BMC", "no driver", "no ipmitool"
@@ -11,7 +11,7 @@ NO_BMC, NO_DRIVER, NO_TOOL = "no BMC", "no driver", "no ipmitool"
 _BOARD = "/sys/firmware/dmi/entries/38-0"
 
 
-def ask(command: str) -> str:
+def bmc_command(command: str) -> str:
     """A shell's words that run the command, or print one of the three reasons why there is nobody to ask."""
     return (
         f"ls /dev/ipmi0 /dev/ipmi/0 /dev/ipmidev/0 2>/dev/null | grep -q . || "
@@ -20,20 +20,20 @@ def ask(command: str) -> str:
     )
 
 
-def silence(out: str) -> str:
+def unavailable_reason(out: str) -> str:
     """The reason that was printed, or no text where somebody answered."""
-    word = out.strip().removeprefix("@ ")
-    return word if out.startswith("@ ") and word in (NO_BMC, NO_DRIVER, NO_TOOL) else ""
+    reason = out.strip().removeprefix("@ ")
+    return reason if out.startswith("@ ") and reason in (NO_BMC, NO_DRIVER, NO_TOOL) else ""
 
 
-def in_lab(want: Want) -> str:
+def in_lab(spec: HostSpec) -> str:
     """Why a lab's hosts are not asked."""
-    return "a lab's hosts have no board" if want.cluster.lab else ""
+    return "a lab's hosts have no board" if spec.cluster.lab else ""
 
 
-def nobody(silent: str, want: str) -> Verdict:
+def unavailable_verdict(reason: str, expected: str) -> Verdict:
     """The verdict where there is nobody to ask, for that reason."""
-    if silent == NO_BMC:
+    if reason == NO_BMC:
         return skip("this board has no BMC")
-    mend = "modprobe ipmi_si ipmi_devintf; install ipmitool"
-    return unknown(f"the board has a BMC, but {silent} to ask it", want=want, mend=mend)
+    fix = "modprobe ipmi_si ipmi_devintf; install ipmitool"
+    return unknown(f"the board has a BMC, but {reason} to ask it", expected=expected, fix=fix)

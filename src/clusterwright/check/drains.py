@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from clusterwright.slurm.drain_reasons import DrainReason, Fault, parse_drain_reason
 
 # By the beginning of the code of what the health program has found (provision/render/hooks).
-_MENDS = {
+_FIXES = {
     "gpu-file-missing": "`nvidia-modprobe -c 0` makes a missing device file; `dmesg | grep -i xid` for a lost GPU",
     "gpu-driver": "`nvidia-smi` on the host; reboot it if the driver hangs",
     "gpu-lost": "reboot the host; a GPU that stays away: power off, reseat, replace",
@@ -35,38 +35,38 @@ _POWER = "`journalctl -u clusterwright-power` on the control host says why"
 class Drain:
     """Who drained, in a few words; what was written; what to do."""
 
-    who: str
+    origin: str
     by: str
     reason: str
-    mend: str
+    fix: str
 
 
 def drain(node: str, reason: str) -> Drain:
     """What the reason of a node tells, as scontrol prints it."""
-    found = parse_drain_reason(reason)
-    return Drain(found.who, *_words(node, found))
+    drain_reason = parse_drain_reason(reason)
+    return Drain(drain_reason.origin, *_describe(node, drain_reason))
 
 
-def _words(node: str, found: DrainReason) -> tuple[str, str, str]:
-    text, resume = found.text, _RESUME.format(node=node)
-    if found.who == "health":
-        return "its health program", text, f"{fault_mend(found.faults)}; {_BACK}"
-    if found.who == "hooks":
-        mend = f"`journalctl -t clusterwright -n 20` on the host says why; once that is mended {_BACK}"
-        return "Slurm, as its prolog or epilog refused", text, mend
-    if found.command in ("heal", "spare"):
+def _describe(node: str, drain_reason: DrainReason) -> tuple[str, str, str]:
+    text, resume = drain_reason.text, _RESUME.format(node=node)
+    if drain_reason.origin == "health":
+        return "its health program", text, f"{fault_fix(drain_reason.faults)}; {_BACK}"
+    if drain_reason.origin == "hooks":
+        fix = f"`journalctl -t clusterwright -n 20` on the host says why; once that is mended {_BACK}"
+        return "Slurm, as its prolog or epilog refused", text, fix
+    if drain_reason.command in ("heal", "spare"):
         return "wright heal", text, _HEAL
-    if found.command == "power":
+    if drain_reason.command == "power":
         return "the power control of wright", text, f"{_POWER}, {resume}"
-    if found.who == "command":
-        mend = f"nothing while that command runs; if it was broken off: {resume.removeprefix('then ')}"
-        return "a command of wright", text, mend
-    if found.who == "slurm":
+    if drain_reason.origin == "command":
+        fix = f"nothing while that command runs; if it was broken off: {resume.removeprefix('then ')}"
+        return "a command of wright", text, fix
+    if drain_reason.origin == "slurm":
         return "Slurm", text, f"mend the reason, {resume}"
-    return found.user or "a person", text, f"ask {found.user or 'who drained it'}; {resume}"
+    return drain_reason.user or "a person", text, f"ask {drain_reason.user or 'who drained it'}; {resume}"
 
 
-def fault_mend(faults: Sequence[Fault]) -> str:
+def fault_fix(faults: Sequence[Fault]) -> str:
     """What fixes the first of some faults that the health program has named."""
-    first = faults[0].code if faults else ""
-    return next((mend for code, mend in _MENDS.items() if first.startswith(code)), "mend what it says")
+    fault_code = faults[0].code if faults else ""
+    return next((fix for code, fix in _FIXES.items() if fault_code.startswith(code)), "mend what it says")

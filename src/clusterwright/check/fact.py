@@ -15,7 +15,7 @@ LIMIT_S = 10.0  # ours: on a machine with 15 processes per core our plain comman
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
+class HostSpec:
     """What the cluster file says, seen from one host of it."""
 
     cluster: Cluster
@@ -32,7 +32,7 @@ class Want:
         return self.host.group.role == "compute"
 
 
-def is_compute(want: Want) -> bool:
+def is_compute(want: HostSpec) -> bool:
     """True for a host that runs jobs."""
     return want.is_compute
 
@@ -50,20 +50,20 @@ def texts(out: str) -> dict[str, str]:
     Raises:
         ValueError: it is anything else.
     """
-    found = json.loads(out)
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+    document = json.loads(out)
+    if not isinstance(document, dict) or not all(isinstance(value, str) for value in document.values()):
         raise ValueError(out[:80])
-    return found
+    return document
 
 
-Argv = Callable[[Want], Sequence[str]]
+Argv = Callable[[HostSpec], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Fact(Generic[T]):
     """One thing that a host says about itself.
 
-    A fact with `after` is read on the control host in a second round; on its stdin it finds what that other
+    A fact with `depends_on` is read on the control host in a second round; on its stdin it finds what that other
     fact said on every host, as one JSON object by host name.
     """
 
@@ -74,7 +74,7 @@ class Fact(Generic[T]):
     limit_s: float = LIMIT_S
     codes: tuple[int, ...] = (0,)
     probe: str = ""
-    after: Fact[Any] | None = None
+    depends_on: Fact[Any] | None = None
 
 
 def fact(
@@ -82,7 +82,7 @@ def fact(
     probe: str = "",
     limit_s: float = LIMIT_S,
     codes: tuple[int, ...] = (0,),
-    after: Fact[Any] | None = None,
+    depends_on: Fact[Any] | None = None,
 ) -> Callable[[Callable[[str], T]], Fact[T]]:
     """Make a fact of a parser; `argv` is words, or one function from what is wanted to words.
 
@@ -90,11 +90,11 @@ def fact(
     `codes` are the exit codes with which the output can be trusted.
     """
 
-    def words(want: Want) -> Sequence[str]:
-        return [word for item in argv for word in ([item] if isinstance(item, str) else item(want))]
+    def arguments(spec: HostSpec) -> Sequence[str]:
+        return [argument for item in argv for argument in ([item] if isinstance(item, str) else item(spec))]
 
     def decorate(parse: Callable[[str], T]) -> Fact[T]:
         about = (parse.__doc__ or "").strip().splitlines()[0]
-        return Fact(parse.__name__, about, words, parse, limit_s, codes, probe, after)
+        return Fact(parse.__name__, about, arguments, parse, limit_s, codes, probe, depends_on)
 
     return decorate

@@ -13,8 +13,8 @@ WORST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.WARN, Status.SKIPPED, Status.
 
 def counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
     """How many verdicts of each status; every status is named."""
-    found = [verdict.status for verdict in verdicts]
-    return {status.value: found.count(status) for status in Status}
+    statuses = [verdict.status for verdict in verdicts]
+    return {status.value: statuses.count(status) for status in Status}
 
 
 def folded(verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -22,5 +22,5 @@ def folded(verdicts: Iterable[Verdict]) -> list[Verdict]:
     subjects: dict[Verdict, list[str]] = {}
     for verdict in verdicts:
         subjects.setdefault(replace(verdict, subject=""), []).append(verdict.subject)
-    together = [replace(verdict, subject=fold(hosts)) for verdict, hosts in subjects.items()]
-    return sorted(together, key=lambda verdict: WORST_FIRST.index(verdict.status))
+    merged = [replace(verdict, subject=fold(hosts)) for verdict, hosts in subjects.items()]
+    return sorted(merged, key=lambda verdict: WORST_FIRST.index(verdict.status))

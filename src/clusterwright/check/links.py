@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface
 from clusterwright.check.facts.link_counters import Grown
 from clusterwright.check.verdict import Status
@@ -23,7 +23,7 @@ class Rule:
     counter: str
     most: float
     status: Status
-    means: str
+    meaning: str
     source: str
     free: int = 0
 
@@ -58,20 +58,20 @@ class Broken:
     grown: int
 
 
-def broken(want: Want, have: Grown, interfaces: dict[str, Interface]) -> Iterator[Broken]:
+def broken(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> Iterator[Broken]:
     """Every rule that a link of the cluster broke on one host."""
-    for link, network in _links(want, have, interfaces).items():
+    for link, network in _links(spec, have, interfaces).items():
         counters = have.links[link]
         for rule in RULES:
             if counters.get(rule.counter, 0) > max(rule.free, rule.most * have.seconds):
                 yield Broken(link, network, rule, counters[rule.counter])
 
 
-def _links(want: Want, have: Grown, interfaces: dict[str, Interface]) -> dict[str, str]:
+def _links(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> dict[str, str]:
     """Network by link: RDMA ports, and interfaces with an address of ours; those of containers come and go."""
     ours = {
         interfaces[str(address)].name: network
-        for network, address in want.host.addresses.items()
+        for network, address in spec.host.addresses.items()
         if str(address) in interfaces
     }
     return {

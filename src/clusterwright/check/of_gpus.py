@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from clusterwright.check.expectation import fault, fine, skip, unknown
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu
 from clusterwright.check.verdict import Status, Verdict
 
@@ -14,54 +14,54 @@ Wrong = (
 )  # what was seen, how bad, and another mend than the check's
 
 
-def has_gpus(want: Want) -> bool:
+def has_gpus(spec: HostSpec) -> bool:
     """True for a host of which the file says that it has GPUs."""
-    return want.host.group.gpus is not None
+    return spec.host.group.gpus is not None
 
 
-def has_nvlink(want: Want) -> bool:
+def has_nvlink(want: HostSpec) -> bool:
     """True for a host of which the file says that NVLink joins its GPUs."""
     gpus = want.host.group.gpus
     return gpus is not None and gpus.nvlink
 
 
-def each_gpu(
-    want: Want,
+def gpu_verdicts(
+    spec: HostSpec,
     have: Driver,
     wrong: Callable[[Gpu], Iterator[Wrong]],
     *,
-    wanted: str,
-    known: Callable[[Gpu], object],
-    silent: str,
+    expected: str,
+    read_value: Callable[[Gpu], object],
+    unsupported: str,
 ) -> Iterator[Verdict]:
     """A fault for everything that `wrong` finds of a GPU, or one verdict for all of them.
 
-    `known` is not None of a GPU that says what is asked; where none does, it is skipped with the reason `silent`.
+    `read_value` is not None of a GPU that says what is asked; where none does, it is skipped with the reason `unsupported`.
     """
     if not have.gpus:
-        yield no_gpu(want, have, wanted)
+        yield no_gpu(spec, have, expected)
         return
     faults = [
         fault(
-            saw=f"GPU {gpu.index} {saw}",
-            want=wanted,
+            observed=f"GPU {gpu.index} {observed}",
+            expected=expected,
             part=f"gpu {gpu.index}",
             otherwise=bad,
-            mend="".join(mend),
+            fix="".join(fix),
         )
         for gpu in have.gpus
-        for saw, bad, *mend in wrong(gpu)
+        for observed, bad, *fix in wrong(gpu)
     ]
     if faults:
         yield from faults
-    elif all(known(gpu) is None for gpu in have.gpus):
-        yield skip(silent)
+    elif all(read_value(gpu) is None for gpu in have.gpus):
+        yield skip(unsupported)
     else:
-        yield fine(saw=f"{len(have.gpus)} GPUs as wanted", want=wanted)
+        yield fine(observed=f"{len(have.gpus)} GPUs as wanted", expected=expected)
 
 
-def no_gpu(want: Want, have: Driver, wanted: str) -> Verdict:
+def no_gpu(spec: HostSpec, have: Driver, expected: str) -> Verdict:
     """Why nothing can be said of any GPU."""
-    if have.absent and want.cluster.lab:
+    if have.absent and spec.cluster.lab:
         return skip("this lab has GPUs as device files alone: the machine had no compiler for their library")
-    return unknown(have.why, want=wanted)
+    return unknown(have.why, expected=expected)

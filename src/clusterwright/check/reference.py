@@ -20,9 +20,9 @@ def thresholds(source: str) -> Iterator[tuple[str, str]]:
     comments = _comments(source)
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Constant, ast.BinOp)):
-            said = _beside(node, comments) or _above(node.lineno, comments, source.splitlines())
-            if said and _is_number(node.value):
-                yield ast.get_source_segment(source, node.value) or "", said
+            comment = _inline_comment(node, comments) or _above(node.lineno, comments, source.splitlines())
+            if comment and _is_number(node.value):
+                yield ast.get_source_segment(source, node.value) or "", comment
 
 
 def _is_number(node: ast.expr) -> bool:
@@ -37,17 +37,17 @@ def _comments(source: str) -> dict[int, str]:
     return {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
 
 
-def _beside(node: ast.Assign, comments: dict[int, str]) -> str:
+def _inline_comment(node: ast.Assign, comments: dict[int, str]) -> str:
     lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
     return " ".join(comments[line] for line in lines if line in comments)
 
 
 def _above(line: int, comments: dict[int, str], text: list[str]) -> str:
     """The block of whole lines that ends right before."""
-    first = line
-    while first > 1 and text[first - 2].startswith("#"):
-        first -= 1
-    return " ".join(comments[each] for each in range(first, line))
+    start = line
+    while start > 1 and text[start - 2].startswith("#"):
+        start -= 1
+    return " ".join(comments[line_number] for line_number in range(start, line))
 
 
 _HEAD = """# Checks
@@ -69,33 +69,33 @@ Exit code 5: something failed. Exit code 1: nothing failed, but something is unk
 def reference() -> str:
     """The whole page, as Markdown."""
     checks = all_checks()
-    table = "".join(f"| [{each.id}](#{each.id}) | {each.about} |\n" for each in checks)
-    return _HEAD + table + "".join("\n" + "\n".join(_section(each)) + "\n" for each in checks)
+    table = "".join(f"| [{check.id}](#{check.id}) | {check.about} |\n" for check in checks)
+    return _HEAD + table + "".join("\n" + "\n".join(_section(check)) + "\n" for check in checks)
 
 
-def _section(each: Check) -> Iterator[str]:
-    yield f"## {each.id}\n"
-    yield f"{each.about}\n"
-    yield f"- Looks at: {'the hosts together' if each.together else 'each host by itself'}."
-    for needed in each.needs:
+def _section(check: Check) -> Iterator[str]:
+    yield f"## {check.id}\n"
+    yield f"{check.about}\n"
+    yield f"- Looks at: {'the hosts together' if check.cluster_wide else 'each host by itself'}."
+    for needed in check.needs:
         yield f"- Fact `{needed.id}`: {needed.about} {_limit(needed)}"
-    yield from _thresholds(each)
-    if each.field:
-        yield f"- Where all hosts of a group fail alike, `{each.field}` of the cluster file may be wrong: it says so."
-    yield f"- Occasions: {', '.join(each.on)}."
-    yield f"- Mend: {each.mend}."
+    yield from _thresholds(check)
+    if check.field:
+        yield f"- Where all hosts of a group fail alike, `{check.field}` of the cluster file may be wrong: it says so."
+    yield f"- Occasions: {', '.join(check.on)}."
+    yield f"- Fix: {check.fix}."
 
 
 def _limit(needed: Fact[Any]) -> str:
     if not needed.probe and needed.id == "reached":
         return "Known without asking."
-    where = "on the control host, in a second round" if needed.after else "on the host"
-    return f"Read {where}, within {needed.limit_s:g} s."
+    scope = "on the control host, in a second round" if needed.depends_on else "on the host"
+    return f"Read {scope}, within {needed.limit_s:g} s."
 
 
-def _thresholds(each: Check) -> Iterator[str]:
+def _thresholds(check: Check) -> Iterator[str]:
     """What it decides by: its file's own numbers, and the rows of its table where it has one."""
-    module = sys.modules[each.judge.__module__]
+    module = sys.modules[check.judge.__module__]
     for number, source in thresholds(inspect.getsource(module)):
         yield f"- Threshold {number}: {source.rstrip('.')}."
     for rule in getattr(module, "RULES", ()):

@@ -25,13 +25,13 @@ def _members(folder: ModuleType) -> Iterable[object]:
 @cache
 def all_facts() -> tuple[Fact[object], ...]:
     """Every fact, by name."""
-    return tuple(found for found in _members(facts_folder) if isinstance(found, Fact))
+    return tuple(fact for fact in _members(facts_folder) if isinstance(fact, Fact))
 
 
 @cache
 def all_checks() -> tuple[Check, ...]:
     """Every check, by name."""
-    return tuple(found for found in _members(checks_folder) if isinstance(found, Check))
+    return tuple(check for check in _members(checks_folder) if isinstance(check, Check))
 
 
 def choose(names: Iterable[str], on: Occasion = "deploy") -> tuple[Check, ...]:
@@ -40,19 +40,23 @@ def choose(names: Iterable[str], on: Occasion = "deploy") -> tuple[Check, ...]:
     Raises:
         WrightError: there is no check of one of the names.
     """
-    known = {each.id: each for each in all_checks()}
-    wanted = tuple(names)
-    for name in wanted:
-        if name not in known:
-            raise _no_such_check(name, known)
-    return tuple(each for each in known.values() if (each.id in wanted if wanted else on in each.on))
+    checks_by_id = {check.id: check for check in all_checks()}
+    requested_names = tuple(names)
+    for name in requested_names:
+        if name not in checks_by_id:
+            raise _unknown_check_error(name, checks_by_id)
+    return tuple(
+        check
+        for check in checks_by_id.values()
+        if (check.id in requested_names if requested_names else on in check.on)
+    )
 
 
-def _no_such_check(name: str, known: Iterable[str]) -> WrightError:
-    near = difflib.get_close_matches(name.replace("-", "_"), list(known), n=3, cutoff=0.5)
-    mend = (
-        f"did you mean {' or '.join(f'`{each}`' for each in near)}?"
-        if near
+def _unknown_check_error(name: str, check_ids: Iterable[str]) -> WrightError:
+    matches = difflib.get_close_matches(name.replace("-", "_"), list(check_ids), n=3, cutoff=0.5)
+    fix = (
+        f"did you mean {' or '.join(f'`{match}`' for match in matches)}?"
+        if matches
         else "docs/reference/checks.md lists all of them"
     )
-    return WrightError.of("no-such-check", f"there is no check `{name}`", mend, exit_code=EXIT_USAGE)
+    return WrightError.from_code("no-such-check", f"there is no check `{name}`", fix, exit_code=EXIT_USAGE)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from clusterwright.check.expectation import Check, Occasion
-from clusterwright.check.fact import Fact, Missing, Want
+from clusterwright.check.fact import Fact, Missing, HostSpec
 from clusterwright.check.judging import judge
 from clusterwright.check.reading import DEADLINE_S, Reach, Reading, answer_of, reached, read, request
 from clusterwright.check.registry import choose
@@ -40,81 +40,89 @@ def run(
         WrightError: there is no such host or check.
     """
     checks, chosen = choose(only or (), on), _chosen(cluster, hosts)
-    wants = {
-        host.name: Want(cluster, host)
+    specs = {
+        host.name: HostSpec(cluster, host)
         for host in cluster.hosts()
         if host.name in {*chosen, cluster.control.name}
     }
-    ask = partial(_ask, remote, clock or SystemClock(), wants)
-    first = {name: _needed(checks, want, second=False) for name, want in wants.items()}
-    readings = fan_out(wants, lambda name: ask(name, first[name], {}))
+    query_host = partial(_query_host, remote, clock or SystemClock(), specs)
+    first_facts = {name: _needed(checks, spec, second=False) for name, spec in specs.items()}
+    readings = fan_out(specs, lambda name: query_host(name, first_facts[name], {}))
     control = cluster.control.name
-    later = _needed(checks, wants[control], second=True)
+    later = _needed(checks, specs[control], second=True)
     if later and not readings[control].reach.error:
-        again = ask(control, later, _by_host(later, readings))
+        second_reading = query_host(control, later, _by_host(later, readings))
         readings[control] = Reading(
-            readings[control].reach, {**readings[control].facts, **_found(later, again)}
+            readings[control].reach, {**readings[control].facts, **_fact_values(later, second_reading)}
         )
-    return [each for each in judge(cluster, checks, readings) if each.subject in {*chosen, cluster.name}]
+    return [
+        verdict for verdict in judge(cluster, checks, readings) if verdict.subject in {*chosen, cluster.name}
+    ]
 
 
 def _chosen(cluster: Cluster, hosts: Iterable[str] | None) -> tuple[str, ...]:
-    known = [host.name for host in cluster.hosts()]
-    chosen = known if hosts is None else list(hosts)
+    host_names = [host.name for host in cluster.hosts()]
+    chosen = host_names if hosts is None else list(hosts)
     for name in chosen:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            mend = f"did you mean `{near[0]}`?" if near else f"its hosts are {', '.join(known[:8])}"
-            raise WrightError.of(
-                "no-such-host", f"cluster `{cluster.name}` has no host `{name}`", mend, exit_code=EXIT_USAGE
+        if name not in host_names:
+            matches = difflib.get_close_matches(name, host_names, n=1)
+            fix = f"did you mean `{matches[0]}`?" if matches else f"its hosts are {', '.join(host_names[:8])}"
+            raise WrightError.from_code(
+                "no-such-host", f"cluster `{cluster.name}` has no host `{name}`", fix, exit_code=EXIT_USAGE
             )
     return tuple(chosen)
 
 
-def _needed(checks: Iterable[Check], want: Want, *, second: bool) -> tuple[Fact[Any], ...]:
-    asked = [each for each in checks if second or (each.when(want) and not each.unless(want))]
-    needed = [fact for each in asked for fact in each.needs if fact is not reached]
-    chosen = [fact for fact in needed if fact.after] if second else [fact.after or fact for fact in needed]
+def _needed(checks: Iterable[Check], spec: HostSpec, *, second: bool) -> tuple[Fact[Any], ...]:
+    applicable_checks = [check for check in checks if second or (check.when(spec) and not check.unless(spec))]
+    needed = [fact for check in applicable_checks for fact in check.needs if fact is not reached]
+    chosen = (
+        [fact for fact in needed if fact.depends_on]
+        if second
+        else [fact.depends_on or fact for fact in needed]
+    )
     return tuple({fact.id: fact for fact in chosen}.values())
 
 
 def _by_host(later: Iterable[Fact[Any]], readings: Mapping[str, Reading]) -> dict[str, dict[str, Any]]:
-    earlier = {fact.after.id: fact.after for fact in later if fact.after}
+    earlier = {fact.depends_on.id: fact.depends_on for fact in later if fact.depends_on}
     values = {
-        id_: {name: reading.of(fact) for name, reading in readings.items()} for id_, fact in earlier.items()
+        id_: {name: reading.fact_value(fact) for name, reading in readings.items()}
+        for id_, fact in earlier.items()
     }
     return {
-        id_: {n: v for n, v in found.items() if not isinstance(v, Missing)} for id_, found in values.items()
+        id_: {n: v for n, v in host_values.items() if not isinstance(v, Missing)}
+        for id_, host_values in values.items()
     }
 
 
-def _found(later: Iterable[Fact[Any]], reading: Reading) -> dict[str, Any]:
-    return {fact.id: reading.of(fact) for fact in later}
+def _fact_values(later: Iterable[Fact[Any]], reading: Reading) -> dict[str, Any]:
+    return {fact.id: reading.fact_value(fact) for fact in later}
 
 
-def _ask(
+def _query_host(
     remote: Remote,
     clock: Clock,
-    wants: Mapping[str, Want],
+    specs: Mapping[str, HostSpec],
     name: str,
     facts: tuple[Fact[Any], ...],
     earlier: Mapping[str, Any],
 ) -> Reading:
     """One ssh: the host's answer, or why there is none."""
-    want = wants[name]
-    asked = clock.now()
-    done = Host(remote, name).run_program(
-        FACTS, stdin=request(facts, want, earlier), root=True, timeout_s=DEADLINE_S + GRACE_S
+    spec = specs[name]
+    requested_at = clock.now()
+    result = Host(remote, name).run_program(
+        FACTS, stdin=request(facts, spec, earlier), root=True, timeout_s=DEADLINE_S + GRACE_S
     )
     answered = clock.now()
-    if done.code == SSH_FAILED:
-        return Reading(Reach(error=done.last_lines(1) or "ssh said nothing", seconds=done.seconds))
-    answer = answer_of(done.out)
+    if result.code == SSH_FAILED:
+        return Reading(Reach(error=result.last_lines(1) or "ssh said nothing", seconds=result.seconds))
+    answer = answer_of(result.out)
     if answer is None:
-        why = f"`python3` there returned {done.code}: {done.last_lines(1) or '(nothing)'}"
-        return Reading(Reach(fault=why, seconds=done.seconds))
+        why = f"`python3` there returned {result.code}: {result.last_lines(1) or '(nothing)'}"
+        return Reading(Reach(fault=why, seconds=result.seconds))
     reach = Reach(
-        seconds=done.seconds, python=answer["python"],
-        asked=asked, began=answer["began"], ended=answer["ended"], answered=answered,
+        seconds=result.seconds, python=answer["python"],
+        requested_at=requested_at, began=answer["began"], ended=answer["ended"], answered=answered,
     )  # fmt: skip
-    return Reading(reach, read(facts, answer, want))
+    return Reading(reach, read(facts, answer, spec))

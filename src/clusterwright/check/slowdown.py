@@ -18,4 +18,4 @@ POWER_BRAKE = 0x80
 
 def reasons(bits: int) -> tuple[str, ...]:
     """In words; none where nothing slows it."""
-    return tuple(words for bit, words in REASONS.items() if bits & bit)
+    return tuple(reason for bit, reason in REASONS.items() if bits & bit)

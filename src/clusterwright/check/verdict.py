@@ -28,8 +28,8 @@ class Verdict:
     subject: str
     check: str
     status: Status
-    saw: str
-    want: str = ""
-    mend: str = ""
+    observed: str
+    expected: str = ""
+    fix: str = ""
     part: str = ""
     codes: tuple[str, ...] = ()

@@ -39,9 +39,9 @@ def app() -> App:
 
 def commands() -> list[tuple[str, str]]:
     """Every command and what it does, in one line."""
-    from clusterwright.cli._listing import one_line
+    from clusterwright.cli._listing import summary_line
 
-    return [(_spoken(name), one_line(__path__[0], name)) for name in _names()]
+    return [(_spoken(name), summary_line(__path__[0], name)) for name in _names()]
 
 
 def _names() -> list[str]:

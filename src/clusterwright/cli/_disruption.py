@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Gently:
+class DisruptionOptions:
     """The options as they were typed."""
 
     batch: Annotated[
@@ -38,4 +38,4 @@ class Gently:
     ] = "1h"
 
 
-USUALLY = Gently()
+USUALLY = DisruptionOptions()

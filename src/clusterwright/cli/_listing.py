@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 
-def one_line(folder: str, name: str) -> str:
+def summary_line(folder: str, name: str) -> str:
     """The first line of the command's docstring, or the help of its App; empty where it has neither."""
     module, package = Path(folder, f"{name}.py"), Path(folder, name, "__init__.py")
     text = (module if module.exists() else package).read_text(encoding="utf-8")
@@ -19,7 +19,7 @@ def one_line(folder: str, name: str) -> str:
     return _help_of(node.value) if isinstance(node, ast.Assign) else ""
 
 
-def _help_of(call: ast.expr) -> str:
-    keywords = call.keywords if isinstance(call, ast.Call) else []
-    found = (word.value for word in keywords if word.arg == "help")
-    return next((str(value.value) for value in found if isinstance(value, ast.Constant)), "")
+def _help_of(expression: ast.expr) -> str:
+    keywords = expression.keywords if isinstance(expression, ast.Call) else []
+    help_values = (keyword.value for keyword in keywords if keyword.arg == "help")
+    return next((str(value.value) for value in help_values if isinstance(value, ast.Constant)), "")

@@ -8,9 +8,10 @@ from importlib.resources import files
 def pages() -> dict[str, str]:
     """Code to page, by code."""
     folder = files("clusterwright").joinpath("codes")
-    found = (
+    markdown_files = (
         (entry.name.removesuffix(".md"), entry) for entry in folder.iterdir() if entry.name.endswith(".md")
     )
     return {
-        code: entry.read_text(encoding="utf-8") for code, entry in sorted(found, key=lambda pair: pair[0])
+        code: entry.read_text(encoding="utf-8")
+        for code, entry in sorted(markdown_files, key=lambda pair: pair[0])
     }

@@ -18,12 +18,12 @@ from clusterwright.cli.plan import listed
 from clusterwright.config import on_host as job_on_host
 from clusterwright.config.fields import Field, fields
 from clusterwright.diagnose.reference import pages as modes_pages
-from clusterwright.onhost.supervisor.ledger.kinds import COMMON, KINDS, Kind
+from clusterwright.onhost.supervisor.goodput.kinds import COMMON, KINDS, Kind
 from clusterwright.provision.render.monitoring.pages import alert_pages
 
 _XIDS = "src/clusterwright/provision/render/hooks/xids"  # what hosts know of Xids, without Clusterwright
 _JOB_FIELDS = "src/clusterwright/onhost/supervisor/job_fields.py"  # what hosts know of a job
-_MADE = "<!-- made by clusterwright.cli._reference, do not edit -->\n\n"
+_HEADER = "<!-- made by clusterwright.cli._reference, do not edit -->\n\n"
 
 
 def fields_page() -> str:
@@ -41,10 +41,10 @@ def fields_page() -> str:
 def _table(rows: tuple[Field, ...]) -> str:
     lines = ["| field | what it means | takes | default | example | changing it |", "| --- " * 6 + "|"]
     for row in rows:
-        of = f" ({row.variant})" if row.variant else ""
+        variant = f" ({row.variant})" if row.variant else ""
         example = f"`{row.example}`" if row.example else ""
         cost = row.cost if row.file == "cluster" else "the next run"
-        cells = (f"`{row.path}`{of}", row.meaning, row.takes, row.default, example, cost)
+        cells = (f"`{row.path}`{variant}", row.meaning, row.takes, row.default, example, cost)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -52,13 +52,13 @@ def _table(rows: tuple[Field, ...]) -> str:
 def errors_page(golden: Path) -> str:
     """docs/reference/errors.md: every error code with its page and what it looks like."""
     head = "# Errors\n\nEach error has a stable code; `wright explain CODE` shows its page.\n"
-    return head + "".join(f"\n{_error(code, page, golden)}" for code, page in pages().items())
+    return head + "".join(f"\n{_error(code, text, golden)}" for code, text in pages().items())
 
 
-def _error(code: str, page: str, golden: Path) -> str:
-    shown = golden / f"{code}.txt"
-    example = f"\n```text\n{shown.read_text(encoding='utf-8')}```\n" if shown.exists() else ""
-    return f"#{page.rstrip()}\n{example}"
+def _error(code: str, text: str, golden: Path) -> str:
+    golden_file = golden / f"{code}.txt"
+    example = f"\n```text\n{golden_file.read_text(encoding='utf-8')}```\n" if golden_file.exists() else ""
+    return f"#{text.rstrip()}\n{example}"
 
 
 def cli_page() -> str:
@@ -68,7 +68,7 @@ def cli_page() -> str:
     rows = []
     for name, line in commands():
         rows.append((name, line))
-        rows += [(f"plan {under}", said) for under, said in listed()] if name == "plan" else []
+        rows += [(f"plan {under}", summary) for under, summary in listed()] if name == "plan" else []
     return head + "".join(f"| `wright {name}` | {line} |\n" for name, line in rows)
 
 
@@ -81,12 +81,12 @@ def events_page() -> str:
         "A training may write kinds of its own with `run.record`.\n\n"
         "Every event has:\n\n| field | what it is |\n| --- | --- |\n"
     )
-    head += "".join(f"| `{name}` | {what} |\n" for name, what in COMMON.items())
+    head += "".join(f"| `{name}` | {meaning} |\n" for name, meaning in COMMON.items())
     return head + "".join(f"\n{_event(name, kind)}" for name, kind in KINDS.items())
 
 
 def _event(name: str, kind: Kind) -> str:
-    rows = "".join(f"| `{field}` | {what} |\n" for field, what in kind.fields.items())
+    rows = "".join(f"| `{field}` | {meaning} |\n" for field, meaning in kind.fields.items())
     return f"## `{name}`\n\n{kind.writer}: {kind.when}.\n\n| field | what it is |\n| --- | --- |\n{rows}"
 
 
@@ -99,10 +99,14 @@ def outdated(docs: Path, golden: Path) -> dict[Path, str]:
         "checks": reference,
         "events": events_page,
     }
-    wanted = {docs / f"{name}.md": _MADE + make() for name, make in makers.items()}
-    wanted |= {docs / "why" / name: _MADE + text for name, text in modes_pages().items()}
-    wanted |= {docs / "alerts" / name: _MADE + text for name, text in alert_pages().items()}
-    return {path: text for page, made in wanted.items() for path, text in _differs(page, made).items()}
+    expected_pages = {docs / f"{name}.md": _HEADER + make() for name, make in makers.items()}
+    expected_pages |= {docs / "why" / name: _HEADER + text for name, text in modes_pages().items()}
+    expected_pages |= {docs / "alerts" / name: _HEADER + text for name, text in alert_pages().items()}
+    return {
+        path: text
+        for page_path, expected_text in expected_pages.items()
+        for path, text in _differs(page_path, expected_text).items()
+    }
 
 
 def _differs(path: Path, text: str) -> dict[Path, str]:
@@ -116,16 +120,16 @@ def main(arguments: list[str] | None = None) -> int:
     how.add_argument("--check", action="store_true", help="only say which pages are out of date")
     how.add_argument("--write", action="store_true", help="write the pages that are out of date")
     parser.add_argument("--root", type=Path, default=Path(), help="the checkout")
-    asked = parser.parse_args(arguments)
-    pending = outdated(asked.root / "docs" / "reference", asked.root / "tests" / "golden" / "errors")
-    pending |= _differs(asked.root / _XIDS, on_host())
-    pending |= _differs(asked.root / _JOB_FIELDS, job_on_host.source())
+    options = parser.parse_args(arguments)
+    pending = outdated(options.root / "docs" / "reference", options.root / "tests" / "golden" / "errors")
+    pending |= _differs(options.root / _XIDS, on_host())
+    pending |= _differs(options.root / _JOB_FIELDS, job_on_host.source())
     for path, text in pending.items():
-        if asked.write:
+        if options.write:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        sys.stderr.write(f"{path} {'written' if asked.write else 'is out of date; run make docs'}\n")
-    return 1 if pending and asked.check else 0
+        sys.stderr.write(f"{path} {'written' if options.write else 'is out of date; run make docs'}\n")
+    return 1 if pending and options.check else 0
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from clusterwright.errors import WrightError
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
 
 
-def say(text: str) -> None:
+def show_message(text: str) -> None:
     """Talk: progress and next steps, on stderr."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
@@ -22,7 +22,7 @@ def say(text: str) -> None:
 
 def show_json(document: Any) -> None:
     """One JSON document on stdout; dataclasses become objects."""
-    json.dump(document, sys.stdout, indent=2, default=_plain)
+    json.dump(document, sys.stdout, indent=2, default=_json_default)
     sys.stdout.write("\n")
 
 
@@ -43,7 +43,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     console.print(table)
 
 
-def _plain(value: Any) -> Any:
+def _json_default(value: Any) -> Any:
     return (
         dataclasses.asdict(value)
         if dataclasses.is_dataclass(value) and not isinstance(value, type)
@@ -62,11 +62,11 @@ def write_file(to: Path, text: str) -> None:
     Raises:
         WrightError: the folder is not there, or cannot be written.
     """
-    from clusterwright.edge.files import write_whole
+    from clusterwright.edge.files import write_file_atomic
 
     try:
-        write_whole(to, text)
+        write_file_atomic(to, text)
     except OSError as why:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "report-not-written", f"{to}: {why.strerror}", "name a file in a folder that you may write to"
         ) from why

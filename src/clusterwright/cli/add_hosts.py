@@ -37,4 +37,4 @@ def add_hosts(
     """
     from clusterwright.cli import _members
 
-    return _members.add(cluster, group, hosts, _members.Asked(dry_run=dry_run, yes=yes, json=json))
+    return _members.add(cluster, group, hosts, _members.MemberOptions(dry_run=dry_run, yes=yes, json=json))

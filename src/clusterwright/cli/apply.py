@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._disruption import USUALLY, Gently
-from clusterwright.cli._show import say, show_json, show_table
-from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.cli._disruption import USUALLY, DisruptionOptions
+from clusterwright.cli._show import show_message, show_json, show_table
+from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
 from clusterwright.units import QuantityError, parse_duration
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Remote
     from clusterwright.provision.action import Action
-    from clusterwright.provision.carry import Care
-    from clusterwright.provision.reboot import Look
+    from clusterwright.provision.carry import DisruptionPolicy
+    from clusterwright.provision.reboot import HealthCheck
     from clusterwright.provision.report import Report
     from clusterwright.provision.rollback import Listed, Undoable
 
@@ -30,7 +30,7 @@ def apply(
     *,
     dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
-    gently: Gently = USUALLY,
+    disruption: DisruptionOptions = USUALLY,
     timings: Annotated[bool, Parameter(negative="")] = False,
     exit_code: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
@@ -59,12 +59,19 @@ def apply(
     from clusterwright.provision.apply import remote_of
 
     spec = load_cluster(cluster)
-    asking = Asking(yes=yes, quiet=json, gently=gently)
+    asking = Asking(yes=yes, quiet=json, disruption=disruption)
     remote = remote_of(spec)
-    care = care_of(gently, spec, remote)
-    report = run(spec, str(cluster), remote, dry_run=dry_run, agree=asking, care=care)
-    again = f"wright apply {cluster}"
-    show(report, again, after=f"wright check {cluster}", shown=asking.shown, json=json, timings=timings)
+    disruption_policy = read_disruption_policy(disruption, spec, remote)
+    report = run(spec, str(cluster), remote, dry_run=dry_run, agree=asking, policy=disruption_policy)
+    retry_command = f"wright apply {cluster}"
+    show(
+        report,
+        retry_command,
+        next_command=f"wright check {cluster}",
+        plan_displayed=asking.plan_displayed,
+        json=json,
+        timings=timings,
+    )
     return exit_of(report, exit_code=exit_code)
 
 
@@ -75,20 +82,20 @@ FEW = 3  # so many files of one folder are named one by one, more are counted
 class Asking:
     """Shows the plan, and asks where somebody can answer."""
 
-    def __init__(self, *, yes: bool, quiet: bool, gently: Gently | None = None) -> None:
-        self.yes, self.quiet, self.gently, self.shown = yes, quiet, gently, False
+    def __init__(self, *, yes: bool, quiet: bool, disruption: DisruptionOptions | None = None) -> None:
+        self.yes, self.quiet, self.disruption, self.plan_displayed = yes, quiet, disruption, False
 
     def __call__(self, report: Report) -> bool:
         """True when the changes may be made."""
         if not self.quiet:
             show_plan(report)
-            if self.gently is not None:
-                _say_how(report, self.gently)
-            self.shown = True
+            if self.disruption is not None:
+                _show_disruption(report, self.disruption)
+            self.plan_displayed = True
         if self.yes:
             return True
         if not sys.stdin.isatty():
-            raise WrightError.of(
+            raise WrightError.from_code(
                 "apply-needs-yes",
                 f"{report.pending} changes are pending, and there is no terminal to ask at",
                 "pass --yes to make them, or --dry-run to see them",
@@ -99,16 +106,18 @@ class Asking:
         return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _say_how(report: Report, gently: Gently) -> None:
+def _show_disruption(report: Report, disruption: DisruptionOptions) -> None:
     """What is done with hosts whose change wants them without jobs."""
     from clusterwright.config.names import fold
 
     due = [host for host in report.hosts if host.ok and host.disturbs and not host.left_out]
-    if booted := [host.host for host in due if host.reboots and gently.reboot]:
-        say(f"note: {fold(booted)}: drained first, rebooted and checked after the change, and given back")
+    if booted := [host.host for host in due if host.reboots and disruption.reboot]:
+        show_message(
+            f"note: {fold(booted)}: drained first, rebooted and checked after the change, and given back"
+        )
     drained = [host.host for host in due if host.host not in booted]
-    if drained and (gently.drain or gently.reboot):
-        say(f"note: {fold(drained)}: drained first, and given back after the change")
+    if drained and (disruption.drain or disruption.reboot):
+        show_message(f"note: {fold(drained)}: drained first, and given back after the change")
 
 
 def show_plan(report: Report) -> None:
@@ -119,14 +128,16 @@ def show_plan(report: Report) -> None:
         sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
     for hosts, note in report.notes():
-        say(f"note: {hosts}: {note}")
-    for hosts, words in _left_out(report):
-        say(f"left out: {hosts}: {words}")
+        show_message(f"note: {hosts}: {note}")
+    for hosts, reason in _left_out(report):
+        show_message(f"left out: {hosts}: {reason}")
     for host in report.hosts:
         if host.owes and not host.left_out:
-            say(f"note: {host.host}: waits for a reboot, for {', '.join(host.owes)}")
-    if cut := fold([host.host for host in report.hosts if host.interrupted]):
-        say(f"note: {cut}: an earlier apply was cut short; what it owed is part of this plan")
+            show_message(f"note: {host.host}: waits for a reboot, for {', '.join(host.owes)}")
+    if interrupted_hosts := fold([host.host for host in report.hosts if host.interrupted]):
+        show_message(
+            f"note: {interrupted_hosts}: an earlier apply was cut short; what it owed is part of this plan"
+        )
 
 
 def plan_lines(actions: Iterable[Action]) -> list[str]:
@@ -146,45 +157,55 @@ def plan_lines(actions: Iterable[Action]) -> list[str]:
         cost = "" if action.cost is Cost.LIVE else f"  [{action.cost}]"
         lines.append(f"{action.hosts}: {action.id}: {action.what}{cost}")
         lines += [f"    {line}" for line in action.diff.splitlines() if not line.startswith(("--- ", "+++ "))]
-    for (hosts, folder, what), names in new.items():
-        shown = names if len(names) <= FEW else [f"{folder}/: {len(names)} files"]
-        lines += [f"{hosts}: {name}: {what}" for name in shown]
+    for (hosts, folder, description), names in new.items():
+        labels = names if len(names) <= FEW else [f"{folder}/: {len(names)} files"]
+        lines += [f"{hosts}: {name}: {description}" for name in labels]
     return lines
 
 
-def show(report: Report, again: str, *, after: str, shown: bool, json: bool, timings: bool = False) -> None:
+def show(
+    report: Report,
+    retry_command: str,
+    *,
+    next_command: str,
+    plan_displayed: bool,
+    json: bool,
+    timings: bool = False,
+) -> None:
     """The outcome: what failed where, the counts, where the time went if asked, and what to do next."""
     report = report if timings else report.without_timings()
     if json:
         show_json(report)
         return
-    if not shown:
+    if not plan_displayed:
         show_plan(report)
-    for hosts, words in _folded(report, reached=False):
-        say(f"unreachable: {hosts}: {words}")
-    for hosts, words in _folded(report, reached=True):
-        say(f"failed: {hosts}: {words}")
-    for hosts, words in _left_out(report) if not report.dry else ():
-        say(f"left out: {hosts}: {words}")
+    for hosts, error in _folded(report, reached=False):
+        show_message(f"unreachable: {hosts}: {error}")
+    for hosts, error in _folded(report, reached=True):
+        show_message(f"failed: {hosts}: {error}")
+    for hosts, error in _left_out(report) if not report.dry else ():
+        show_message(f"left out: {hosts}: {error}")
     counts = f"{report.changed} changes, {report.restarts} restarts"
     if report.dry and report.pending:
         counts = f"{report.pending} changes pending"
     reached = sum(host.ok and host.reached for host in report.hosts)
-    say(f"{counts}; {reached} of {len(report.hosts)} hosts; {report.seconds:.1f} s")
+    show_message(f"{counts}; {reached} of {len(report.hosts)} hosts; {report.seconds:.1f} s")
     show_timings(report)
     if not report.ok:
-        say(f"next: mend what is said above, then again: {again}")
+        show_message(f"next: mend what is said above, then again: {retry_command}")
     else:
-        say(f"next: {again if (report.dry and report.pending) or report.left_out else after}")
+        show_message(
+            f"next: {retry_command if (report.dry and report.pending) or report.left_out else next_command}"
+        )
 
 
 def show_timings(report: Report) -> None:
     """Where the time went; hosts without timings have no rows."""
     rows = [
-        (host.host, one.phase, one.step, f"{one.seconds:.2f}")
+        (host.host, timing.phase, timing.step, f"{timing.seconds:.2f}")
         for host in report.hosts
-        for one in host.timings
-        if one.seconds >= SHORT_S
+        for timing in host.timings
+        if timing.seconds >= SHORT_S
     ]
     if rows:
         show_table(("host", "phase", "step", "seconds"), rows)
@@ -195,27 +216,37 @@ def exit_of(report: Report, *, exit_code: bool) -> int:
     if not report.ok:
         return EXIT_FAILED
     pending = report.left_out or (report.dry and report.pending)
-    return EXIT_CHANGES_PENDING if exit_code and pending else EXIT_DONE
+    return EXIT_CHANGES_PENDING if exit_code and pending else EXIT_OK
 
 
-def care_of(gently: Gently, cluster: Cluster, remote: Remote) -> Care:
+def read_disruption_policy(
+    disruption: DisruptionOptions, cluster: Cluster, remote: Remote
+) -> DisruptionPolicy:
     """How gently, from the options as they were typed.
 
     Raises:
         WrightError: the time has no unit.
     """
-    from clusterwright.provision.carry import Care
+    from clusterwright.provision.carry import DisruptionPolicy
 
     try:
-        wait_s = parse_duration(gently.wait)
+        wait_s = parse_duration(disruption.wait)
     except QuantityError as why:
-        raise WrightError.of(
-            "bad-quantity", f"--wait: {why.message}", why.mend, exit_code=EXIT_USAGE
+        raise WrightError.from_code(
+            "bad-quantity", f"--wait: {why.message}", why.fix, exit_code=EXIT_USAGE
         ) from why
-    if not gently.reboot:
-        return Care(batch=gently.batch, drain=gently.drain, wait_s=wait_s, say=say)
+    if not disruption.reboot:
+        return DisruptionPolicy(
+            batch=disruption.batch, drain=disruption.drain, wait_s=wait_s, on_progress=show_message
+        )
 
-    return Care(batch=gently.batch, reboot=True, look=look(cluster, remote), wait_s=wait_s, say=say)
+    return DisruptionPolicy(
+        batch=disruption.batch,
+        reboot=True,
+        health_check=boot_checker(cluster, remote),
+        wait_s=wait_s,
+        on_progress=show_message,
+    )
 
 
 def show_undoable(listed: Listed, *, json: bool) -> int:
@@ -223,48 +254,52 @@ def show_undoable(listed: Listed, *, json: bool) -> int:
     if json:
         show_json(listed.applies)
     else:
-        rows = [(one.when, _about(one), one.hosts, str(one.changed)) for one in listed.applies]
+        rows = [(entry.when, _about(entry), entry.hosts, str(entry.changed)) for entry in listed.applies]
         show_table(("apply (UTC)", "what", "hosts", "kept"), rows)
     for host in listed.failed:
-        say(f"{'failed' if host.reached else 'unreachable'}: {host.host}: {host.error}")
-    return EXIT_FAILED if listed.failed else EXIT_DONE
+        show_message(f"{'failed' if host.reached else 'unreachable'}: {host.host}: {host.error}")
+    return EXIT_FAILED if listed.failed else EXIT_OK
 
 
-def _about(one: Undoable) -> str:
-    return f"rollback to before {one.to}" if one.to else f"apply of {one.source}"
+def _about(entry: Undoable) -> str:
+    return f"rollback to before {entry.to}" if entry.to else f"apply of {entry.source}"
 
 
 def _left_out(report: Report) -> list[tuple[str, str]]:
     """The same reason of several hosts once."""
     from clusterwright.config.names import fold
 
-    found: dict[str, list[str]] = {}
+    hosts_by_reason: dict[str, list[str]] = {}
     for host in report.left_out:
-        found.setdefault(host.left_out, []).append(host.host)
-    return [(fold(hosts), words) for words, hosts in found.items()]
+        hosts_by_reason.setdefault(host.left_out, []).append(host.host)
+    return [(fold(hosts), reason) for reason, hosts in hosts_by_reason.items()]
 
 
 def _folded(report: Report, *, reached: bool) -> list[tuple[str, str]]:
     """The same words of several hosts once; a host's own name in them does not keep them apart."""
     from clusterwright.config.names import fold
 
-    found: dict[str, list[str]] = {}
+    hosts_by_error: dict[str, list[str]] = {}
     for host in report.hosts:
         if host.error and host.reached is reached:
-            found.setdefault(host.error.replace(host.host, "HOST"), []).append(host.host)
-    return [(fold(hosts), words.replace("HOST", hosts[0])) for words, hosts in found.items()]
+            hosts_by_error.setdefault(host.error.replace(host.host, "HOST"), []).append(host.host)
+    return [(fold(hosts), error.replace("HOST", hosts[0])) for error, hosts in hosts_by_error.items()]
 
 
-def look(cluster: Cluster, remote: Remote) -> Look:
+def boot_checker(cluster: Cluster, remote: Remote) -> HealthCheck:
     """The checks of the occasion `boot`; what fails or cannot be seen is named, by host."""
     from clusterwright.check.runner import run
     from clusterwright.check.verdict import Status
 
     def wrong(hosts: tuple[str, ...]) -> Mapping[str, str]:
-        found: dict[str, list[str]] = {}
-        for one in run(cluster, remote, hosts=hosts, on="boot"):
-            if one.status in (Status.FAIL, Status.UNKNOWN) and one.subject in hosts:
-                found.setdefault(one.subject, []).append(f"{one.check}: {one.saw}, wanted {one.want}")
-        return {host: f"after its reboot, {'; '.join(words)}" for host, words in found.items()}
+        problems: dict[str, list[str]] = {}
+        for verdict in run(cluster, remote, hosts=hosts, on="boot"):
+            if verdict.status in (Status.FAIL, Status.UNKNOWN) and verdict.subject in hosts:
+                problems.setdefault(verdict.subject, []).append(
+                    f"{verdict.check}: {verdict.observed}, wanted {verdict.expected}"
+                )
+        return {
+            host: f"after its reboot, {'; '.join(host_problems)}" for host, host_problems in problems.items()
+        }
 
     return wrong

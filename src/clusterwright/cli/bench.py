@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 if TYPE_CHECKING:
     from clusterwright.check.bench.compare import Change
-    from clusterwright.check.bench.hold import Wish
+    from clusterwright.check.bench.bench_job import HostRequest
     from clusterwright.check.bench.run import Kind
     from clusterwright.check.bench.store import Stored
     from clusterwright.config.cluster import Cluster
@@ -42,25 +42,25 @@ class Common:
         """Run the bench and show it; 5 when something fails, 1 when something could not be seen."""
         from clusterwright.check.bench.run import run
         from clusterwright.check.folding import counts
-        from clusterwright.cli._show import say, show_json
+        from clusterwright.cli._show import show_message, show_json
         from clusterwright.config.load import load_cluster
         from clusterwright.provision.apply import remote_of
 
         cluster = load_cluster(file)
-        found = run(kind, cluster, remote_of(cluster), self._wish(cluster, lasts), say=say)
-        number = counts(found.verdicts)
+        result = run(kind, cluster, remote_of(cluster), self._host_request(cluster, lasts), log=show_message)
+        number = counts(result.verdicts)
         if self.json:
-            show_json({"counts": number, **asdict(found)})
+            show_json({"counts": number, **asdict(result)})
         else:
-            _tell(found, number, everything=self.everything)
+            _show(result, number, everything=self.everything)
         return next((code for status, code in _EXIT.items() if number[status]), 0)
 
-    def _wish(self, cluster: Cluster, lasts: str) -> Wish:
-        from clusterwright.check.bench.hold import Wish
+    def _host_request(self, cluster: Cluster, lasts: str) -> HostRequest:
+        from clusterwright.check.bench.bench_job import HostRequest
         from clusterwright.cli._hostlist import expanded
         from clusterwright.units import parse_duration
 
-        return Wish(
+        return HostRequest(
             self.as_user or first_admin(cluster),
             expanded(self.hosts) or (),
             self.partition,
@@ -78,17 +78,19 @@ def first_admin(cluster: Cluster) -> str | None:
     return next((name for name, user in cluster.users.items() if user.admin), None)
 
 
-def _tell(found: Stored, number: dict[str, int], *, everything: bool) -> None:
-    from clusterwright.cli._show import say, show_table
+def _show(result: Stored, number: dict[str, int], *, everything: bool) -> None:
+    from clusterwright.cli._show import show_message, show_table
 
-    for note in found.notes:
-        say(f"note: {note}")
-    rows = [each for each in found.verdicts if everything or each.status != "ok"]
+    for note in result.notes:
+        show_message(f"note: {note}")
+    rows = [verdict for verdict in result.verdicts if everything or verdict.status != "ok"]
     if rows:
-        columns = ("status", "subject", "part", "saw", "want", "mend")
-        show_table(columns, [(v.status, v.subject, v.part, v.saw, v.want, v.mend) for v in rows])
-    say(", ".join(f"{count} {status}" for status, count in number.items()))
-    say(f"bench {found.id}: {len(found.measurements)} measurements kept; next: wright bench list FILE")
+        columns = ("status", "subject", "part", "saw", "want", "fix")
+        show_table(columns, [(v.status, v.subject, v.part, v.observed, v.expected, v.fix) for v in rows])
+    show_message(", ".join(f"{count} {status}" for status, count in number.items()))
+    show_message(
+        f"bench {result.id}: {len(result.measurements)} measurements kept; next: wright bench list FILE"
+    )
 
 
 def show_list(file: Path, *, json: bool) -> int:
@@ -100,9 +102,9 @@ def show_list(file: Path, *, json: bool) -> int:
     from clusterwright.config.load import load_cluster
     from clusterwright.config.names import fold
 
-    found = runs(file_of(load_cluster(file).name))
+    bench_runs = runs(file_of(load_cluster(file).name))
     if json:
-        show_json(found)
+        show_json(bench_runs)
         return 0
     rows = [
         (
@@ -113,7 +115,7 @@ def show_list(file: Path, *, json: bool) -> int:
             str(run.measurements),
             ", ".join(f"{count} {status}" for status, count in run.statuses.items()),
         )
-        for run in found
+        for run in bench_runs
     ]
     show_table(("bench", "kind", "time (UTC)", "hosts", "measurements", "verdicts"), rows)
     return 0
@@ -123,25 +125,28 @@ def show_comparison(file: Path, a: int, b: int, *, json: bool) -> int:
     """What changed between two of them."""
     from clusterwright.check.bench.compare import compare
     from clusterwright.check.bench.store import file_of, read
-    from clusterwright.cli._show import say, show_json, show_table
+    from clusterwright.cli._show import show_message, show_json, show_table
     from clusterwright.config.load import load_cluster
 
     path = file_of(load_cluster(file).name)
-    found = compare(read(path, a), read(path, b))
+    comparison = compare(read(path, a), read(path, b))
     if json:
-        show_json(found)
+        show_json(comparison)
         return 0
-    changed = [change for change in found.changes if change.changed]
+    changed = [change for change in comparison.changes if change.changed]
     show_table(("subject", "quantity", "before", "after", "change", "conditions"), map(_row, changed))
-    show_table(("version of", "before", "after"), found.versions)
-    say(f"{len(changed)} of {len(found.changes)} changed by more than their spread")
-    for words, subjects in ((f"only in {a}", found.only_before), (f"only in {b}", found.only_after)):
-        say(f"{words}: {', '.join(subjects)}") if subjects else None
+    show_table(("version of", "before", "after"), comparison.versions)
+    show_message(f"{len(changed)} of {len(comparison.changes)} changed by more than their spread")
+    for label, subjects in (
+        (f"only in {a}", comparison.only_before),
+        (f"only in {b}", comparison.only_after),
+    ):
+        show_message(f"{label}: {', '.join(subjects)}") if subjects else None
     return 0
 
 
 def _row(change: Change) -> tuple[str, ...]:
-    from clusterwright.check.bench.words import amount
+    from clusterwright.check.bench.amounts import amount
 
     conditions = ", ".join(f"{name} {value}" for name, value in change.conditions.items())
     figures = amount(change.before, change.unit), amount(change.after, change.unit)

@@ -15,12 +15,12 @@ def cancel(job: str, /, *, cluster: Path | None = None) -> int:
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli._there import ask, find_cluster
+    from clusterwright.cli._connection import run_jobs_command, find_cluster
     from clusterwright.launch.run import runs_folder
 
-    here = Path(job)
-    if (here / "job.json").exists():
-        (here / "cancelled").touch()
+    folder = Path(job)
+    if (folder / "job.json").exists():
+        (folder / "cancelled").touch()
         return 0
-    where = find_cluster(cluster)
-    return ask(where, "cancel", runs_folder(where), job)
+    cluster_config = find_cluster(cluster)
+    return run_jobs_command(cluster_config, "cancel", runs_folder(cluster_config), job)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import say, show_json, show_table, write_file
+from clusterwright.cli._show import show_message, show_json, show_table, write_file
 
 if TYPE_CHECKING:
     from clusterwright.check import Verdict
@@ -67,24 +67,26 @@ def check(
 
     cluster = load_cluster(file)
     remote = remote_of(cluster)
-    verdicts = run(cluster, remote, hosts=expanded(hosts) or _awake(cluster, remote), only=only, on=on)
+    verdicts = run(
+        cluster, remote, hosts=expanded(hosts) or _powered_up_hosts(cluster, remote), only=only, on=on
+    )
     _written(report, metrics, cluster, verdicts)
-    return _told(verdicts, json=json, everything=everything)
+    return _show_verdicts(verdicts, json=json, everything=everything)
 
 
-def _awake(cluster: Cluster, remote: Ssh) -> tuple[str, ...] | None:
+def _powered_up_hosts(cluster: Cluster, remote: Ssh) -> tuple[str, ...] | None:
     """All hosts but those that power saving has off; None for simply all."""
     from clusterwright.config.names import fold
-    from clusterwright.provision.asleep import asleep
+    from clusterwright.provision.powered_down import find_powered_down
 
-    off = asleep(cluster, remote)
+    off = find_powered_down(cluster, remote)
     if not off:
         return None
-    say(f"note: {fold(sorted(off))}: switched off by power saving, and not asked")
+    show_message(f"note: {fold(sorted(off))}: switched off by power saving, and not asked")
     return tuple(host.name for host in cluster.hosts() if host.name not in off)
 
 
-def _told(verdicts: list[Verdict], *, json: bool, everything: bool) -> int:
+def _show_verdicts(verdicts: list[Verdict], *, json: bool, everything: bool) -> int:
     """Shown as asked for; the exit code."""
     from clusterwright.check.folding import counts
 
@@ -92,7 +94,7 @@ def _told(verdicts: list[Verdict], *, json: bool, everything: bool) -> int:
     if json:
         show_json({"counts": number, "verdicts": verdicts})
     else:
-        _tell(verdicts, number, everything=everything)
+        _show_rows(verdicts, number, everything=everything)
     return next((code for status, code in _EXIT.items() if number[status]), 0)
 
 
@@ -100,21 +102,31 @@ def _written(report: Path | None, metrics: Path | None, cluster: Cluster, verdic
     files = [*_write_report(report, cluster, verdicts)] if report else []
     files += [_write_metrics(metrics, cluster, verdicts)] if metrics else []
     if files:
-        say(f"written: {', '.join(map(str, files))}")
+        show_message(f"written: {', '.join(map(str, files))}")
 
 
-def _tell(verdicts: list[Verdict], number: dict[str, int], *, everything: bool) -> None:
+def _show_rows(verdicts: list[Verdict], number: dict[str, int], *, everything: bool) -> None:
     from clusterwright.check.folding import folded
 
-    shown = [each for each in folded(verdicts) if everything or each.status != "ok"]
-    if shown:
-        rows = [(each.status, each.check, _where(each), each.saw, each.want, each.mend) for each in shown]
-        show_table(("status", "check", "hosts", "saw", "want", "mend"), rows)
-    say(", ".join(f"{count} {status}" for status, count in number.items()))
+    visible_verdicts = [verdict for verdict in folded(verdicts) if everything or verdict.status != "ok"]
+    if visible_verdicts:
+        rows = [
+            (
+                verdict.status,
+                verdict.check,
+                _location(verdict),
+                verdict.observed,
+                verdict.expected,
+                verdict.fix,
+            )
+            for verdict in visible_verdicts
+        ]
+        show_table(("status", "check", "hosts", "saw", "want", "fix"), rows)
+    show_message(", ".join(f"{count} {status}" for status, count in number.items()))
 
 
-def _where(each: Verdict) -> str:
-    return f"{each.subject}: {each.part}" if each.part else each.subject
+def _location(verdict: Verdict) -> str:
+    return f"{verdict.subject}: {verdict.part}" if verdict.part else verdict.subject
 
 
 def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tuple[Path, Path]:
@@ -125,18 +137,18 @@ def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tu
     """
     from clusterwright import __version__
     from clusterwright.check.bench.store import file_of, latest
-    from clusterwright.check.report import findings, page
+    from clusterwright.check.report import findings, render_page
 
     benches = latest(file_of(cluster.name))
     measured = [verdict for run in benches for verdict in run.verdicts]
     found = findings(
         cluster,
         [*verdicts, *measured],
-        taken=_date(time.time()),
+        checked_at=_date(time.time()),
         version=__version__,
         benches=[f"{run.bench}: bench {run.id} of {_date(run.time)}" for run in benches],
     )
-    text = page(found, tuple(cluster.networks.named()))
+    text = render_page(found, tuple(cluster.networks.named()))
     data = dumps(asdict(found), indent=2, default=str)
     beside = to.with_suffix(".json")
     write_file(to, text)
@@ -153,7 +165,7 @@ def _write_metrics(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> P
     from clusterwright.check.bench.store import file_of, latest
     from clusterwright.check.report import metrics
 
-    write_file(to, metrics(cluster.name, verdicts, latest(file_of(cluster.name)), taken=time.time()))
+    write_file(to, metrics(cluster.name, verdicts, latest(file_of(cluster.name)), checked_at=time.time()))
     return to
 
 

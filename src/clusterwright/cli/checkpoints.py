@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._show import say, show_json, show_table, show_text
+from clusterwright.cli._show import show_message, show_json, show_table, show_text
 
 if TYPE_CHECKING:
-    from clusterwright.launch.checkpoints import Seen
+    from clusterwright.launch.checkpoints import CheckpointHost
 
 
 checkpoints = App(
@@ -39,7 +39,7 @@ def list_(run: str = "last", /, *, cluster: Path | None = None, host: str = "", 
     """
     from clusterwright.launch.checkpoints import listing
 
-    return show_list(listing(run, seen(run, cluster, host)), json=json)
+    return show_list(listing(run, checkpoint_host(run, cluster, host)), json=json)
 
 
 @checkpoints.command
@@ -72,8 +72,8 @@ def verify(
     """
     from clusterwright.launch.checkpoints import verify as read
 
-    found = read(run, seen(run, cluster, host), step=step, everything=all_)
-    return show_verified(found, json=json)
+    report = read(run, checkpoint_host(run, cluster, host), step=step, everything=all_)
+    return show_verified(report, json=json)
 
 
 @checkpoints.command
@@ -112,70 +112,70 @@ def convert(
     """
     from clusterwright.launch.checkpoints import convert as write
 
-    where = seen(source, cluster, host)
-    return show_converted(write(source, target, where, to=to, origin=from_, name=name), json=json)
+    source_host = checkpoint_host(source, cluster, host)
+    return show_converted(write(source, target, source_host, to=to, origin=from_, name=name), json=json)
 
 
 _PREFIXES = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 _SPANS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
-def seen(what: str, cluster: Path | None, host: str) -> Seen | None:
+def checkpoint_host(source: str, cluster: Path | None, host: str) -> CheckpointHost | None:
     """The host that sees them; None for what is on this machine."""
-    from clusterwright.cli._there import find_cluster, way_to
-    from clusterwright.launch.checkpoints import Seen
+    from clusterwright.cli._connection import find_cluster, connection_to
+    from clusterwright.launch.checkpoints import CheckpointHost
 
-    if not (cluster or host) and ("/" in what or Path(what).exists()):
+    if not (cluster or host) and ("/" in source or Path(source).exists()):
         return None
-    where = find_cluster(cluster)
-    return Seen(where, way_to(where), host)
+    cluster_config = find_cluster(cluster)
+    return CheckpointHost(cluster_config, connection_to(cluster_config), host)
 
 
-def show_list(found: dict[str, Any], *, json: bool, now: float | None = None) -> int:
+def show_list(listing: dict[str, Any], *, json: bool, now: float | None = None) -> int:
     """One row for each; half-done saves as talk."""
     if json:
-        show_json(found)
+        show_json(listing)
         return 0
-    at = time.time() if now is None else now
-    rows = [_row(row, at) for row in found["checkpoints"]]
+    current_time = time.time() if now is None else now
+    rows = [_row(row, current_time) for row in listing["checkpoints"]]
     if rows:
         columns = ("step", "saved", "size", "ranks", "torch", "verified", "mark", "next save")
         show_table(columns, rows)
-    for row in found["checkpoints"]:
+    for row in listing["checkpoints"]:
         if row["why"]:
-            say(f"step {row['step']}: {row['why']}")
-    for partial in found["partial"]:
-        size, age = _size(partial["bytes"]), _ago(partial["time"], at)
-        say(f"{partial['name']}: a save or removal that is not finished, {size}, {age}")
-    say(f"{found['folder']} keeps {found['keep']} good ones")
+            show_message(f"step {row['step']}: {row['why']}")
+    for partial in listing["partial"]:
+        size, age = _size(partial["bytes"]), _ago(partial["time"], current_time)
+        show_message(f"{partial['name']}: a save or removal that is not finished, {size}, {age}")
+    show_message(f"{listing['folder']} keeps {listing['keep']} good ones")
     return 0
 
 
-def show_verified(found: dict[str, Any], *, json: bool) -> int:
+def show_verified(report: dict[str, Any], *, json: bool) -> int:
     """One row for each, and what is damaged; 5 when anything is."""
-    rows = found["checkpoints"]
+    rows = report["checkpoints"]
     if json:
-        show_json(found)
+        show_json(report)
     else:
-        shown = [
+        cells = [
             (str(row["step"]), row["state"], _size(row["bytes"]), f"{row['seconds']:.1f} s") for row in rows
         ]
-        show_table(("step", "bytes", "size", "took"), shown)
+        show_table(("step", "bytes", "size", "took"), cells)
         for row in rows:
             if row["why"]:
                 show_text(f"step {row['step']}: {row['why']}")
             if not row["noted"]:
-                say(f"step {row['step']}: the outcome could not be noted in {found['folder']}")
+                show_message(f"step {row['step']}: the outcome could not be noted in {report['folder']}")
     return 5 if any(row["state"] == "damaged" for row in rows) else 0
 
 
-def show_converted(told: dict[str, Any], *, json: bool) -> int:
+def show_converted(report: dict[str, Any], *, json: bool) -> int:
     """What was written, and what was not."""
     if json:
-        show_json(told)
+        show_json(report)
     else:
-        show_text(f"{told['target']}  {_size(told['bytes'])}, equal bit for bit")
-        say(f"not carried: {', '.join(told['left_behind'])}")
+        show_text(f"{report['target']}  {_size(report['bytes'])}, equal bit for bit")
+        show_message(f"not carried: {', '.join(report['left_behind'])}")
     return 0
 
 
@@ -189,7 +189,7 @@ def _row(row: dict[str, Any], now: float) -> tuple[str, ...]:
         else checked
     )
     ranks = "-" if row["world_size"] is None else str(row["world_size"])
-    marks = ", ".join(row["marks"]) or "-"
+    tags = ", ".join(row["marks"]) or "-"
     saved = _ago(row["time"], now)
     return (
         str(row["step"]),
@@ -198,7 +198,7 @@ def _row(row: dict[str, Any], now: float) -> tuple[str, ...]:
         ranks,
         row["torch"] or "-",
         verified,
-        marks,
+        tags,
         row["fate"],
     )
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import say
-from clusterwright.cli._there import find_cluster, way_to
+from clusterwright.cli._show import show_message
+from clusterwright.cli._connection import find_cluster, connection_to
 from clusterwright.errors import WrightError
 
 if TYPE_CHECKING:
-    from clusterwright.edge.processes import Done
+    from clusterwright.edge.processes import CommandResult
 
 LIMIT_S = 300  # a million events take some seconds to read
 
@@ -44,7 +44,7 @@ def curves(
     if json:
         sys.stdout.write(text)
         return 0
-    say(f"curves: {write_curves(text, output)}")
+    show_message(f"curves: {write_curves(text, output)}")
     return 0
 
 
@@ -64,23 +64,23 @@ def curve_points(job: str, cluster: Path | None) -> str:
         argv = [sys.executable, "-c", LOADER, "curves", str(here.absolute().parent), here.absolute().name]
         return _out(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), job)
     where = find_cluster(cluster)
-    control = Host(way_to(where), where.control.name)
+    control = Host(connection_to(where), where.control.name)
     return _out(control.run_program(RUNS, "curves", runs_folder(where), job, timeout_s=LIMIT_S), job)
 
 
 def write_curves(text: str, output: Path | None) -> Path:
     """The page, in a file of the run's name unless another one is said."""
-    from clusterwright.launch.curves import page
+    from clusterwright.launch.curves import render_page
 
     found = loads(text)
     path = output or Path(f"{found['run']}.html")
-    path.write_text(page(found), encoding="utf-8")
+    path.write_text(render_page(found), encoding="utf-8")
     return path
 
 
-def _out(done: Done, job: str) -> str:
-    if done.ok:
-        return done.out
-    raise WrightError.of(
-        "no-run", f"no curves of `{job}`: {done.last_lines(2)}", "name a run that wright jobs lists"
+def _out(result: CommandResult, job: str) -> str:
+    if result.ok:
+        return result.out
+    raise WrightError.from_code(
+        "no-run", f"no curves of `{job}`: {result.last_lines(2)}", "name a run that wright jobs lists"
     )

@@ -30,9 +30,11 @@ def demo(
     job
         Another job file; else a small transformer on two hosts, with a third held ready.
     """
-    from clusterwright.cli._show import say
+    from clusterwright.cli._show import show_message
     from clusterwright.config.load import load_job
-    from clusterwright.lab.demo.story import demo as tell
+    from clusterwright.lab.demo.runner import demo as run_demo
 
-    made = tell(out, local=local, cluster_file=cluster, job=load_job(job) if job else None, write=say)
-    return 0 if made.ok else 1
+    report = run_demo(
+        out, local=local, cluster_file=cluster, job=load_job(job) if job else None, write=show_message
+    )
+    return 0 if report.ok else 1

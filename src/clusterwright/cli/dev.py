@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._show import say, show_json, show_text
-from clusterwright.cli._there import cluster_file
+from clusterwright.cli._show import show_message, show_json, show_text
+from clusterwright.cli._connection import cluster_file
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.units import QuantityError, format_duration, parse_duration, parse_size
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
-    from clusterwright.launch.dev import Asked, Kind, Reach, Wish
+    from clusterwright.launch.dev import Session, Kind, Reach, SessionOptions
 
 
 def _flag(text: str) -> Parameter:
@@ -63,38 +63,38 @@ class Common:
 
     def run(self, file: Path | None) -> int:
         """Begin or join, and show the way there; 0 also where it is left waiting."""
-        from clusterwright.cli._show import say, show_text
-        from clusterwright.cli._there import way_to
+        from clusterwright.cli._show import show_message, show_text
+        from clusterwright.cli._connection import connection_to
         from clusterwright.launch import dev
 
-        cluster, wish = read(self, file)
+        cluster, session_options = read(self, file)
         if self.dry_run:
-            show_text(dev.script(wish, cluster))
+            show_text(dev.script(session_options, cluster))
             return 0
-        key, public = _own_key(cluster.name) if wish.kind == "vscode" else (Path(), "")
+        key, public = _session_key(cluster.name) if session_options.kind == "vscode" else (Path(), "")
         try:
-            asked = dev.begin(
-                wish,
+            session = dev.begin(
+                session_options,
                 cluster,
-                way_to(cluster),
-                hear=told,
+                connection_to(cluster),
+                on_event=show_event,
                 public_key=public,
                 new=self.new,
                 wait_s=seconds("--wait", self.wait) if self.wait else None,
             )
-        except dev.Left as left:
-            say(left.what)
+        except dev.WaitInterrupted as interruption:
+            show_message(interruption.outcome)
             return 130
-        if asked is None:
-            say("it waits in the queue; `wright dev` joins it, and `wright dev list` shows it")
+        if session is None:
+            show_message("it waits in the queue; `wright dev` joins it, and `wright dev list` shows it")
             return 0
-        return show(asked, cluster, wish, key=key, json=self.json, tunnel=self.tunnel)
+        return show(session, cluster, session_options, key=key, json=self.json, tunnel=self.tunnel)
 
 
 COMMONLY = Common()
 
 
-def _own_key(cluster: str) -> tuple[Path, str]:
+def _session_key(cluster: str) -> tuple[Path, str]:
     """This machine's key for the sshd of sessions, made the first time; the private half never leaves it."""
     from clusterwright.edge.secrets import state_folder
     from clusterwright.edge.user_keys import user_keys
@@ -161,41 +161,41 @@ def stop(job: str, /, *, cluster: Path | None = None, as_user: As = None) -> int
 
 def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
     """One row for each."""
-    from clusterwright.cli._show import say, show_json, show_table
-    from clusterwright.cli._there import find_cluster, way_to
+    from clusterwright.cli._show import show_message, show_json, show_table
+    from clusterwright.cli._connection import find_cluster, connection_to
     from clusterwright.launch.dev import listed
 
     cluster = find_cluster(file)
-    rows = listed(cluster, way_to(cluster), user=user)
+    rows = listed(cluster, connection_to(cluster), user=user)
     columns = ("job", "kind", "user", "state", "elapsed", "limit", "host", "why")
     if json:
         show_json(rows)
     elif rows:
-        show_table(columns, [tuple(row[each] for each in columns) for row in rows])
+        show_table(columns, [tuple(row[column] for column in columns) for row in rows])
     else:
-        say("no session is queued or up; next: wright dev --gpus 1")
+        show_message("no session is queued or up; next: wright dev --gpus 1")
     return 0
 
 
 def end(job: str, file: Path | None, user: str | None) -> int:
     """It is over; who it was is said."""
-    from clusterwright.cli._show import say
-    from clusterwright.cli._there import find_cluster, way_to
+    from clusterwright.cli._show import show_message
+    from clusterwright.cli._connection import find_cluster, connection_to
     from clusterwright.launch.dev import stop
 
     cluster = find_cluster(file)
-    for each in stop(job, cluster, way_to(cluster), user=user):
-        say(f"stopped {each}")
+    for job_id in stop(job, cluster, connection_to(cluster), user=user):
+        show_message(f"stopped {job_id}")
     return 0
 
 
 USUAL_TIME_S = 8 * 3600  # a working day; less where the partition gives less
 _MOST_PORT = 65535  # 16 bits
-_MANY = 65535  # Slurm counts CPUs of a host in 16 bits
+_MAX_COUNT = 65535  # Slurm counts CPUs of a host in 16 bits
 _YEAR_S = 366 * 86400
 
 
-def read(typed: Common, file: Path | None) -> tuple[Cluster, Wish]:
+def read(typed: Common, file: Path | None) -> tuple[Cluster, SessionOptions]:
     """What is typed comes first, then the job file, then the cluster.
 
     Raises:
@@ -206,31 +206,33 @@ def read(typed: Common, file: Path | None) -> tuple[Cluster, Wish]:
     job = load_job(file) if file else None
     cluster = load_cluster(cluster_file(typed.cluster, file))
     if job and job.container:
-        say(f"note: image `{job.container.image}` of job `{job.name}` is left out: sessions run without one")
-    return cluster, _wish(typed, cluster, job)
+        show_message(
+            f"note: image `{job.container.image}` of job `{job.name}` is left out: sessions run without one"
+        )
+    return cluster, _session_options(typed, cluster, job)
 
 
-def _wish(typed: Common, cluster: Cluster, job: Job | None) -> Wish:
+def _session_options(typed: Common, cluster: Cluster, job: Job | None) -> SessionOptions:
     from clusterwright.config.job import Environment
-    from clusterwright.launch.dev import Wish
+    from clusterwright.launch.dev import SessionOptions
 
-    found = job.environment if job else Environment()
+    environment = job.environment if job else Environment()
     partition = typed.partition or (job.partition if job else None) or ""
-    return Wish(
+    return SessionOptions(
         _kind(typed),
-        _within("--gpus", typed.gpus, 0, _MANY),
+        _check_range("--gpus", typed.gpus, 0, _MAX_COUNT),
         seconds("--time", typed.time) if typed.time else _usual_time(cluster, partition),
-        _within("--idle", seconds("--idle", typed.idle), 1, _YEAR_S),
-        _within("--cpus", typed.cpus, 1, _MANY) if typed.cpus is not None else None,
+        _check_range("--idle", seconds("--idle", typed.idle), 1, _YEAR_S),
+        _check_range("--cpus", typed.cpus, 1, _MAX_COUNT) if typed.cpus is not None else None,
         _quantity("--memory", typed.memory, parse_size) if typed.memory else None,
         partition,
         typed.account or (job.team if job else None),
         typed.as_user or (job.user if job else None),
-        typed.python or _environment(typed, cluster) or found.python or cluster.software.python,
+        typed.python or _environment(typed, cluster) or environment.python or cluster.software.python,
         typed.folder,
-        _within("--port", typed.port, 0, _MOST_PORT),
-        found.modules,
-        tuple(found.variables.items()),
+        _check_range("--port", typed.port, 0, _MOST_PORT),
+        environment.modules,
+        tuple(environment.variables.items()),
     )
 
 
@@ -246,18 +248,20 @@ def _environment(typed: Common, cluster: Cluster) -> str:
         return ""
     named = cluster.environments.python
     if typed.environment not in named:
-        mend = f"--environment {next(iter(named))}" if named else "--python /path/to/bin/python"
-        there = ", ".join(named) or "none"
+        fix = f"--environment {next(iter(named))}" if named else "--python /path/to/bin/python"
+        available = ", ".join(named) or "none"
         raise _refused(
-            "dev-environment", f"there is no environment `{typed.environment}`; there are: {there}", mend
+            "dev-environment", f"there is no environment `{typed.environment}`; there are: {available}", fix
         )
     return f"{named[typed.environment].path}/bin/python"
 
 
 def _usual_time(cluster: Cluster, partition: str) -> int:
     """For a partition that is not there it does not matter: it is refused."""
-    found = cluster.partitions.get(partition) if partition else None
-    queue = found or next((each for each in cluster.partitions.values() if each.default), None)
+    partition_config = cluster.partitions.get(partition) if partition else None
+    queue = partition_config or next(
+        (candidate for candidate in cluster.partitions.values() if candidate.default), None
+    )
     return min(USUAL_TIME_S, queue.max_time) if queue else USUAL_TIME_S
 
 
@@ -274,10 +278,10 @@ def _quantity(option: str, text: str, parse: Callable[[str], int]) -> int:
     try:
         return parse(text)
     except QuantityError as why:
-        raise _refused("bad-quantity", f"{option}: {why.message}", why.mend) from why
+        raise _refused("bad-quantity", f"{option}: {why.message}", why.fix) from why
 
 
-def _within(option: str, number: int, least: int, most: int) -> int:
+def _check_range(option: str, number: int, least: int, most: int) -> int:
     if not least <= number <= most:
         raise _refused(
             "out-of-range", f"{option} cannot be {number}", f"a whole number from {least} to {most}"
@@ -285,75 +289,89 @@ def _within(option: str, number: int, least: int, most: int) -> int:
     return number
 
 
-def _refused(code: str, message: str, mend: str) -> WrightError:
-    return WrightError.of(code, message, mend, exit_code=EXIT_USAGE)
+def _refused(code: str, message: str, fix: str) -> WrightError:
+    return WrightError.from_code(code, message, fix, exit_code=EXIT_USAGE)
 
 
 _NO_START = ("N/A", "")
 
 
-def told(event: Mapping[str, Any]) -> None:
+def show_event(event: Mapping[str, Any]) -> None:
     """Progress, on stderr."""
     kind = event["event"]
     if kind == "submitted":
-        say(f"job {event['job']} is submitted")
+        show_message(f"job {event['job']} is submitted")
     elif kind == "joined":
-        say(f"job {event['job']} is there already, and joined; --new begins another one")
+        show_message(f"job {event['job']} is there already, and joined; --new begins another one")
     elif kind == "queue" and event["state"] == "PENDING":
         start = event["start"]
         when = "" if start in _NO_START else f"; Slurm expects it to start at {start}"
-        say(f"job {event['job']} waits: {event['why']}{when}")
+        show_message(f"job {event['job']} waits: {event['why']}{when}")
     elif kind == "queue" and event["state"] == "CONFIGURING":
-        say(f"a host is started for job {event['job']}")
+        show_message(f"a host is started for job {event['job']}")
     elif kind == "queue":
-        say(f"job {event['job']} runs on {event['host']}")
+        show_message(f"job {event['job']} runs on {event['host']}")
 
 
-def show(asked: Asked, cluster: Cluster, wish: Wish, *, key: Path, json: bool, tunnel: bool) -> int:
+def show(
+    session: Session,
+    cluster: Cluster,
+    session_options: SessionOptions,
+    *,
+    key: Path,
+    json: bool,
+    tunnel: bool,
+) -> int:
     """What to copy on stdout; then, where it is wished, the tunnel or the shell itself."""
     from clusterwright.launch.dev import reach
     from clusterwright.onhost.dev import ports
 
     hosts = key.parent.parent / "known_hosts"
-    way = reach(
-        asked, cluster, local_port=ports.free(wish.port or asked.port), key=str(key), hosts=str(hosts)
+    connection = reach(
+        session,
+        cluster,
+        local_port=ports.free(session_options.port or session.port),
+        key=str(key),
+        hosts=str(hosts),
     )
-    if way.ssh_block:
-        hosts.write_text(f"wright-dev-{asked.job} {asked.host_key}\n", encoding="utf-8")
-        hosts.with_name("ssh_config").write_text(way.ssh_block, encoding="utf-8")
+    if connection.ssh_block:
+        hosts.write_text(f"wright-dev-{session.job} {session.host_key}\n", encoding="utf-8")
+        hosts.with_name("ssh_config").write_text(connection.ssh_block, encoding="utf-8")
     if json:
-        show_json({**asdict(asked), **asdict(way)})
+        show_json({**asdict(session), **asdict(connection)})
     else:
-        _talk(asked, way, wish, hosts.with_name("ssh_config"))
-    return _go(way, json=json, tunnel=tunnel)
+        _talk(session, connection, session_options, hosts.with_name("ssh_config"))
+    return _open_connection(connection, json=json, tunnel=tunnel)
 
 
-def _talk(asked: Asked, way: Reach, wish: Wish, config: Path) -> None:
-    for note in asked.notes:
-        say(f"note: {note}")
-    if asked.joined and asked.gpus.count(",") + bool(asked.gpus) != wish.gpus:
-        say(f"note: it has other GPUs than were asked for: {asked.gpus or 'none'}; --new begins another one")
-    if way.tunnel:
-        say("on your machine, and left open:")
-        show_text(shlex.join(way.tunnel))
-        say("then in a browser there (who has this address is you, so keep it to yourself):")
-        show_text(way.url)
-    if way.ssh_block:
-        say(f"for ~/.ssh/config; or once: Include {config}")
-        show_text(way.ssh_block)
-        say(f"then: ssh wright-dev-{asked.job}, or `Remote-SSH: Connect to Host` in VS Code")
-    if way.shell:
-        show_text(shlex.join(way.shell))
-    idle = format_duration(asked.idle_s)
-    say(f"it ends when nobody has worked in it for {idle}; or: wright dev stop {asked.job}")
+def _talk(session: Session, connection: Reach, session_options: SessionOptions, config: Path) -> None:
+    for note in session.notes:
+        show_message(f"note: {note}")
+    if session.joined and session.gpus.count(",") + bool(session.gpus) != session_options.gpus:
+        show_message(
+            f"note: it has other GPUs than were asked for: {session.gpus or 'none'}; --new begins another one"
+        )
+    if connection.tunnel:
+        show_message("on your machine, and left open:")
+        show_text(shlex.join(connection.tunnel))
+        show_message("then in a browser there (who has this address is you, so keep it to yourself):")
+        show_text(connection.url)
+    if connection.ssh_block:
+        show_message(f"for ~/.ssh/config; or once: Include {config}")
+        show_text(connection.ssh_block)
+        show_message(f"then: ssh wright-dev-{session.job}, or `Remote-SSH: Connect to Host` in VS Code")
+    if connection.shell:
+        show_text(shlex.join(connection.shell))
+    idle = format_duration(session.idle_s)
+    show_message(f"it ends when nobody has worked in it for {idle}; or: wright dev stop {session.job}")
 
 
-def _go(way: Reach, *, json: bool, tunnel: bool) -> int:
+def _open_connection(connection: Reach, *, json: bool, tunnel: bool) -> int:
     """Ctrl-C ends the tunnel, and not the session."""
-    from clusterwright.edge.terminal import hand_over
+    from clusterwright.edge.terminal import run_interactive
 
-    if way.tunnel and tunnel:
-        return hand_over(way.tunnel)
-    if way.shell and not json and sys.stdin.isatty() and sys.stdout.isatty():
-        return hand_over(way.shell)
+    if connection.tunnel and tunnel:
+        return run_interactive(connection.tunnel)
+    if connection.shell and not json and sys.stdin.isatty() and sys.stdout.isatty():
+        return run_interactive(connection.shell)
     return 0

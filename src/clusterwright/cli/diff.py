@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterwright.cli._show import say, show_json, show_text
+from clusterwright.cli._show import show_message, show_json, show_text
 from clusterwright.errors import WrightError
 
 if TYPE_CHECKING:
     from clusterwright.provision.change.drift import Drift, Row
-    from clusterwright.provision.change.fields import FieldChange, Said
+    from clusterwright.provision.change.fields import FieldChange, ClusterFile
     from clusterwright.provision.report import Report
 
 
@@ -30,15 +30,15 @@ def diff(cluster: Path, new: Path | None = None, /, *, exit_code: bool = False, 
     json
         One JSON document on stdout.
     """
-    from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_DONE, EXIT_FAILED
+    from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_OK, EXIT_FAILED
 
     if new is not None:
-        differs, all_seen = two_files(cluster, new, json=json), True
+        differs, all_reached = two_files(cluster, new, json=json), True
     else:
-        differs, all_seen = hosts(cluster, json=json)
-    if not all_seen:
+        differs, all_reached = hosts(cluster, json=json)
+    if not all_reached:
         return EXIT_FAILED
-    return EXIT_CHANGES_PENDING if exit_code and differs else EXIT_DONE
+    return EXIT_CHANGES_PENDING if exit_code and differs else EXIT_OK
 
 
 FEW = 3  # so many things of one kind are named one by one, more are counted
@@ -49,38 +49,43 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
     from clusterwright.config.load import load_cluster
     from clusterwright.provision.apply import apply, remote_of
     from clusterwright.provision.change.drift import drift
-    from clusterwright.provision.change.fields import WORDS
+    from clusterwright.provision.change.fields import COST_LABELS
 
     cluster = load_cluster(file)
     report = apply(cluster, str(file), remote_of(cluster), dry_run=True)
-    found = drift(report)
+    drift_report = drift(report)
     if json:
-        show_json(dataclasses.asdict(found) | {"differs": found.differs, "does": WORDS[found.cost]})
+        show_json(
+            dataclasses.asdict(drift_report)
+            | {"differs": drift_report.differs, "does": COST_LABELS[drift_report.cost]}
+        )
     else:
-        show_drift(found, report, str(file))
-    return found.differs, report.ok
+        show_drift(drift_report, report, str(file))
+    return drift_report.differs, report.ok
 
 
-def show_drift(found: Drift, report: Report, file: str) -> None:
+def show_drift(drift_report: Drift, report: Report, file: str) -> None:
     """Differences made by hand first, then those of the file; who is as wanted; what the next apply does."""
-    from clusterwright.provision.change.fields import WORDS
+    from clusterwright.provision.change.fields import COST_LABELS
 
-    lines = list(drift_lines(found.rows))
+    lines = list(drift_lines(drift_report.rows))
     if lines:
         show_text("\n".join(lines))
-    for hosts, words in (
-        (found.as_wanted, "as the file says"),
-        (found.by_hand, "changed by hand, or never applied over what was there"),
-        (found.by_file, "behind the file"),
-        (found.unreached, "not reached: not known"),
+    for hosts, label in (
+        (drift_report.as_wanted, "as the file says"),
+        (drift_report.by_hand, "changed by hand, or never applied over what was there"),
+        (drift_report.by_file, "behind the file"),
+        (drift_report.unreached, "not reached: not known"),
     ):
         if hosts:
-            say(f"{hosts}: {words}")
-    for host, error in found.failed:
-        say(f"{host}: {error}")
-    if found.rows:
-        say(f"the next apply: {report.pending} changes, [{found.cost}] {WORDS[found.cost]}")
-        say(f"next: wright apply {file}")
+            show_message(f"{hosts}: {label}")
+    for host, error in drift_report.failed:
+        show_message(f"{host}: {error}")
+    if drift_report.rows:
+        show_message(
+            f"the next apply: {report.pending} changes, [{drift_report.cost}] {COST_LABELS[drift_report.cost]}"
+        )
+        show_message(f"next: wright apply {file}")
 
 
 def drift_lines(rows: Iterable[Row]) -> list[str]:
@@ -95,11 +100,11 @@ def drift_lines(rows: Iterable[Row]) -> list[str]:
             continue
         cost = "" if row.cost is Cost.LIVE else f"  [{row.cost}]"
         lines.append(f"{row.hosts}: {row.id}: {row.why}; {row.change}{cost}")
-        shown = (line for line in row.diff.splitlines() if not line.startswith(("--- ", "+++ ")))
-        lines += [f"    {line}" for line in shown]
+        diff_lines = (line for line in row.diff.splitlines() if not line.startswith(("--- ", "+++ ")))
+        lines += [f"    {line}" for line in diff_lines]
     for (hosts, folder, why), names in new.items():
-        shown_names = names if len(names) <= FEW else [f"{folder or 'in all'}: {len(names)}"]
-        lines += [f"{hosts}: {name}: {why}" for name in shown_names]
+        labels = names if len(names) <= FEW else [f"{folder or 'in all'}: {len(names)}"]
+        lines += [f"{hosts}: {name}: {why}" for name in labels]
     return lines
 
 
@@ -110,24 +115,32 @@ def two_files(old: Path, new: Path, *, json: bool) -> bool:
         SpecError: what is wrong with either of them.
     """
     from clusterwright.config.names import fold
-    from clusterwright.provision.change.fields import WORDS, between, dearest, gone_hosts, new_hosts
+    from clusterwright.provision.change.fields import (
+        COST_LABELS,
+        diff_fields,
+        dearest,
+        removed_hosts,
+        new_hosts,
+    )
 
-    before, after = _said(old), _said(new)
-    found = between(before, after)
-    coming = fold(new_hosts(before.cluster, after.cluster))
-    going = fold(gone_hosts(before.cluster, after.cluster))
-    cost = dearest(tuple(change.cost for change in found))
+    old_file, new_file = _read_file(old), _read_file(new)
+    changes = diff_fields(old_file, new_file)
+    coming = fold(new_hosts(old_file.cluster, new_file.cluster))
+    going = fold(removed_hosts(old_file.cluster, new_file.cluster))
+    cost = dearest(tuple(change.cost for change in changes))
     if json:
-        document = {"changes": found, "new_hosts": coming, "gone_hosts": going, "cost": cost}
-        show_json(document | {"does": WORDS[cost] if found else ""})
-        return bool(found)
-    for change in found:
+        document = {"changes": changes, "new_hosts": coming, "gone_hosts": going, "cost": cost}
+        show_json(document | {"does": COST_LABELS[cost] if changes else ""})
+        return bool(changes)
+    for change in changes:
         show_text(field_line(change))
-    for hosts, words in ((coming, "new; nothing runs there yet"), (going, "gone; drain them first")):
+    for hosts, note in ((coming, "new; nothing runs there yet"), (going, "gone; drain them first")):
         if hosts:
-            say(f"hosts {hosts}: {words}")
-    say(f"{len(found)} fields differ; [{cost}] {WORDS[cost]}" if found else "nothing differs")
-    return bool(found)
+            show_message(f"hosts {hosts}: {note}")
+    show_message(
+        f"{len(changes)} fields differ; [{cost}] {COST_LABELS[cost]}" if changes else "nothing differs"
+    )
+    return bool(changes)
 
 
 def field_line(change: FieldChange) -> str:
@@ -136,13 +149,13 @@ def field_line(change: FieldChange) -> str:
     return f"{change.path}: {sides}  [{change.cost}] {change.why}"
 
 
-def _said(path: Path) -> Said:
+def _read_file(path: Path) -> ClusterFile:
     from clusterwright.config.load import source_of
-    from clusterwright.provision.change.fields import Said
+    from clusterwright.provision.change.fields import ClusterFile
 
     source = source_of(path)
     try:
-        return Said.of(source)
+        return ClusterFile.from_source(source)
     except WrightError:
-        say(f"{path} is not a good cluster file:")
+        show_message(f"{path} is not a good cluster file:")
         raise

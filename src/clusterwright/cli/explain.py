@@ -26,59 +26,63 @@ def explain(what: str, /, *, lang: Literal["en", "zh"] | None = None, json: bool
 
     codes = pages()
     if "/" in what:
-        page = _mode_page(what, lang)
-        show_json({"mode": what, "page": page}) if json else show_text(page)
+        text = _mode_page(what, lang)
+        show_json({"mode": what, "page": text}) if json else show_text(text)
         return 0
     if what in codes:
         show_json({"code": what, "page": codes[what]}) if json else show_text(codes[what])
         return 0
-    found = _fields(what, list(codes))
+    matches = _fields(what, list(codes))
     if json:
-        show_json(found)
+        show_json(matches)
     else:
-        show_text("\n\n".join(_told(field) for field in found))
+        show_text("\n\n".join(_format_field(field) for field in matches))
     return 0
 
 
-def _mode_page(what: str, lang: str | None) -> str:
+def _mode_page(topic: str, lang: str | None) -> str:
     from clusterwright.cli.why import language
     from clusterwright.diagnose.mode import tables
     from clusterwright.diagnose.reference import page_of
-    from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
+    from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
 
     try:
-        return page_of(what, lang or language())
+        return page_of(topic, lang or language())
     except KeyError:
-        meant = did_you_mean(what, list(tables()))
-        mend = f"did you mean `{meant}`?" if meant else "see docs/reference/why/index.md"
-        raise WrightError.of(
-            "unknown-topic", f"no failure mode is called `{what}`", mend, exit_code=EXIT_USAGE
+        suggestion = closest_name(topic, list(tables()))
+        fix = f"did you mean `{suggestion}`?" if suggestion else "see docs/reference/why/index.md"
+        raise WrightError.from_code(
+            "unknown-topic", f"no failure mode is called `{topic}`", fix, exit_code=EXIT_USAGE
         ) from None
 
 
-def _fields(what: str, codes: list[str]) -> tuple[Field, ...]:
+def _fields(topic: str, codes: list[str]) -> tuple[Field, ...]:
     from clusterwright.config.fields import fields, matching
-    from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
+    from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
 
-    head, _, rest = what.partition(".")
-    known = fields("job") if head == "job" and rest else ()
-    known = known or (fields("cluster") if head == "cluster" and rest else fields("cluster") + fields("job"))
-    asked = rest if head in {"cluster", "job"} and rest else what
-    if found := matching(asked, known):
-        return found
-    paths = [".".join(part for part in field.parts if part != "NAME") for field in known]
-    meant = did_you_mean(asked, [*paths, *codes])
-    mend = (
-        f"did you mean `{meant}`?" if meant else "see docs/reference/fields.md and docs/reference/errors.md"
+    head, _, subpath = topic.partition(".")
+    candidates = fields("job") if head == "job" and subpath else ()
+    candidates = candidates or (
+        fields("cluster") if head == "cluster" and subpath else fields("cluster") + fields("job")
     )
-    raise WrightError.of(
-        "unknown-topic", f"no field and no error code is called `{what}`", mend, exit_code=EXIT_USAGE
+    query = subpath if head in {"cluster", "job"} and subpath else topic
+    if matches := matching(query, candidates):
+        return matches
+    paths = [".".join(part for part in field.parts if part != "NAME") for field in candidates]
+    suggestion = closest_name(query, [*paths, *codes])
+    fix = (
+        f"did you mean `{suggestion}`?"
+        if suggestion
+        else "see docs/reference/fields.md and docs/reference/errors.md"
+    )
+    raise WrightError.from_code(
+        "unknown-topic", f"no field and no error code is called `{topic}`", fix, exit_code=EXIT_USAGE
     )
 
 
-def _told(field: Field) -> str:
-    of = f" (kind: {field.variant})" if field.variant else ""
+def _format_field(field: Field) -> str:
+    variant = f" (kind: {field.variant})" if field.variant else ""
     rows = [("takes", field.takes), ("default", field.default), ("example", field.example)]
     rows += [("changing it", f"costs a live cluster: {field.cost}")] if field.file == "cluster" else []
-    lines = [f"{field.file}: {field.path}{of}", f"  {field.meaning}"]
+    lines = [f"{field.file}: {field.path}{variant}", f"  {field.meaning}"]
     return "\n".join(lines + [f"  {name + ':':13} {value}" for name, value in rows if value])

@@ -23,16 +23,16 @@ def export(
     with_secrets
         The munge key and the like, too; each readable by its owner only.
     """
-    from clusterwright.cli._show import say
+    from clusterwright.cli._show import show_message
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.trees import write_files
-    from clusterwright.provision.apply import given_for
+    from clusterwright.provision.apply import build_context
     from clusterwright.provision.export.export import export as exported
 
     spec = load_cluster(cluster)
-    given = given_for(spec, str(cluster))
-    files = exported(spec, given, ansible=ansible, compose=compose, with_secrets=with_secrets)
+    context = build_context(spec, str(cluster))
+    files = exported(spec, context, ansible=ansible, compose=compose, with_secrets=with_secrets)
     write_files(out, {path: (file.data, file.mode) for path, file in files.items()})
-    say(f"{len(files)} files for {len(spec.hosts())} hosts in {out}")
-    say(f"next: read {out / 'README.md'}")
+    show_message(f"{len(files)} files for {len(spec.hosts())} hosts in {out}")
+    show_message(f"next: read {out / 'README.md'}")
     return 0

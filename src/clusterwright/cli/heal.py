@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._show import say, show_json, show_table, show_text
-from clusterwright.cli._there import cluster_file, way_to
-from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.cli._show import show_message, show_json, show_table, show_text
+from clusterwright.cli._connection import cluster_file, connection_to
+from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -31,11 +31,13 @@ heal = App(
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )
-Here = Annotated[bool, Parameter(show=False)]  # on the control host itself, as its unit says
+Local = Annotated[bool, Parameter(show=False)]  # on the control host itself, as its unit says
 
 
 @heal.default
-def once(file: Path | None = None, /, *, plan: bool = False, json: bool = False, here: Here = False) -> int:
+def run_once(
+    file: Path | None = None, /, *, plan: bool = False, json: bool = False, here: Local = False
+) -> int:
     """Look at the cluster, and do what its section `heal` allows; what it does not allow is proposed.
 
     Parameters
@@ -51,7 +53,7 @@ def once(file: Path | None = None, /, *, plan: bool = False, json: bool = False,
 
 
 @heal.command
-def watch(file: Path | None = None, /, *, here: Here = False) -> int:
+def watch(file: Path | None = None, /, *, here: Local = False) -> int:
     """Do so again and again, until it is ended; one loop at a time. A kill at any moment neither repeats nor forgets.
 
     Parameters
@@ -59,26 +61,28 @@ def watch(file: Path | None = None, /, *, here: Here = False) -> int:
     file
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.heal.loop import here as joined
+    from clusterwright.heal.loop import setup as joined
 
-    place = _place(file, here=here)
-    _not_off(place)
-    if place.far:
-        raise WrightError.of(
+    target = _target(file, local=here)
+    _not_off(target)
+    if target.is_remote:
+        raise WrightError.from_code(
             "heal-runs-already",
-            f"heal.watch of {place.file} has a unit on {place.cluster.control.name} do it",
+            f"heal.watch of {target.file} has a unit on {target.cluster.control.name} do it",
             "see `wright heal log`; take heal.watch out and apply to run it elsewhere",
             exit_code=EXIT_USAGE,
         )
-    with joined.alone(place.folder()):
-        loop = place.loop(place.journal())
-        say(f"watching {place.cluster.name}, mode {loop.policy.mode}, every {place.cluster.heal.every} s")
-        joined.watch(loop, place.cluster.heal.every, time.sleep)
-    return EXIT_DONE
+    with joined.loop_lock(target.folder()):
+        loop = target.loop(target.journal())
+        show_message(
+            f"watching {target.cluster.name}, mode {loop.policy.mode}, every {target.cluster.heal.every} s"
+        )
+        joined.watch(loop, target.cluster.heal.every, time.sleep)
+    return EXIT_OK
 
 
 @heal.command
-def approve(id_: int, /, *, cluster: Path | None = None, here: Here = False) -> int:
+def approve(id_: int, /, *, cluster: Path | None = None, here: Local = False) -> int:
     """Let a proposed action be done, if it is still wanted at the next look.
 
     Parameters
@@ -88,28 +92,28 @@ def approve(id_: int, /, *, cluster: Path | None = None, here: Here = False) -> 
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.heal.loop import here as joined
-    from clusterwright.heal.loop.deeds import line
+    from clusterwright.heal.loop import setup as joined
+    from clusterwright.heal.loop.action_runner import line
 
-    place = _place(cluster, here=here)
-    if place.far:
-        return place.forward("approve", str(id_), "--cluster", place.file_on_control)
-    journal = place.journal()
+    target = _target(cluster, local=here)
+    if target.is_remote:
+        return target.forward("approve", str(id_), "--cluster", target.file_on_control)
+    journal = target.journal()
     entry = _entry(journal, id_)
-    if entry.deed.state != "proposed":
-        raise WrightError.of(
+    if entry.record.state != "proposed":
+        raise WrightError.from_code(
             "heal-not-proposed",
-            f"#{id_} is {entry.deed.state}: only what is proposed can be approved",
+            f"#{id_} is {entry.record.state}: only what is proposed can be approved",
             "see `wright heal log`",
             exit_code=EXIT_USAGE,
         )
-    journal.mark(id_, "approved", joined.moment(), wall=time.time())
-    say(f"#{id_} {line(entry.deed.intent)}: done at the next look, if it is still wanted")
-    return EXIT_DONE
+    journal.set_state(id_, "approved", joined.moment(), wall=time.time())
+    show_message(f"#{id_} {line(entry.record.intent)}: done at the next look, if it is still wanted")
+    return EXIT_OK
 
 
 @heal.command
-def undo(id_: int, /, *, cluster: Path | None = None, here: Here = False) -> int:
+def undo(id_: int, /, *, cluster: Path | None = None, here: Local = False) -> int:
     """Take an action back, where that can be done: a drain, a return, a spare, an excluded host.
 
     Parameters
@@ -119,34 +123,34 @@ def undo(id_: int, /, *, cluster: Path | None = None, here: Here = False) -> int
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.heal.act import Order, action
-    from clusterwright.heal.loop import here as joined
+    from clusterwright.heal.actions import Order, action
+    from clusterwright.heal.loop import setup as joined
 
-    place = _place(cluster, here=here)
-    if place.far:
-        return place.forward("undo", str(id_), "--cluster", place.file_on_control)
-    journal = place.journal()
+    target = _target(cluster, local=here)
+    if target.is_remote:
+        return target.forward("undo", str(id_), "--cluster", target.file_on_control)
+    journal = target.journal()
     entry = _entry(journal, id_)
-    how = action(entry.deed.intent.action)
-    if entry.deed.state != "done" or not hasattr(how, "undo"):
-        state = entry.deed.state if entry.deed.state != "done" else "not a thing that can be taken back"
-        raise WrightError.of(
+    how = action(entry.record.intent.action)
+    if entry.record.state != "done" or not hasattr(how, "undo"):
+        state = entry.record.state if entry.record.state != "done" else "not a thing that can be taken back"
+        raise WrightError.from_code(
             "heal-no-undo",
-            f"#{id_}, {entry.deed.intent.action} of {entry.deed.intent.host}, is {state}",
+            f"#{id_}, {entry.record.intent.action} of {entry.record.intent.host}, is {state}",
             "`wright heal log` says what can be undone, and how",
             exit_code=EXIT_USAGE,
         )
-    hands = place.loop(journal).deeds.hands
-    if said := how.undo(Order(id_, entry.deed.intent), hands):
-        say(f"#{id_} is not undone: {said}")
+    executor = target.loop(journal).runner.executor
+    if error := how.undo(Order(id_, entry.record.intent), executor):
+        show_message(f"#{id_} is not undone: {error}")
         return EXIT_FAILED
-    journal.mark(id_, "undone", joined.moment(), wall=time.time())
-    say(f"#{id_} is undone; the same is not done again before its pause is over")
-    return EXIT_DONE
+    journal.set_state(id_, "undone", joined.moment(), wall=time.time())
+    show_message(f"#{id_} is undone; the same is not done again before its pause is over")
+    return EXIT_OK
 
 
 @heal.command
-def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, here: Here = False) -> int:
+def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, here: Local = False) -> int:
     """Show what was done, proposed and told, each with its evidence and what takes it back.
 
     Parameters
@@ -158,50 +162,50 @@ def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, here
     json
         One JSON document.
     """
-    place = _place(cluster, here=here)
-    if place.far:
-        words = ("log", "--cluster", place.file_on_control, "--last", str(last))
-        return place.forward(*words, *(["--json"] if json else []))
-    journal = place.journal()
-    entries, tells = journal.entries()[-last:], journal.tells()[-last:]
+    target = _target(cluster, local=here)
+    if target.is_remote:
+        arguments = ("log", "--cluster", target.file_on_control, "--last", str(last))
+        return target.forward(*arguments, *(["--json"] if json else []))
+    journal = target.journal()
+    entries, notifications = journal.entries()[-last:], journal.notifications()[-last:]
     if json:
-        show_json({"schema": SCHEMA, "deeds": [_row(entry) for entry in entries], "tells": tells})
-        return EXIT_DONE
+        show_json({"schema": SCHEMA, "deeds": [_row(entry) for entry in entries], "tells": notifications})
+        return EXIT_OK
     rows = [_row(entry) for entry in entries]
     columns = ("id", "time", "host", "action", "state", "rule", "why", "said", "undo")
     show_table(columns, [[str(row[column]) for column in columns] for row in rows])
-    for tell in tells:
-        sys.stdout.write(f"{_clock(tell.wall)} told: {tell.words}\n")
-    return EXIT_DONE
+    for notification in notifications:
+        sys.stdout.write(f"{_clock(notification.wall)} told: {notification.words}\n")
+    return EXIT_OK
 
 
 def _propose(file: Path | None, *, here: bool, json: bool) -> int:
     """What would be done if all were still so at the next look; nothing is written."""
     from clusterwright.heal.decide import decide
-    from clusterwright.heal.loop import here as joined
+    from clusterwright.heal.loop import setup as joined
 
-    place = _place(file, here=here)
-    if place.far:
+    place = _target(file, local=here)
+    if place.is_remote:
         return place.forward(place.file_on_control, "--plan", *(["--json"] if json else []))
     journal = place.journal()
     loop = place.loop(journal)
     past = journal.past(joined.moment(), loop.policy.window_s)
-    seen = loop.look_at_all()
+    seen = loop.observe_all()
     first = decide(seen, past, loop.policy, loop.rules)
     again = dataclasses.replace(past, witnesses=first.witnesses, incidents=first.incidents)
     _show_plan(loop, decide(seen, again, loop.policy, loop.rules), slurm=seen.slurm, json=json)
-    return EXIT_DONE if seen.slurm else EXIT_FAILED
+    return EXIT_OK if seen.slurm else EXIT_FAILED
 
 
 def _heal_once(file: Path | None, *, here: bool, json: bool) -> int:
     """Two looks, since what was seen once is not believed; then what they allow."""
-    from clusterwright.heal.loop import here as joined
+    from clusterwright.heal.loop import setup as joined
 
-    place = _place(file, here=here)
+    place = _target(file, local=here)
     _not_off(place)
-    if place.far:
+    if place.is_remote:
         return place.forward(place.file_on_control, *(["--json"] if json else []))
-    with joined.alone(place.folder()):
+    with joined.loop_lock(place.folder()):
         journal = place.journal()
         loop = place.loop(journal)
         before = len(journal.entries())
@@ -211,80 +215,80 @@ def _heal_once(file: Path | None, *, here: bool, json: bool) -> int:
     if json:
         show_json({"schema": SCHEMA, "deeds": [_row(entry) for entry in fresh]})
     elif not fresh:
-        say("nothing was to be done")
-    return EXIT_DONE
+        show_message("nothing was to be done")
+    return EXIT_OK
 
 
 @dataclasses.dataclass(frozen=True)
-class _Place:
+class _Target:
     """The cluster, its file, the way to it, and where its journal is."""
 
     cluster: Cluster
     file: Path
     remote: Remote
-    here: bool
+    local: bool
 
     @property
-    def far(self) -> bool:
+    def is_remote(self) -> bool:
         """True where the unit on the control host has the journal, and this is not the control host."""
-        return self.cluster.heal.watch and not self.here
+        return self.cluster.heal.watch and not self.local
 
     @property
     def file_on_control(self) -> str:
         """The cluster file of the unit."""
-        from clusterwright.heal.loop.here import ON_CONTROL
+        from clusterwright.heal.loop.setup import ON_CONTROL
 
         return str(ON_CONTROL / "cluster.yaml")
 
     def folder(self) -> Path:
         """Of the journal."""
-        from clusterwright.heal.loop.here import folder_of
+        from clusterwright.heal.loop.setup import folder_of
 
-        return folder_of(self.cluster, here=self.here)
+        return folder_of(self.cluster, is_control=self.local)
 
     def journal(self) -> Journal:
         """The journal of this place."""
-        from clusterwright.heal.loop.here import journal_of
+        from clusterwright.heal.loop.setup import journal_of
 
         return journal_of(self.folder())
 
     def loop(self, journal: Journal) -> Loop:
         """Everything joined."""
-        from clusterwright.heal.loop.here import loop_of
+        from clusterwright.heal.loop.setup import loop_of
 
-        return loop_of(self.cluster, str(self.file), self.remote, journal, say)
+        return loop_of(self.cluster, str(self.file), self.remote, journal, show_message)
 
-    def forward(self, *words: str) -> int:
+    def forward(self, *arguments: str) -> int:
         """The same command where the journal is."""
         from clusterwright.edge.host import as_root
         from clusterwright.edge.processes import stream
 
-        remote, control = way_to(self.cluster), self.cluster.control.name
-        there = shlex.join([self.cluster.heal.program, "heal", *words, "--here"])
-        return stream(remote.argv(control, as_root(there) if remote.sudo else there))
+        remote, control = connection_to(self.cluster), self.cluster.control.name
+        command_line = shlex.join([self.cluster.heal.program, "heal", *arguments, "--here"])
+        return stream(remote.argv(control, as_root(command_line) if remote.sudo else command_line))
 
 
-def _place(file: Path | None, *, here: bool) -> _Place:
+def _target(file: Path | None, *, local: bool) -> _Target:
     from clusterwright.config.load import load_cluster
-    from clusterwright.heal.loop.here import on_control
+    from clusterwright.heal.loop.setup import on_control
 
-    found = cluster_file(file)
-    cluster = load_cluster(found)
-    return _Place(cluster, found, on_control(cluster) if here else way_to(cluster), here)
+    path = cluster_file(file)
+    cluster = load_cluster(path)
+    return _Target(cluster, path, on_control(cluster) if local else connection_to(cluster), local)
 
 
-def _not_off(place: _Place) -> None:
-    if place.cluster.heal.mode == "none":
-        raise WrightError.of(
+def _not_off(target: _Target) -> None:
+    if target.cluster.heal.mode == "none":
+        raise WrightError.from_code(
             "heal-off",
-            f"{place.file} says heal.mode: none",
+            f"{target.file} says heal.mode: none",
             "set it to propose, approve or act",
             exit_code=EXIT_USAGE,
         )
 
 
-def _show_plan(loop: Loop, found: Decision, *, slurm: bool, json: bool) -> None:
-    from clusterwright.heal.act import action
+def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> None:
+    from clusterwright.heal.actions import action
 
     rows = [
         {
@@ -297,56 +301,59 @@ def _show_plan(loop: Loop, found: Decision, *, slurm: bool, json: bool) -> None:
             "how": _how(loop, intent.action),
             "undo": action(intent.action).UNDO,
         }
-        for _, intent in found.intents
+        for _, intent in decision.intents
     ]
-    tells = [{"host": tell.incident.host, "topic": tell.topic, "words": tell.words} for tell in found.tells]
+    notifications = [
+        {"host": notification.incident.host, "topic": notification.topic, "words": notification.text}
+        for notification in decision.notifications
+    ]
     if json:
-        show_json({"schema": SCHEMA, "slurm": slurm, "intents": rows, "tells": tells})
+        show_json({"schema": SCHEMA, "slurm": slurm, "intents": rows, "tells": notifications})
         return
     if not slurm:
-        say("slurmctld does not answer: nothing is done until it does")
+        show_message("slurmctld does not answer: nothing is done until it does")
     if rows:
         columns = ("host", "action", "of", "cost", "rule", "why", "how", "undo")
         show_table(columns, [[row[column] for column in columns] for row in rows])
-    for tell in tells:
-        show_text(f"a person is told: {tell['words']}")
-    if not rows and not tells:
-        say("nothing is to be done")
+    for notification in notifications:
+        show_text(f"a person is told: {notification['words']}")
+    if not rows and not notifications:
+        show_message("nothing is to be done")
 
 
 def _how(loop: Loop, name: str) -> str:
     if not loop.policy.may(name):
         return "proposed: not in heal.allow" if loop.policy.mode in ("act", "approve") else "proposed"
-    return "once approved" if loop.policy.asks else "done"
+    return "once approved" if loop.policy.needs_approval else "done"
 
 
 def _entry(journal: Journal, id_: int) -> Entry:
     entry = journal.entry(id_)
     if entry is None:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "heal-no-such-id", f"there is no #{id_}", "`wright heal log` lists them", exit_code=EXIT_USAGE
         )
     return entry
 
 
 def _row(entry: Entry) -> dict[str, Any]:
-    from clusterwright.heal.act import action
+    from clusterwright.heal.actions import action
 
-    intent, how = entry.deed.intent, action(entry.deed.intent.action)
+    intent, how = entry.record.intent, action(entry.record.intent.action)
     return {
-        "id": entry.deed.id,
+        "id": entry.record.id,
         "time": _clock(entry.wall),
         "wall": entry.wall,
         "host": intent.host,
         "action": intent.action,
         "of": intent.unit or intent.job or intent.spare,
-        "state": entry.deed.state,
+        "state": entry.record.state,
         "rule": intent.rule,
         "why": intent.why,
         "said": entry.said,
         "before": dict(entry.before),
-        "undo": f"wright heal undo {entry.deed.id}"
-        if entry.deed.state == "done" and hasattr(how, "undo")
+        "undo": f"wright heal undo {entry.record.id}"
+        if entry.record.state == "done" and hasattr(how, "undo")
         else "",
     }
 

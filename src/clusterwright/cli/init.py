@@ -19,7 +19,7 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
     """
     from importlib.resources import files
 
-    from clusterwright.cli._show import say
+    from clusterwright.cli._show import show_message
     from clusterwright.errors import WrightError
 
     text = files("clusterwright.config").joinpath("templates", f"{template}.yaml").read_text(encoding="utf-8")
@@ -27,12 +27,12 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "file-exists", f"{out} is there already", "give another path with --out"
         ) from None
     except OSError as why:
-        mend = "give a path in a folder that you may write to with --out"
-        raise WrightError.of("not-writable", f"{why.strerror}: {out}", mend) from why
+        fix = "give a path in a folder that you may write to with --out"
+        raise WrightError.from_code("not-writable", f"{why.strerror}: {out}", fix) from why
     following = "wright lab up" if template == "lab" else "wright apply --dry-run"
-    say(f"{out} written. Read it through, then: wright validate {out}; {following} {out}")
+    show_message(f"{out} written. Read it through, then: wright validate {out}; {following} {out}")
     return 0

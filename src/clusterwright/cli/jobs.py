@@ -19,17 +19,17 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
     json
         One JSON document.
     """
-    from clusterwright.cli._show import say, show_json, show_table
-    from clusterwright.cli._there import find_cluster, way_to
+    from clusterwright.cli._show import show_message, show_json, show_table
+    from clusterwright.cli._connection import find_cluster, connection_to
     from clusterwright.launch.listing import listed
 
-    where = find_cluster(cluster)
-    rows = listed(where, way_to(where))
+    cluster_config = find_cluster(cluster)
+    rows = listed(cluster_config, connection_to(cluster_config))
     if json:
         show_json(rows)
         return 0
     if not rows:
-        say("nothing is queued and no run has been made; next: wright train job.yaml")
+        show_message("nothing is queued and no run has been made; next: wright train job.yaml")
         return 0
     show_table(
         ("job", "run", "user", "state", "elapsed", "step", "saved", "hosts", "why"),

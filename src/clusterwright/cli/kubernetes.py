@@ -35,18 +35,18 @@ def kubernetes(
     rdma
         What your device plugin calls an RDMA adapter.
     """
-    from clusterwright.catalog import kubernetes as known
-    from clusterwright.cli._show import say
+    from clusterwright.catalog import kubernetes as kubernetes_catalog
+    from clusterwright.cli._show import show_message
     from clusterwright.config.load import load_cluster, load_job
     from clusterwright.edge.trees import write_files
-    from clusterwright.launch.kubernetes.asked import Asked
+    from clusterwright.launch.kubernetes.options import ManifestOptions
     from clusterwright.launch.kubernetes.manifests import manifests
 
-    asked = Asked(known.version(version), kind, image, rdma)
+    options = ManifestOptions(kubernetes_catalog.version(version), kind, image, rdma)
     spec = load_cluster(cluster)
-    files, left = manifests(spec, tuple(load_job(job, spec) for job in jobs), asked)
+    files, omissions = manifests(spec, tuple(load_job(job, spec) for job in jobs), options)
     write_files(out, {path: (text.encode(), 0o644) for path, text in files.items()})
-    for each in left:
-        say(f"not carried over: {each}")
-    say(f"{len(files)} files for {len(jobs)} jobs in {out}; next: read {out / 'README.md'}")
+    for omission in omissions:
+        show_message(f"not carried over: {omission}")
+    show_message(f"{len(files)} files for {len(jobs)} jobs in {out}; next: read {out / 'README.md'}")
     return 0

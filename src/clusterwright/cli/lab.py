@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._show import say, show_json, show_table
-from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.cli._show import show_message, show_json, show_table
+from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -28,8 +28,10 @@ def up(file: Path | None = None, /) -> int:
     from clusterwright import lab as labs
     from clusterwright.config.load import load_cluster
 
-    state = labs.up(load_cluster(file or _default_file()), say=say)
-    say(f"next: wright lab status {state.name}; ssh -F {state.ssh_config} {state.layout.hosts[-1].name}")
+    state = labs.up(load_cluster(file or _default_file()), log=show_message)
+    show_message(
+        f"next: wright lab status {state.name}; ssh -F {state.ssh_config} {state.layout.hosts[-1].name}"
+    )
     return 0
 
 
@@ -42,11 +44,11 @@ def status(name: str | None = None, /, *, json: bool = False) -> int:
     if json:
         show_json(rows)
         return 0
-    shown = [
+    cells = [
         (row.host, row.address, row.state, _uptime(row.uptime_s), ", ".join(row.faults) or "-")
         for row in rows
     ]
-    show_table(("host", "address", "state", "uptime", "faults"), shown)
+    show_table(("host", "address", "state", "uptime", "faults"), cells)
     return 0
 
 
@@ -57,13 +59,13 @@ def shell(
     """Open a shell as root on a host, or run one command there; one word is a shell's text."""
     import shlex
 
-    from clusterwright.edge.terminal import hand_over
+    from clusterwright.edge.terminal import run_interactive
     from clusterwright.lab.state import require
 
     state = require(_name(name))
     state.layout.host(host)
-    words = command if len(command) < 2 else (shlex.join(command),)
-    return hand_over(["ssh", "-F", str(state.ssh_config), host, *words])
+    arguments = command if len(command) < 2 else (shlex.join(command),)
+    return run_interactive(["ssh", "-F", str(state.ssh_config), host, *arguments])
 
 
 def _kinds() -> str:
@@ -86,12 +88,16 @@ def fault(
     chosen = _name(name)
     if kind == "undo":
         undone = labs.undo(chosen, host)
-        say("\n".join(f"undone: {one.kind} on {one.host}" for one in undone) or f"no fault on {host}")
+        show_message(
+            "\n".join(f"undone: {entry.kind} on {entry.host}" for entry in undone) or f"no fault on {host}"
+        )
         return 0
     lasts = any(
-        (one.kind, one.host) == (kind, host) for one in labs.fault(chosen, kind, host, **options).faults
+        (entry.kind, entry.host) == (kind, host) for entry in labs.fault(chosen, kind, host, **options).faults
     )
-    say(f"{kind} on {host}: done" + (f"; take it back with: wright lab fault undo {host}" if lasts else ""))
+    show_message(
+        f"{kind} on {host}: done" + (f"; take it back with: wright lab fault undo {host}" if lasts else "")
+    )
     return 0
 
 
@@ -134,16 +140,16 @@ def down(name: str | None = None, /, *, yes: bool = False) -> int:
     from clusterwright import lab as labs
 
     if name is None and not labs.labs():
-        say("there is no lab; nothing to do")
+        show_message("there is no lab; nothing to do")
         return 0
     chosen = _name(name)
     if chosen not in labs.labs():
-        say(f"there is no lab `{chosen}`; labs at present: {', '.join(labs.labs()) or 'none'}")
+        show_message(f"there is no lab `{chosen}`; labs at present: {', '.join(labs.labs()) or 'none'}")
     if not (yes or _agreed(chosen)):
         return 1
-    left = labs.down(chosen, say=say)
-    say("\n".join(f"left behind: {item}" for item in left)) if left else None
-    return 1 if left else 0
+    leftovers = labs.down(chosen, log=show_message)
+    show_message("\n".join(f"left behind: {item}" for item in leftovers)) if leftovers else None
+    return 1 if leftovers else 0
 
 
 def _agreed(name: str) -> bool:
@@ -161,24 +167,24 @@ def _uptime(uptime_s: int | None) -> str:
     return "-" if uptime_s is None else format_duration(uptime_s)
 
 
-def _name(given: str | None) -> str:
+def _name(name: str | None) -> str:
     """The lab meant: named, or that of a cluster file; else that of ./cluster.yaml, else the only one there is."""
     from clusterwright.config.load import load_cluster
     from clusterwright.lab.state import labs
 
-    if given and given.endswith((".yaml", ".yml")):
-        return load_cluster(Path(given)).name
-    if given:
-        return given
-    here = Path("cluster.yaml")
-    if here.exists() and (cluster := load_cluster(here)).lab:
+    if name and name.endswith((".yaml", ".yml")):
+        return load_cluster(Path(name)).name
+    if name:
+        return name
+    path = Path("cluster.yaml")
+    if path.exists() and (cluster := load_cluster(path)).lab:
         return cluster.name
-    there = labs()
-    if len(there) == 1:
-        return there[0]
-    many = f"there are several labs: {', '.join(there)}" if there else "there is no lab"
-    mend = "name one of them" if there else "bring one up: wright lab up"
-    raise WrightError.of("lab-which", many, mend, exit_code=EXIT_USAGE)
+    lab_names = labs()
+    if len(lab_names) == 1:
+        return lab_names[0]
+    message = f"there are several labs: {', '.join(lab_names)}" if lab_names else "there is no lab"
+    fix = "name one of them" if lab_names else "bring one up: wright lab up"
+    raise WrightError.from_code("lab-which", message, fix, exit_code=EXIT_USAGE)
 
 
 def _default_file() -> Path:
@@ -193,53 +199,57 @@ def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], o
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.clock import SystemClock
     from clusterwright.lab import up
-    from clusterwright.lab.chaos.asked import Wright
-    from clusterwright.lab.chaos.story import Campaign, healing
+    from clusterwright.lab.chaos.wright import Wright
+    from clusterwright.lab.chaos.campaign import Campaign, healing
     from clusterwright.provision.apply import apply, remote_of
 
     cluster, drawn = load_cluster(file), _drawn(seed, faults, only)
     if cluster.lab is None:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "campaign-not-a-lab",
             f"{file} is not the file of a lab: a campaign kills hosts",
             "give a file with the section `lab`",
             exit_code=EXIT_USAGE,
         )
-    up(cluster, say=say)
+    up(cluster, log=show_message)
     remote = remote_of(cluster)
     if wrong := [host.host for host in apply(cluster, str(file), remote).hosts if not host.ok]:
-        raise WrightError.of("campaign-apply", f"apply failed on {', '.join(wrong)}", f"wright apply {file}")
+        raise WrightError.from_code(
+            "campaign-apply", f"apply failed on {', '.join(wrong)}", f"wright apply {file}"
+        )
     out.mkdir(parents=True, exist_ok=True)
     scores: list[Score] = []
     try:
         with healing(file, out / "heal.log"):
-            for score in Campaign(cluster, remote, Wright(file), SystemClock(), say).run(drawn):
+            for score in Campaign(cluster, remote, Wright(file), SystemClock(), show_message).run(drawn):
                 scores.append(score)
                 _write(out, scores, seed, len(drawn), cluster)
     finally:
-        say(f"page: {out / 'campaign.html'}" if scores else "no fault was planted")
-    return EXIT_DONE if all(score.good for score in scores) else EXIT_FAILED
+        show_message(f"page: {out / 'campaign.html'}" if scores else "no fault was planted")
+    return EXIT_OK if all(score.passed for score in scores) else EXIT_FAILED
 
 
 def _drawn(seed: int, faults: int, only: tuple[str, ...]) -> tuple[Planned, ...]:
     from clusterwright.lab.chaos.kind import draw, kinds
 
-    known = kinds()
-    if strange := set(only) - set(known):
-        message, mend = f"there is no kind `{min(strange)}`", f"name some of: {', '.join(known)}"
-        raise WrightError.of("campaign-kind", message, mend, exit_code=EXIT_USAGE)
-    return draw(seed, faults, {name: known[name] for name in known if not only or name in only})
+    kinds_by_name = kinds()
+    if strange := set(only) - set(kinds_by_name):
+        message, fix = f"there is no kind `{min(strange)}`", f"name some of: {', '.join(kinds_by_name)}"
+        raise WrightError.from_code("campaign-kind", message, fix, exit_code=EXIT_USAGE)
+    return draw(
+        seed, faults, {name: kinds_by_name[name] for name in kinds_by_name if not only or name in only}
+    )
 
 
-def _write(out: Path, scores: list[Score], seed: int, wanted: int, cluster: Cluster) -> None:
+def _write(out: Path, scores: list[Score], seed: int, fault_count: int, cluster: Cluster) -> None:
     """Whole, after each fault: a campaign that is ended has its page, too."""
-    from clusterwright.edge.files import write_whole
-    from clusterwright.lab.chaos.page import page
+    from clusterwright.edge.files import write_file_atomic
+    from clusterwright.lab.chaos.html_report import render_html
     from clusterwright.lab.chaos.score import document, summary
-    from clusterwright.lab.demo import here
+    from clusterwright.lab.demo import local_machine
 
-    machine = here.machine()
-    said = f"{len(cluster.hosts('compute'))} hosts on {machine['cores']} cores of {machine['processor']}"
+    machine = local_machine.machine()
+    hardware = f"{len(cluster.hosts('compute'))} hosts on {machine['cores']} cores of {machine['processor']}"
     figures = {
         "schema": SCHEMA,
         "seed": seed,
@@ -247,5 +257,5 @@ def _write(out: Path, scores: list[Score], seed: int, wanted: int, cluster: Clus
         **summary(scores),
         "each": document(scores),
     }
-    write_whole(out / "campaign.json", dumps(figures, indent=1, default=str) + "\n")
-    write_whole(out / "campaign.html", page(scores, seed, wanted, said))
+    write_file_atomic(out / "campaign.json", dumps(figures, indent=1, default=str) + "\n")
+    write_file_atomic(out / "campaign.html", render_html(scores, seed, fault_count, hardware))

@@ -19,26 +19,28 @@ def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
     json
         The findings as one JSON document on stdout.
     """
-    from clusterwright.cli._show import say, show_json
+    from clusterwright.cli._show import show_message, show_json
     from clusterwright.config.load import text_of
-    from clusterwright.config.slurm_keys import RELEASES, known_keys, release
-    from clusterwright.config.slurm_keys import lint as look
-    from clusterwright.errors import EXIT_DONE, EXIT_FAULTS_FOUND, EXIT_USAGE, WrightError
+    from clusterwright.config.slurm_keys import RELEASES, key_spans, release
+    from clusterwright.config.slurm_keys import lint as lint_text
+    from clusterwright.errors import EXIT_OK, EXIT_FAULTS, EXIT_USAGE, WrightError
 
-    of, text = release(slurm), text_of(file)
-    if not known_keys(file.name) or of not in RELEASES:
-        raise WrightError.of(
+    version, text = release(slurm), text_of(file)
+    if not key_spans(file.name) or version not in RELEASES:
+        raise WrightError.from_code(
             "lint-unknown",
-            f"we have no table of keys for {file.name} of Slurm {of}",
+            f"we have no table of keys for {file.name} of Slurm {version}",
             "name slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf;"
             f" one of {', '.join(RELEASES)}",
             exit_code=EXIT_USAGE,
         )
-    found = look(text, file.name, of)
+    findings = lint_text(text, file.name, version)
     if json:
-        show_json({"file": str(file), "slurm": of, "findings": found})
-    for finding in () if json else found:
-        print(f"{file}:{finding.line}: {finding.key}: {finding.what}")  # noqa: T201 (data)
+        show_json({"file": str(file), "slurm": version, "findings": findings})
+    for finding in () if json else findings:
+        print(f"{file}:{finding.line}: {finding.key}: {finding.message}")  # noqa: T201 (data)
     if not json:
-        say(f"{file}: {len(found) or 'no'} {'finding' if len(found) == 1 else 'findings'} for Slurm {of}")
-    return EXIT_FAULTS_FOUND if found else EXIT_DONE
+        show_message(
+            f"{file}: {len(findings) or 'no'} {'finding' if len(findings) == 1 else 'findings'} for Slurm {version}"
+        )
+    return EXIT_FAULTS if findings else EXIT_OK

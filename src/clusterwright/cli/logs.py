@@ -34,11 +34,13 @@ def logs(
     json
         One object a line: {"from": [..], "text": ..}, and with --follow {"progress": {..}}.
     """
-    from clusterwright.cli import _there
+    from clusterwright.cli import _connection
     from clusterwright.launch.run import runs_folder
 
-    here = Path(job)
-    if (here / "job.json").exists():
-        return _there.follow(None, str(here.absolute().parent), here.absolute().name, live=follow, json=json)
-    where = _there.find_cluster(cluster)
-    return _there.follow(where, runs_folder(where), job, live=follow, json=json)
+    folder = Path(job)
+    if (folder / "job.json").exists():
+        return _connection.follow(
+            None, str(folder.absolute().parent), folder.absolute().name, live=follow, json=json
+        )
+    cluster_config = _connection.find_cluster(cluster)
+    return _connection.follow(cluster_config, runs_folder(cluster_config), job, live=follow, json=json)

@@ -47,6 +47,6 @@ def remove_hosts(  # noqa: PLR0913 (two things to say, the rest are options)
     from clusterwright.cli import _members
     from clusterwright.units import parse_duration
 
-    asked = _members.Asked(dry_run=dry_run, yes=yes, json=json)
+    options = _members.MemberOptions(dry_run=dry_run, yes=yes, json=json)
     how = _members.How(0 if now else parse_duration(wait), cancel=cancel_jobs, purge=purge)
-    return _members.remove(cluster, hosts, how, asked)
+    return _members.remove(cluster, hosts, how, options)

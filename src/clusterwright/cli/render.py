@@ -18,17 +18,17 @@ def render(cluster: Path, /, *, out: Path) -> int:
     out
         The folder: new, empty, or an earlier render, which is replaced.
     """
-    from clusterwright.cli._show import say
+    from clusterwright.cli._show import show_message
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.bundler import library
     from clusterwright.edge.trees import write_tree
     from clusterwright.provision.export.fold import fold_files
     from clusterwright.provision.render.tree import tree
-    from clusterwright.provision.resources import Given
+    from clusterwright.provision.resources import RoleContext
 
     spec = load_cluster(cluster)
-    files = tree(spec, Given(cluster.name, {"munge.key": b""}, library()))
+    files = tree(spec, RoleContext(cluster.name, {"munge.key": b""}, library()))
     write_tree(out, fold_files(files, spec.hosts()))
-    say(f"{sum(map(len, files.values()))} files of {len(files)} hosts in {out}, equal ones once")
-    say(f"next: wright apply --dry-run {cluster}")
+    show_message(f"{sum(map(len, files.values()))} files of {len(files)} hosts in {out}, equal ones once")
+    show_message(f"next: wright apply --dry-run {cluster}")
     return 0

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._show import say, show_json, show_text
-from clusterwright.cli._there import find_cluster, way_to
+from clusterwright.cli._show import show_message, show_json, show_text
+from clusterwright.cli._connection import find_cluster, connection_to
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Forms:
     lang: Literal["en", "zh"] | None
 
 
-def show(made: Report, forms: Forms) -> int:
+def show(result: Report, forms: Forms) -> int:
     """As text or JSON, and in the files that are named.
 
     Raises:
@@ -152,15 +152,15 @@ def show(made: Report, forms: Forms) -> int:
 
     spoken: Literal["en", "zh"] = forms.lang or ("zh" if language() == "zh" else "en")
     if forms.html:
-        write_file(forms.html, page.page(made, spoken))
-        say(f"page: {forms.html}")
+        write_file(forms.html, page.page(result, spoken))
+        show_message(f"page: {forms.html}")
     if forms.csv:
-        write_file(forms.csv, sheets.table(made, spoken))
-        say(f"table: {forms.csv}")
+        write_file(forms.csv, sheets.table(result, spoken))
+        show_message(f"table: {forms.csv}")
     if forms.json:
-        show_json(made.data)
+        show_json(result.data)
     elif not forms.html and not forms.csv:
-        show_text(text.text(made, spoken))
+        show_text(text.text(result, spoken))
     return 0
 
 
@@ -173,19 +173,19 @@ def of_job(name: str, file: Path | None) -> Report:
     from clusterwright.monitor.fetch import of_job as fetch_job
     from clusterwright.monitor.report import job as job_report
 
-    here = Path(name)
-    if (here / "job.json").exists():
-        return _here(here.absolute())
+    folder = Path(name)
+    if (folder / "job.json").exists():
+        return _local_report(folder.absolute())
     cluster = find_cluster(file)
-    found = fetch_job(cluster, way_to(cluster), name)
-    known = _facts(found)
-    if known is None:
-        said = "; ".join(found.missing) or "Slurm and the runs' folder have none"
-        raise WrightError.of(
-            "no-such-job", f"no job or run `{name}`: {said}", "name one that wright jobs lists"
+    data = fetch_job(cluster, connection_to(cluster), name)
+    job_facts = _facts(data)
+    if job_facts is None:
+        reasons = "; ".join(data.missing) or "Slurm and the runs' folder have none"
+        raise WrightError.from_code(
+            "no-such-job", f"no job or run `{name}`: {reasons}", "name one that wright jobs lists"
         )
     price, watts = of_gpus(cluster)
-    return job_report.report(known, cluster.name, price, watts)
+    return job_report.report(job_facts, cluster.name, price, watts)
 
 
 def of_month(file: Path | None, label: str, team: str = "") -> Report:
@@ -204,20 +204,23 @@ def of_month(file: Path | None, label: str, team: str = "") -> Report:
     label = label or datetime.fromtimestamp(now, UTC).strftime("%Y-%m")
     begin, end = bounds(label)
     if begin > now:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "bad-month", f"`{label}` has not begun", "name one that has", exit_code=EXIT_USAGE
         )
-    found = fetch_month(cluster, way_to(cluster), begin, min(end, now))
-    if team and team not in cluster.teams and all(each.account != team for each in found.records):
-        known = ", ".join(cluster.teams) or "none"
-        raise WrightError.of(
-            "unknown-name", f"there is no team `{team}`", f"name one of these: {known}", exit_code=EXIT_USAGE
+    data = fetch_month(cluster, connection_to(cluster), begin, min(end, now))
+    if team and team not in cluster.teams and all(record.account != team for record in data.records):
+        team_names = ", ".join(cluster.teams) or "none"
+        raise WrightError.from_code(
+            "unknown-name",
+            f"there is no team `{team}`",
+            f"name one of these: {team_names}",
+            exit_code=EXIT_USAGE,
         )
     gpus = sum(group.gpus.count * len(group.names()) for group in cluster.nodes.values() if group.gpus)
     span = Span(begin, min(end, now), gpus, team)
     price, watts = of_gpus(cluster)
     return month_report.report(
-        figures(span, found.records, found.runs, found.values, found.missing),
+        figures(span, data.records, data.runs, data.values, data.missing),
         cluster.name,
         label,
         price,
@@ -231,14 +234,14 @@ def bounds(label: str) -> tuple[float, float]:
     Raises:
         WrightError: it is no month.
     """
-    found = _MONTH.fullmatch(label)
-    if not found:
-        raise WrightError.of(
+    match = _MONTH.fullmatch(label)
+    if not match:
+        raise WrightError.from_code(
             "bad-month", f"`{label}` is no month", "write it as 2026-11", exit_code=EXIT_USAGE
         )
-    year, number = int(found[1]), int(found[2])
-    after = datetime(year + number // 12, number % 12 + 1, 1, tzinfo=UTC)
-    return datetime(year, number, 1, tzinfo=UTC).timestamp(), after.timestamp()
+    year, number = int(match[1]), int(match[2])
+    month_end = datetime(year + number // 12, number % 12 + 1, 1, tzinfo=UTC)
+    return datetime(year, number, 1, tzinfo=UTC).timestamp(), month_end.timestamp()
 
 
 def of_gpus(cluster: Cluster) -> tuple[Price | None, float]:
@@ -249,44 +252,46 @@ def of_gpus(cluster: Cluster) -> tuple[Price | None, float]:
     from clusterwright.monitor.report.money import Price
     from clusterwright.plan.machines import gpu_like
 
-    own = cluster.accounting
-    said = (
-        Price(own.gpu_hour, own.currency, "accounting.gpu_hour of the cluster file") if own.gpu_hour else None
+    accounting = cluster.accounting
+    gpu_price = (
+        Price(accounting.gpu_hour, accounting.currency, "accounting.gpu_hour of the cluster file")
+        if accounting.gpu_hour
+        else None
     )
-    first = next((group.gpus for group in cluster.nodes.values() if group.gpus), None)
+    gpu_config = next((group.gpus for group in cluster.nodes.values() if group.gpus), None)
     try:
-        gpu = gpu_like(first, gpus().values()) if first else None
+        gpu = gpu_like(gpu_config, gpus().values()) if gpu_config else None
     except WrightError:  # a GPU that the catalog does not have
         gpu = None
     if gpu is None or cluster.lab:
-        return said, 0.0
+        return gpu_price, 0.0
     market = price(gpu.name, Deal.ON_DEMAND)
-    if said is None and market is not None:
-        said = Price(market.likely, market.currency, f"renting {market.item} on demand, {market.date}")
-    return said, gpu.power_w
+    if gpu_price is None and market is not None:
+        gpu_price = Price(market.likely, market.currency, f"renting {market.item} on demand, {market.date}")
+    return gpu_price, gpu.power_w
 
 
-def _facts(found: Fetched) -> JobFacts | None:
+def _facts(data: Fetched) -> JobFacts | None:
     from clusterwright.monitor.report.job_facts import facts
 
-    return facts(found.records, found.steps, found.values, found.run, now=found.now, missing=found.missing)
+    return facts(data.records, data.steps, data.values, data.run, now=data.now, missing=data.missing)
 
 
-def _here(folder: Path) -> Report:
+def _local_report(folder: Path) -> Report:
     """A run of this machine: what its own events tell."""
     from clusterwright.monitor.report import job as job_report
     from clusterwright.monitor.report.job_facts import facts
     from clusterwright.onhost.snapshot import history
 
-    silent: dict[str, Any] = {"silent": {}}
-    run = history.run_of(silent, str(folder))
+    snapshot: dict[str, Any] = {"silent": {}}
+    run = history.run_of(snapshot, str(folder))
     missing = (
-        *silent["silent"].values(),
+        *snapshot["silent"].values(),
         "Slurm and Prometheus are not asked for a folder: what processors and GPUs did is not known",
     )
-    known = facts((), (), {}, run, now=time.time(), missing=missing)
-    if known is None:
-        raise WrightError.of(
+    job_facts = facts((), (), {}, run, now=time.time(), missing=missing)
+    if job_facts is None:
+        raise WrightError.from_code(
             "no-run", f"{folder} tells nothing: {missing[0]}", "name a run that wright jobs lists"
         )
-    return job_report.report(known, "this machine")
+    return job_report.report(job_facts, "this machine")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._disruption import USUALLY, Gently
+from clusterwright.cli._disruption import USUALLY, DisruptionOptions
 
 
 def rollback(
@@ -18,7 +18,7 @@ def rollback(
     list_: Annotated[bool, Parameter(name="--list", negative="")] = False,
     dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
-    gently: Gently = USUALLY,
+    disruption: DisruptionOptions = USUALLY,
     exit_code: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -54,9 +54,15 @@ def rollback(
     spec = load_cluster(cluster)
     if list_:
         return apply.show_undoable(undoable(spec, str(cluster), remote_of(spec)), json=json)
-    asking = apply.Asking(yes=yes, quiet=json, gently=gently)
-    care = apply.care_of(gently, spec, remote := remote_of(spec))
-    report = run(spec, str(cluster), remote, to=to, dry_run=dry_run, agree=asking, care=care)
-    again = f"wright rollback {cluster}{' --to ' * bool(to)}{to}"
-    apply.show(report, again, after=f"wright diff {cluster}", shown=asking.shown, json=json)
+    asking = apply.Asking(yes=yes, quiet=json, disruption=disruption)
+    disruption_policy = apply.read_disruption_policy(disruption, spec, remote := remote_of(spec))
+    report = run(spec, str(cluster), remote, to=to, dry_run=dry_run, agree=asking, policy=disruption_policy)
+    retry_command = f"wright rollback {cluster}{' --to ' * bool(to)}{to}"
+    apply.show(
+        report,
+        retry_command,
+        next_command=f"wright diff {cluster}",
+        plan_displayed=asking.plan_displayed,
+        json=json,
+    )
     return apply.exit_of(report, exit_code=exit_code)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import say, show_json, show_table, show_text
+from clusterwright.cli._show import show_message, show_json, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
@@ -55,16 +55,16 @@ def simulate(  # noqa: PLR0913 (each option of the command line is one)
     json
         One JSON document.
     """
-    wish = Wish(teams, days, load, seed)
-    return show(cluster, against, jobs_of(cluster, trace, wish, skip_bad=skip_bad), as_json=json)
+    options = TraceOptions(teams, days, load, seed)
+    return show(cluster, against, jobs_of(cluster, trace, options, skip_bad=skip_bad), as_json=json)
 
 
 FEWEST_TEAMS, LONGEST_D, MOST_LOAD = 2, 366, 10
-ASK = "take what this prints: sacct -a -P -X -S 2026-10-01 -E 2026-11-01 --format="
+SACCT_HINT = "take what this prints: sacct -a -P -X -S 2026-10-01 -E 2026-11-01 --format="
 
 
 @dataclass(frozen=True)
-class Wish:
+class TraceOptions:
     """A trace to be made up."""
 
     teams: int
@@ -73,7 +73,7 @@ class Wish:
     seed: int
 
 
-def jobs_of(cluster: Path, path: Path | None, wish: Wish, *, skip_bad: bool) -> Trace:
+def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad: bool) -> Trace:
     """The trace that is named, or one that is made up.
 
     Raises:
@@ -81,51 +81,51 @@ def jobs_of(cluster: Path, path: Path | None, wish: Wish, *, skip_bad: bool) -> 
     """
     from clusterwright.config.load import load_cluster
     from clusterwright.monitor.records import sacct
-    from clusterwright.monitor.simulate import shown
+    from clusterwright.monitor.simulate import comparison
     from clusterwright.monitor.simulate.settings import of_cluster
     from clusterwright.monitor.simulate.trace import trace
 
-    if bool(path) == bool(wish.teams):
+    if bool(path) == bool(options.teams):
         _refuse(
             "trace-which",
             "there is no trace to replay" if not path else "two traces are named",
             "--trace FILE, or --teams 5",
         )
     if path is None:
-        return _made_up(of_cluster(load_cluster(cluster), ""), wish)
-    mend = ASK + ",".join(name for name in sacct.FIELDS if name not in ("TotalCPU", "MaxRSS"))
+        return _generate_trace(of_cluster(load_cluster(cluster), ""), options)
+    fix = SACCT_HINT + ",".join(name for name in sacct.FIELDS if name not in ("TotalCPU", "MaxRSS"))
     try:
-        found = trace(sacct.read(_lines(path)))
+        job_trace = trace(sacct.read(_lines(path)))
     except sacct.NoColumnError as why:
-        _refuse("trace-no-column", f"{path}: the heading lacks {why}", mend)
-    if found.bad and not skip_bad:
+        _refuse("trace-no-column", f"{path}: the heading lacks {why}", fix)
+    if job_trace.bad and not skip_bad:
         _refuse(
             "trace-bad-lines",
-            f"{path}: {found.bad} lines are no jobs: {shown.bad(found)}",
+            f"{path}: {job_trace.bad} lines are no jobs: {comparison.bad(job_trace)}",
             "mend them, or leave them out with --skip-bad",
         )
-    if not found.jobs:
-        _refuse("trace-empty", f"{path}: no job in it ever ran", mend)
-    return found
+    if not job_trace.jobs:
+        _refuse("trace-empty", f"{path}: no job in it ever ran", fix)
+    return job_trace
 
 
 def show(cluster: Path, against: Path | None, jobs: Trace, *, as_json: bool) -> int:
     """Replay and compare."""
-    from clusterwright.monitor.simulate import shown
+    from clusterwright.monitor.simulate import comparison
     from clusterwright.monitor.simulate.engine import simulate as replay
     from clusterwright.monitor.simulate.result import result
 
     results = []
-    for each in _settings(cluster, against):
-        say(f"replaying {len(jobs.jobs)} jobs: {each.name}")
-        results.append(result(replay(jobs.jobs, each)))
+    for settings in _settings(cluster, against):
+        show_message(f"replaying {len(jobs.jobs)} jobs: {settings.name}")
+        results.append(result(replay(jobs.jobs, settings)))
     if as_json:
-        show_json(shown.document(jobs, results))
+        show_json(comparison.document(jobs, results))
         return 0
-    show_table(*shown.figures(results))
+    show_table(*comparison.figures(results))
     show_text("")
-    show_table(*shown.teams(results))
-    show_text("\n" + "\n".join(shown.notes(jobs, results)))
+    show_table(*comparison.teams(results))
+    show_text("\n" + "\n".join(comparison.notes(jobs, results)))
     return 0
 
 
@@ -134,13 +134,13 @@ def _settings(cluster: Path, against: Path | None) -> tuple[Settings, Settings]:
     from clusterwright.config.load import load_cluster
     from clusterwright.monitor.simulate.settings import of_cluster, slurm_default
 
-    own = of_cluster(load_cluster(cluster), str(cluster))
+    current_settings = of_cluster(load_cluster(cluster), str(cluster))
     if against is None:
-        return slurm_default(own), own
-    return own, of_cluster(load_cluster(against), str(against))
+        return slurm_default(current_settings), current_settings
+    return current_settings, of_cluster(load_cluster(against), str(against))
 
 
-def _made_up(settings: Settings, wish: Wish) -> Trace:
+def _generate_trace(settings: Settings, options: TraceOptions) -> Trace:
     from clusterwright.monitor.simulate import generated
     from clusterwright.monitor.simulate.trace import Trace
 
@@ -151,22 +151,22 @@ def _made_up(settings: Settings, wish: Wish) -> Trace:
             "trace-no-gpus", "the cluster has no GPUs that teams could share", "replay a trace: --trace FILE"
         )
     if (
-        not FEWEST_TEAMS <= wish.teams <= most
-        or not 0 < wish.days <= LONGEST_D
-        or not 0 < wish.load <= MOST_LOAD
+        not FEWEST_TEAMS <= options.teams <= most
+        or not 0 < options.days <= LONGEST_D
+        or not 0 < options.load <= MOST_LOAD
     ):
         _refuse(
             "trace-wish",
-            f"{wish.teams} teams, {wish.days:g} days, load {wish.load:g}",
+            f"{options.teams} teams, {options.days:g} days, load {options.load:g}",
             f"{FEWEST_TEAMS} to {most} teams, up to 366 days, a load up to 10",
         )
     names = sorted(settings.accounts, key=lambda name: -settings.accounts[name].shares)
     jobs = generated.generated(
-        generated.Wish(
-            wish.days, wish.load, settings.gpus, kinds[0].gpus, max(1, kinds[0].cpus // kinds[0].gpus),
-            generated.groups(wish.teams, names),
+        generated.TraceSpec(
+            options.days, options.load, settings.gpus, kinds[0].gpus, max(1, kinds[0].cpus // kinds[0].gpus),
+            generated.groups(options.teams, names),
         ),
-        random.Random(wish.seed).random,  # noqa: S311 (no secret: the same number makes the same trace)
+        random.Random(options.seed).random,  # noqa: S311 (no secret: the same number makes the same trace)
     )  # fmt: skip
     return Trace(jobs)
 
@@ -182,5 +182,5 @@ def _lines(path: Path) -> Iterator[str]:
         _refuse("file-unreadable", f"{path}: {why.strerror}", "name a file that is there")
 
 
-def _refuse(code: str, message: str, mend: str) -> NoReturn:
-    raise WrightError.of(code, message, mend, exit_code=EXIT_USAGE)
+def _refuse(code: str, message: str, fix: str) -> NoReturn:
+    raise WrightError.from_code(code, message, fix, exit_code=EXIT_USAGE)

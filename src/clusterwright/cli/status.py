@@ -29,12 +29,14 @@ def status(
     metrics
         Prometheus text, for node_exporter's textfile collector.
     """
-    from clusterwright.cli import _there
+    from clusterwright.cli import _connection
     from clusterwright.launch.run import runs_folder
 
     form = "json" if json else "metrics" if metrics else "text"
-    here = Path(job)
-    if (here / "job.json").exists():
-        return _there.ask(None, "status", str(here.absolute().parent), here.absolute().name, form)
-    where = _there.find_cluster(cluster)
-    return _there.ask(where, "status", runs_folder(where), job, form)
+    folder = Path(job)
+    if (folder / "job.json").exists():
+        return _connection.run_jobs_command(
+            None, "status", str(folder.absolute().parent), folder.absolute().name, form
+        )
+    cluster_config = _connection.find_cluster(cluster)
+    return _connection.run_jobs_command(cluster_config, "status", runs_folder(cluster_config), job, form)

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._there import find_cluster, way_to
+from clusterwright.cli._connection import find_cluster, connection_to
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Remote
-    from clusterwright.monitor.top.columns import Way
+    from clusterwright.monitor.top.columns import RenderOptions
 
 
 def top(
@@ -50,10 +50,10 @@ def top(
     as_
         Who you are on the cluster, for cancelling jobs and reading what they print; else your name here.
     """
-    asked = Asked(cluster, lang, as_, colour=not no_color)
+    options = TopOptions(cluster, lang, as_, colour=not no_color)
     if json:
-        return as_json(asked)
-    return print_once(asked) if once or not terminal() else screen(asked)
+        return as_json(options)
+    return print_once(options) if once or not terminal() else screen(options)
 
 
 SCHEMA = 1
@@ -61,7 +61,7 @@ WIDTH, ROWS = 160, 60  # where there is no terminal
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TopOptions:
     """What was said on the command line."""
 
     cluster: Path | None
@@ -69,13 +69,13 @@ class Asked:
     user: str | None
     colour: bool
 
-    def way(self) -> Way:
+    def render_options(self) -> RenderOptions:
         """How things are to be said."""
         from clusterwright.cli.why import language
-        from clusterwright.monitor.top.columns import Way
+        from clusterwright.monitor.top.columns import RenderOptions
 
-        plain = "utf" not in (sys.stdout.encoding or "").lower()
-        return Way(self.lang or ("zh" if language() == "zh" else "en"), ascii_only=plain)
+        ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
+        return RenderOptions(self.lang or ("zh" if language() == "zh" else "en"), ascii_only=ascii_only)
 
 
 def terminal() -> bool:
@@ -83,71 +83,77 @@ def terminal() -> bool:
     return sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
-def as_json(asked: Asked) -> int:
+def as_json(options: TopOptions) -> int:
     """The picture as one document; names of strangers are escaped as JSON has it."""
     from clusterwright.monitor.gather import gather
 
-    where = find_cluster(asked.cluster)
-    json.dump({"schema": SCHEMA, **asdict(gather(where, way_to(where)))}, sys.stdout)
+    cluster_config = find_cluster(options.cluster)
+    json.dump({"schema": SCHEMA, **asdict(gather(cluster_config, connection_to(cluster_config)))}, sys.stdout)
     sys.stdout.write("\n")
     return 0
 
 
-def print_once(asked: Asked) -> int:
+def print_once(options: TopOptions) -> int:
     """One screen."""
     from dataclasses import replace
 
     from rich.console import Console
 
     from clusterwright.monitor.gather import gather
-    from clusterwright.monitor.top.once import once as shown
+    from clusterwright.monitor.top.static_screen import print_screen as print_snapshot
 
-    where = find_cluster(asked.cluster)
-    picture = gather(where, way_to(where))
+    cluster_config = find_cluster(options.cluster)
+    snapshot = gather(cluster_config, connection_to(cluster_config))
     size = shutil.get_terminal_size((WIDTH, ROWS))
-    console = Console(width=size.columns, no_color=True if not asked.colour else None)
-    shown(picture, replace(asked.way(), now=picture.taken), console, rows=size.lines)
+    console = Console(width=size.columns, no_color=True if not options.colour else None)
+    print_snapshot(snapshot, replace(options.render_options(), now=snapshot.taken), console, rows=size.lines)
     return 0
 
 
-def screen(asked: Asked) -> int:
+def screen(options: TopOptions) -> int:
     """The screen, until somebody leaves it. The cluster is asked while Textual is loaded."""
     if find_spec("textual") is None:
         from clusterwright.errors import EXIT_USAGE, WrightError
 
-        raise WrightError.of(
+        raise WrightError.from_code(
             "top-needs-textual",
             "the screen is drawn with textual, which is not installed",
             'pip install "clusterwright[tui]", or look once: wright top --once',
             exit_code=EXIT_USAGE,
         )
-    if not asked.colour:
+    if not options.colour:
         os.environ["NO_COLOR"] = "1"
     from clusterwright.edge.clock import SystemClock
-    from clusterwright.monitor.gather import Kept, gather
+    from clusterwright.monitor.gather import SnapshotCache, gather
 
-    where = find_cluster(asked.cluster)
-    remote = way_to(where)
-    kept = Kept(lambda: gather(where, remote), SystemClock())
-    threading.Thread(target=kept.newest, daemon=True).start()
+    cluster_config = find_cluster(options.cluster)
+    remote = connection_to(cluster_config)
+    snapshot_cache = SnapshotCache(lambda: gather(cluster_config, remote), SystemClock())
+    threading.Thread(target=snapshot_cache.newest, daemon=True).start()
 
-    from clusterwright.monitor.top.acts import ByShell
+    from clusterwright.monitor.top.job_actions import ByShell
     from clusterwright.monitor.top.app import Top
 
-    way = asked.way()
-    runs = f"{where.shared_folder}/runs" if where.shared_folder else ""
-    user = asked.user or getpass.getuser()
-    acts = ByShell(remote, where.control.name, runs, user, lambda job: _why(where, remote, job, way.lang))
-    Top(kept, acts, way, where.control.name).run()
+    render_options = options.render_options()
+    runs = f"{cluster_config.shared_folder}/runs" if cluster_config.shared_folder else ""
+    user = options.user or getpass.getuser()
+    actions = ByShell(
+        remote,
+        cluster_config.control.name,
+        runs,
+        user,
+        lambda job: _why(cluster_config, remote, job, render_options.lang),
+    )
+    Top(snapshot_cache, actions, render_options, cluster_config.control.name).run()
     return 0
 
 
 def _why(cluster: Cluster, remote: Remote, job: str, lang: str) -> str:
     """What `wright why JOB` says."""
     from clusterwright.cli.why import of_job, waits
-    from clusterwright.diagnose.pending.told import shown as waiting_shown
-    from clusterwright.diagnose.shown import plain, shown
+    from clusterwright.diagnose.pending.report import format_waiting as format_waiting
+    from clusterwright.diagnose.report import uncolored, format_report
 
     if waiting := waits(cluster, remote, job):
-        return waiting_shown(waiting, job, lang)
-    return shown(of_job(cluster, remote, job, lang), lang, everything=False, paint=plain)
+        return format_waiting(waiting, job, lang)
+    return format_report(of_job(cluster, remote, job, lang), lang, everything=False, paint=uncolored)

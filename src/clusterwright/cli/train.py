@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import say, show_table
-from clusterwright.cli._there import cluster_file, follow, way_to
+from clusterwright.cli._show import show_message, show_table
+from clusterwright.cli._connection import cluster_file, follow, connection_to
 from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 USUAL_TIME_S = 12 * 3600
 
 
-def _says(text: str) -> Parameter:
+def _option(text: str) -> Parameter:
     return Parameter(help=text)
 
 
@@ -39,24 +39,25 @@ def _flag(text: str) -> Parameter:
 class Typed:
     """The options as they were typed; what is left out is the job file's, or as a job file's default."""
 
-    nodes: Annotated[int | None, _says("Hosts.")] = None
-    gpus: Annotated[int | None, _says("GPUs, and so processes, on each host.")] = None
-    partition: Annotated[str | None, _says("Slurm partition; the default one if left out.")] = None
+    nodes: Annotated[int | None, _option("Hosts.")] = None
+    gpus: Annotated[int | None, _option("GPUs, and so processes, on each host.")] = None
+    partition: Annotated[str | None, _option("Slurm partition; the default one if left out.")] = None
     time: Annotated[
-        str | None, _says("Time limit, e.g. 12h; of a program, 12h or what the partition gives.")
+        str | None, _option("Time limit, e.g. 12h; of a program, 12h or what the partition gives.")
     ] = None
-    name: Annotated[str | None, _says("Name of the run; of a program, its script's.")] = None
-    framework: Annotated[str | None, _says("What the program is written with, e.g. lightning.")] = None
+    name: Annotated[str | None, _option("Name of the run; of a program, its script's.")] = None
+    framework: Annotated[str | None, _option("What the program is written with, e.g. lightning.")] = None
     launcher: Annotated[
         str | None,
-        _says("agent, torchrun, static, srun, mpirun, host or batch; see `wright explain launcher`."),
+        _option("agent, torchrun, static, srun, mpirun, host or batch; see `wright explain launcher`."),
     ] = None
     code: Annotated[
-        str | None, _says("Folder that is copied into the run; of a program, where one is; none: nothing is.")
+        str | None,
+        _option("Folder that is copied into the run; of a program, where one is; none: nothing is."),
     ] = None
-    array: Annotated[str | None, _says('Runs by number, e.g. "0-9%2".')] = None
+    array: Annotated[str | None, _option('Runs by number, e.g. "0-9%2".')] = None
     after: Annotated[
-        str | None, _says("Job ids or runs that must have finished well, separated by commas.")
+        str | None, _option("Job ids or runs that must have finished well, separated by commas.")
     ] = None
 
     set: Annotated[
@@ -68,7 +69,7 @@ class Typed:
 
     def fields(self) -> dict[str, Any]:
         """Those that were said, as a job file says them."""
-        said = {
+        values = {
             "nodes": self.nodes,
             "gpus_per_node": self.gpus,
             "partition": self.partition,
@@ -80,7 +81,7 @@ class Typed:
             "code": {"folder": self.code} if self.code and self.code != "none" else None,
             "after": self.after.split(",") if self.after else None,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @Parameter(name="*")
@@ -90,7 +91,7 @@ class How:
 
     cluster: Annotated[
         Path | None,
-        _says(
+        _option(
             "The cluster file; else $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml, or the one beside the job file."
         ),
     ] = None
@@ -99,12 +100,12 @@ class How:
         bool, _flag("Print what the ranks will find in their environment, and from whom, and do nothing.")
     ] = False
     local: Annotated[bool, _flag("Run on this machine alone: without root, Slurm or a cluster file.")] = False
-    folder: Annotated[Path, _says("With --local: where runs are kept.")] = Path("runs")
+    folder: Annotated[Path, _option("With --local: where runs are kept.")] = Path("runs")
     follow: Annotated[
         bool, Parameter(name=("--follow", "-f"), negative="", help="Show the logs until the run has ended.")
     ] = False
     as_user: Annotated[str | None, Parameter(name="--as", help="Who runs it, when root submits it.")] = None
-    resume: Annotated[str | None, _says("A run that ended: goes on from its newest checkpoint.")] = None
+    resume: Annotated[str | None, _option("A run that ended: goes on from its newest checkpoint.")] = None
 
 
 UNSAID, SUBMIT = Typed(), How()
@@ -127,17 +128,19 @@ def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
 
     _something(words, how.resume)
     if how.local and words:
-        return _local(asked(words, job, None), how.folder.absolute(), dry_run=how.dry_run)
+        return _local(resolve_job(words, job, None), how.folder.absolute(), dry_run=how.dry_run)
     cluster = cluster_file(how.cluster, Path(words[0]) if words else None)
-    wish = asked(words, job, cluster) if words else None
-    where = wish.cluster if wish and wish.cluster else load_cluster(cluster)
-    if wish and how.show:
-        return _shown(wish.job, where)
-    if wish and how.dry_run:
-        return _dry_run(wish.job, where, runs_folder(where))
-    run = _submitted(wish if how.resume is None else None, how.resume or "", where, how.as_user)
-    what = run.runs[0] if run.runs else run.name
-    return follow(where, runs_folder(where), what, live=True) if how.follow else 0
+    resolved_job = resolve_job(words, job, cluster) if words else None
+    cluster_config = resolved_job.cluster if resolved_job and resolved_job.cluster else load_cluster(cluster)
+    if resolved_job and how.show:
+        return _show_environment(resolved_job.job, cluster_config)
+    if resolved_job and how.dry_run:
+        return _dry_run(resolved_job.job, cluster_config, runs_folder(cluster_config))
+    run = _submitted(
+        resolved_job if how.resume is None else None, how.resume or "", cluster_config, how.as_user
+    )
+    run_name = run.runs[0] if run.runs else run.name
+    return follow(cluster_config, runs_folder(cluster_config), run_name, live=True) if how.follow else 0
 
 
 def _dry_run(job: Job, cluster: Cluster | None, runs: str) -> int:
@@ -158,56 +161,59 @@ def _dry_run(job: Job, cluster: Cluster | None, runs: str) -> int:
     return 0
 
 
-def _shown(job: Job, cluster: Cluster) -> int:
+def _show_environment(job: Job, cluster: Cluster) -> int:
     """Every variable, its value as far as that may be shown, and who said it."""
-    from clusterwright.launch.shown import shown
+    from clusterwright.launch.environment import list_variables
 
-    rows = [(one.name, one.value, one.source) for one in shown(job, cluster, os.environ)]
+    rows = [
+        (variable.name, variable.value, variable.source)
+        for variable in list_variables(job, cluster, os.environ)
+    ]
     show_table(("VARIABLE", "VALUE", "FROM"), rows)
     return 0
 
 
-def _submitted(wish: Asked | None, resume: str, cluster: Cluster, user: str | None) -> Run:
+def _submitted(resolved_job: Asked | None, resume: str, cluster: Cluster, user: str | None) -> Run:
     """A new run of the job; without a job, the run of that name once more."""
     from clusterwright.launch.submit import resume as resumed
     from clusterwright.launch.submit import submit
 
-    remote = way_to(cluster)
+    remote = connection_to(cluster)
     run = (
-        submit(wish.job, cluster, remote, user=user, beside=wish.beside)
-        if wish
+        submit(resolved_job.job, cluster, remote, user=user, base_folder=resolved_job.base_folder)
+        if resolved_job
         else resumed(resume, cluster, remote, user=user)
     )
-    _tell(run.runs[0] if run.runs else run.name, run.job_id)
+    _show_run(run.runs[0] if run.runs else run.name, run.job_id)
     if run.runs:
-        say(f"array {run.name}: {len(run.runs)} runs, {run.runs[0]} to {run.runs[-1]}")
+        show_message(f"array {run.name}: {len(run.runs)} runs, {run.runs[0]} to {run.runs[-1]}")
     for warned in run.warnings:
-        say(str(warned))
+        show_message(str(warned))
     return run
 
 
-def _something(words: tuple[str, ...], resume: str | None) -> None:
+def _something(arguments: tuple[str, ...], resume: str | None) -> None:
     """There is something to train."""
-    if not words and resume is None:
-        mend = "wright train job.yaml, wright train -- python train.py, or --resume RUN"
-        raise WrightError.of("no-job-file", "no job file is named", mend, exit_code=EXIT_USAGE)
+    if not arguments and resume is None:
+        fix = "wright train job.yaml, wright train -- python train.py, or --resume RUN"
+        raise WrightError.from_code("no-job-file", "no job file is named", fix, exit_code=EXIT_USAGE)
 
 
-def _local(wish: Asked, folder: Path, *, dry_run: bool) -> int:
+def _local(resolved_job: Asked, folder: Path, *, dry_run: bool) -> int:
     """Always followed: an interrupt asks the ranks to save, and ends the run; a second one ends the following."""
     from clusterwright.launch.local import interrupt, local
 
     if dry_run:
-        return _dry_run(wish.job, None, str(folder))
-    run = local(wish.job, folder, beside=wish.beside)
-    _tell(run.name, run.job_id)
+        return _dry_run(resolved_job.job, None, str(folder))
+    run = local(resolved_job.job, folder, base_folder=resolved_job.base_folder)
+    _show_run(run.name, run.job_id)
 
     def on_interrupt(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         interrupt(run)
 
     signal.signal(signal.SIGINT, on_interrupt)
-    code = follow(None, str(folder), run.name, live=True, deaf=True)
+    code = follow(None, str(folder), run.name, live=True, ignore_interrupts=True)
     _draw(folder / run.name)
     return code
 
@@ -217,14 +223,14 @@ def _draw(run: Path) -> None:
     from clusterwright.cli.curves import curve_points, write_curves
 
     try:
-        say(f"curves: {write_curves(curve_points(str(run), None), run / 'curves.html')}")
+        show_message(f"curves: {write_curves(curve_points(str(run), None), run / 'curves.html')}")
     except (OSError, WrightError) as why:
-        say(f"no curves: {why}")
+        show_message(f"no curves: {why}")
 
 
-def _tell(name: str, job_id: str) -> None:
-    say(f"run {name}, job {job_id}")
-    say(f"next: wright logs -f {name}   wright jobs   wright cancel {name}")
+def _show_run(name: str, job_id: str) -> None:
+    show_message(f"run {name}, job {job_id}")
+    show_message(f"next: wright logs -f {name}   wright jobs   wright cancel {name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,83 +239,85 @@ class Asked:
 
     job: Job
     cluster: Cluster | None
-    beside: Path
+    base_folder: Path
 
 
-def asked(words: Sequence[str], typed: Typed, cluster: Path | None) -> Asked:
+def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | None) -> Asked:
     """The job; without a cluster file it is held against none.
 
     Raises:
         WrightError: everything that is wrong with it.
     """
-    file = Path(words[0])
+    file = Path(arguments[0])
     if file.suffix in (".yaml", ".yml"):
-        if len(words) > 1:
-            mend = f"wright train {file}, or wright train -- {' '.join(words)}"
-            raise WrightError.of(
-                "train-words", f"behind {file} there is `{words[1]}`", mend, exit_code=EXIT_USAGE
+        if len(arguments) > 1:
+            fix = f"wright train {file}, or wright train -- {' '.join(arguments)}"
+            raise WrightError.from_code(
+                "train-words", f"behind {file} there is `{arguments[1]}`", fix, exit_code=EXIT_USAGE
             )
         return _of_file(file, typed, cluster)
     from clusterwright.config.load import load_cluster
-    from clusterwright.launch.words import fields
+    from clusterwright.launch.command_line import fields
 
-    where = load_cluster(cluster) if cluster else None
-    found = {
-        "time": f"{_usual(where, typed)}s",
+    cluster_config = load_cluster(cluster) if cluster else None
+    values = {
+        "time": f"{_usual(cluster_config, typed)}s",
         "code": {"folder": "."},
-        **fields(words, os.environ),
+        **fields(arguments, os.environ),
         **typed.fields(),
     }
     if typed.code == "none":
-        found = {
-            **found,
+        values = {
+            **values,
             "code": None,
-            "environment": {**found.get("environment", {}), "workdir": str(Path.cwd())},
+            "environment": {**values.get("environment", {}), "workdir": str(Path.cwd())},
         }
-    return Asked(_typed(_with_paths(found, typed), where), where, Path())
+    return Asked(_typed(_with_paths(values, typed), cluster_config), cluster_config, Path())
 
 
 def _of_file(file: Path, typed: Typed, cluster: Path | None) -> Asked:
     from clusterwright.config.load import load_both, load_cluster, load_job, source_of
 
     if typed.fields() or typed.set:
-        where = load_cluster(cluster) if cluster else None
-        found = {**source_of(file).values, **typed.fields()}
-        return Asked(_typed(_with_paths(found, typed), where), where, file.parent)
-    job, where = load_both(file, cluster) if cluster else (load_job(file), None)
-    return Asked(job, where, file.parent)
+        cluster_config = load_cluster(cluster) if cluster else None
+        values = {**source_of(file).values, **typed.fields()}
+        return Asked(_typed(_with_paths(values, typed), cluster_config), cluster_config, file.parent)
+    job, cluster_config = load_both(file, cluster) if cluster else (load_job(file), None)
+    return Asked(job, cluster_config, file.parent)
 
 
-def _with_paths(found: dict[str, Any], typed: Typed) -> dict[str, Any]:
+def _with_paths(values: dict[str, Any], typed: Typed) -> dict[str, Any]:
     """With the fields of `--set`, whose values are read as those of a job file are."""
     from clusterwright.config.reader import read
 
-    for words in typed.set:
-        path, is_set, text = words.partition("=")
+    for assignment in typed.set:
+        path, is_set, text = assignment.partition("=")
         if not is_set:
-            mend = f"wright train --set {path}=VALUE"
-            raise WrightError.of("train-words", f"--set {path} has no value", mend, exit_code=EXIT_USAGE)
+            fix = f"wright train --set {path}=VALUE"
+            raise WrightError.from_code(
+                "train-words", f"--set {path} has no value", fix, exit_code=EXIT_USAGE
+            )
         source = read(f"value: {text}", f"--set {path}")
         if source.findings:
             raise SpecError(*source.findings)
-        found = _with_field(found, path.split("."), source.values["value"])
-    return found
+        values = _with_field(values, path.split("."), source.values["value"])
+    return values
 
 
 def _with_field(section: Any, path: Sequence[str], value: Any) -> dict[str, Any]:
-    known = section if isinstance(section, dict) else {}
-    first, *rest = path
-    return {**known, first: _with_field(known.get(first), rest, value) if rest else value}
+    mapping = section if isinstance(section, dict) else {}
+    key, *subpath = path
+    return {**mapping, key: _with_field(mapping.get(key), subpath, value) if subpath else value}
 
 
-def _typed(found: dict[str, Any], cluster: Cluster | None) -> Job:
+def _typed(values: dict[str, Any], cluster: Cluster | None) -> Job:
     """Read as a job file is, so that what is wrong is said in the same words."""
     from clusterwright.config.load import check_job_against, job_of
     from clusterwright.config.reader import read
 
     job = job_of(
         read(
-            json.dumps({name: value for name, value in found.items() if value is not None}).encode(),
+            json.dumps({name: value for name, value in values.items() if value is not None}).encode(),
             "wright train",
         )
     )
@@ -324,6 +332,6 @@ def _usual(cluster: Cluster | None, typed: Typed) -> int:
     named = (
         [queues[typed.partition]]
         if typed.partition in queues
-        else [each for each in queues.values() if each.default]
+        else [candidate for candidate in queues.values() if candidate.default]
     )
     return min([USUAL_TIME_S, *(queue.max_time for queue in named)])

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from clusterwright.cli._show import say, show_json, show_table
+from clusterwright.cli._show import show_message, show_json, show_table
 from clusterwright.units import parse_duration
 
 if TYPE_CHECKING:
-    from clusterwright.check.bench.hold import Wish
+    from clusterwright.check.bench.bench_job import HostRequest
     from clusterwright.check.bench.site import Site
     from clusterwright.check.tune.knobs import Settings
     from clusterwright.check.tune.trials import Budget, Tuned
@@ -52,14 +52,14 @@ class Common:
 
         return Budget(self.budget, self.seed)
 
-    def wish(self, user: str | None, fewest: int, partition: str = "") -> Wish:
+    def host_request(self, user: str | None, fewest: int, partition: str = "") -> HostRequest:
         """The hosts to hold."""
-        from clusterwright.check.bench.hold import Wish
+        from clusterwright.check.bench.bench_job import HostRequest
         from clusterwright.cli._hostlist import expanded
         from clusterwright.units import parse_duration
 
         wait_s = parse_duration(self.wait)
-        return Wish(user, expanded(self.hosts) or (), partition, wait_s=wait_s, fewest=fewest)
+        return HostRequest(user, expanded(self.hosts) or (), partition, wait_s=wait_s, fewest=fewest)
 
 
 COMMONLY = Common()
@@ -111,14 +111,14 @@ def training(
     allow_numbers
         Also try what changes results: gradients that travel in 16 bits.
     """
-    from clusterwright.cli._there import cluster_file
+    from clusterwright.cli._connection import cluster_file
 
-    asked = Asked(file, cluster_file(cluster, file), steps, limit, allow_numbers)
-    return tuned_training(asked, options)
+    training_options = TrainingOptions(file, cluster_file(cluster, file), steps, limit, allow_numbers)
+    return tuned_training(training_options, options)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TrainingOptions:
     """What the command line says of a training."""
 
     job: Path
@@ -136,48 +136,54 @@ def tuned_network(path: Path, options: Common) -> int:
     from clusterwright.cli.bench import first_admin
     from clusterwright.config.load import source_of
     from clusterwright.config.reader import read
-    from clusterwright.provision.change.fields import Said
+    from clusterwright.provision.change.fields import ClusterFile
 
-    budget, before = options.trials, Said.of(source_of(path))
-    wish = options.wish(first_admin(before.cluster), FEWEST["collectives"])
-    found = _on_hosts(before.cluster, wish, lambda site: tune_network(site, budget, options.names))
-    concluded(path, found, options, OF_CLUSTER, check=lambda text: Said.of(read(text, str(path))))
+    budget, current_file = options.trials, ClusterFile.from_source(source_of(path))
+    host_request = options.host_request(first_admin(current_file.cluster), FEWEST["collectives"])
+    result = _on_hosts(
+        current_file.cluster, host_request, lambda site: tune_network(site, budget, options.names)
+    )
+    concluded(
+        path, result, options, OF_CLUSTER, check=lambda text: ClusterFile.from_source(read(text, str(path)))
+    )
     return 0
 
 
-def tuned_training(asked: Asked, options: Common) -> int:
+def tuned_training(training_options: TrainingOptions, options: Common) -> int:
     """The search, what it came to, and the winner into the job file if that is wanted."""
     from clusterwright.check.tune.training import Subject, tune_training
     from clusterwright.check.tune.written import OF_JOB
     from clusterwright.cli.bench import first_admin
     from clusterwright.config.load import load_both, source_of
 
-    budget, limit_s = options.trials, parse_duration(asked.limit)
-    job, cluster = load_both(asked.job, asked.cluster)
-    subject = Subject(source_of(asked.job).text, lambda job: _rank(job, cluster), asked.steps, limit_s)
-    wish = options.wish(job.user or first_admin(cluster), job.nodes, job.partition or "")
+    budget, limit_s = options.trials, parse_duration(training_options.limit)
+    job, cluster = load_both(training_options.job, training_options.cluster)
+    subject = Subject(
+        source_of(training_options.job).text, lambda job: _rank(job, cluster), training_options.steps, limit_s
+    )
+    host_request = options.host_request(job.user or first_admin(cluster), job.nodes, job.partition or "")
 
     def search(site: Site) -> Tuned:
-        return tune_training(site, subject, budget, options.names, numbers=asked.numbers)
+        return tune_training(site, subject, budget, options.names, numbers=training_options.numbers)
 
-    found = _on_hosts(cluster, wish, search, most=job.nodes)
-    concluded(asked.job, found, options, OF_JOB)
+    result = _on_hosts(cluster, host_request, search, most=job.nodes)
+    concluded(training_options.job, result, options, OF_JOB)
     return 0
 
 
 def _on_hosts(
-    cluster: Cluster, wish: Wish, search: Callable[[Site], Tuned], most: int | None = None
+    cluster: Cluster, host_request: HostRequest, search: Callable[[Site], Tuned], most: int | None = None
 ) -> Tuned:
     """The search on hosts that are held meanwhile; on so many of them at most."""
-    from clusterwright.check.bench.hold import choose
+    from clusterwright.check.bench.bench_job import choose
     from clusterwright.check.bench.run import on_site
     from clusterwright.edge.clock import SystemClock
     from clusterwright.provision.apply import remote_of
 
     clock, remote = SystemClock(), remote_of(cluster)
-    chosen = choose(cluster, remote, wish, clock)
+    chosen = choose(cluster, remote, host_request, clock)
     chosen = replace(chosen, free=chosen.free[:most])
-    with on_site(cluster, remote, chosen, wish, say=say, clock=clock) as (_stage, site):
+    with on_site(cluster, remote, chosen, host_request, log=show_message, clock=clock) as (_stage, site):
         return search(site)
 
 
@@ -191,7 +197,7 @@ def _rank(job: Job, cluster: Cluster) -> str:
 
 def concluded(
     path: Path,
-    found: Tuned,
+    result: Tuned,
     options: Common,
     variables: tuple[str, ...],
     check: Callable[[str], object] | None = None,
@@ -199,81 +205,90 @@ def concluded(
     """Every trial, what it came to, the difference to the file, and that into it if it is wanted."""
     from clusterwright.check.tune.written import difference, with_settings
     from clusterwright.config.load import source_of
-    from clusterwright.edge.files import write_whole
+    from clusterwright.edge.files import write_file_atomic
 
-    outcome = found.outcome
-    before = source_of(path).text
-    after = with_settings(before, outcome.winner, variables)
-    diff = difference(before, after, str(path))
+    outcome = result.outcome
+    current_text = source_of(path).text
+    tuned_text = with_settings(current_text, outcome.winner, variables)
+    diff = difference(current_text, tuned_text, str(path))
     if options.json:
         more = {"winner": dict(outcome.winner.pairs), "gain": outcome.gain, "diff": diff}
-        show_json({**asdict(found), **more})
+        show_json({**asdict(result), **more})
     else:
-        show_table(("settings", "trials", "median", "beside default", "why it can matter"), _rows(found))
+        show_table(("settings", "trials", "median", "beside default", "why it can matter"), _rows(result))
         sys.stdout.write(diff)
-    for line in (*_told(found), *found.notes, _method(found)):
-        say(line)
+    for line in (*_summary_lines(result), *result.notes, _method(result)):
+        show_message(line)
     if diff and options.write:
-        (check or _job)(after)
-        write_whole(path, after, mode=path.stat().st_mode & 0o777)
+        (check or _job)(tuned_text)
+        write_file_atomic(path, tuned_text, mode=path.stat().st_mode & 0o777)
     if diff:
-        say(
+        show_message(
             f"written to {path}; `patch -R` with these lines takes it back"
             if options.write
             else f"to keep it in {path}: --write"
         )
 
 
-def _rows(found: Tuned) -> Iterator[tuple[str, ...]]:
+def _rows(result: Tuned) -> Iterator[tuple[str, ...]]:
     """The default first, then by what was gained beside it."""
-    from clusterwright.check.tune.knobs import known
+    from clusterwright.check.tune.knobs import explain_settings
 
     values: dict[Settings, list[float]] = {}
     ratios: dict[Settings, list[float]] = {}
-    trials = found.outcome.trials
-    beside = {trial.batch: trial.value for trial in trials if trial.settings.is_default}
+    trials = result.outcome.trials
+    baselines = {trial.batch: trial.value for trial in trials if trial.settings.is_default}
     for trial in trials:
         values.setdefault(trial.settings, [])
         if trial.value is not None:
             values[trial.settings].append(trial.value)
-            if base := beside.get(trial.batch):
+            if base := baselines.get(trial.batch):
                 ratios.setdefault(trial.settings, []).append(trial.value / base)
     order = sorted(
-        values, key=lambda each: (not each.is_default, -statistics.median(ratios.get(each, [0.0])))
+        values,
+        key=lambda settings: (not settings.is_default, -statistics.median(ratios.get(settings, [0.0]))),
     )
-    for each in order:
-        median = found.told(statistics.median(values[each])) if values[each] else "did not run"
-        gain = f"{statistics.median(ratios[each]):.2f} times" if each in ratios else ""
-        yield str(each), str(len(values[each])), median, gain, known(each, found.knobs)
+    for settings in order:
+        median = (
+            result.format_value(statistics.median(values[settings])) if values[settings] else "did not run"
+        )
+        gain = f"{statistics.median(ratios[settings]):.2f} times" if settings in ratios else ""
+        yield (
+            str(settings),
+            str(len(values[settings])),
+            median,
+            gain,
+            explain_settings(settings, result.knobs),
+        )
 
 
-def _told(found: Tuned) -> Iterator[str]:
+def _summary_lines(result: Tuned) -> Iterator[str]:
     from clusterwright.check.tune.search import FINAL
 
-    outcome = found.outcome
+    outcome = result.outcome
     if not outcome.tuned:
-        yield f"{found.subject}: nothing did better than what is set now; nothing to set"
+        yield f"{result.subject}: nothing did better than what is set now; nothing to set"
         return
     for name, values in (("as it is", outcome.default), (str(outcome.best), outcome.tuned)):
-        yield f"{found.subject}, {name}: {_spread(found, values)}"
+        yield f"{result.subject}, {name}: {_spread(result, values)}"
     if outcome.won:
-        yield f"{outcome.gain:.2f} times the {found.quantity}, {FINAL} times side by side"
+        yield f"{outcome.gain:.2f} times the {result.quantity}, {FINAL} times side by side"
     else:
-        yield f"{outcome.gain:.2f} times the {found.quantity}: within the spread of how it is now; nothing to set"
+        yield f"{outcome.gain:.2f} times the {result.quantity}: within the spread of how it is now; nothing to set"
 
 
-def _spread(found: Tuned, values: Sequence[float]) -> str:
-    low, high = found.told(min(values)), found.told(max(values))
-    return f"{found.told(statistics.median(values))} (median of {len(values)}; {low} to {high})"
+def _spread(result: Tuned, values: Sequence[float]) -> str:
+    low, high = result.format_value(min(values)), result.format_value(max(values))
+    return f"{result.format_value(statistics.median(values))} (median of {len(values)}; {low} to {high})"
 
 
-def _method(found: Tuned) -> str:
+def _method(result: Tuned) -> str:
     """How it was searched, and what that took."""
     from clusterwright.check.tune.search import AGREE, FINAL, ROUNDS
 
-    spent = len(found.outcome.trials) + 1
+    spent = len(result.outcome.trials) + 1
     return (
-        f"{spent} of {found.budget.trials} trials, order by seed {found.budget.seed}: each knob's values halved in"
+        f"{spent} of {result.budget.trials} trials, order by seed {result.budget.seed}: each knob's values halved in"
         f" up to {ROUNDS} rounds beside the default, then the best of each together; a winner has to be ahead in"
         f" {AGREE * FINAL:.0f} of {FINAL} pairs, by more than half of what the default's quartiles are apart"
     )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli import apply as command
-from clusterwright.cli._disruption import Gently
-from clusterwright.cli._show import say, show_json, show_text
-from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.cli._disruption import DisruptionOptions
+from clusterwright.cli._show import show_message, show_json, show_text
+from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
-    from clusterwright.cli._members import Asked
+    from clusterwright.cli._members import MemberOptions
     from clusterwright.provision.change.upgrade import Step
     from clusterwright.provision.report import Report
     from clusterwright.provision.upgrade import Upgrade
@@ -57,62 +57,67 @@ def upgrade(
     json
         One JSON document on stdout.
     """
-    from clusterwright.cli._disruption import Gently
-    from clusterwright.cli._members import Asked
+    from clusterwright.cli._disruption import DisruptionOptions
+    from clusterwright.cli._members import MemberOptions
 
-    asked = Asked(dry_run=dry_run, yes=yes, json=json)
-    _one_thing(slurm, driver)
+    options = MemberOptions(dry_run=dry_run, yes=yes, json=json)
+    _check_target(slurm, driver)
     if driver:
-        return upgrade_driver(cluster, driver, Gently(batch=batch, wait=wait), asked)
+        return upgrade_driver(cluster, driver, DisruptionOptions(batch=batch, wait=wait), options)
 
-    return upgrade_slurm(cluster, slurm, batch, asked)
+    return upgrade_slurm(cluster, slurm, batch, options)
 
 
-def _one_thing(slurm: str, driver: str) -> None:
+def _check_target(slurm: str, driver: str) -> None:
     """Exactly one of them is named."""
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     if bool(slurm) == bool(driver):
-        words = "pass --slurm VERSION or --driver VERSION"
-        raise WrightError.of("upgrade-what", "one thing is upgraded at a time", words, exit_code=EXIT_USAGE)
+        fix = "pass --slurm VERSION or --driver VERSION"
+        raise WrightError.from_code(
+            "upgrade-what", "one thing is upgraded at a time", fix, exit_code=EXIT_USAGE
+        )
 
 
-def upgrade_slurm(path: Path, version: str, batch: str, asked: Asked) -> int:
+def upgrade_slurm(path: Path, version: str, batch: str, options: MemberOptions) -> int:
     """All steps that are left, or what they are."""
     from clusterwright.cli._members import agreed
     from clusterwright.config.load import source_of
     from clusterwright.config.reader import read
-    from clusterwright.edge.files import write_whole
+    from clusterwright.edge.files import write_file_atomic
     from clusterwright.provision.apply import remote_of
-    from clusterwright.provision.change.edit import put
-    from clusterwright.provision.change.fields import Said
+    from clusterwright.provision.change.edit import set_value
+    from clusterwright.provision.change.fields import ClusterFile
     from clusterwright.provision.change.upgrade import batch_size, refuse_span, steps
     from clusterwright.provision.upgrade import Upgrade, refuse_without_packages, versions
 
-    before = Said.of(source_of(path))
-    size = batch_size(batch, len(before.cluster.hosts("compute")))
-    has = before.source.text
-    after = Said.of(read(put(has, ("software", "slurm"), version), str(path)))
+    current_file = ClusterFile.from_source(source_of(path))
+    size = batch_size(batch, len(current_file.cluster.hosts("compute")))
+    has = current_file.source.text
+    proposed_file = ClusterFile.from_source(read(set_value(has, ("software", "slurm"), version), str(path)))
     task = Upgrade(
-        path, after.cluster, remote_of(after.cluster), f"{time.strftime('%Y%m%d')}-before-slurm-{version}"
+        path,
+        proposed_file.cluster,
+        remote_of(proposed_file.cluster),
+        f"{time.strftime('%Y%m%d')}-before-slurm-{version}",
     )
     have = versions(task)
     refuse_span(have, version)
-    todo = steps(after.cluster, have, version, size)
-    if not asked.json:
+    todo = steps(proposed_file.cluster, have, version, size)
+    if not options.json:
         show(have, todo)
     if todo:
         refuse_without_packages(task, tuple(host for step in todo for host in step.hosts))
-    if asked.dry_run or not (todo and agreed("Begin?", asked)):
-        show_json({"have": have, "steps": todo}) if asked.json else None
-        return EXIT_DONE
-    if after.source.text != has:
-        write_whole(path, after.source.text, mode=path.stat().st_mode & 0o777)
-        say(f"{path}: software.slurm is {version}")
-    return _go(task, todo, asked)
+    if options.dry_run or not (todo and agreed("Begin?", options)):
+        show_json({"have": have, "steps": todo}) if options.json else None
+        return EXIT_OK
+    if proposed_file.source.text != has:
+        write_file_atomic(path, proposed_file.source.text, mode=path.stat().st_mode & 0o777)
+        show_message(f"{path}: software.slurm is {version}")
+    return _run_steps(task, todo, options)
 
 
-def _go(task: Upgrade, todo: tuple[Step, ...], asked: Asked) -> int:
+def _run_steps(task: Upgrade, todo: tuple[Step, ...], options: MemberOptions) -> int:
     """One step after the other; then the whole file, which should have nothing to do."""
     from clusterwright.cli._members import failures
     from clusterwright.config.names import fold
@@ -124,18 +129,22 @@ def _go(task: Upgrade, todo: tuple[Step, ...], asked: Asked) -> int:
     started = time.monotonic()
     for number, step in enumerate(todo, 1):
         begun = time.monotonic()
-        say(f"{number} of {len(todo)}: {step.kind} on {fold(step.hosts)}")
-        do(task, step, jobs, say)
-        say(f"{number} of {len(todo)}: done ({time.monotonic() - begun:.1f} s); {step.then}: it does")
-    rest = apply(task.cluster, str(task.path), task.remote)
-    failures(rest)
-    for step in steps(task.cluster, {}, task.wanted, len(task.cluster.hosts())):
+        show_message(f"{number} of {len(todo)}: {step.kind} on {fold(step.hosts)}")
+        do(task, step, jobs, show_message)
+        show_message(
+            f"{number} of {len(todo)}: done ({time.monotonic() - begun:.1f} s); {step.then}: it does"
+        )
+    final_report = apply(task.cluster, str(task.path), task.remote)
+    failures(final_report)
+    for step in steps(task.cluster, {}, task.target, len(task.cluster.hosts())):
         verify(task, step)  # also those that a run which was cut short had begun
-    say(f"Slurm {task.wanted} on all hosts; {len(jobs)} jobs went on; {time.monotonic() - started:.1f} s")
-    say(f"note: {NOTE}")
-    if asked.json:
-        show_json({"ok": rest.ok, "steps": todo, "jobs": sorted(jobs), "rest": rest})
-    return EXIT_DONE if rest.ok else EXIT_FAILED
+    show_message(
+        f"Slurm {task.target} on all hosts; {len(jobs)} jobs went on; {time.monotonic() - started:.1f} s"
+    )
+    show_message(f"note: {NOTE}")
+    if options.json:
+        show_json({"ok": final_report.ok, "steps": todo, "jobs": sorted(jobs), "rest": final_report})
+    return EXIT_OK if final_report.ok else EXIT_FAILED
 
 
 def show(have: dict[str, str], todo: tuple[Step, ...]) -> None:
@@ -143,15 +152,15 @@ def show(have: dict[str, str], todo: tuple[Step, ...]) -> None:
     from clusterwright.config.names import fold
 
     for version in sorted(set(have.values())):
-        say(f"{fold([host for host, has in have.items() if has == version])}: Slurm {version}")
+        show_message(f"{fold([host for host, has in have.items() if has == version])}: Slurm {version}")
     if not todo:
-        say("nothing to do: every host has that release")
+        show_message("nothing to do: every host has that release")
         return
     show_text("\n".join(f"{number}. {step}" for number, step in enumerate(todo, 1)))
-    say("Slurm cannot go back: there is no downgrade")
+    show_message("Slurm cannot go back: there is no downgrade")
 
 
-def upgrade_driver(path: Path, version: str, gently: Gently, asked: Asked) -> int:
+def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, options: MemberOptions) -> int:
     """Like an apply with --reboot of the file that has the new version, which is written once it is agreed to.
 
     Raises:
@@ -159,29 +168,31 @@ def upgrade_driver(path: Path, version: str, gently: Gently, asked: Asked) -> in
     """
     from clusterwright.config.load import source_of
     from clusterwright.config.reader import read
-    from clusterwright.edge.files import write_whole
+    from clusterwright.edge.files import write_file_atomic
     from clusterwright.provision.apply import apply, remote_of
-    from clusterwright.provision.change.edit import put
-    from clusterwright.provision.change.fields import Said
+    from clusterwright.provision.change.edit import set_value
+    from clusterwright.provision.change.fields import ClusterFile
 
-    before = Said.of(source_of(path))
-    if before.cluster.software.nvidia is None:
-        raise WrightError.of(
+    current_file = ClusterFile.from_source(source_of(path))
+    if current_file.cluster.software.nvidia is None:
+        raise WrightError.from_code(
             "upgrade-not-ours",
             f"{path} has no software.nvidia, so the driver is not installed by us",
             "add `nvidia: {repository: NAME}` under software, and apply; or upgrade it as it was installed",
             exit_code=EXIT_USAGE,
         )
-    text = put(before.source.text, ("software", "driver"), version)
-    after = Said.of(read(text, str(path)))
-    remote = remote_of(after.cluster)
-    asking = command.Asking(yes=asked.yes, quiet=asked.json, gently=replace(gently, reboot=True))
-    care = command.care_of(replace(gently, reboot=True), after.cluster, remote)
+    text = set_value(current_file.source.text, ("software", "driver"), version)
+    proposed_file = ClusterFile.from_source(read(text, str(path)))
+    remote = remote_of(proposed_file.cluster)
+    asking = command.Asking(yes=options.yes, quiet=options.json, disruption=replace(disruption, reboot=True))
+    disruption_policy = command.read_disruption_policy(
+        replace(disruption, reboot=True), proposed_file.cluster, remote
+    )
 
     def write() -> None:
         if text != path.read_text(encoding="utf-8"):
-            write_whole(path, text, mode=path.stat().st_mode & 0o777)
-            say(f"{path}: software.driver is {version}")
+            write_file_atomic(path, text, mode=path.stat().st_mode & 0o777)
+            show_message(f"{path}: software.driver is {version}")
 
     def agree(report: Report) -> bool:
         agreed = asking(report)
@@ -189,9 +200,22 @@ def upgrade_driver(path: Path, version: str, gently: Gently, asked: Asked) -> in
             write()
         return agreed
 
-    report = apply(after.cluster, str(path), remote, dry_run=asked.dry_run, agree=agree, care=care)
-    if report.ok and not report.pending and not asked.dry_run:
+    report = apply(
+        proposed_file.cluster,
+        str(path),
+        remote,
+        dry_run=options.dry_run,
+        agree=agree,
+        policy=disruption_policy,
+    )
+    if report.ok and not report.pending and not options.dry_run:
         write()  # every host had it already
-    again = f"wright apply {path} --reboot"
-    command.show(report, again, after=f"wright check {path}", shown=asking.shown, json=asked.json)
+    retry_command = f"wright apply {path} --reboot"
+    command.show(
+        report,
+        retry_command,
+        next_command=f"wright check {path}",
+        plan_displayed=asking.plan_displayed,
+        json=options.json,
+    )
     return command.exit_of(report, exit_code=False)

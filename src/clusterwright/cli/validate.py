@@ -19,21 +19,21 @@ def validate(file: Path, /, *, cluster: Path | None = None, json: bool = False) 
     json
         The findings as one JSON document on stdout.
     """
-    from clusterwright.cli._show import say, show_json
+    from clusterwright.cli._show import show_message, show_json
     from clusterwright.config.load import checked
     from clusterwright.errors import EXIT_USAGE, SpecError
 
     try:
-        good = checked(file, cluster)
+        summary = checked(file, cluster)
     except SpecError as error:
         if not json:
             count = len(error.findings)
-            say(f"{error}\n\n{file}: {count} {'error' if count == 1 else 'errors'}")
+            show_message(f"{error}\n\n{file}: {count} {'error' if count == 1 else 'errors'}")
         else:
             show_json({"file": str(file), "findings": error.findings})
         return EXIT_USAGE
     if json:
         show_json({"file": str(file), "findings": []})
     else:
-        say(good)
+        show_message(summary)
     return 0

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import say
-from clusterwright.cli._there import find_cluster, way_to
-from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.cli._show import show_message
+from clusterwright.cli._connection import find_cluster, connection_to
+from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Remote
-    from clusterwright.monitor.web.acts import Hands
+    from clusterwright.monitor.web.actions import ClusterActions
     from clusterwright.monitor.web.app import Site
     from clusterwright.monitor.web.serve import Listener
     from clusterwright.monitor.web.users import Users
@@ -67,10 +67,12 @@ class Members:
     ] = None
 
 
-HERE, NOBODY = Listens(), Members()
+DEFAULT_LISTEN, NO_USERS = Listens(), Members()
 
 
-def web(cluster: Path | None = None, /, *, listens: Listens = HERE, members: Members = NOBODY) -> int:
+def web(
+    cluster: Path | None = None, /, *, listens: Listens = DEFAULT_LISTEN, members: Members = NO_USERS
+) -> int:
     """Serve a page that shows the cluster: nodes, GPUs, jobs, queue, teams, alerts, and how it was before.
 
     Parameters
@@ -78,34 +80,34 @@ def web(cluster: Path | None = None, /, *, listens: Listens = HERE, members: Mem
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    where = find_cluster(cluster)
+    cluster_config = find_cluster(cluster)
     if members.add_user is not None or members.remove_user is not None:
-        return _change_users(where, members)
-    return _serve_page(where, members.users, listens)
+        return _change_users(cluster_config, members)
+    return _serve_page(cluster_config, members.users, listens)
 
 
 def _change_users(cluster: Cluster, members: Members) -> int:
     """A user more or less; 1 where the one to remove is not there."""
-    from clusterwright.monitor.web.users import made
+    from clusterwright.monitor.web.users import create_user
 
     users, add, remove = _users(cluster, members.users), members.add_user, members.remove_user
     if remove is not None and not users.remove(remove):
-        say(f"{users.path} has no user {remove}")
+        show_message(f"{users.path} has no user {remove}")
         return EXIT_FAILED
     if add is not None:
-        users.put(made(add, members.role, _password(add)))
-        say(f"{add} may sign in as {members.role}; kept in {users.path}")
-    return EXIT_DONE
+        users.set_user(create_user(add, members.role, _password(add)))
+        show_message(f"{add} may sign in as {members.role}; kept in {users.path}")
+    return EXIT_OK
 
 
 def _password(name: str) -> str:
     """Asked twice on a terminal; else the first line of what is piped in."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n")
-    first = getpass(f"Password for {name}: ")
-    if getpass("Once more: ") != first:
-        raise WrightError.of("web-user", "the two passwords differ", "nothing was changed; try again")
-    return first
+    password = getpass(f"Password for {name}: ")
+    if getpass("Once more: ") != password:
+        raise WrightError.from_code("web-user", "the two passwords differ", "nothing was changed; try again")
+    return password
 
 
 def _users(cluster: Cluster, file: Path | None) -> Users:
@@ -122,7 +124,7 @@ def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
         WrightError: it would tell those who should not hear; or a part is missing.
     """
     if missing := [name for name in _NEEDS if find_spec(name) is None]:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "web-needs-extra",
             f"the page stands on {' and '.join(missing)}, not installed here",
             'pip install "clusterwright[web]"',
@@ -136,10 +138,10 @@ def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
     checked(listener, users=bool(users.all()))
     opened = bound(listener)
     with _site(cluster, users, listener) as site:
-        say(f"wright web: {listener.url(opened.getsockname()[1])} (Ctrl-C ends it)")
+        show_message(f"wright web: {listener.url(opened.getsockname()[1])} (Ctrl-C ends it)")
         with suppress(KeyboardInterrupt):
             serve(application(site), listener, opened)
-    return EXIT_DONE
+    return EXIT_OK
 
 
 @contextmanager
@@ -154,25 +156,25 @@ def _site(cluster: Cluster, users: Users, listener: Listener) -> Iterator[Site]:
     from clusterwright.monitor.web.history import History
     from clusterwright.monitor.web.sessions import Door, Sessions
 
-    clock, remote = SystemClock(), way_to(cluster)
+    clock, remote = SystemClock(), connection_to(cluster)
     history = History(state_folder(cluster.name) / "web-history.sqlite", clock)
     feed = Feed(cluster.name, partial(gather, cluster, remote), history=history)
     guard = Guard(Sessions(users, clock), tls=listener.tls, open_to_all=listener.loopback)
     with closing(history):
-        yield Site(feed, guard, Door(users, clock), _hands(cluster, remote))
+        yield Site(feed, guard, Door(users, clock), _cluster_actions(cluster, remote))
 
 
-def _hands(cluster: Cluster, remote: Remote) -> Hands:
+def _cluster_actions(cluster: Cluster, remote: Remote) -> ClusterActions:
     """The same way that commands take, as root where Slurm wants it."""
     from clusterwright.edge.clock import SystemClock
     from clusterwright.edge.host import AsRoot
     from clusterwright.edge.secrets import state_folder
     from clusterwright.launch.run import runs_folder
-    from clusterwright.monitor.gather.gather import way
-    from clusterwright.monitor.web.acts import Hands
+    from clusterwright.monitor.gather.gather import control_remote
+    from clusterwright.monitor.web.actions import ClusterActions
 
-    return Hands(
-        AsRoot(way(cluster, remote)),
+    return ClusterActions(
+        AsRoot(control_remote(cluster, remote)),
         cluster.control.name,
         runs_folder(cluster) if cluster.shared_folder else "",
         state_folder(cluster.name) / "web-acts.jsonl",

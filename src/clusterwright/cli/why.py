@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._there import find_cluster, way_to
-from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.cli._connection import find_cluster, connection_to
+from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -51,28 +51,28 @@ def why(
     cluster
         The cluster file, for a job or a host; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    if wrong := [word for word in what if word.startswith("-") and word != "-"]:
-        raise WrightError.of(
+    if wrong := [source for source in what if source.startswith("-") and source != "-"]:
+        raise WrightError.from_code(
             "unknown-name", f"there is no option {wrong[0]}", "see wright why --help", exit_code=EXIT_USAGE
         )
     if not what and sys.stdin.isatty():
-        raise WrightError.of(
+        raise WrightError.from_code(
             "missing-key",
             "there is no log to read",
             "give a log, a folder, `-`, a job or a host",
             exit_code=EXIT_USAGE,
         )
     spoken = lang or language()
-    if not what or any(word == "-" or Path(word).exists() or "/" in word for word in what):
+    if not what or any(source == "-" or Path(source).exists() or "/" in source for source in what):
         return answer(_of_logs(what or ("-",), spoken), spoken, everything=all, as_json=json)
     return _why_cluster(what, lang=spoken, everything=all, as_json=json, cluster=cluster)
 
 
 def _of_logs(words: Iterable[str], lang: str) -> list[Diagnosis]:
     """The diagnoses of files, folders and the stream."""
-    from clusterwright.diagnose.reading import found
+    from clusterwright.diagnose.reading import find_sources
 
-    return of_sources(found(words), lang)
+    return of_sources(find_sources(words), lang)
 
 
 def of_sources(sources: list[Source], lang: str) -> list[Diagnosis]:
@@ -82,24 +82,24 @@ def of_sources(sources: list[Source], lang: str) -> list[Diagnosis]:
     from clusterwright.diagnose.knowledge import knowledge
     from clusterwright.diagnose.reading import read
 
-    known = read(recorded(sources), knowledge())
-    for name, reason in known.unread:
+    evidence = read(recorded(sources), knowledge())
+    for name, reason in evidence.unread:
         sys.stderr.write(f"{_printable(name)} is not read: {_printable(reason)}\n")
-    return judge(known, lang)
+    return judge(evidence, lang)
 
 
 def answer(diagnoses: list[Diagnosis], lang: str, *, everything: bool, as_json: bool) -> int:
     """Show them; the exit code says whether a cause is named."""
     from clusterwright.diagnose.diagnosis import document
-    from clusterwright.diagnose.shown import coloured, plain, shown
+    from clusterwright.diagnose.report import coloured, uncolored, format_report
 
     if as_json:
         text = dumps(document(diagnoses), ensure_ascii=lang != "zh", indent=2)
         sys.stdout.write(text.translate(_MARKUP) + "\n")
     else:
-        paint = coloured if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else plain
-        sys.stdout.write(shown(diagnoses, lang, everything=everything, paint=paint) + "\n")
-    return EXIT_FAILED if diagnoses and diagnoses[0].kind == "unknown" else EXIT_DONE
+        paint = coloured if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else uncolored
+        sys.stdout.write(format_report(diagnoses, lang, everything=everything, paint=paint) + "\n")
+    return EXIT_FAILED if diagnoses and diagnoses[0].kind == "unknown" else EXIT_OK
 
 
 def language() -> str:
@@ -119,35 +119,39 @@ def _why_cluster(
 ) -> int:
     """Ask the cluster about each word, one after another; the worst exit code."""
     where = find_cluster(cluster)
-    remote = way_to(where)
-    return max(_one(where, remote, word, lang, everything=everything, as_json=as_json) for word in words)
+    remote = connection_to(where)
+    return max(
+        _explain_name(where, remote, word, lang, everything=everything, as_json=as_json) for word in words
+    )
 
 
-def _one(cluster: Cluster, remote: Remote, word: str, lang: str, *, everything: bool, as_json: bool) -> int:
-    if not _JOB.fullmatch(word) and word in {host.name for host in cluster.hosts()}:
-        diagnoses = of_node(cluster, remote, word, lang)
-    elif waiting := waits(cluster, remote, _job(word)):
-        return _show_waiting(waiting, _job(word), lang, as_json=as_json)
+def _explain_name(
+    cluster: Cluster, remote: Remote, name: str, lang: str, *, everything: bool, as_json: bool
+) -> int:
+    if not _JOB.fullmatch(name) and name in {host.name for host in cluster.hosts()}:
+        diagnoses = of_node(cluster, remote, name, lang)
+    elif waiting := waits(cluster, remote, _job(name)):
+        return _show_waiting(waiting, _job(name), lang, as_json=as_json)
     else:
-        diagnoses = of_job(cluster, remote, _job(word), lang)
+        diagnoses = of_job(cluster, remote, _job(name), lang)
     return answer(diagnoses, lang, everything=everything, as_json=as_json)
 
 
-def _job(word: str) -> str:
-    found = _OUTPUT.fullmatch(word)
-    return found[1] if found else word
+def _job(name: str) -> str:
+    match = _OUTPUT.fullmatch(name)
+    return match[1] if match else name
 
 
 def waits(cluster: Cluster, remote: Remote, job: str) -> Waiting | None:
     """Why the job waits; None where Slurm has none of that id that does."""
-    from clusterwright.diagnose.gather.queue import ask
+    from clusterwright.diagnose.gather.queue import gather_facts
     from clusterwright.diagnose.pending import explain
     from clusterwright.slurm.jobs import job_state_of
     from clusterwright.slurm.states import is_pending
 
     if not job[:1].isdigit():
         return None
-    facts = ask(remote, cluster.control.name, job)
+    facts = gather_facts(remote, cluster.control.name, job)
     state = job_state_of(facts.job)
     return explain(facts) if is_pending(state) or state == "CONFIGURING" else None
 
@@ -159,48 +163,51 @@ def of_job(cluster: Cluster, remote: Remote, job: str, lang: str) -> list[Diagno
         WrightError: neither Slurm nor the runs' folder knows it.
     """
     from clusterwright.diagnose.gather.ended import gather
-    from clusterwright.diagnose.gather.told import of_slurm_alone
+    from clusterwright.diagnose.gather.run_findings import add_run_findings
     from clusterwright.launch.run import runs_folder
-    from clusterwright.slurm.states import holds_hosts
+    from clusterwright.slurm.states import is_allocated
 
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
     found = gather(remote, cluster.control.name, runs, job)
     if not found.state and not found.run:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "no-such-job",
             f"neither Slurm's records nor {runs} know a job, a run or a host `{job}`",
             "`wright jobs` lists jobs and runs; a file or a folder of logs is named by its path",
             exit_code=EXIT_USAGE,
         )
-    for host in found.silent:
+    for host in found.unreachable:
         sys.stderr.write(f"{host} does not answer: what its kernel and slurmd said is not seen\n")
-    is_fine = holds_hosts(found.state) or found.state in ("COMPLETED", "CANCELLED")
-    return of_slurm_alone(found, of_sources(list(found.sources), lang), lang, fine=is_fine)
+    is_fine = is_allocated(found.state) or found.state in ("COMPLETED", "CANCELLED")
+    return add_run_findings(found, of_sources(list(found.sources), lang), lang, fine=is_fine)
 
 
 def of_node(cluster: Cluster, remote: Remote, node: str, lang: str) -> list[Diagnosis]:
     """Why a host is as it is, then what its own logs tell of."""
     from clusterwright.diagnose.gather.node import lately, record
     from clusterwright.diagnose.node import explain
-    from clusterwright.diagnose.node.told import follows, past, told
+    from clusterwright.diagnose.node.diagnoses import follows, past, node_diagnoses
     from clusterwright.edge.clock import SystemClock
 
-    known = record(remote, cluster.control.name, node)
-    said = lately(remote, node, int(SystemClock().now()), known)
-    now = told(
-        explain(known.record),
-        of_sources(list(said.since), lang),
+    node_record = record(remote, cluster.control.name, node)
+    node_logs = lately(remote, node, int(SystemClock().now()), node_record)
+    now = node_diagnoses(
+        explain(node_record.record),
+        of_sources(list(node_logs.after_resume), lang),
         lang,
-        answers=said.answers,
+        answers=node_logs.answers,
         follows=follows(),
     )
-    return [*now, *(past(of_sources(list(said.before), lang), lang) if said.before else ())]
+    return [
+        *now,
+        *(past(of_sources(list(node_logs.before_resume), lang), lang) if node_logs.before_resume else ()),
+    ]
 
 
 def _show_waiting(waiting: Waiting, job: str, lang: str, *, as_json: bool) -> int:
-    from clusterwright.diagnose.pending.told import diagnosis, shown
+    from clusterwright.diagnose.pending.report import diagnosis, format_waiting
 
     if as_json:
         return answer([diagnosis(waiting, job, lang)], lang, everything=False, as_json=True)
-    sys.stdout.write(shown(waiting, job, lang) + "\n")
+    sys.stdout.write(format_waiting(waiting, job, lang) + "\n")
     return 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from clusterwright.errors import did_you_mean
+from clusterwright.errors import closest_name
 
 if TYPE_CHECKING:  # a job is read without the cluster's models
     from clusterwright.config.cluster import Cluster
@@ -27,25 +27,35 @@ class Clash:
 
     code: str
     message: str
-    mend: str
-    at: tuple[tuple[str | int, ...] | In, ...]
+    fix: str
+    locs: tuple[tuple[str | int, ...] | In, ...]
     hidden: bool = False  # what stands there is not shown: it is a secret
 
 
 def unknown(
-    who: str, what: str, name: str, known: Collection[str], at: tuple[tuple[str | int, ...] | In, ...]
+    subject: str,
+    kind: str,
+    name: str,
+    declared_names: Collection[str],
+    locs: tuple[tuple[str | int, ...] | In, ...],
 ) -> Clash:
     """The clash, with the name that is probably meant."""
-    meant = did_you_mean(name, known)
-    others = f"it is one of {', '.join(list(known)[:8])}" if known else f"no {what} is declared; add one"
-    mend = f"did you mean `{meant}`?" if meant else others
-    return Clash("unknown-name", f"{who} names {what} `{name}`, which is not declared", mend, at)
+    suggestion = closest_name(name, declared_names)
+    choices_text = (
+        f"it is one of {', '.join(list(declared_names)[:8])}"
+        if declared_names
+        else f"no {kind} is declared; add one"
+    )
+    fix = f"did you mean `{suggestion}`?" if suggestion else choices_text
+    return Clash("unknown-name", f"{subject} names {kind} `{name}`, which is not declared", fix, locs)
 
 
-def names(found: Iterable[str]) -> str:
+def names(items: Iterable[str]) -> str:
     """`a`, `b` and `c`."""
-    shown = [f"`{name}`" for name in found]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    quoted_names = [f"`{name}`" for name in items]
+    return " and ".join(
+        [", ".join(quoted_names[:-1]), quoted_names[-1]] if len(quoted_names) > 1 else quoted_names
+    )
 
 
 def members(cluster: Cluster, role: Literal["control", "compute", "login"] | None = None) -> dict[str, str]:
@@ -60,25 +70,25 @@ def members(cluster: Cluster, role: Literal["control", "compute", "login"] | Non
 
 def loops(follows: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
     """Each loop once, from its first name on: `a` to `b` to `a` is (a, b)."""
-    seen: set[frozenset[str]] = set()
+    visited_loops: set[frozenset[str]] = set()
     for start in follows:
-        found = _back_to(start, follows)
-        if found and frozenset(found) not in seen:
-            seen.add(frozenset(found))
-            yield found
+        loop = _back_to(start, follows)
+        if loop and frozenset(loop) not in visited_loops:
+            visited_loops.add(frozenset(loop))
+            yield loop
 
 
 def _back_to(start: str, follows: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """The shortest way from a name to itself; nothing where there is none."""
-    ways: list[tuple[str, ...]] = [(start,)]
+    routes: list[tuple[str, ...]] = [(start,)]
     visited: set[str] = set()
-    for way in ways:  # grows while it is read: breadth first
-        for name in follows.get(way[-1], ()):
+    for route in routes:  # grows while it is read: breadth first
+        for name in follows.get(route[-1], ()):
             if name == start:
-                return way
+                return route
             if name not in visited:
                 visited.add(name)
-                ways.append((*way, name))
+                routes.append((*route, name))
     return ()
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 from clusterwright.config.environments import Environments
 from clusterwright.config.field import Cost, Section, setting
 from clusterwright.config.heal import Heal
-from clusterwright.config.names import AccountName, ClusterName, PackageName, SlurmName, Word
+from clusterwright.config.names import AccountName, ClusterName, PackageName, SlurmName, Identifier
 from clusterwright.config.networks import NetworkName, Networks
 from clusterwright.config.nodes import NodeGroup
-from clusterwright.config.once import once
+from clusterwright.config.memoize import cache_per_instance
 from clusterwright.config.people import Team, User
 from clusterwright.config.quantities import Size
 from clusterwright.config.rdma import Rdma
@@ -73,8 +73,8 @@ class Cluster(Section):
     os: Os = setting("Operating system of the hosts.", cost=Cost.REBUILD, default=DEFAULT, example=EXAMPLE)
     ssh: Access = setting("How the hosts are reached.", default=Access)
     networks: Networks = setting("The networks.", cost=Cost.REBUILD)
-    nodes: dict[Word, NodeGroup] = setting("Node groups by name.", cost=Cost.DRAIN)
-    storage: dict[Word, Storage] = setting("Shared folders by name.", cost=Cost.DRAIN, default={})
+    nodes: dict[Identifier, NodeGroup] = setting("Node groups by name.", cost=Cost.DRAIN)
+    storage: dict[Identifier, Storage] = setting("Shared folders by name.", cost=Cost.DRAIN, default={})
     system: System = setting("The base system.", default=System)
     rdma: Rdma | None = setting(
         "What hosts on InfiniBand or RoCE have; not ours to set up if left out.",
@@ -105,11 +105,16 @@ class Cluster(Section):
         "Makes this the file of a lab on this machine.", cost=Cost.REBUILD, default=None
     )
 
-    @once
+    @cache_per_instance
     def hosts(self, role: Literal["control", "compute", "login"] | None = None) -> tuple[Host, ...]:
         """All hosts, or those of one role, in the order of the file."""
         return tuple(
-            Host(name, group_name, group, {net: first + index for net, first in group.addresses.items()})
+            Host(
+                name,
+                group_name,
+                group,
+                {net: first_address + index for net, first_address in group.addresses.items()},
+            )
             for group_name, group in self.nodes.items()
             if role in (None, group.role)
             for index, name in group.places()

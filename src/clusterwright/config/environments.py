@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from clusterwright.config.field import Cost, Section, refuse, setting
-from clusterwright.config.names import AccountName, HostPath, Image, Word
+from clusterwright.config.names import AccountName, HostPath, Image, Identifier
 
 Runtime = Literal["oci", "apptainer", "pyxis", "podman"]
 
@@ -81,14 +81,14 @@ class Environments(Section):
         "Runtimes of containers; trainings take the first that can start their image. oci: Slurm's own, with crun.",
         cost=Cost.RECONFIGURE, default=(), example="[oci, apptainer]",
     )  # fmt: skip
-    images: dict[Word, Image] = setting(
+    images: dict[Identifier, Image] = setting(
         "Images by name, for modules and for people.", default={}, example="{torch: /shared/images/torch}"
     )
     scratch: HostPath = setting(
         "Folder of each host's own disks for the layers and copies of images; each user has a folder in it.",
         default="/var/tmp", example="/scratch",  # noqa: S108 (kept over a reboot, open to all, as hier(7) says)
     )  # fmt: skip
-    python: dict[Word, PythonEnvironment] = setting("Python environments by name.", default={})
+    python: dict[Identifier, PythonEnvironment] = setting("Python environments by name.", default={})
     modules: Literal["none", "environment-modules", "lmod"] = setting(
         "What `module load` is; CUDA, environments and images then have a module each.",
         default="none", example="lmod",

@@ -56,6 +56,6 @@ def setting(
     )
 
 
-def refuse(code: str, message: str, mend: str) -> PydanticCustomError:
+def refuse(code: str, message: str, fix: str) -> PydanticCustomError:
     """What a validator raises: an error that keeps its code and its mend on the way through pydantic."""
-    return PydanticCustomError(code, "{message}", {"message": message, "mend": mend})
+    return PydanticCustomError(code, "{message}", {"message": message, "fix": fix})

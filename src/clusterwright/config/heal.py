@@ -10,7 +10,9 @@ from clusterwright.config.quantities import Duration
 
 # What needs to be allowed. `return` goes with `drain`, whose undo it is; `tell` harms nobody; `restart-in-place` is
 # what the supervisor of a training does by itself.
-Deed = Literal["restart-service", "drain", "reset-gpu", "reboot", "reapply", "replace", "requeue", "exclude"]
+ActionName = Literal[
+    "restart-service", "drain", "reset-gpu", "reboot", "reapply", "replace", "requeue", "exclude"
+]
 
 
 class Heal(Section):
@@ -21,7 +23,7 @@ class Heal(Section):
         " has said so (`wright heal approve ID`); act: it is done.",
         cost=Cost.RESTART, default="propose", example="act",
     )  # fmt: skip
-    allow: tuple[Deed, ...] = setting(
+    allow: tuple[ActionName, ...] = setting(
         "What may be done; all else is proposed.",
         cost=Cost.RESTART, default=(), example="[restart-service, drain, reboot]",
     )  # fmt: skip

@@ -20,4 +20,4 @@ def starters(image: str) -> tuple[Runtime, ...]:
 def runtime(image: str, cluster: Cluster) -> Runtime | None:
     """The first of the cluster's runtimes that can start it."""
     can = starters(image)
-    return next((one for one in cluster.environments.containers if one in can), None)
+    return next((candidate for candidate in cluster.environments.containers if candidate in can), None)

@@ -17,9 +17,9 @@ from clusterwright.config.names import (
     Line,
     ModuleName,
     VariableName,
-    Word,
+    Identifier,
 )
-from clusterwright.config.often import Copies, HowOften, Standstill
+from clusterwright.config.frequency import MemoryCheckpointFrequency, Frequency, Standstill
 from clusterwright.config.parallel import Parallel
 from clusterwright.config.quantities import Duration, Size
 from clusterwright.onhost.adapters import registry
@@ -29,13 +29,13 @@ _MAX_NODES = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
 _YEAR_S = 366 * 86400
 
 
-def _plain(value: Any) -> str | int | float | bool:
+def _check_scalar(value: Any) -> str | int | float | bool:
     if not isinstance(value, str | int | float | bool):
         raise refuse("wrong-type", "an argument is one text, number or true/false", "write it as one value")
     return value
 
 
-Argument = Annotated[str | int | float | bool, BeforeValidator(_plain)]
+Argument = Annotated[str | int | float | bool, BeforeValidator(_check_scalar)]
 if TYPE_CHECKING:
     Framework = str
     Launcher = str
@@ -52,13 +52,13 @@ class Checkpoint(Section):
         " An old one there is resumed.",
         default=None, example="/shared/alice/gpt",
     )  # fmt: skip
-    every: HowOften = setting("How often.", default="10m", example="100 steps")
+    every: Frequency = setting("How often.", default="10m", example="100 steps")
     # Two: while one is being written, or is torn, there must be a good one.
     keep: int = setting(
         "How many of the newest are kept; never fewer than two.",
         default=3, example="3", least=2, most=1000,
     )  # fmt: skip
-    memory: Copies = setting(
+    memory: MemoryCheckpointFrequency = setting(
         "How often the state is also copied into memory, here and on a neighbour: auto (at most 0.5 % of the time),"
         " a number of steps, or never.",
         default="auto", example="1 step",
@@ -177,7 +177,7 @@ class Environment(Section):
     workdir: HostPath | None = setting(
         "Working folder on the hosts.", default=None, example="/shared/alice/code"
     )
-    modules: tuple[Word, ...] = setting("Environment modules to load.", default=(), example="[cuda]")
+    modules: tuple[Identifier, ...] = setting("Environment modules to load.", default=(), example="[cuda]")
 
 
 class Container(Section):
@@ -227,7 +227,7 @@ Tracker = Literal["tensorboard", "mlflow", "wandb", "swanlab"]
 class Job(Section):
     """The whole training, as job.yaml says it."""
 
-    name: Word = setting("Name of the run.", example="gpt-small")
+    name: Identifier = setting("Name of the run.", example="gpt-small")
     command: Annotated[tuple[CommandItem, ...], Field(min_length=1)] | None = setting(
         "Script and arguments for Python, one item each.",
         default=None, example='[train.py, --lr, "1e-3"]',
@@ -243,13 +243,15 @@ class Job(Section):
     recipe: Literal["gpt", "llama", "bert", "resnet", "instruct"] | None = setting(
         "One of our own trainings, in place of a command.", default=None, example="gpt"
     )
-    arguments: dict[Word, Argument] = setting("Arguments of the recipe.", default={}, example="{steps: 300}")
+    arguments: dict[Identifier, Argument] = setting(
+        "Arguments of the recipe.", default={}, example="{steps: 300}"
+    )
     nodes: int = setting("Hosts.", default=1, example="2", least=1, most=_MAX_NODES)
     gpus_per_node: int = setting(
         "GPUs, and so processes, on each host.", default=1, example="8", least=1, most=128
     )
     time: Duration = setting("Time limit.", example="12h", least=60, most=_YEAR_S)
-    partition: Word | None = setting(
+    partition: Identifier | None = setting(
         "Slurm partition; the default one if left out.", default=None, example="train"
     )
     team: AccountName | None = setting("Team whose share it counts against.", default=None, example="vision")
@@ -278,7 +280,7 @@ class Job(Section):
         "Runs of the same job by number, as `sbatch --array` takes them; each finds its own in SLURM_ARRAY_TASK_ID.",
         default=None, example='"0-9%2"',
     )  # fmt: skip
-    sweep: dict[Word, Annotated[tuple[Argument, ...], Field(min_length=1)]] = setting(
+    sweep: dict[Identifier, Annotated[tuple[Argument, ...], Field(min_length=1)]] = setting(
         "Arguments with several values: a run for each combination, all in one array.",
         default={}, example="{lr: [0.1, 0.01]}",
     )  # fmt: skip

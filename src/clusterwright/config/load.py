@@ -15,13 +15,13 @@ from clusterwright.config.reader import read
 from clusterwright.config.rules import clashes
 from clusterwright.config.schema import Kind
 from clusterwright.config.source import Loc, Source, dotted
-from clusterwright.errors import Finding, Place, SpecError
+from clusterwright.errors import Finding, Location, SpecError
 
 if TYPE_CHECKING:  # each file's models are imported when one is read (start-up time)
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
 
-Whole = TypeVar("Whole", bound=Section)
+SpecModel = TypeVar("SpecModel", bound=Section)
 
 _OF_A_CLUSTER = ("networks", "partitions", "storage", "users", "teams", "lab")
 _OF_A_JOB = ("command", "recipe", "gpus_per_node", "checkpoint", "recovery", "elastic", "container")
@@ -52,10 +52,10 @@ def load_both(job: Path, cluster: Path) -> tuple[Job, Cluster]:
         SpecError: everything that is wrong with the cluster, else with the job, else with the two together.
     """
     sources = {"job": source_of(job), "cluster": source_of(cluster)}
-    whole, made = cluster_of(sources["cluster"]), job_of(sources["job"])
-    if found := check_job_against(made, whole, sources):
-        raise SpecError(*found)
-    return made, whole
+    cluster_spec, job_spec = cluster_of(sources["cluster"]), job_of(sources["job"])
+    if findings := check_job_against(job_spec, cluster_spec, sources):
+        raise SpecError(*findings)
+    return job_spec, cluster_spec
 
 
 def source_of(path: Path) -> Source:
@@ -64,8 +64,8 @@ def source_of(path: Path) -> Source:
     Raises:
         SpecError: the file cannot be read.
     """
-    mend = "give the path of a file that you may read; `wright init` writes one to start from"
-    return read(_bytes_of(path, mend), str(path))
+    fix = "give the path of a file that you may read; `wright init` writes one to start from"
+    return read(_bytes_of(path, fix), str(path))
 
 
 def text_of(path: Path) -> str:
@@ -77,11 +77,11 @@ def text_of(path: Path) -> str:
     return _bytes_of(path, "give the path of a file that you may read").decode(errors="replace")
 
 
-def _bytes_of(path: Path, mend: str) -> bytes:
+def _bytes_of(path: Path, fix: str) -> bytes:
     try:
         return path.read_bytes()
     except OSError as why:
-        finding = Finding("file-unreadable", f"{why.strerror}: {path}", mend, (Place(str(path)),))
+        finding = Finding("file-unreadable", f"{why.strerror}: {path}", fix, (Location(str(path)),))
         raise SpecError(finding) from why
 
 
@@ -103,7 +103,7 @@ def cluster_of(source: Source) -> Cluster:
     """
     from clusterwright.config.cluster import Cluster
 
-    return _whole(Cluster, source, "cluster")
+    return _validate(Cluster, source, "cluster")
 
 
 def job_of(source: Source, cluster: Cluster | None = None) -> Job:
@@ -114,10 +114,10 @@ def job_of(source: Source, cluster: Cluster | None = None) -> Job:
     """
     from clusterwright.config.job import Job
 
-    job = _whole(Job, source, "job")
-    found = check_job_against(job, cluster, {"job": source}) if cluster else ()
-    if found:
-        raise SpecError(*found)
+    job = _validate(Job, source, "job")
+    findings = check_job_against(job, cluster, {"job": source}) if cluster else ()
+    if findings:
+        raise SpecError(*findings)
     return job
 
 
@@ -125,45 +125,49 @@ def check_job_against(
     job: Job, cluster: Cluster, sources: Mapping[str, Source] | None = None
 ) -> tuple[Finding, ...]:
     """What of the job this cluster cannot do; places are known in the files whose sources are given."""
-    return _placed(clashes("both", job, cluster), sources or {})
+    return _to_findings(clashes("both", job, cluster), sources or {})
 
 
-def _whole(model: type[Whole], source: Source, kind: Kind) -> Whole:
+def _validate(model: type[SpecModel], source: Source, kind: Kind) -> SpecModel:
     if () in source.faulty:
         raise SpecError(*source.findings)
-    found, bad = list(source.findings), set(source.faulty)
-    whole: Whole | None
+    all_findings, bad = list(source.findings), set(source.faulty)
+    spec: SpecModel | None
     try:
-        whole = model.model_validate(source.values)
+        spec = model.model_validate(source.values)
     except ValidationError as why:
         from clusterwright.config.report import faulty, findings
 
-        found += findings(why, source, kind)
+        all_findings += findings(why, source, kind)
         bad |= faulty(why, source)
-        misspelt = any(one.code == "unknown-key" for one in found)  # a value is not where it was meant to be
-        whole = None if misspelt or kind == "job" else _rest(model, source.values, bad)
-    if whole is not None:
-        agreed = [clash for clash in clashes(kind, whole) if not _touches(clash, bad)]
-        found += _placed(agreed, {kind: source}, kind)
-    if found or whole is None:
-        raise SpecError(*_in_order(found))
-    return whole
+        misspelt = any(
+            finding.code == "unknown-key" for finding in all_findings
+        )  # a value is not where it was meant to be
+        spec = None if misspelt or kind == "job" else _with_defaults(model, source.values, bad)
+    if spec is not None:
+        agreed = [clash for clash in clashes(kind, spec) if not _touches(clash, bad)]
+        all_findings += _to_findings(agreed, {kind: source}, kind)
+    if all_findings or spec is None:
+        raise SpecError(*_in_order(all_findings))
+    return spec
 
 
-def _rest(model: type[Whole], values: Mapping[str, Any], bad: Collection[Loc]) -> Whole | None:
+def _with_defaults(
+    model: type[SpecModel], values: Mapping[str, Any], bad: Collection[Loc]
+) -> SpecModel | None:
     """The file with the default of each value that is wrong, so that the rules speak of the rest too."""
-    rest = _copy(values)
+    values_copy = _copy(values)
     for loc in bad:
-        place: Any = rest
+        section: Any = values_copy
         path = list(loc)
         while path and isinstance(path[-1], int):  # the other items of a list would change their places
             path.pop()
         for part in path[:-1]:
-            place = place.get(part) if isinstance(place, dict) else None
-        if path and isinstance(place, dict):
-            place.pop(path[-1], None)
+            section = section.get(part) if isinstance(section, dict) else None
+        if path and isinstance(section, dict):
+            section.pop(path[-1], None)
     try:
-        return model.model_validate(rest)
+        return model.model_validate(values_copy)
     except ValidationError:
         return None
 
@@ -174,32 +178,37 @@ def _copy(value: Any) -> Any:
 
 def _touches(clash: Clash, bad: Collection[Loc]) -> bool:
     """True when a side of it is, holds, or lies in, a value that is wrong anyway."""
-    sides = [side.loc if isinstance(side, In) else side for side in clash.at]
+    sides = [side.loc if isinstance(side, In) else side for side in clash.locs]
     return any(side[: len(loc)] == loc[: len(side)] for side in sides for loc in bad)
 
 
-def _in_order(found: Iterable[Finding]) -> list[Finding]:
+def _in_order(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(
-        found, key=lambda one: (one.places[0].line or 0, one.places[0].column or 0) if one.places else (0, 0)
+        findings,
+        key=lambda finding: (
+            (finding.places[0].line or 0, finding.places[0].column or 0) if finding.places else (0, 0)
+        ),
     )
 
 
-def _placed(found: Iterable[Clash], sources: Mapping[str, Source], kind: Kind = "job") -> tuple[Finding, ...]:
+def _to_findings(
+    clash_items: Iterable[Clash], sources: Mapping[str, Source], kind: Kind = "job"
+) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             clash.code,
             clash.message,
-            clash.mend,
-            tuple(_place(side, sources, kind, hidden=clash.hidden) for side in clash.at),
+            clash.fix,
+            tuple(_locate(side, sources, kind, hidden=clash.hidden) for side in clash.locs),
         )
-        for clash in found
+        for clash in clash_items
     )
 
 
-def _place(side: Loc | In, sources: Mapping[str, Source], kind: Kind, *, hidden: bool) -> Place:
+def _locate(side: Loc | In, sources: Mapping[str, Source], kind: Kind, *, hidden: bool) -> Location:
     file, loc = (side.file, side.loc) if isinstance(side, In) else (kind, side)
-    place = sources[file].place(loc) if file in sources else Place(f"{file} file", path=dotted(loc))
-    return replace(place, shown="", source="") if hidden else place
+    location = sources[file].location(loc) if file in sources else Location(f"{file} file", path=dotted(loc))
+    return replace(location, value="", source="") if hidden else location
 
 
 def checked(path: Path, cluster: Path | None = None) -> str:
@@ -210,10 +219,10 @@ def checked(path: Path, cluster: Path | None = None) -> str:
     """
     source = source_of(path)
     if kind_of(source) == "cluster":
-        found = cluster_of(source)
-        partitions = ", ".join(found.partitions)
-        counts = f"{len(found.hosts())} hosts in {len(found.nodes)} node groups, partitions {partitions}"
-        return f"{path} is a good cluster file: `{found.name}`, {counts}"
+        cluster_spec = cluster_of(source)
+        partitions = ", ".join(cluster_spec.partitions)
+        counts = f"{len(cluster_spec.hosts())} hosts in {len(cluster_spec.nodes)} node groups, partitions {partitions}"
+        return f"{path} is a good cluster file: `{cluster_spec.name}`, {counts}"
     job = load_both(path, cluster)[0] if cluster else job_of(source)
     on = f", and fits {cluster}" if cluster else ""
     return f"{path} is a good job file: `{job.name}`, {job.nodes} x {job.gpus_per_node} GPUs{on}"

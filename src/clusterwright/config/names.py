@@ -21,7 +21,7 @@ _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _SERVER = rf"{_LABEL}(\.{_LABEL}){{0,9}}"  # of the site: a plain name, a name with its domain, or an address
 _RDMA = r"[a-zA-Z][a-zA-Z0-9_-]{0,62}(:[1-9][0-9]?)?"  # of a driver: mlx5_0, mlx5_bond_0:1, rocep1s0f0
 _ACCOUNT = r"[a-z_][a-z0-9_-]{0,31}"  # useradd(8)
-_WORD = r"[A-Za-z][A-Za-z0-9_.-]{0,63}"
+_IDENTIFIER = r"[A-Za-z][A-Za-z0-9_.-]{0,63}"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,254}"  # POSIX environment variable name
 _MODULE = r"[A-Za-z_][A-Za-z0-9_]{0,63}(\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,15}"  # of Python
 _PATH = r"/[A-Za-z0-9._/+@=,-]{0,1023}"
@@ -57,13 +57,13 @@ _TORCHRUN_SETS = frozenset({
 _LAUNCHER_PREFIXES = ("CLUSTERWRIGHT_", "SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "TORCHELASTIC_")
 
 
-def _matching(pattern: str, what: str, rule: str) -> tuple[AfterValidator, WithJsonSchema]:
+def _matching(pattern: str, form: str, rule: str) -> tuple[AfterValidator, WithJsonSchema]:
     def check(value: str) -> str:
         if not re.fullmatch(pattern, value):  # compiled when first used, and kept by re
-            raise refuse("bad-name", f"`{value}` is not {what}", f"use {rule}")
+            raise refuse("bad-name", f"`{value}` is not {form}", f"use {rule}")
         return value
 
-    return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": f"^{pattern}$", "form": what})
+    return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": f"^{pattern}$", "form": form})
 
 
 def _no_system_account(value: str) -> str:
@@ -76,7 +76,7 @@ def _no_system_account(value: str) -> str:
     return value
 
 
-def _no_slurm_word(value: str) -> str:
+def _reject_slurm_keyword(value: str) -> str:
     if value.upper() in {
         "DEFAULT",
         "ALL",
@@ -103,39 +103,39 @@ def _path(value: str) -> str:
 
 def _count(hostlist: str) -> int | None:
     """How many hosts it would expand to, None where it is malformed; `n[1-999999999]` must never be."""
-    total, at = 0, 0
-    while at < len(hostlist):
-        part = re.match(_HOSTLIST_PART, hostlist[at:])
+    total, position = 0, 0
+    while position < len(hostlist):
+        part = re.match(_HOSTLIST_PART, hostlist[position:])
         if part is None:
             return None
-        sizes = [_size(found) for found in re.findall(_BRACKET, part[1])]
+        sizes = [_size(ranges) for ranges in re.findall(_BRACKET, part[1])]
         total += prod(sizes)
-        at += part.end()
+        position += part.end()
     return None if hostlist.endswith(",") else total
 
 
 def _size(ranges: str) -> int:
     """Numbers in `1-8,12`; none if it is malformed, which makes the whole list empty."""
-    found = [re.fullmatch(_RANGE, text) for text in ranges.split(",")]
-    if not all(found):
+    matches = [re.fullmatch(_RANGE, text) for text in ranges.split(",")]
+    if not all(matches):
         return 0
-    return sum(max(0, int(one[2] or one[1]) - int(one[1]) + 1) for one in found if one)
+    return sum(max(0, int(match[2] or match[1]) - int(match[1]) + 1) for match in matches if match)
 
 
 def _hostlist(value: str) -> str:
-    mend = "write it as gpu-node[1-8,12]"
+    fix = "write it as gpu-node[1-8,12]"
     count = _count(value) if len(value) <= MAX_HOSTLIST else None
     if count is None or not 1 <= count <= MAX_HOSTS:
-        raise refuse("bad-hostlist", f"`{value[:60]}` is not a hostlist of 1 to {MAX_HOSTS} hosts", mend)
+        raise refuse("bad-hostlist", f"`{value[:60]}` is not a hostlist of 1 to {MAX_HOSTS} hosts", fix)
     try:
         names = expand(value)
     except NodeSetException as why:
-        raise refuse("bad-hostlist", f"`{value}` is not a hostlist: {why}", mend) from why
+        raise refuse("bad-hostlist", f"`{value}` is not a hostlist: {why}", fix) from why
     for name in names:
         if not re.fullmatch(_HOST, name):
             rule = "lower-case letters, digits and -, first a letter, at most 63"
             raise refuse("bad-name", f"`{name}` is not a host name", f"use {rule}")
-        _no_slurm_word(name)
+        _reject_slurm_keyword(name)
     if len(names) != count:
         raise refuse("bad-hostlist", f"`{value}` names a host twice", f"write {fold(names)}")
     return value
@@ -153,7 +153,7 @@ def _version(value: Any) -> str:
     return value
 
 
-def _one_line(value: str) -> str:
+def _reject_line_breaks(value: str) -> str:
     if "\0" in value or "\n" in value or "\r" in value:
         raise refuse(
             "bad-text",
@@ -194,7 +194,7 @@ def fold(hosts: tuple[str, ...] | list[str]) -> str:
 
 _HOST_RULE = "lower-case letters, digits and -, first a letter, at most 63"
 _ACCOUNT_RULE = "lower-case letters, digits, _ and -, at most 32"
-_WORD_RULE = "letters, digits, _, . and -, first a letter, at most 64"
+_IDENTIFIER_RULE = "letters, digits, _, . and -, first a letter, at most 64"
 
 HostName = Annotated[str, *_matching(_HOST, "a host name", _HOST_RULE)]
 # A device of /sys/class/infiniband, with or without its port: `mlx5_0`, `mlx5_bond_0:1`, `rocep1s0f0`.
@@ -213,8 +213,10 @@ AccountName = Annotated[
     str, *_matching(_ACCOUNT, "a user or group name", _ACCOUNT_RULE), AfterValidator(_no_system_account)
 ]
 LoginName = Annotated[str, *_matching(_ACCOUNT, "a user name", _ACCOUNT_RULE)]
-Word = Annotated[str, *_matching(_WORD, "a plain name", _WORD_RULE)]
-SlurmName = Annotated[str, *_matching(_WORD, "a plain name", _WORD_RULE), AfterValidator(_no_slurm_word)]
+Identifier = Annotated[str, *_matching(_IDENTIFIER, "a plain name", _IDENTIFIER_RULE)]
+SlurmName = Annotated[
+    str, *_matching(_IDENTIFIER, "a plain name", _IDENTIFIER_RULE), AfterValidator(_reject_slurm_keyword)
+]
 Zone = Annotated[
     str, *_matching(_ZONE, "a time zone", "a name of the tz database such as UTC or Asia/Shanghai")
 ]
@@ -238,7 +240,7 @@ SlurmKey = Annotated[
 PackageName = Annotated[str, *_matching(_PACKAGE, "a package name", "lower-case letters, digits and + . _ -")]
 StartTime = Annotated[str, *_matching(_START, "a time", 'it as "2027-01-15T08:00", in quotes')]
 ConfLine = Annotated[str, AfterValidator(_conf_line)]
-Line = Annotated[str, AfterValidator(_one_line)]
+Line = Annotated[str, AfterValidator(_reject_line_breaks)]
 CommandItem = Annotated[str, AfterValidator(_no_nul)]
 Image = Annotated[
     str,

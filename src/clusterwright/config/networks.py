@@ -14,18 +14,18 @@ _LONGEST_PREFIX = 30  # a /30 holds two hosts; anything longer holds no cluster
 
 
 def _ipv4(value: Any) -> IPv4Network:
-    mend = "write it as 10.77.0.0/24"
+    fix = "write it as 10.77.0.0/24"
     if not isinstance(value, str) or "/" not in value:
-        raise refuse("bad-address", f"`{value}` is not an IPv4 network with its prefix", mend)
+        raise refuse("bad-address", f"`{value}` is not an IPv4 network with its prefix", fix)
     try:
         return IPv4Network(value)
     except ValueError as why:
         raise refuse(
-            "bad-address", f"`{value}` is not an IPv4 network: {why}", _meant(value) or mend
+            "bad-address", f"`{value}` is not an IPv4 network: {why}", _suggest_network(value) or fix
         ) from why
 
 
-def _meant(value: str) -> str | None:
+def _suggest_network(value: str) -> str | None:
     """The network that an address of it with its prefix belongs to."""
     try:
         return f"write it as {IPv4Network(value, strict=False)}"

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import Cost, Section, refuse, setting
-from clusterwright.config.names import Hostlist, HostPath, RdmaDevice, Word, expand
+from clusterwright.config.names import Hostlist, HostPath, RdmaDevice, Identifier, expand
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.quantities import Size
 from clusterwright.config.storage import Quota
@@ -52,13 +52,13 @@ class Firmware(Section):
 
 
 def _address(value: Any) -> IPv4Address:
-    mend = "write it as 10.77.0.11"
+    fix = "write it as 10.77.0.11"
     if not isinstance(value, str):
-        raise refuse("bad-address", f"`{value}` is not an IPv4 address", mend)
+        raise refuse("bad-address", f"`{value}` is not an IPv4 address", fix)
     try:
         return IPv4Address(value)
     except ValueError as why:
-        raise refuse("bad-address", f"`{value}` is not an IPv4 address: {why}", mend) from why
+        raise refuse("bad-address", f"`{value}` is not an IPv4 address: {why}", fix) from why
 
 
 Address = Annotated[
@@ -87,7 +87,7 @@ class Cpus(Section):
 class Gpus(Section):
     """GPUs of one host."""
 
-    model: Word = setting("Slurm's gres type for it.", cost=Cost.DRAIN, example="a100")
+    model: Identifier = setting("Slurm's gres type for it.", cost=Cost.DRAIN, example="a100")
     count: int = setting("GPUs in one host.", cost=Cost.DRAIN, example="8", least=1, most=128)
     memory: Size | None = setting("Memory of one GPU.", cost=Cost.DRAIN, default=None, example="80GiB")
     devices: HostPath = setting(
@@ -136,7 +136,7 @@ class NodeGroup(Section):
         "RDMA devices of the compute network by rail, where they cannot be told by their addresses.",
         default=(), example="[mlx5_0, mlx5_3]",
     )  # fmt: skip
-    switch: Word | None = setting(
+    switch: Identifier | None = setting(
         "The leaf switch that these hosts hang on, for topology.conf.",
         cost=Cost.RESTART, default=None, example="leaf1",
     )  # fmt: skip
@@ -147,8 +147,8 @@ class NodeGroup(Section):
 
     def places(self) -> tuple[tuple[int, str], ...]:
         """Each host with its number in the group, from which its addresses are counted."""
-        gone = frozenset(expand(self.absent)) if self.absent else frozenset()
-        return tuple((index, name) for index, name in enumerate(self.all_names()) if name not in gone)
+        absent_names = frozenset(expand(self.absent)) if self.absent else frozenset()
+        return tuple((index, name) for index, name in enumerate(self.all_names()) if name not in absent_names)
 
     def all_names(self) -> tuple[str, ...]:
         """Every host that has addresses of the group, there or not."""

@@ -49,7 +49,7 @@ def _type(kind: Any) -> str:
     if origin is Literal:
         return _union(type(value).__name__ for value in inner)
     if origin in (Union, types.UnionType):
-        return _union(_type(one) for one in inner)
+        return _union(_type(argument) for argument in inner)
     if origin is tuple:
         return f"Tuple[{_type(inner[0])}, ...]"
     if origin is dict:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clusterwright.config.field import Cost, Section, setting
-from clusterwright.config.names import HostPath, Word
+from clusterwright.config.names import HostPath, Identifier
 from clusterwright.config.nodes import Address
 from clusterwright.config.quantities import Duration
 
@@ -30,11 +30,11 @@ class Program(Section):
 class _Bmc(Section):
     """What all management controllers need: where they are, and who we are to them."""
 
-    bmc: Annotated[dict[Word, Address], Field(min_length=1)] = setting(
+    bmc: Annotated[dict[Identifier, Address], Field(min_length=1)] = setting(
         "Address of the management controller of each group's first host; the next host has the next one.",
         example="{a100: 10.0.9.11}",
     )
-    user: Word = setting("Who logs in there.", default="admin", example="slurm")
+    user: Identifier = setting("Who logs in there.", default="admin", example="slurm")
     password_file: HostPath = setting(
         "File of the control host with the password in its first line: slurm's own, and readable by nobody else.",
         default=PASSWORD, example="/etc/slurm/bmc.password",
@@ -98,7 +98,7 @@ class PowerSaving(Section):
         "Time that a host has to be off; until it is over, no job can ask for it (SuspendTimeout).",
         cost=Cost.RECONFIGURE, default="5m", example="3m", least=5, most=_MAX_SLURM_SECONDS,
     )  # fmt: skip
-    keep: tuple[Word, ...] = setting(
+    keep: tuple[Identifier, ...] = setting(
         "Node groups that always stay on.", cost=Cost.RECONFIGURE, default=(), example="[a100]"
     )
     spares: int = setting(

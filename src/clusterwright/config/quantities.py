@@ -19,16 +19,16 @@ from clusterwright.units import (
 )
 
 
-def _read(parse: Callable[[str], int], mend: str) -> BeforeValidator:
+def _read(parse: Callable[[str], int], fix: str) -> BeforeValidator:
     def read(value: Any) -> int:
         if not isinstance(value, str):
-            raise refuse("bad-quantity", f"`{value}` has no unit", mend)
+            raise refuse("bad-quantity", f"`{value}` has no unit", fix)
         try:
             number = parse(value)
         except QuantityError as why:
-            raise refuse("bad-quantity", why.message, why.mend) from why
+            raise refuse("bad-quantity", why.message, why.fix) from why
         if number == 0:
-            raise refuse("bad-quantity", f"`{value}` is nothing", f"{mend}, or leave the line out")
+            raise refuse("bad-quantity", f"`{value}` is nothing", f"{fix}, or leave the line out")
         return number
 
     return BeforeValidator(read)

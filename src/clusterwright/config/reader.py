@@ -28,8 +28,8 @@ from ruamel.yaml.events import (
     StreamStartEvent,
 )
 
-from clusterwright.config.source import MAX_SHOWN, Loc, Source, Spot, dotted, printable
-from clusterwright.errors import Finding, Place, SpecError
+from clusterwright.config.source import MAX_EXCERPT, Loc, Source, Spot, dotted, printable
+from clusterwright.errors import Finding, Location, SpecError
 from clusterwright.units import MAX_INT64
 
 MAX_BYTES = (
@@ -43,7 +43,9 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 # Booleans in YAML 1.1, text in 1.2 (y and n alone are taken so by no common reader).
-_YAML11 = {word: b for words, b in (("yes on", True), ("no off", False)) for word in words.split()}
+_YAML11 = {
+    spelling: b for spellings, b in (("yes on", True), ("no off", False)) for spelling in spellings.split()
+}
 _OCTAL = re.compile(r"[-+]?0[0-9]+|0o[0-7]+")
 
 _FEATURES = {
@@ -75,16 +77,16 @@ def _decoded(data: bytes | str, file: str) -> str:
     if len(data) > MAX_BYTES:
         message = f"the file holds {len(data)} bytes; no cluster or job needs more than {MAX_BYTES}"
         raise SpecError(
-            Finding("file-too-large", message, "give the cluster or job file itself", (Place(file),))
+            Finding("file-too-large", message, "give the cluster or job file itself", (Location(file),))
         )
     try:
         return data if isinstance(data, str) else data.decode("utf-8-sig")
     except UnicodeDecodeError as why:
-        before = data[: why.start].decode("utf-8", "replace") if isinstance(data, bytes) else ""
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        prefix = data[: why.start].decode("utf-8", "replace") if isinstance(data, bytes) else ""
+        line, column = prefix.count("\n") + 1, len(prefix) - prefix.rfind("\n")
         message = f"byte {why.start + 1} is 0x{why.object[why.start]:02x}, which is not UTF-8"
-        mend = f"save the file as UTF-8: iconv -f LATIN1 -t UTF-8 {file}"
-        raise SpecError(Finding("not-utf-8", message, mend, (Place(file, line, column),))) from why
+        fix = f"save the file as UTF-8: iconv -f LATIN1 -t UTF-8 {file}"
+        raise SpecError(Finding("not-utf-8", message, fix, (Location(file, line, column),))) from why
 
 
 def _events(source: Source) -> Iterator[Event]:
@@ -93,27 +95,27 @@ def _events(source: Source) -> Iterator[Event]:
 
 def _syntax(source: Source, why: YAMLError) -> Finding:
     """The parser's own words with both of its places, and the likely mend."""
-    problem, marks = str(why).splitlines()[0], []
+    problem, yaml_marks = str(why).splitlines()[0], []
     if isinstance(why, MarkedYAMLError):
         problem = " ".join(part for part in (why.context, why.problem) if part)
-        marks = [mark for mark in (why.context_mark, why.problem_mark) if mark is not None]
-    spots = sorted({(mark.line + 1, mark.column + 1) for mark in marks})
-    places = tuple(source.spot(*spot) for spot in spots) or (Place(source.file),)
-    near = [source.line(number) for line, _ in spots for number in (line - 1, line) if number]
-    mend = next(filter(None, map(_colon_mend, near)), "") or _syntax_mend(problem)
-    return Finding("yaml-syntax", f"this is not YAML: {printable(problem)}", mend, places)
+        yaml_marks = [mark for mark in (why.context_mark, why.problem_mark) if mark is not None]
+    spots = sorted({(mark.line + 1, mark.column + 1) for mark in yaml_marks})
+    places = tuple(source.spot(*spot) for spot in spots) or (Location(source.file),)
+    context_lines = [source.line(number) for line, _ in spots for number in (line - 1, line) if number]
+    fix = next(filter(None, map(_colon_fix, context_lines)), "") or _syntax_fix(problem)
+    return Finding("yaml-syntax", f"this is not YAML: {printable(problem)}", fix, places)
 
 
-def _colon_mend(line: str) -> str:
+def _colon_fix(line: str) -> str:
     """For a colon without a space, or of another keyboard, in a line at the fault or just above it."""
-    if found := re.match(r"\s*(?:- )?([\w-]+)\N{FULLWIDTH COLON}\s*(.*)", line):
-        return f"write the colon as `:`, with a space after it: `{found[1]}: {found[2]}`"
-    if found := re.match(r"\s*(?:- )?([a-z_]+):([^\s:/]\S*)$", line):
-        return f"put a space after the colon: `{found[1]}: {found[2]}`"
+    if match := re.match(r"\s*(?:- )?([\w-]+)\N{FULLWIDTH COLON}\s*(.*)", line):
+        return f"write the colon as `:`, with a space after it: `{match[1]}: {match[2]}`"
+    if match := re.match(r"\s*(?:- )?([a-z_]+):([^\s:/]\S*)$", line):
+        return f"put a space after the colon: `{match[1]}: {match[2]}`"
     return ""
 
 
-def _syntax_mend(problem: str) -> str:
+def _syntax_fix(problem: str) -> str:
     if "'\\t'" in problem:
         return "indent with spaces; YAML takes no tabs"
     if "end of stream" in problem or "<stream end>" in problem or "expected ',' or" in problem:
@@ -134,18 +136,18 @@ class _Reader:
 
     def document(self) -> dict[str, Any]:
         """The top-level mapping of the only document."""
-        value, seen = {}, 0
+        value, document_count = {}, 0
         for event in self._events:
             if isinstance(event, DocumentStartEvent):
-                seen += 1
+                document_count += 1
                 if event.version or event.tags:
                     self._feature("directive", event, ())
-                if seen > 1:
+                if document_count > 1:
                     self._feature("document", event, ())
                     break
             elif not isinstance(event, StreamStartEvent | StreamEndEvent | DocumentEndEvent):
                 value = self._top(event)
-        if not seen:
+        if not document_count:
             self._no_mapping("is empty", self._source.spot(1, 1))
         return value
 
@@ -153,22 +155,22 @@ class _Reader:
         value = self._value(event, ())
         if isinstance(value, dict):
             return value
-        what = {tuple: "is a list", str: "is one text", type(None): "is empty"}.get(
+        problem = {tuple: "is a list", str: "is one text", type(None): "is empty"}.get(
             type(value), "is one value"
         )
-        self._no_mapping(what, self._at(event))
+        self._no_mapping(problem, self._location(event))
         return {}
 
-    def _no_mapping(self, what: str, place: Place) -> None:
-        mend = "start from `wright init`, or write `key: value` lines"
-        message = f"the file {what}; a cluster or job file is a mapping of keys"
-        self._source.refuse((), Finding("not-a-mapping", message, mend, (place,)))
+    def _no_mapping(self, problem: str, location: Location) -> None:
+        fix = "start from `wright init`, or write `key: value` lines"
+        message = f"the file {problem}; a cluster or job file is a mapping of keys"
+        self._source.refuse((), Finding("not-a-mapping", message, fix, (location,)))
 
     def _value(self, event: Event, loc: Loc) -> Any:
         if len(loc) > _MAX_DEPTH:
             message = f"values are nested more than {_MAX_DEPTH} deep; no field is"
             raise SpecError(
-                Finding("yaml-feature", message, "take the inner brackets out", (self._at(event),))
+                Finding("yaml-feature", message, "take the inner brackets out", (self._location(event),))
             )
         self._source.spots[loc] = self._spot(event)
         if isinstance(event, AliasEvent):
@@ -187,9 +189,9 @@ class _Reader:
             if isinstance(event, MappingEndEvent):
                 break
             name = self._key(event, loc)
-            first = self._source.keys.get((*loc, name))
-            if first is not None:
-                self._repeated((*loc, name), first, event)
+            first_spot = self._source.keys.get((*loc, name))
+            if first_spot is not None:
+                self._repeated((*loc, name), first_spot, event)
                 self._value(next(self._events), (*loc, name, "(again)"))
                 continue
             self._source.keys[*loc, name] = self._spot(event)
@@ -216,7 +218,7 @@ class _Reader:
             return str(event.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         except UnicodeDecodeError:
             message = "the text holds half of a surrogate pair, which is no character"
-            finding = Finding("bad-text", message, "take the \\u escape out", (self._at(event, loc),))
+            finding = Finding("bad-text", message, "take the \\u escape out", (self._location(event, loc),))
             self._source.refuse(loc, finding)
             return ""
 
@@ -237,70 +239,70 @@ class _Reader:
             return None
         if self._ambiguous(event, loc, "value"):
             return None
-        return plain(text)
+        return parse_scalar(text)
 
-    def _ambiguous(self, event: ScalarEvent, loc: Loc, what: str) -> bool:
+    def _ambiguous(self, event: ScalarEvent, loc: Loc, role: str) -> bool:
         text = str(event.value)
         truth = _YAML11.get(text.lower())
         if truth is not None:
-            meant = f"{str(truth).lower()} for yes or no, or " if what == "value" else ""
+            boolean_hint = f"{str(truth).lower()} for yes or no, or " if role == "value" else ""
             message = (
                 f"`{text}` without quotes is {str(truth).lower()} to one YAML reader and text to another"
             )
-            mend = f'write {meant}"{text}" in quotes for the text'
-        elif what == "value" and _OCTAL.fullmatch(text):
+            fix = f'write {boolean_hint}"{text}" in quotes for the text'
+        elif role == "value" and _OCTAL.fullmatch(text):
             number = int(text, 8) if "o" in text else int(text)
             message = f"`{text}` is one number to one YAML reader and another, or text, to the next"
-            mend = f'write {number} for the number, or "{text}" in quotes for the text'
+            fix = f'write {number} for the number, or "{text}" in quotes for the text'
         else:
             return False
-        self._source.refuse(loc, Finding("ambiguous-yaml", message, mend, (self._at(event, loc),)))
+        self._source.refuse(loc, Finding("ambiguous-yaml", message, fix, (self._location(event, loc),)))
         return True
 
     def _empty(self, loc: Loc) -> None:
         if not loc:
             return
-        place = self._source.place(loc, key=True)
+        location = self._source.location(loc, key=True)
         name = loc[-1] if isinstance(loc[-1], str) else dotted(loc)
         hint = "{} is a section with all its defaults"
-        mend = f"give `{printable(str(name))}` a value, or leave the line out; {hint}"
-        self._source.refuse(loc, Finding("empty-value", f"`{dotted(loc)}` has no value", mend, (place,)))
+        fix = f"give `{printable(str(name))}` a value, or leave the line out; {hint}"
+        self._source.refuse(loc, Finding("empty-value", f"`{dotted(loc)}` has no value", fix, (location,)))
 
-    def _repeated(self, loc: Loc, first: Spot, event: Event) -> None:
+    def _repeated(self, loc: Loc, first_spot: Spot, event: Event) -> None:
         message = f"`{dotted(loc)}` is given twice; a YAML reader would keep one of them and say nothing"
         places = (
-            Place(
+            Location(
                 self._source.file,
-                first.line,
-                first.column,
+                first_spot.line,
+                first_spot.column,
                 dotted(loc),
-                source=self._source.line(first.line),
+                source=self._source.line(first_spot.line),
             ),
-            self._at(event, loc),
+            self._location(event, loc),
         )
         finding = Finding("repeated-key", message, "keep one, or rename one", places)
         self._source.refuse(loc, finding)
 
     def _feature(self, kind: str, event: Event, loc: Loc) -> None:
         message = f"{_FEATURES[kind]} is not used in these files: each value stands in one place, plainly"
-        mend = "split the file" if kind == "document" else "write the value out"
-        self._source.refuse(loc, Finding("yaml-feature", message, mend, (self._at(event, loc),)))
+        fix = "split the file" if kind == "document" else "write the value out"
+        self._source.refuse(loc, Finding("yaml-feature", message, fix, (self._location(event, loc),)))
 
     def _spot(self, event: Event) -> Spot:
         mark = event.start_mark
-        shown = ""
+        excerpt = ""
         if isinstance(event, ScalarEvent):
-            shown = printable(self._source.text[mark.index : event.end_mark.index].split("\n", 1)[0])
-            shown = shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]}..."
-        return Spot(mark.line + 1, mark.column + 1, shown)
+            excerpt = printable(self._source.text[mark.index : event.end_mark.index].split("\n", 1)[0])
+            excerpt = excerpt if len(excerpt) <= MAX_EXCERPT else f"{excerpt[:MAX_EXCERPT]}..."
+        return Spot(mark.line + 1, mark.column + 1, excerpt)
 
-    def _at(self, event: Event, loc: Loc = ()) -> Place:
+    def _location(self, event: Event, loc: Loc = ()) -> Location:
         spot = self._spot(event)
         line = self._source.line(spot.line)
-        return Place(self._source.file, spot.line, spot.column, dotted(loc), source=line)
+        return Location(self._source.file, spot.line, spot.column, dotted(loc), source=line)
 
 
-def plain(text: str) -> str | int | float | bool:
+def parse_scalar(text: str) -> str | int | float | bool:
     """The value of an unquoted scalar that is not empty: YAML 1.2's booleans and numbers, else text."""
     if text in _BOOLS:
         return _BOOLS[text]

@@ -179,4 +179,4 @@ class Zabbix(_Receiver):
 Receiver = Annotated[
     Email | Webhook | Slack | Feishu | DingTalk | WeCom | Zabbix, Field(discriminator="kind")
 ]
-ROOMS = (Feishu, DingTalk, WeCom)  # what Alertmanager does not speak, and our own program does
+CHAT_RECEIVERS = (Feishu, DingTalk, WeCom)  # what Alertmanager does not speak, and our own program does

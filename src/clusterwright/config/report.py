@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from clusterwright.config.fields import written
-from clusterwright.config.schema import Kind, Schema, at, holds, properties, schema_of, variants
+from clusterwright.config.schema import Kind, Schema, find_schema, has_part, properties, schema_of, variants
 from clusterwright.config.source import Loc, Source, dotted, printable
-from clusterwright.errors import Finding, did_you_mean
+from clusterwright.errors import Finding, closest_name
 from clusterwright.units import format_duration, format_rate, format_size
 
 _FORMATS = {"size": format_size, "rate": format_rate, "duration": format_duration}
@@ -26,12 +26,12 @@ _BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less tha
 def findings(why: ValidationError, source: Source, kind: Kind) -> Iterator[Finding]:
     """One finding for each path that is wrong, but for those whose YAML was refused already."""
     teller = _Teller(source, kind)
-    seen: set[Loc] = set()
+    reported_locs: set[Loc] = set()
     for error in why.errors(include_url=False):
         loc = path_of(error["loc"], source.values)
-        if loc not in seen and not _echo(loc, source.faulty):
-            seen.add(loc)
-            yield teller.tell(error, loc)
+        if loc not in reported_locs and not _echo(loc, source.faulty):
+            reported_locs.add(loc)
+            yield teller.to_finding(error, loc)
 
 
 def faulty(why: ValidationError, source: Source) -> set[Loc]:
@@ -45,7 +45,7 @@ def path_of(loc: tuple[int | str, ...], values: Any) -> Loc:
     for index, part in enumerate(loc):
         if part == "[key]":
             continue
-        if holds(values, part):
+        if has_part(values, part):
             values = values[part]
         elif index < len(loc) - 1 or not isinstance(values, dict | tuple):
             continue
@@ -67,14 +67,14 @@ class _Teller:
     def _schema(self) -> Schema:
         return schema_of(self._kind)
 
-    def _at(self, loc: Loc) -> Schema:
-        return at(self._schema, self._source.values, loc)
+    def _schema_for(self, loc: Loc) -> Schema:
+        return find_schema(self._schema, self._source.values, loc)
 
-    def tell(self, error: ErrorDetails, loc: Loc) -> Finding:
+    def to_finding(self, error: ErrorDetails, loc: Loc) -> Finding:
         """The finding for one error."""
         kind, ctx = error["type"], error.get("ctx", {})
-        if "mend" in ctx:
-            return self._own(kind, ctx, loc, is_key=error["loc"][-1:] == ("[key]",))
+        if "fix" in ctx:
+            return self._custom_error(kind, ctx, loc, is_key=error["loc"][-1:] == ("[key]",))
         if kind == "extra_forbidden":
             return self._unknown_key(loc)
         if kind == "missing" and isinstance(loc[-1], int):
@@ -91,98 +91,111 @@ class _Teller:
             return self._wrong_length(ctx, loc)
         return self._wrong_type(loc, error["input"])
 
-    def _finding(self, code: str, message: str, mend: str, loc: Loc, *, key: bool = False) -> Finding:
-        place = self._source.place(loc, key=key)
-        return Finding(code, printable(message), printable(mend), (place,))
+    def _finding(self, code: str, message: str, fix: str, loc: Loc, *, key: bool = False) -> Finding:
+        location = self._source.location(loc, key=key)
+        return Finding(code, printable(message), printable(fix), (location,))
 
-    def _own(self, code: str, ctx: dict[str, Any], loc: Loc, *, is_key: bool) -> Finding:
-        message, mend = ctx["message"], ctx["mend"]
+    def _custom_error(self, code: str, ctx: dict[str, Any], loc: Loc, *, is_key: bool) -> Finding:
+        message, fix = ctx["message"], ctx["fix"]
         if code == "version-not-quoted":  # 25.10 has become the number 25.1 by now; say what the file says
-            written = self._source.place(loc).shown
+            written = self._source.location(loc).value
             message = f"version {written} is read as a number, and 25.10 would become 25.1"
-            mend = f'write it in quotes: "{written}"'
-        return self._finding(code, f"{dotted(loc)}: {message}", mend, loc, key=is_key)
+            fix = f'write it in quotes: "{written}"'
+        return self._finding(code, f"{dotted(loc)}: {message}", fix, loc, key=is_key)
 
     def _unknown_key(self, loc: Loc) -> Finding:
         section, name = loc[:-1], str(loc[-1])
-        known = list(properties(self._at(section), self._schema))
-        meant = did_you_mean(name, known)
-        where = f"`{dotted(section)}`" if section else f"a {self._kind} file"
-        mend = f"did you mean `{meant}`?" if meant else f"take it out; the keys are {', '.join(known)}"
-        return self._finding("unknown-key", f"{where} has no key `{name}`", mend, loc, key=True)
+        valid_keys = list(properties(self._schema_for(section), self._schema))
+        suggestion = closest_name(name, valid_keys)
+        section_label = f"`{dotted(section)}`" if section else f"a {self._kind} file"
+        fix = (
+            f"did you mean `{suggestion}`?"
+            if suggestion
+            else f"take it out; the keys are {', '.join(valid_keys)}"
+        )
+        return self._finding("unknown-key", f"{section_label} has no key `{name}`", fix, loc, key=True)
 
     def _missing_key(self, loc: Loc) -> Finding:
         section, name = loc[:-1], str(loc[-1])
-        where = f"`{dotted(section)}`" if section else f"the {self._kind} file"
+        section_label = f"`{dotted(section)}`" if section else f"the {self._kind} file"
         if name == "kind":
-            mend = f"add `kind:`, one of {', '.join(self._kinds(section))}"
+            fix = f"add `kind:`, one of {', '.join(self._kinds(section))}"
         else:
-            node = self._at(loc)
+            node = self._schema_for(loc)
             example = written(node["examples"][0]) if node.get("examples") else "..."
-            mend = f"add `{name}: {example}`, {_lower_first(node.get('description', '').rstrip('.'))}"
-        return self._finding("missing-key", f"{where} has no `{name}`", mend, loc, key=True)
+            fix = f"add `{name}: {example}`, {_lower_first(node.get('description', '').rstrip('.'))}"
+        return self._finding("missing-key", f"{section_label} has no `{name}`", fix, loc, key=True)
 
     def _kinds(self, section: Loc) -> list[str]:
-        found = variants(self._at(section), self._schema)
-        return [str(properties(variant, self._schema)["kind"]["const"]) for variant in found]
+        variant_schemas = variants(self._schema_for(section), self._schema)
+        return [str(properties(variant, self._schema)["kind"]["const"]) for variant in variant_schemas]
 
     def _not_a_choice(self, loc: Loc) -> Finding:
-        node = self._at(loc)
+        node = self._schema_for(loc)
         choices = [str(choice) for choice in node.get("enum", [node["const"]] if "const" in node else [])]
         is_key = not choices
         if is_key:  # the key itself, or the `kind` of no variant
-            parent = self._at(loc[:-1])
+            parent = self._schema_for(loc[:-1])
             choices = list(parent.get("propertyNames", {}).get("enum", ())) or self._kinds(loc[:-1])
-        given = str(loc[-1]) if is_key and loc[-1] != "kind" else self._source.place(loc).shown
-        meant = did_you_mean(given, choices)
-        hint = f"did you mean `{meant}`? The choices are " if meant else "take one of "
-        mend = f"{hint}{', '.join(choices)}"
-        return self._finding("not-a-choice", f"{dotted(loc)} cannot be `{given}`", mend, loc)
+        actual = str(loc[-1]) if is_key and loc[-1] != "kind" else self._source.location(loc).value
+        suggestion = closest_name(actual, choices)
+        hint = f"did you mean `{suggestion}`? The choices are " if suggestion else "take one of "
+        fix = f"{hint}{', '.join(choices)}"
+        return self._finding("not-a-choice", f"{dotted(loc)} cannot be `{actual}`", fix, loc)
 
     def _out_of_range(self, ctx: dict[str, Any], loc: Loc) -> Finding:
-        node = self._at(loc)
+        node = self._schema_for(loc)
         form = _FORMATS.get(node.get("quantity", ""), str)
         bound, limit = next((name, ctx[name]) for name in _BOUNDS if name in ctx)
-        given = self._source.place(loc).shown
+        actual = self._source.location(loc).value
         text = form(int(limit))
         verb = "raise" if bound in {"ge", "gt"} else "lower"
-        message = f"{dotted(loc)} is {given}, but must be {_BOUNDS[bound]} {text}"
+        message = f"{dotted(loc)} is {actual}, but must be {_BOUNDS[bound]} {text}"
         return self._finding("out-of-range", message, f"{verb} it to {text}", loc)
 
     def _wrong_length(self, ctx: dict[str, Any], loc: Loc) -> Finding:
-        node = self._at(loc)
+        node = self._schema_for(loc)
         fewest, most = (
             ctx.get("min_length", node.get("minItems")),
             ctx.get("max_length", node.get("maxItems")),
         )
-        wanted = f"{fewest}" if fewest == most else f"at least {fewest}" if fewest else f"at most {most}"
-        items = "item" if wanted.endswith("1") else "items"
+        requirement = f"{fewest}" if fewest == most else f"at least {fewest}" if fewest else f"at most {most}"
+        items = "item" if requirement.endswith("1") else "items"
         example = f": {loc[-1]}: {written(node['examples'][0])}" if node.get("examples") else ""
         return self._finding(
-            "out-of-range", f"{dotted(loc)} must have {wanted} {items}", f"write {wanted}{example}", loc
+            "out-of-range",
+            f"{dotted(loc)} must have {requirement} {items}",
+            f"write {requirement}{example}",
+            loc,
         )
 
-    def _wrong_type(self, loc: Loc, given: Any) -> Finding:
-        node = self._at(loc)
-        wanted = _TYPES.get(node.get("type", ""), "another kind of value")
-        message = f"{dotted(loc)} is {_kind_of(given)}, but must be {wanted}"
-        return self._finding("wrong-type", message, self._type_mend(node, loc, given), loc)
+    def _wrong_type(self, loc: Loc, value: Any) -> Finding:
+        node = self._schema_for(loc)
+        expected_type = _TYPES.get(node.get("type", ""), "another kind of value")
+        message = f"{dotted(loc)} is {_kind_of(value)}, but must be {expected_type}"
+        return self._finding("wrong-type", message, self._type_fix(node, loc, value), loc)
 
-    def _type_mend(self, node: Schema, loc: Loc, given: Any) -> str:
-        wanted, name, shown = node.get("type"), str(loc[-1]) if loc else "", self._source.place(loc).shown
-        if wanted == "string" and isinstance(given, int | float) and shown:
-            return f'write it in quotes: {name}: "{shown}"'
-        if wanted in {"integer", "number", "boolean"} and isinstance(given, str):
-            bare = given.strip().lower()
+    def _type_fix(self, node: Schema, loc: Loc, value: Any) -> str:
+        schema_type, name, excerpt = (
+            node.get("type"),
+            str(loc[-1]) if loc else "",
+            self._source.location(loc).value,
+        )
+        if schema_type == "string" and isinstance(value, int | float) and excerpt:
+            return f'write it in quotes: {name}: "{excerpt}"'
+        if schema_type in {"integer", "number", "boolean"} and isinstance(value, str):
+            bare = value.strip().lower()
             if bare in {"true", "false"} or bare.lstrip("-").isdecimal():
                 return f"write it without quotes: {name}: {bare}"
-        if wanted == "array" and isinstance(given, str | int | float):
-            return f"write it as a list: {name}: [{shown}]"
+        if schema_type == "array" and isinstance(value, str | int | float):
+            return f"write it as a list: {name}: [{excerpt}]"
         if node.get("examples"):
             return f"write it as {name}: {written(node['examples'][0])}"
         keys = list(properties(node, self._schema))
         return (
-            f"its keys are {', '.join(keys)}" if keys else f"write {_TYPES.get(str(wanted), 'it otherwise')}"
+            f"its keys are {', '.join(keys)}"
+            if keys
+            else f"write {_TYPES.get(str(schema_type), 'it otherwise')}"
         )
 
 

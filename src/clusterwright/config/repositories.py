@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, WithJsonSchema
 
 from clusterwright.config.field import Cost, Section, refuse, setting
-from clusterwright.config.names import Word
+from clusterwright.config.names import Identifier
 
 _URL = r"(https?|file)://[A-Za-z0-9][A-Za-z0-9._~:/%+-]{0,500}|file:///[A-Za-z0-9._~:/%+-]{1,500}"
 _BEGIN, _END = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
@@ -26,8 +26,8 @@ def _url(value: str) -> str:
 
 def _key(value: str) -> str:
     lines = value.strip().splitlines()
-    plain = all(re.fullmatch(r"[ -~]*", line) for line in lines)
-    if not plain or len(lines) < 3 or lines[0] != _BEGIN or lines[-1] != _END:
+    is_ascii = all(re.fullmatch(r"[ -~]*", line) for line in lines)
+    if not is_ascii or len(lines) < 3 or lines[0] != _BEGIN or lines[-1] != _END:
         raise refuse(
             "bad-key",
             "this is not a public key of OpenPGP as text",
@@ -47,11 +47,11 @@ class Repository(Section):
         "Where it is; what the hosts can reach.",
         cost=Cost.RESTART, example="https://packages.example.org/slurm",
     )  # fmt: skip
-    suite: Word | None = setting(
+    suite: Identifier | None = setting(
         "Suite of a deb repository; a flat one, without suites, if left out.",
         cost=Cost.RESTART, default=None, example="jammy",
     )  # fmt: skip
-    components: tuple[Word, ...] = setting(
+    components: tuple[Identifier, ...] = setting(
         "Components of the suite.", cost=Cost.RESTART, default=("main",), example="[main]"
     )
     key: PgpKey | None = setting(

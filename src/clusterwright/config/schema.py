@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Literal
 
-from clusterwright.config.reader import plain
+from clusterwright.config.reader import parse_scalar
 from clusterwright.config.source import Loc
 
 Kind = Literal["cluster", "job"]
@@ -27,27 +27,27 @@ def schema_of(kind: Kind) -> Schema:
     return {"$schema": _DIALECT, **_tidy(schema), "title": title}
 
 
-def properties(node: Schema, whole: Schema) -> Mapping[str, Schema]:
+def properties(node: Schema, root: Schema) -> Mapping[str, Schema]:
     """The keys that a section takes; none where it takes names or is a plain value."""
-    found: Mapping[str, Schema] = resolved(node, whole).get("properties", {})
-    return found
+    keys: Mapping[str, Schema] = resolved(node, root).get("properties", {})
+    return keys
 
 
-def resolved(node: Schema, whole: Schema) -> Schema:
+def resolved(node: Schema, root: Schema) -> Schema:
     """The node with its `$ref` followed; what stands beside the reference wins."""
     reference = node.get("$ref", "")
-    target = whole["$defs"][reference.removeprefix("#/$defs/")] if reference else {}
+    target = root["$defs"][reference.removeprefix("#/$defs/")] if reference else {}
     return {**target, **node}
 
 
-def at(whole: Schema, values: Any, loc: Loc) -> Schema:
+def find_schema(root: Schema, values: Any, loc: Loc) -> Schema:
     """The schema of the value at that path, where variants are told apart by the file's own `kind`."""
-    node = _variant(whole, whole, values)
+    node = _variant(root, root, values)
     for part in loc:
-        key = properties(node, whole).get(str(part)) or _named(node)
+        key = properties(node, root).get(str(part)) or _named(node)
         node = node.get("items", {}) if isinstance(part, int) else key
-        values = values[part] if holds(values, part) else None
-        node = _variant(node, whole, values)
+        values = values[part] if has_part(values, part) else None
+        node = _variant(node, root, values)
     return node
 
 
@@ -56,25 +56,25 @@ def _named(node: Schema) -> Schema:
     return more if isinstance(more, dict) else {}
 
 
-def holds(values: Any, part: str | int) -> bool:
+def has_part(values: Any, part: str | int) -> bool:
     """True when the value has that key or item."""
     if isinstance(part, int):
         return isinstance(values, tuple) and part < len(values)
     return isinstance(values, dict) and part in values
 
 
-def _variant(node: Schema, whole: Schema, values: Any) -> Schema:
-    node = resolved(node, whole)
+def _variant(node: Schema, root: Schema, values: Any) -> Schema:
+    node = resolved(node, root)
     kind = values.get("kind") if isinstance(values, dict) else None
-    for variant in variants(node, whole):
-        if properties(variant, whole)["kind"].get("const") == kind:
+    for variant in variants(node, root):
+        if properties(variant, root)["kind"].get("const") == kind:
             return variant
     return node
 
 
-def variants(node: Schema, whole: Schema) -> tuple[Schema, ...]:
+def variants(node: Schema, root: Schema) -> tuple[Schema, ...]:
     """The sections that `kind` tells apart; none for anything else."""
-    return tuple(resolved(variant, whole) for variant in node.get("oneOf", ()))
+    return tuple(resolved(variant, root) for variant in node.get("oneOf", ()))
 
 
 def _tidy(node: Any, *, names: bool = False) -> Any:
@@ -91,9 +91,9 @@ def _tidy(node: Any, *, names: bool = False) -> Any:
         del node["default"]
     if "examples" in node:
         node["examples"] = [_value(example) for example in node["examples"]]
-    keep = ("examples", "default", "const", "enum")
+    verbatim_keys = ("examples", "default", "const", "enum")
     return {
-        key: value if key in keep else _tidy(value, names=key in ("properties", "$defs"))
+        key: value if key in verbatim_keys else _tidy(value, names=key in ("properties", "$defs"))
         for key, value in node.items()
     }
 
@@ -122,4 +122,4 @@ def _value(example: Any) -> Any:
         from clusterwright.config.reader import read
 
         return read(f"example: {example}", "example").values["example"]
-    return plain(example)
+    return parse_scalar(example)

@@ -13,7 +13,7 @@ from clusterwright.config.names import (
     ServerName,
     VariableName,
     Version,
-    Word,
+    Identifier,
     Zone,
 )
 from clusterwright.config.networks import Origin
@@ -25,7 +25,7 @@ from clusterwright.config.repositories import Repository
 class Nvidia(Section):
     """What is installed beside `software.driver`, `cuda`, `cudnn` and `nccl`; those are packages once this is there."""
 
-    repository: Word | None = setting(
+    repository: Identifier | None = setting(
         "Which of `software.repositories` has the packages; needed but in a lab, which serves its own.",
         cost=Cost.REBOOT, default=None, example="nvidia",
     )  # fmt: skip
@@ -56,7 +56,7 @@ class Rocm(Section):
 
     version: Version = setting("ROCm.", cost=Cost.DRAIN, example='"6.4.1"')
     driver: Version = setting("The driver's package, amdgpu-dkms.", cost=Cost.REBOOT, example='"6.12.12"')
-    repository: Word = setting(
+    repository: Identifier = setting(
         "Which of `software.repositories` has the packages.", cost=Cost.REBOOT, example="rocm"
     )
 
@@ -80,7 +80,7 @@ class Software(Section):
     """Versions that are the same on every host."""
 
     slurm: Version = setting("Slurm's version.", cost=Cost.RESTART, default="22.05", example='"25.11"')
-    repositories: dict[Word, Repository] = setting(
+    repositories: dict[Identifier, Repository] = setting(
         "Package repositories of the site's, by name, beside the distribution's own; Slurm's packages may be there.",
         cost=Cost.RESTART, default={},
     )  # fmt: skip
@@ -119,8 +119,8 @@ class Monitoring(Section):
     prometheus: bool = setting("Prometheus on the control host.", default=False, example="true")
     grafana: bool = setting("Grafana with our dashboards on the control host.", default=False, example="true")
     retention: Duration = setting("How long metrics are kept.", default="30d", example="30d", least=3600)
-    receivers: dict[Word, Receiver] = setting("Who can be told of alerts, by name.", default={})
-    notify: tuple[Word, ...] = setting(
+    receivers: dict[Identifier, Receiver] = setting("Who can be told of alerts, by name.", default={})
+    notify: tuple[Identifier, ...] = setting(
         "Which of the receivers are told of alerts.", default=(), example="[oncall]"
     )
     language: Literal["en", "zh"] = setting("What alerts are written in.", default="en", example="zh")
@@ -134,7 +134,7 @@ class Monitoring(Section):
     )  # fmt: skip
 
     @property
-    def measured(self) -> bool:
+    def is_scraped(self) -> bool:
         """True when hosts are asked over the network, which takes certificates."""
         return self.node_exporter or self.exporter or self.prometheus
 

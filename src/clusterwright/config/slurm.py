@@ -15,7 +15,7 @@ from clusterwright.config.names import (
     SlurmKey,
     SlurmName,
     StartTime,
-    Word,
+    Identifier,
 )
 from clusterwright.config.power_saving import PowerSaving
 from clusterwright.config.quantities import Duration, Size
@@ -78,7 +78,7 @@ class SlurmSettings(Section):
 class Partition(Section):
     """A queue of Slurm's."""
 
-    nodes: Annotated[tuple[Word, ...], Field(min_length=1)] = setting(
+    nodes: Annotated[tuple[Identifier, ...], Field(min_length=1)] = setting(
         "Node groups in it.", cost=Cost.RECONFIGURE, example="[a100]"
     )
     default: bool = setting(

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from clusterwright.errors import Finding, Place
+from clusterwright.errors import Finding, Location
 
 Loc = tuple[str | int, ...]
 
-MAX_SHOWN = 60  # characters of a value in a message
+MAX_EXCERPT = 60  # characters of a value in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Spot:
 
     line: int
     column: int
-    shown: str = ""
+    excerpt: str = ""
 
 
 @dataclass(slots=True)
@@ -35,28 +35,28 @@ class Source:
     keys: dict[Loc, Spot] = field(default_factory=dict)
     spots: dict[Loc, Spot] = field(default_factory=dict)
 
-    def place(self, loc: Loc, *, key: bool = False) -> Place:
+    def location(self, loc: Loc, *, key: bool = False) -> Location:
         """Where the value at that path stands (or its key); the nearest enclosing one where there is none."""
-        known = loc
+        nearest = loc
         if loc and loc[:1] not in self.spots:  # not in the file: it would stand at the top level
-            return Place(self.file, 1, 1, dotted(loc), "(not given)")
-        while known and known not in self.spots:
-            known = known[:-1]
-        spot = self.keys.get(known) if key else None
-        spot = spot or self.spots.get(known) or Spot(1, 1)
-        if known != loc or not spot.shown:  # the section is there, the value is not: point at its name
-            spot = self.keys.get(known, spot)
-        shown = self.spots[known].shown if known == loc and known else "(not given)" if loc else ""
-        return Place(self.file, spot.line, spot.column, dotted(loc), shown, self.line(spot.line))
+            return Location(self.file, 1, 1, dotted(loc), "(not given)")
+        while nearest and nearest not in self.spots:
+            nearest = nearest[:-1]
+        spot = self.keys.get(nearest) if key else None
+        spot = spot or self.spots.get(nearest) or Spot(1, 1)
+        if nearest != loc or not spot.excerpt:  # the section is there, the value is not: point at its name
+            spot = self.keys.get(nearest, spot)
+        excerpt = self.spots[nearest].excerpt if nearest == loc and nearest else "(not given)" if loc else ""
+        return Location(self.file, spot.line, spot.column, dotted(loc), excerpt, self.line(spot.line))
 
     def refuse(self, loc: Loc, finding: Finding) -> None:
         """Keep a finding; what the model says of the same path is then only its echo."""
         self.findings.append(finding)
         self.faulty.add(loc)
 
-    def spot(self, line: int, column: int) -> Place:
+    def spot(self, line: int, column: int) -> Location:
         """A place by line and column, where no path is known."""
-        return Place(self.file, line, column, source=self.line(line))
+        return Location(self.file, line, column, source=self.line(line))
 
     def line(self, line: int) -> str:
         """One line of the text, by its number."""
@@ -68,7 +68,7 @@ class Source:
 def dotted(loc: Loc) -> str:
     """`nodes.a100.disks[0].size`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
-    return printable(text.removeprefix("."))[: 4 * MAX_SHOWN]
+    return printable(text.removeprefix("."))[: 4 * MAX_EXCERPT]
 
 
 def printable(text: str) -> str:

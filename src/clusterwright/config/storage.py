@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clusterwright.config.field import Cost, Section, setting
-from clusterwright.config.names import HostPath, MountOption, PackageName, ServerName, Word
+from clusterwright.config.names import HostPath, MountOption, PackageName, ServerName, Identifier
 from clusterwright.config.quantities import Size
 
 
@@ -76,7 +76,7 @@ class Lustre(_Folder):
     servers: Annotated[tuple[ServerName, ...], Field(min_length=1)] = setting(
         "Management servers (MGS).", cost=Cost.DRAIN, example="[mgs1, mgs2]"
     )
-    filesystem: Word = setting("Its name.", cost=Cost.DRAIN, example="scratch")
+    filesystem: Identifier = setting("Its name.", cost=Cost.DRAIN, example="scratch")
     packages: _Packages = _packages("[lustre-client-modules-dkms, lustre-client-utils]")
 
 
@@ -87,14 +87,14 @@ class Ceph(_Folder):
     monitors: Annotated[tuple[ServerName, ...], Field(min_length=1)] = setting(
         "Monitor hosts.", cost=Cost.DRAIN, example="[mon1, mon2, mon3]"
     )
-    filesystem: Word = setting("Its name.", cost=Cost.DRAIN, default="cephfs", example="cephfs")
+    filesystem: Identifier = setting("Its name.", cost=Cost.DRAIN, default="cephfs", example="cephfs")
 
 
 class Gpfs(_Folder):
     """An IBM Storage Scale (GPFS) file system that the site runs."""
 
     kind: Literal["gpfs"] = setting("An IBM Storage Scale file system.", cost=Cost.DRAIN, example="gpfs")
-    filesystem: Word = setting("Its name.", cost=Cost.DRAIN, example="gpfs0")
+    filesystem: Identifier = setting("Its name.", cost=Cost.DRAIN, example="gpfs0")
     packages: _Packages = _packages("[gpfs.base, gpfs.gpl]")
 
 

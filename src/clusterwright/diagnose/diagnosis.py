@@ -29,7 +29,7 @@ class Diagnosis:
     subject: Mapping[str, str]  # host, gpu, path, rank, peer, as far as they are known
     confidence: float
     evidence: tuple[Evidence, ...]
-    mend: str
+    fix: str
     retry: str
     exclude: str = ""  # the host that must not be given out again
     sightings: int = field(default=1, compare=False)  # lines that tell of it, quoted or not
@@ -44,9 +44,10 @@ class Diagnosis:
             "subject": dict(self.subject),
             "confidence": round(self.confidence, 2),
             "evidence": [
-                {"source": each.source, "line": each.line, "text": each.text} for each in self.evidence
+                {"source": evidence.source, "line": evidence.line, "text": evidence.text}
+                for evidence in self.evidence
             ],
-            "mend": self.mend,
+            "fix": self.fix,
             "retry": self.retry,
             "exclude": self.exclude,
         }
@@ -54,4 +55,4 @@ class Diagnosis:
 
 def document(diagnoses: list[Diagnosis]) -> dict[str, Any]:
     """The whole answer."""
-    return {"schema": SCHEMA, "diagnoses": [each.table() for each in diagnoses]}
+    return {"schema": SCHEMA, "diagnoses": [diagnosis.table() for diagnosis in diagnoses]}

@@ -16,8 +16,8 @@ from clusterwright.diagnose.mode import FOLDER, Mode, mode, paths, tables
 class Knowledge:
     """Modes by id, made when they are asked for; and the texts of all their signatures and witnesses."""
 
-    def __init__(self, known: Mapping[str, Mapping[str, Any]]) -> None:
-        self._tables = known
+    def __init__(self, mode_tables: Mapping[str, Mapping[str, Any]]) -> None:
+        self._tables = mode_tables
         self._modes: dict[str, Mode] = {}
 
     def __iter__(self) -> Any:
@@ -33,39 +33,39 @@ class Knowledge:
         """Text to look for: the modes, with the number of the signature, that it may tell of."""
         takers: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for name, table in self._tables.items():
-            for number, each in enumerate(table["signature"]):
-                takers[each["has"]].append((name, number))
+            for number, signature in enumerate(table["signature"]):
+                takers[signature["has"]].append((name, number))
         return dict(takers)
 
     @cached_property
-    def others(self) -> set[str]:
+    def witness_texts(self) -> set[str]:
         """Texts of witnesses and of what is near a signature: where they are is noted, and no more."""
-        found = set(self.near)
+        texts = set(self.context_texts)
         for table in self._tables.values():
-            for each in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):
-                found.update({each["has"]} if "has" in each else ())
-        return found
+            for witness in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):
+                texts.update({witness["has"]} if "has" in witness else ())
+        return texts
 
     @cached_property
     def likes(self) -> dict[str, set[str]]:
         """Expressions of witnesses by their texts; an empty one where any line with the text will do."""
-        found: dict[str, set[str]] = defaultdict(set)
+        expressions: dict[str, set[str]] = defaultdict(set)
         for table in self._tables.values():
-            for each in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):
-                if "has" in each:
-                    found[each["has"]].add(each.get("like", ""))
-        return dict(found)
+            for witness in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):
+                if "has" in witness:
+                    expressions[witness["has"]].add(witness.get("like", ""))
+        return dict(expressions)
 
     @cached_property
-    def near(self) -> set[str]:
+    def context_texts(self) -> set[str]:
         """Texts that are asked for near a signature."""
-        signatures = (each for table in self._tables.values() for each in table["signature"])
-        return {text for each in signatures for text in each.get("near", ())}
+        signatures = (signature for table in self._tables.values() for signature in table["signature"])
+        return {text for signature in signatures for text in signature.get("near", ())}
 
     @cached_property
     def texts(self) -> list[str]:
         """Everything that is looked for."""
-        return sorted({*self.signatures, *self.others})
+        return sorted({*self.signatures, *self.witness_texts})
 
 
 def knowledge(folder: Path = FOLDER) -> Knowledge:
@@ -74,21 +74,21 @@ def knowledge(folder: Path = FOLDER) -> Knowledge:
     Parsing 250 TOML files takes some 0.3 s of processor time, reading them as one JSON document 0.01 s.
     """
     stamp = _stamp(folder)
-    kept = _cache()
+    cache_path = _cache()
     try:
-        stored = json.loads(kept.read_bytes())
+        stored = json.loads(cache_path.read_bytes())
         if stored["stamp"] == stamp:
             return Knowledge(stored["modes"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    known = tables(folder)
-    _keep(kept, {"stamp": stamp, "modes": known})
-    return Knowledge(known)
+    mode_tables = tables(folder)
+    _store(cache_path, {"stamp": stamp, "modes": mode_tables})
+    return Knowledge(mode_tables)
 
 
 def _stamp(folder: Path) -> list[Any]:
-    found = [(path, path.stat()) for path in paths(folder)]
-    return [str(folder), len(found), *([at.st_mtime_ns, at.st_size] for _, at in found)]
+    stats = [(path, path.stat()) for path in paths(folder)]
+    return [str(folder), len(stats), *([stat.st_mtime_ns, stat.st_size] for _, stat in stats)]
 
 
 def _cache() -> Path:
@@ -96,10 +96,10 @@ def _cache() -> Path:
     return Path(base).expanduser() / "clusterwright" / "why-modes.json"
 
 
-def _keep(path: Path, document: Mapping[str, Any]) -> None:
-    from clusterwright.edge.files import write_whole
+def _store(path: Path, document: Mapping[str, Any]) -> None:
+    from clusterwright.edge.files import write_file_atomic
 
     try:
-        write_whole(path, json.dumps(document, ensure_ascii=False), mode=0o600)
+        write_file_atomic(path, json.dumps(document, ensure_ascii=False), mode=0o600)
     except (OSError, RuntimeError):  # no home, or one that is full or read-only: the next run parses again
         return

@@ -51,8 +51,8 @@ class Mode:
     role: str
     cause: str
     cause_zh: str
-    mend: str
-    mend_zh: str
+    fix: str
+    fix_zh: str
     retry: str
     certain: float
     signatures: tuple[Signature, ...]
@@ -93,14 +93,14 @@ def mode(name: str, table: Table) -> Mode:
         role=table["role"],
         cause=table["cause"],
         cause_zh=table["cause_zh"],
-        mend=table["mend"],
-        mend_zh=table["mend_zh"],
+        fix=table["fix"],
+        fix_zh=table["fix_zh"],
         retry=table["retry"],
         certain=float(table["certain"]),
-        signatures=tuple(_signature(each) for each in table["signature"]),
+        signatures=tuple(_signature(signature) for signature in table["signature"]),
         exclude=table.get("exclude", ""),
-        confirmed_by=tuple(Witness(**each) for each in table.get("confirmed_by", ())),
-        ruled_out_by=tuple(Witness(**each) for each in table.get("ruled_out_by", ())),
+        confirmed_by=tuple(Witness(**witness) for witness in table.get("confirmed_by", ())),
+        ruled_out_by=tuple(Witness(**witness) for witness in table.get("ruled_out_by", ())),
         counted=table.get("counted", ""),
         maybe=tuple(table.get("maybe", ())),
         follows=tuple(table.get("follows", ())),

@@ -6,9 +6,9 @@ import re
 
 from clusterwright.diagnose.mode import CLASSES, Mode, Signature, mode, tables
 
-_WORDS = {
+_ANNOTATIONS = {
     "en": {
-        "title": "Failure modes", "class": "Class", "modes": "modes", "cause": "Cause", "mend": "Mend", "role": "Role",
+        "title": "Failure modes", "class": "Class", "modes": "modes", "cause": "Cause", "fix": "Fix", "role": "Role",
         "retry": "Retry", "exclude": "Exclude", "known by": "Known by", "surer": "Surer with", "not": "Rather not with",
         "sources": "Sources", "near": "with, near it,", "in": "in", "follows": "Follows from, if there",
         "anything": "whatever else is known", "the host": "the host, until it is repaired",
@@ -19,7 +19,7 @@ _WORDS = {
         "mended": "yes: once mended",
     },
     "zh": {
-        "title": "故障模式", "class": "类别", "modes": "种", "cause": "原因", "mend": "处理", "role": "角色",
+        "title": "故障模式", "class": "类别", "modes": "种", "cause": "原因", "fix": "处理", "role": "角色",
         "retry": "重试", "exclude": "排除", "known by": "特征", "surer": "佐证", "not": "反证",
         "sources": "来源", "near": "且附近有", "in": "见于", "follows": "若有下列之一，则为其后果",
         "anything": "任何其他已知故障", "the host": "该主机，修复前不再分配",
@@ -34,14 +34,17 @@ NAMES = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")  # `{path}` in a cause; `${
 
 def pages() -> dict[str, str]:
     """Text by name of file: a page for each class that has modes, and one that lists the classes; per language."""
-    known = [mode(name, table) for name, table in tables().items()]
-    made = {}
+    all_modes = [mode(name, table) for name, table in tables().items()]
+    texts = {}
     for lang, suffix in _SUFFIX.items():
-        by_class = {kind: [each for each in known if each.kind == kind] for kind in CLASSES}
-        there = {kind: modes for kind, modes in by_class.items() if modes}
-        made[f"index{suffix}"] = _index(there, lang)
-        made |= {f"{kind}{suffix}": _page(kind, modes, lang) for kind, modes in there.items()}
-    return made
+        by_class = {
+            kind: [failure_mode for failure_mode in all_modes if failure_mode.kind == kind]
+            for kind in CLASSES
+        }
+        modes_by_class = {kind: modes for kind, modes in by_class.items() if modes}
+        texts[f"index{suffix}"] = _index(modes_by_class, lang)
+        texts |= {f"{kind}{suffix}": _class_page(kind, modes, lang) for kind, modes in modes_by_class.items()}
+    return texts
 
 
 def page_of(name: str, lang: str) -> str:
@@ -50,55 +53,69 @@ def page_of(name: str, lang: str) -> str:
     Raises:
         KeyError: there is none of that name.
     """
-    _, _, rest = _mode(mode(name, tables()[name]), lang).partition("\n")
-    return f"# {name}\n{rest}"
+    _, _, body = _mode(mode(name, tables()[name]), lang).partition("\n")
+    return f"# {name}\n{body}"
 
 
-def _index(there: dict[str, list[Mode]], lang: str) -> str:
-    words = _WORDS[lang]
-    head = (
-        f"# {words['title']}\n\n{words['about']}\n\n| {words['class']} | {words['modes']} |\n| --- | --- |\n"
-    )
+def _index(modes_by_class: dict[str, list[Mode]], lang: str) -> str:
+    labels = _ANNOTATIONS[lang]
+    head = f"# {labels['title']}\n\n{labels['about']}\n\n| {labels['class']} | {labels['modes']} |\n| --- | --- |\n"
     return head + "".join(
-        f"| [{kind}]({kind}{_SUFFIX[lang]}) | {len(modes)} |\n" for kind, modes in there.items()
+        f"| [{kind}]({kind}{_SUFFIX[lang]}) | {len(modes)} |\n" for kind, modes in modes_by_class.items()
     )
 
 
-def _page(kind: str, modes: list[Mode], lang: str) -> str:
-    return f"# {kind}\n" + "".join(f"\n{_mode(each, lang)}" for each in modes)
+def _class_page(kind: str, modes: list[Mode], lang: str) -> str:
+    return f"# {kind}\n" + "".join(f"\n{_mode(failure_mode, lang)}" for failure_mode in modes)
 
 
-def _mode(each: Mode, lang: str) -> str:
-    words = _WORDS[lang]
-    cause, mend = (each.cause, each.mend) if lang == "en" else (each.cause_zh, each.mend_zh)
+def _mode(failure_mode: Mode, lang: str) -> str:
+    labels = _ANNOTATIONS[lang]
+    cause, fix = (
+        (failure_mode.cause, failure_mode.fix)
+        if lang == "en"
+        else (failure_mode.cause_zh, failure_mode.fix_zh)
+    )
     rows = [
-        (words["cause"], _spoken(cause)),
-        (words["mend"], _spoken(mend)),
-        (words["role"], words[each.role]),
-        (words["retry"], words[each.retry]),
-        (words["exclude"], words["the host"] if each.exclude else ""),
+        (labels["cause"], _spoken(cause)),
+        (labels["fix"], _spoken(fix)),
+        (labels["role"], labels[failure_mode.role]),
+        (labels["retry"], labels[failure_mode.retry]),
+        (labels["exclude"], labels["the host"] if failure_mode.exclude else ""),
     ]
     lines = [
-        f"## {each.id.partition('/')[2]}",
+        f"## {failure_mode.id.partition('/')[2]}",
         "",
         *(f"- **{name}**: {value}" for name, value in rows if value),
     ]
-    lines += [f"- **{words['known by']}**:", *(f"  - {_signature(one, words)}" for one in each.signatures)]
-    for name, witnesses in ((words["surer"], each.confirmed_by), (words["not"], each.ruled_out_by)):
+    lines += [
+        f"- **{labels['known by']}**:",
+        *(f"  - {_signature(signature, labels)}" for signature in failure_mode.signatures),
+    ]
+    for name, witnesses in (
+        (labels["surer"], failure_mode.confirmed_by),
+        (labels["not"], failure_mode.ruled_out_by),
+    ):
         if witnesses:
-            lines.append(f"- **{name}**: {', '.join(one.mode or _code(one.has) for one in witnesses)}")
-    if each.follows:
-        named = (words["anything"] if one == "*" else one for one in each.follows)
-        lines.append(f"- **{words['follows']}**: {', '.join(named)}")
-    lines.append(f"- **{words['sources']}**: {', '.join(_source(one) for one in each.sources)}")
+            lines.append(
+                f"- **{name}**: {', '.join(witness.mode or _code(witness.has) for witness in witnesses)}"
+            )
+    if failure_mode.follows:
+        named = (labels["anything"] if origin == "*" else origin for origin in failure_mode.follows)
+        lines.append(f"- **{labels['follows']}**: {', '.join(named)}")
+    lines.append(
+        f"- **{labels['sources']}**: {', '.join(_source(source) for source in failure_mode.sources)}"
+    )
     return "\n".join(lines) + "\n"
 
 
-def _signature(each: Signature, words: dict[str, str]) -> str:
-    parts = [_code(each.has)]
-    parts += [_code(each.like)] if each.like else []
-    parts += [f"{words['in']} {each.kind}"] if each.kind else []
-    parts += [f"{words['near']} {' / '.join(_code(one) for one in each.near)}"] if each.near else []
+def _signature(signature: Signature, labels: dict[str, str]) -> str:
+    parts = [_code(signature.has)]
+    parts += [_code(signature.like)] if signature.like else []
+    parts += [f"{labels['in']} {signature.kind}"] if signature.kind else []
+    parts += (
+        [f"{labels['near']} {' / '.join(_code(text) for text in signature.near)}"] if signature.near else []
+    )
     return ", ".join(parts)
 
 
@@ -110,9 +127,9 @@ def _spoken(text: str) -> str:
 def _code(text: str) -> str:
     """As code, whatever signs are in it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    mark = "`" * (longest + 1)
+    fence = "`" * (longest + 1)
     space = " " if longest else ""
-    return f"{mark}{space}{text}{space}{mark}"
+    return f"{fence}{space}{text}{space}{fence}"
 
 
 def _source(text: str) -> str:

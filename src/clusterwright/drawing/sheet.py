@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from clusterwright.drawing.page import both, document
+from clusterwright.drawing.html_page import responsive_html, document
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class Figure:
 
     value: str
     unit: str
-    said: tuple[str, str]  # English, Chinese
+    label: tuple[str, str]  # English, Chinese
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Theme:
     """What the pages of one command have in common: their name in both languages, and a style sheet of their own."""
 
     brand: tuple[str, str]
@@ -35,7 +35,7 @@ class Look:
 
 
 def sheet(
-    look: Look,
+    theme: Theme,
     headline: tuple[str, str],
     figures: Sequence[Figure],
     sections: Sequence[Section],
@@ -44,19 +44,19 @@ def sheet(
 ) -> str:
     """The whole page as HTML; every text of the caller's but a section's body is escaped here."""
     english, chinese = headline
-    brand = f'{escape(look.brand[0])} · <span lang="zh">{escape(look.brand[1])}</span>'
+    brand = f'{escape(theme.brand[0])} · <span lang="zh">{escape(theme.brand[1])}</span>'
     head = (
         f'<header><p class="brand">Clusterwright <span>{brand}</span></p><h1>{escape(english)}</h1>'
         f'<p class="zh" lang="zh">{escape(chinese)}</p>'
-        f'<dl class="hero">{"".join(_big(one) for one in figures)}</dl></header>'
+        f'<dl class="hero">{"".join(_big(figure) for figure in figures)}</dl></header>'
     )
-    body = "".join(_section(number, one) for number, one in enumerate(sections))
-    return document(english, f"{head}\n{body}\n<footer><p>{escape(footer)}</p></footer>\n", style=look.style)
+    body = "".join(_section(number, section) for number, section in enumerate(sections))
+    return document(english, f"{head}\n{body}\n<footer><p>{escape(footer)}</p></footer>\n", style=theme.style)
 
 
 def drawn(drawing: Callable[[float], str], *below: str) -> str:
     """A drawing for desk and phone, and HTML beneath it."""
-    return f"<figure>{both(drawing)}</figure>{''.join(below)}"
+    return f"<figure>{responsive_html(drawing)}</figure>{''.join(below)}"
 
 
 def legend(rows: Iterable[tuple[str, tuple[str, str]]]) -> str:
@@ -70,7 +70,7 @@ def legend(rows: Iterable[tuple[str, tuple[str, str]]]) -> str:
 
 def paragraphs(lines: Iterable[str]) -> str:
     """A paragraph per text."""
-    return "".join(f"<p>{escape(one)}</p>" for one in lines)
+    return "".join(f"<p>{escape(line)}</p>" for line in lines)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -85,13 +85,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _section(number: int, one: Section) -> str:
-    english, chinese = one.title
+def _section(number: int, section: Section) -> str:
+    english, chinese = section.title
     title = f'{escape(english)} <span lang="zh">{escape(chinese)}</span>'
-    return f'<section aria-labelledby="s-{number}"><h2 id="s-{number}">{title}</h2>{one.body}</section>'
+    return f'<section aria-labelledby="s-{number}"><h2 id="s-{number}">{title}</h2>{section.body}</section>'
 
 
-def _big(one: Figure) -> str:
-    english, chinese = one.said
+def _big(figure: Figure) -> str:
+    english, chinese = figure.label
     named = f'<dt>{escape(english)}<br><span lang="zh">{escape(chinese)}</span></dt>'
-    return f"<div>{named}<dd>{escape(one.value)} <small>{escape(one.unit)}</small></dd></div>"
+    return f"<div>{named}<dd>{escape(figure.value)} <small>{escape(figure.unit)}</small></dd></div>"

@@ -13,15 +13,15 @@ NARROW = 500.0  # a drawing below this width is for a phone: fewer ticks, shorte
 
 def tag(name: str, *children: str, **attributes: object) -> str:
     """One element; `class_` is class, `_` in a name is a dash, and an attribute that is None is left out."""
-    shown = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(_plain(value), quote=True)}"'
+    rendered = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_format_value(value), quote=True)}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return f"<{name}{shown}>{''.join(children)}</{name}>" if children else f"<{name}{shown}/>"
+    return f"<{name}{rendered}>{''.join(children)}</{name}>" if children else f"<{name}{rendered}/>"
 
 
-def words(content: str, x: float, y: float, class_: str = "", **attributes: object) -> str:
+def text_element(content: str, x: float, y: float, class_: str = "", **attributes: object) -> str:
     """Text at a point; what it says is escaped."""
     return tag("text", escape(content), x=x, y=y, class_=class_ or None, **attributes)
 
@@ -33,11 +33,11 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
 
 def path(points: Iterable[tuple[float, float]], class_: str) -> str:
     """A line through the points; nothing where there are none."""
-    steps = [f"{_plain(x)} {_plain(y)}" for x, y in points]
+    steps = [f"{_format_value(x)} {_format_value(y)}" for x, y in points]
     return tag("path", d="M" + "L".join(steps), class_=class_) if steps else ""
 
 
-def picture(size: tuple[float, float], title: str, description: str, *children: str) -> str:
+def svg_image(size: tuple[float, float], title: str, description: str, *children: str) -> str:
     """A whole picture that a screen reader can tell; it fills the width it is given."""
     width, height = size
     return tag(
@@ -45,7 +45,7 @@ def picture(size: tuple[float, float], title: str, description: str, *children: 
         tag("title", escape(title)),
         tag("desc", escape(description)),
         *children,
-        viewBox=f"0 0 {_plain(width)} {_plain(height)}",
+        viewBox=f"0 0 {_format_value(width)} {_format_value(height)}",
         role="img",
         xmlns="http://www.w3.org/2000/svg",
         aria_label=f"{title}. {description}",
@@ -65,8 +65,8 @@ def ticks(low: float, high: float, about: int) -> list[float]:
     rough = (high - low) / max(1, about)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
-    first = math.ceil(low / step - 1e-9)
-    return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
+    start = math.ceil(low / step - 1e-9)
+    return [number * step for number in range(start, math.floor(high / step + 1e-9) + 1)]
 
 
 def is_narrow(width: float) -> bool:
@@ -74,12 +74,12 @@ def is_narrow(width: float) -> bool:
     return width < NARROW
 
 
-def label(text: str, x: float, y: float, class_: str, room: tuple[float, float]) -> str:
+def label(text: str, x: float, y: float, class_: str, bounds: tuple[float, float]) -> str:
     """Bold words beside a vertical line at x: to its right, or to its left where they would leave the room."""
     wide = BOLD * len(text)
-    if x + wide <= room[1]:
-        return words(text, x, y, class_)
-    return words(text, max(x, room[0] + wide), y, class_, text_anchor="end")
+    if x + wide <= bounds[1]:
+        return text_element(text, x, y, class_)
+    return text_element(text, max(x, bounds[0] + wide), y, class_, text_anchor="end")
 
 
 def short(value: float) -> str:
@@ -87,5 +87,5 @@ def short(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _plain(value: object) -> str:
+def _format_value(value: object) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

@@ -23,7 +23,7 @@ RUN_TEXTS = "onhost/evidence/texts"  # logs and events of a job that ended
 RANK_STACKS = "onhost/evidence/stacks"  # where the ranks of a host stand
 RUN_METRICS = "onhost/evidence/metrics"  # what Prometheus recorded around a failure
 DEV_REQUESTS = "onhost/dev/requests"  # `wright dev`, beside the queue
-DEV_SESSION = "onhost/dev/hold"  # `wright dev`, inside the session's job
+DEV_SESSION = "onhost/dev/session_job"  # `wright dev`, inside the session's job
 
 # What `wright apply` installs on hosts, as folders.
 LIBRARY = (
@@ -74,8 +74,8 @@ def program_command(*arguments: str) -> str:
 @cache
 def program_input(program: str) -> bytes:
     """The program's modules, for the stdin of `program_command`; the program's own input comes behind them."""
-    *others, main = sources(program)
-    return pack([*sorted(others), main])
+    *dependencies, main = sources(program)
+    return pack([*sorted(dependencies), main])
 
 
 def pack(modules: list[tuple[str, str]]) -> bytes:
@@ -117,10 +117,10 @@ def sources(program: str) -> list[tuple[str, str]]:
 
     A package comes with its own text if something is imported from it, else empty.
     """
-    found: dict[str, str] = {}
-    _collect(_dotted(program), found)
-    packages = sorted({parent for name in found for parent in _parents(name)} - set(found))
-    return [(name, "") for name in packages] + list(found.items())
+    texts: dict[str, str] = {}
+    _collect(_dotted(program), texts)
+    packages = sorted({parent for name in texts for parent in _parents(name)} - set(texts))
+    return [(name, "") for name in packages] + list(texts.items())
 
 
 def library() -> dict[str, str]:
@@ -143,31 +143,31 @@ def _installed(folders: tuple[str, ...]) -> dict[str, str]:
 def imports(text: str) -> list[str]:
     """The modules of ours that a module's text imports, wherever in it."""
     names = []
-    for package, several, one in _IMPORT.findall(text):
-        for item in (several or one.partition("#")[0]).split(","):
+    for package, several, single in _IMPORT.findall(text):
+        for item in (several or single.partition("#")[0]).split(","):
             for name in item.split()[:1]:
                 inner = f"{package}.{name}"
                 names.append(inner if _path(inner) else package)
     return list(dict.fromkeys(names))
 
 
-def _collect(name: str, found: dict[str, str], *above: str) -> None:
-    if name in found or name in above:
+def _collect(name: str, texts: dict[str, str], *above: str) -> None:
+    if name in texts or name in above:
         return
     path = _path(name)
     if path is None:
         message = f"{above[-1] if above else name} imports {name}, which is no module of ours"
         raise ImportError(message)
     text = path.read_text(encoding="utf-8")
-    for other in imports(text):
-        _collect(other, found, *above, name)
-    found[name] = text
+    for dependency in imports(text):
+        _collect(dependency, texts, *above, name)
+    texts[name] = text
 
 
 def _path(name: str) -> Path | None:
     """The file of a module or package of ours."""
-    place = PACKAGE.parent / name.replace(".", "/")
-    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+    base = PACKAGE.parent / name.replace(".", "/")
+    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 
 
 def _parents(name: str) -> list[str]:

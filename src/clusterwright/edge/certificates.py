@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from clusterwright.edge.clock import Clock
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 from clusterwright.onhost.lib.files import rename
@@ -48,88 +48,95 @@ def certificates(folder: Path, subjects: Mapping[str, str], clock: Clock) -> dic
     Raises:
         WrightError: openssl is not there, or makes none; others can read a private key.
     """
-    place = folder / "tls"
-    place.mkdir(mode=0o700, exist_ok=True)
-    with (place / ".lock").open("w") as lock:
+    tls_folder = folder / "tls"
+    tls_folder.mkdir(mode=0o700, exist_ok=True)
+    with (tls_folder / ".lock").open("w") as lock:
         fcntl.flock(
             lock, fcntl.LOCK_EX
         )  # another apply at the same time would pair its keys with our certificates
-        _authority(place, clock.now())
-        _renew(place, subjects, clock.now())
+        _authority(tls_folder, clock.now())
+        _renew(tls_folder, subjects, clock.now())
     files = ["ca.crt", *(f"{name}.{end}" for name in subjects for end in ("crt", "key"))]
-    return {f"tls/{name}": _read(place / name) for name in files}
+    return {f"tls/{name}": _read(tls_folder / name) for name in files}
 
 
-def _renew(place: Path, subjects: Mapping[str, str], now: float) -> None:
-    known = _known(place)
-    due = {name: names for name, names in subjects.items() if not _good(place, name, names, known, now)}
+def _renew(tls_folder: Path, subjects: Mapping[str, str], now: float) -> None:
+    records = _read_records(tls_folder)
+    due = {
+        name: names
+        for name, names in subjects.items()
+        if not _is_valid(tls_folder, name, names, records, now)
+    }
     if not due:
         return
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        list(pool.map(lambda item: _issue(place, *item), due.items()))
-    known |= {name: _Given(names, now + DAYS * DAY_S) for name, names in due.items()}
-    write_whole(place / "given.json", json.dumps({name: asdict(one) for name, one in sorted(known.items())}))
+        list(pool.map(lambda item: _issue(tls_folder, *item), due.items()))
+    records |= {name: _Given(names, now + DAYS * DAY_S) for name, names in due.items()}
+    write_file_atomic(
+        tls_folder / "given.json",
+        json.dumps({name: asdict(record) for name, record in sorted(records.items())}),
+    )
 
 
-def _good(place: Path, name: str, names: str, known: Mapping[str, _Given], now: float) -> bool:
-    one = known.get(name)
-    there = all((place / f"{name}.{end}").exists() for end in ("crt", "key"))
-    return there and one is not None and one.names == names and one.until - now > RENEW_S
+def _is_valid(tls_folder: Path, name: str, names: str, records: Mapping[str, _Given], now: float) -> bool:
+    record = records.get(name)
+    files_exist = all((tls_folder / f"{name}.{end}").exists() for end in ("crt", "key"))
+    return files_exist and record is not None and record.names == names and record.until - now > RENEW_S
 
 
-def _known(place: Path) -> dict[str, _Given]:
+def _read_records(tls_folder: Path) -> dict[str, _Given]:
     """Nothing, where it cannot be read: all are made anew then."""
     try:
-        rows = json.loads((place / "given.json").read_text())
+        rows = json.loads((tls_folder / "given.json").read_text())
         return {name: _Given(**row) for name, row in rows.items()}
     except (OSError, ValueError, TypeError):
         return {}
 
 
-def _authority(place: Path, now: float) -> None:
+def _authority(tls_folder: Path, now: float) -> None:
     """Made once; with another one everything that it signed is made anew."""
-    certificate, key = place / "ca.crt", place / "ca.key"
+    certificate, key = tls_folder / "ca.crt", tls_folder / "ca.key"
     if (
         certificate.exists()
         and key.exists()
         and certificate.stat().st_mtime + AUTHORITY_DAYS * DAY_S / 2 > now
     ):
         return
-    (place / "given.json").unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(dir=place) as scratch:
-        made = [Path(scratch) / "key", Path(scratch) / "crt"]
+    (tls_folder / "given.json").unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(dir=tls_folder) as scratch:
+        new_files = [Path(scratch) / "key", Path(scratch) / "crt"]
         _openssl(
             "req",
             "-x509",
             *_CURVE,
             "-keyout",
-            str(made[0]),
+            str(new_files[0]),
             "-out",
-            str(made[1]),
+            str(new_files[1]),
             "-days",
             str(AUTHORITY_DAYS),
             "-subj",
             f"/CN=clusterwright {secrets.token_hex(4)}",
         )
-        rename(made[0], key, durable=True)
-        rename(made[1], certificate, durable=True)
+        rename(new_files[0], key, durable=True)
+        rename(new_files[1], certificate, durable=True)
 
 
-def _issue(place: Path, name: str, names: str) -> None:
+def _issue(tls_folder: Path, name: str, names: str) -> None:
     """A new key and its certificate; the old pair is there until both are made."""
-    with tempfile.TemporaryDirectory(dir=place) as scratch:
-        wish, config = f"{scratch}/csr", Path(scratch) / "config"
+    with tempfile.TemporaryDirectory(dir=tls_folder) as scratch:
+        csr, config = f"{scratch}/csr", Path(scratch) / "config"
         config.write_text(_EXTENSIONS.format(name=name, names=names))
-        _openssl("req", "-new", *_CURVE, "-config", str(config), "-keyout", f"{scratch}/key", "-out", wish)
+        _openssl("req", "-new", *_CURVE, "-config", str(config), "-keyout", f"{scratch}/key", "-out", csr)
         _openssl(
             "x509",
             "-req",
             "-in",
-            wish,
+            csr,
             "-CA",
-            str(place / "ca.crt"),
+            str(tls_folder / "ca.crt"),
             "-CAkey",
-            str(place / "ca.key"),
+            str(tls_folder / "ca.key"),
             "-set_serial",
             str(secrets.randbits(127) + 1),
             "-days",
@@ -144,13 +151,13 @@ def _issue(place: Path, name: str, names: str) -> None:
         )
         for end in ("key", "crt"):
             Path(scratch, end).chmod(0o600)
-            rename(Path(scratch, end), place / f"{name}.{end}", durable=False)
+            rename(Path(scratch, end), tls_folder / f"{name}.{end}", durable=False)
 
 
 def _read(path: Path) -> bytes:
     mode = path.stat().st_mode & 0o777
     if path.suffix == ".key" and mode & 0o077:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "certificates",
             f"{path} has mode {mode:04o}, so others can read it",
             f"if nobody has read it: chmod 600 {path}; else remove it, and the next apply makes a new one",
@@ -160,10 +167,12 @@ def _read(path: Path) -> bytes:
 
 def _openssl(*arguments: str) -> None:
     try:
-        done = run(("openssl", *arguments))
+        result = run(("openssl", *arguments))
     except OSError as why:
-        raise WrightError.of("certificates", f"openssl: {why}", "install openssl on this machine") from why
-    if not done.ok:
-        raise WrightError.of(
-            "certificates", f"openssl: {done.last_lines()}", "mend what it says, and run again"
+        raise WrightError.from_code(
+            "certificates", f"openssl: {why}", "install openssl on this machine"
+        ) from why
+    if not result.ok:
+        raise WrightError.from_code(
+            "certificates", f"openssl: {result.last_lines()}", "mend what it says, and run again"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import SSH_FAILED
 
 
@@ -37,19 +37,21 @@ class FakeRemote:
         down: frozenset[str] = frozenset(),
         sudo: bool = False,
     ) -> None:
-        self.asked: list[tuple[str, str]] = []
+        self.calls: list[tuple[str, str]] = []
         self.sudo = sudo
         self._answer, self._down = answer, down
 
-    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:  # noqa: ARG002 (the protocol's signature)
+    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:  # noqa: ARG002 (the protocol's signature)
         """The answer with code 0, or code 255 for a host that is down."""
-        self.asked.append((host, command))
+        self.calls.append((host, command))
         if host in self._down:
-            return Done((host, command), SSH_FAILED, "", f"ssh: connect to host {host}: timed out", 0.0)
-        return Done((host, command), 0, self._answer(host, command, stdin), "", 0.0)
+            return CommandResult(
+                (host, command), SSH_FAILED, "", f"ssh: connect to host {host}: timed out", 0.0
+            )
+        return CommandResult((host, command), 0, self._answer(host, command, stdin), "", 0.0)
 
 
-def own_input(stdin: bytes) -> bytes:
+def program_stdin(stdin: bytes) -> bytes:
     """What a program that was sent to a host reads: the stdin of its command behind its modules."""
-    length, _, rest = stdin.partition(b"\n")
-    return rest[int(length) :]
+    length, _, tail = stdin.partition(b"\n")
+    return tail[int(length) :]

@@ -13,9 +13,9 @@ def heal_files(folder: Path, source: Path) -> dict[str, bytes]:
     Raises:
         WrightError: ssh-keygen is not there, or others can read the private half.
     """
-    place = folder / "heal"
-    place.mkdir(mode=0o700, exist_ok=True)
-    pair = user_keys(place, ("heal",))
+    heal_folder = folder / "heal"
+    heal_folder.mkdir(mode=0o700, exist_ok=True)
+    pair = user_keys(heal_folder, ("heal",))
     return {
         "heal/key": pair["ssh/heal"],
         "heal/key.pub": pair["ssh/heal.pub"],

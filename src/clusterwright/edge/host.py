@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from clusterwright.edge.bundler import program_command, program_input
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import Remote
 
 REFUSED_ROOT, CANNOT_BECOME = 77, 78  # sysexits.h EX_NOPERM and the next; what `as_user` leaves with
@@ -26,8 +26,8 @@ def as_user(command: str, user: str | None) -> str:
     """A shell line that runs the command as the user, or leaves with 77 (it would be root) or 78 (cannot become)."""
     inner = f"sh -c {shlex.quote(command)}"
     become = f"exec runuser -u {shlex.quote(user)} -- {inner}" if user else f"exit {REFUSED_ROOT}"
-    same = f'[ "$(id -un)" = {shlex.quote(user)} ] || exit {CANNOT_BECOME}; ' if user else ""
-    return f'if [ "$(id -u)" = 0 ]; then {become}; fi; {same}exec {inner}'
+    guard = f'[ "$(id -un)" = {shlex.quote(user)} ] || exit {CANNOT_BECOME}; ' if user else ""
+    return f'if [ "$(id -u)" = 0 ]; then {become}; fi; {guard}exec {inner}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +37,29 @@ class Host:
     remote: Remote
     name: str
 
-    def run(self, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
+    def run(self, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
         """A shell command as the login user; code 255 means that the host was not reached."""
         return self.remote.run(self.name, command, stdin=stdin, timeout_s=timeout_s)
 
-    def run_root(self, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
+    def run_root(self, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
         """A shell command as root: by sudo where the login user is not root."""
         line = as_root(command) if self.remote.sudo else command
         return self.run(line, stdin=stdin, timeout_s=timeout_s)
 
-    def run_as(self, user: str | None, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
+    def run_as(
+        self, user: str | None, command: str, *, stdin: bytes = b"", timeout_s: float = 60
+    ) -> CommandResult:
         """A shell command as the user (default: the login user), never as root."""
         return self.run(as_user(command, user), stdin=stdin, timeout_s=timeout_s)
 
     def run_program(
         self, program: str, *arguments: str, stdin: bytes = b"", root: bool = False, timeout_s: float = 60
-    ) -> Done:
+    ) -> CommandResult:
         """One of the bundler's programs, which reads `stdin`."""
         run = self.run_root if root else self.run
         return run(program_command(*arguments), stdin=program_input(program) + stdin, timeout_s=timeout_s)
 
-    def put(self, path: str, data: bytes) -> Done:
+    def upload_file(self, path: str, data: bytes) -> CommandResult:
         """A file of root's with this content, whole or not at all; its folder is created."""
         new, folder = shlex.quote(f"{path}.new"), shlex.quote(path.rpartition("/")[0])
         return self.run_root(f"mkdir -p {folder} && cat >{new} && mv {new} {shlex.quote(path)}", stdin=data)
@@ -70,6 +72,6 @@ class AsRoot:
     remote: Remote
     sudo: bool = False
 
-    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
+    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
         """Run a shell command on the host as root."""
         return Host(self.remote, host).run_root(command, stdin=stdin, timeout_s=timeout_s)

@@ -16,7 +16,7 @@ TIMED_OUT = 124  # what coreutils' timeout returns
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CommandResult:
     """How a command ended; `code` is 124 when it overran its limit."""
 
     argv: tuple[str, ...]
@@ -38,7 +38,7 @@ class Done:
 
 def run(
     argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60, env: Mapping[str, str] | None = None
-) -> Done:
+) -> CommandResult:
     """Run to the end or to the limit; a command that overruns is killed with its children."""
     started = time.monotonic()
     process = subprocess.Popen(
@@ -61,16 +61,20 @@ def run(
         process.wait()
         raise
     seconds = time.monotonic() - started
-    return Done(tuple(argv), code, out.decode(errors="replace"), err.decode(errors="replace"), seconds)
+    return CommandResult(
+        tuple(argv), code, out.decode(errors="replace"), err.decode(errors="replace"), seconds
+    )
 
 
 def output(argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None) -> bytes | None:
     """What a program printed; None where it is not there or fails."""
     try:
-        done = subprocess.run(list(argv), cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        result = subprocess.run(
+            list(argv), cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False
+        )
     except OSError:
         return None
-    return done.stdout if done.returncode == 0 else None
+    return result.stdout if result.returncode == 0 else None
 
 
 def start(argv: Sequence[str], *, out: IO[bytes]) -> int:
@@ -122,12 +126,12 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def stream(argv: Sequence[str], *, stdin: bytes = b"", deaf: bool = False) -> int:
+def stream(argv: Sequence[str], *, stdin: bytes = b"", ignore_interrupts: bool = False) -> int:
     """Run until it ends, with our own stdout and stderr; its exit code. An interrupt ends the command first.
 
-    With `deaf`, the command hears no Ctrl-C of the terminal that it shares with us; our own handler does.
+    With `ignore_interrupts`, the command hears no Ctrl-C of the terminal that it shares with us; our own handler does.
     """
-    with _ignoring_interrupts() if deaf else contextlib.nullcontext():
+    with _ignoring_interrupts() if ignore_interrupts else contextlib.nullcontext():
         process = subprocess.Popen(list(argv), stdin=subprocess.PIPE)
     try:
         process.communicate(stdin)
@@ -139,17 +143,21 @@ def stream(argv: Sequence[str], *, stdin: bytes = b"", deaf: bool = False) -> in
 
 
 def lines(
-    argv: Sequence[str], said: Callable[[bytes], None], *, stdin: bytes = b"", deaf: bool = False
+    argv: Sequence[str],
+    on_line: Callable[[bytes], None],
+    *,
+    stdin: bytes = b"",
+    ignore_interrupts: bool = False,
 ) -> int:
     """Run until it ends, and pass each line of its stdout on; its exit code. As `stream` in all else."""
-    with _ignoring_interrupts() if deaf else contextlib.nullcontext():
+    with _ignoring_interrupts() if ignore_interrupts else contextlib.nullcontext():
         process = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         with contextlib.suppress(BrokenPipeError):  # it says why, and its exit code does
             process.stdin.write(stdin)  # type: ignore[union-attr]  # (a pipe, as asked above)
             process.stdin.close()  # type: ignore[union-attr]  # (same)
         for line in process.stdout or ():
-            said(line)
+            on_line(line)
         process.wait()
     except BaseException:
         process.terminate()
@@ -161,8 +169,8 @@ def lines(
 @contextlib.contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
     """What is started meanwhile ignores them for good (signal(7))."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    previous_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)

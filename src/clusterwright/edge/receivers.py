@@ -29,8 +29,8 @@ def _read(name: str, path: Path, *, address: bool) -> bytes:
         mode = path.stat().st_mode & 0o777
         text = path.read_bytes()[: _MOST_BYTES + 1]
     except OSError as why:
-        mend = f"put what `{name}` keeps secret there, for your eyes only: chmod 600 {path}"
-        raise _wrong(f"{path}: {why.strerror}", mend) from why
+        fix = f"put what `{name}` keeps secret there, for your eyes only: chmod 600 {path}"
+        raise _wrong(f"{path}: {why.strerror}", fix) from why
     if mode & 0o077:
         raise _wrong(f"{path} has mode {mode:04o}, so others can read it", f"chmod 600 {path}")
     lines = [line.strip() for line in text.split(b"\n") if line.strip()]
@@ -43,5 +43,5 @@ def _read(name: str, path: Path, *, address: bool) -> bytes:
     return b"\n".join(lines)
 
 
-def _wrong(message: str, mend: str) -> WrightError:
-    return WrightError.of("receiver-secret", message, mend)
+def _wrong(message: str, fix: str) -> WrightError:
+    return WrightError.from_code("receiver-secret", message, fix)

@@ -31,7 +31,7 @@ def munge_key(folder: Path) -> bytes:
         _make(path, secrets.token_bytes(MUNGE_KEY_BYTES))
     key, mode = path.read_bytes(), path.stat().st_mode & 0o777
     if mode & 0o077 or len(key) != MUNGE_KEY_BYTES:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "munge-key",
             f"{path} has mode {mode:04o} and {len(key)} bytes; wanted 0600 and {MUNGE_KEY_BYTES}",
             f"if nobody has read it: chmod 600 {path}; else remove it, and the next apply makes a new one",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clusterwright.edge.host import CANNOT_BECOME, REFUSED_ROOT
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import SSH_FAILED, Remote
 from clusterwright.errors import WrightError
 from clusterwright.slurm import client
@@ -33,10 +33,10 @@ def show_job(remote: Remote, host: str, job_id: str) -> Record:
         WrightError: the host or slurmctld does not answer.
     """
     argv = client.show_job(job_id)
-    done = remote.run(host, client.line(argv))
-    if "Invalid job id" in done.err + done.out:
+    result = remote.run(host, client.line(argv))
+    if "Invalid job id" in result.err + result.out:
         return Record({})
-    return Record.parse(checked(done, host, argv[0]).out)
+    return Record.parse(checked(result, host, argv[0]).out)
 
 
 def cancel(remote: Remote, host: str, job_ids: Sequence[str]) -> None:
@@ -45,9 +45,9 @@ def cancel(remote: Remote, host: str, job_ids: Sequence[str]) -> None:
     Raises:
         WrightError: the host or slurmctld does not answer, or the job is another's.
     """
-    done = remote.run(host, client.line(client.cancel(job_ids)))
-    if "Invalid job id" not in done.err:
-        checked(done, host, "scancel")
+    result = remote.run(host, client.line(client.cancel(job_ids)))
+    if "Invalid job id" not in result.err:
+        checked(result, host, "scancel")
 
 
 def drain(remote: Remote, host: str, nodes: Sequence[str], reason: str) -> None:
@@ -68,53 +68,53 @@ def resume(remote: Remote, host: str, nodes: Sequence[str]) -> None:
     _run(remote, host, client.resume(",".join(nodes)))
 
 
-def _run(remote: Remote, host: str, argv: list[str]) -> Done:
+def _run(remote: Remote, host: str, argv: list[str]) -> CommandResult:
     return checked(remote.run(host, client.line(argv)), host, argv[0])
 
 
-def submitted(done: Done, host: str, user: str | None) -> str:
+def submitted(result: CommandResult, host: str, user: str | None) -> str:
     """The job id that `sbatch --parsable` printed on the last line.
 
     Raises:
         WrightError: there is none; with what Slurm said, and the mend.
     """
-    if done.code == REFUSED_ROOT:
-        raise WrightError.of(
+    if result.code == REFUSED_ROOT:
+        raise WrightError.from_code(
             "root-job",
             f"on {host} you are root, and root runs no jobs",
             "name a user with `--as USER`, or `user:` in the job file",
         )
-    if done.code == CANNOT_BECOME:
-        raise WrightError.of(
+    if result.code == CANNOT_BECOME:
+        raise WrightError.from_code(
             "other-user",
             f"on {host} you are neither root nor {user}",
             f"log in as {user} (`ssh.user`), or leave the user out",
         )
-    out = checked(done, host, "sbatch").out.strip().splitlines()
+    out = checked(result, host, "sbatch").out.strip().splitlines()
     job_id = out[-1].split(";")[0] if out else ""
     if not job_id.isdigit():
-        raise WrightError.of(
-            "slurm-said", f"sbatch on {host} gave no job id: {done.last_lines()}", "run it there by hand"
+        raise WrightError.from_code(
+            "slurm-said", f"sbatch on {host} gave no job id: {result.last_lines()}", "run it there by hand"
         )
     return job_id
 
 
-def checked(done: Done, host: str, program: str) -> Done:
+def checked(result: CommandResult, host: str, program: str) -> CommandResult:
     """The command's result when it went well.
 
     Raises:
         WrightError: the host was not reached, or the program failed; with its own words.
     """
-    if done.ok:
-        return done
-    if done.code == SSH_FAILED:
-        raise WrightError.of(
+    if result.ok:
+        return result
+    if result.code == SSH_FAILED:
+        raise WrightError.from_code(
             "unreachable",
-            f"{host} was not reached: {done.last_lines()}",
+            f"{host} was not reached: {result.last_lines()}",
             f"try `ssh {host}`; nothing was changed there",
         )
-    raise WrightError.of(
+    raise WrightError.from_code(
         "slurm-said",
-        f"{program} on {host} ended with {done.code}: {done.last_lines()}",
+        f"{program} on {host} ended with {result.code}: {result.last_lines()}",
         "mend what Slurm says; nothing was submitted or cancelled, and trying again is safe",
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from clusterwright.edge.processes import Done, run
+from clusterwright.edge.processes import CommandResult, run
 
 SSH_FAILED = 255  # ssh(1): "255 if an error occurred"; the remote command's own code otherwise
 
@@ -23,7 +23,7 @@ class Remote(Protocol):
         """True where the login user is not root and becomes root by sudo."""
         ...
 
-    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
+    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
         """Run a shell command on the host; code 255 means that the host was not reached."""
         ...
 
@@ -46,7 +46,7 @@ class Ssh:
         port = ("-p", str(self.port)) if self.port else ()
         return ("ssh", *config, *options, *user, *port, "--", host, command)
 
-    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
+    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
         """Run a shell command on the host; code 255 means that the host was not reached."""
         return run(self.argv(host, command), stdin=stdin, timeout_s=timeout_s)
 
@@ -63,7 +63,7 @@ class FromHost:
         """As of the connection to the others."""
         return self.remote.sudo
 
-    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
+    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:
         """Run a shell command on the host; in a local shell where it is this one."""
         if host == self.name:
             return run(("sh", "-c", command), stdin=stdin, timeout_s=timeout_s)

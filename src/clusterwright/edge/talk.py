@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import IO, Self, cast
 
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 
-LEAVE_LIMIT_S = 15
+EXIT_TIMEOUT_S = 15
 
 
 class Talk:
@@ -38,9 +38,9 @@ class Talk:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.leave()
+        self.close_stdin()
         try:
-            self._process.wait(LEAVE_LIMIT_S)
+            self._process.wait(EXIT_TIMEOUT_S)
         except BaseException:
             self._process.kill()
             self._process.wait()
@@ -49,7 +49,7 @@ class Talk:
             self._stdout.close()
             self._errors.close()
 
-    def tell(self, text: bytes) -> None:
+    def send(self, text: bytes) -> None:
         """Send it; a program that has ended hears nothing, and its end says why."""
         try:
             self._stdin.write(text)
@@ -62,7 +62,7 @@ class Talk:
         for line in self._stdout:
             yield line.decode(errors="replace")
 
-    def leave(self) -> None:
+    def close_stdin(self) -> None:
         """Its stdin ends."""
         if not self._stdin.closed:
             try:
@@ -70,9 +70,9 @@ class Talk:
             except BrokenPipeError:
                 return
 
-    def done(self) -> Done:
+    def result(self) -> CommandResult:
         """How it ended, once it has."""
-        code = self._process.wait(LEAVE_LIMIT_S)
+        code = self._process.wait(EXIT_TIMEOUT_S)
         self._errors.seek(0)
         err = self._errors.read().decode(errors="replace")
-        return Done(self._argv, code, "", err, time.monotonic() - self._began)
+        return CommandResult(self._argv, code, "", err, time.monotonic() - self._began)

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 
 
-def hand_over(argv: Sequence[str]) -> int:
+def run_interactive(argv: Sequence[str]) -> int:
     """Its exit code; Ctrl-C goes to it, and is not ours."""
     process = subprocess.Popen(list(argv))
     while True:

@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
 
-MARK = ".clusterwright-render"  # says that a folder is a render of ours, so that it may be replaced
+MARKER = ".clusterwright-render"  # says that a folder is a render of ours, so that it may be replaced
 
 
 def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
@@ -21,14 +21,14 @@ def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
         WrightError: the folder holds something that is no render of ours.
     """
     _cleared(folder)
-    made: set[str] = set()
-    for place, texts in files.items():
+    parents: set[str] = set()
+    for subtree, texts in files.items():
         for path, text in texts.items():
-            target = _inside(folder / place, path)
-            parent = f"{place}{path.rpartition('/')[0]}"
-            if parent not in made:
+            target = _inside(folder / subtree, path)
+            parent = f"{subtree}{path.rpartition('/')[0]}"
+            if parent not in parents:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                made.add(parent)
+                parents.add(parent)
             target.write_bytes(text.encode())
     return sum(len(texts) for texts in files.values())
 
@@ -45,13 +45,13 @@ def write_files(folder: Path, files: Mapping[str, tuple[bytes, int]]) -> None:
         if not mode & 0o077:
             top = folder / target.relative_to(folder).parts[0]
             top.mkdir(mode=0o700, exist_ok=True)
-        write_whole(target, data, mode=mode)
+        write_file_atomic(target, data, mode=mode)
 
 
 def _cleared(folder: Path) -> None:
     """The folder is empty but for our mark."""
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
-        raise WrightError.of(
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
+        raise WrightError.from_code(
             "render-folder",
             f"{folder} holds files that no render made",
             "name a new folder, or empty this one",
@@ -59,7 +59,7 @@ def _cleared(folder: Path) -> None:
         )
     for old in folder.iterdir() if folder.is_dir() else ():
         shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
-    write_whole(folder / MARK, "The next render replaces this folder.\n")
+    write_file_atomic(folder / MARKER, "The next render replaces this folder.\n")
 
 
 def _inside(folder: Path, path: str) -> Path:

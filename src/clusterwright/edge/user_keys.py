@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 
@@ -22,21 +22,21 @@ def user_keys(folder: Path, users: Iterable[str]) -> dict[str, bytes]:
     """
     keys = folder / "ssh"
     keys.mkdir(mode=0o700, exist_ok=True)
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for user in users:
         private, public = keys / user, keys / f"{user}.pub"
         if not private.exists():
             _make(private, user)
         if private.stat().st_mode & 0o077:
-            raise WrightError.of(
+            raise WrightError.from_code(
                 "user-keys",
                 f"{private} has mode {private.stat().st_mode & 0o777:04o}, so others can read it",
                 f"if nobody has read it: chmod 600 {private}; else remove it, and the next apply makes a new pair",
             )
         if not public.exists():
             _write_public(private, public, user)
-        found |= {f"ssh/{user}": private.read_bytes(), f"ssh/{user}.pub": public.read_bytes()}
-    return found
+        files |= {f"ssh/{user}": private.read_bytes(), f"ssh/{user}.pub": public.read_bytes()}
+    return files
 
 
 def _make(private: Path, user: str) -> None:
@@ -53,18 +53,18 @@ def _make(private: Path, user: str) -> None:
 def _write_public(private: Path, public: Path, user: str) -> None:
     """The public half, told from the private one."""
     line = _keygen("-y", "-f", str(private)).split()
-    write_whole(public, f"{line[0]} {line[1]} {user}@cluster\n")
+    write_file_atomic(public, f"{line[0]} {line[1]} {user}@cluster\n")
 
 
 def _keygen(*arguments: str) -> str:
     try:
-        done = run(("ssh-keygen", *arguments))
+        result = run(("ssh-keygen", *arguments))
     except OSError as why:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "user-keys", f"ssh-keygen: {why}", "install openssh-client on this machine"
         ) from why
-    if not done.ok:
-        raise WrightError.of(
-            "user-keys", f"ssh-keygen: {done.last_lines()}", "mend what it says, and run again"
+    if not result.ok:
+        raise WrightError.from_code(
+            "user-keys", f"ssh-keygen: {result.last_lines()}", "mend what it says, and run again"
         )
-    return done.out
+    return result.out

@@ -12,6 +12,6 @@ class Moment:
     boot: str
     s: float
 
-    def since(self, earlier: Moment) -> float:
+    def seconds_since(self, earlier: Moment) -> float:
         """Seconds from then to now, or fewer: of a moment before this boot it is known only that it was before it."""
         return max(0.0, self.s - earlier.s) if earlier.boot == self.boot else self.s

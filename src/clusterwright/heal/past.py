@@ -33,14 +33,14 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """An intent in the journal; `at` is when it was written down, `ended` when it came to its end."""
+class ActionRecord:
+    """An intent in the journal; `time` is when it was written down, `ended` when it came to its end."""
 
     id: int
     incident: int
     intent: Intent
     state: State
-    at: Moment
+    time: Moment
     ended: Moment | None = None
 
 
@@ -68,7 +68,7 @@ class Witness:
     source: str
     key: str
     count: int
-    at: Moment
+    time: Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class Past:
     """All of it that still counts."""
 
     incidents: tuple[Incident, ...] = ()
-    deeds: tuple[Deed, ...] = ()
+    actions: tuple[ActionRecord, ...] = ()
     witnesses: tuple[Witness, ...] = ()
 
-    def of(self, host: str) -> tuple[Deed, ...]:
+    def on_host(self, host: str) -> tuple[ActionRecord, ...]:
         """Deeds on that host, the oldest first."""
-        return tuple(deed for deed in self.deeds if deed.intent.host == host)
+        return tuple(record for record in self.actions if record.intent.host == host)

@@ -33,7 +33,7 @@ class Policy:
         return action in ALWAYS or (self.mode in ("approve", "act") and needed in self.allow)
 
     @property
-    def asks(self) -> bool:
+    def needs_approval(self) -> bool:
         """True when a person has to say so each time."""
         return self.mode == "approve"
 

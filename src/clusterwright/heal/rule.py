@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clusterwright.heal.seen import Finding
+from clusterwright.heal.observation import Finding
 
 FOLDER = Path(__file__).parent / "rules"
 ACTIONS = (
@@ -47,21 +47,21 @@ class Rule:
     final: bool = False
     looks: int = 2
 
-    def fits(self, finding: Finding) -> int:
+    def specificity(self, finding: Finding) -> int:
         """How particularly it answers the finding: the length of what it names; 0 for not at all."""
         answers = self.answers.get(finding.source, ())
-        return max((len(one) for one in answers if _begins(finding.code, one)), default=0)
+        return max((len(code) for code in answers if _begins(finding.code, code)), default=0)
 
 
-def _begins(code: str, word: str) -> bool:
+def _begins(code: str, prefix: str) -> bool:
     """True when the code begins with the word, and the word does not end amid one of the code's."""
-    return code.startswith(word) and not re.match(r"\w\w", code[len(word) - 1 :])
+    return code.startswith(prefix) and not re.match(r"\w\w", code[len(prefix) - 1 :])
 
 
 def rule_for(finding: Finding, rules: Iterable[Rule]) -> Rule | None:
     """The most particular rule; None where nobody has written one."""
-    found = max(rules, key=lambda rule: rule.fits(finding), default=None)
-    return found if found is not None and found.fits(finding) else None
+    best = max(rules, key=lambda rule: rule.specificity(finding), default=None)
+    return best if best is not None and best.specificity(finding) else None
 
 
 @cache
@@ -76,8 +76,8 @@ def parse(name: str, table: Mapping[str, Any]) -> Rule:
     Raises:
         ValueError: a key, a source or an action that there is not; with the rule's name.
     """
-    known = {"about", "tell", "tell_zh", "answers", "step", "proof", "final", "looks"}
-    if strange := (set(table) - known) or (set(table["answers"]) - set(SOURCES)):
+    allowed_keys = {"about", "tell", "tell_zh", "answers", "step", "proof", "final", "looks"}
+    if strange := (set(table) - allowed_keys) or (set(table["answers"]) - set(SOURCES)):
         raise ValueError(f"rule {name}: there is no key `{min(strange)}`")
     steps = tuple(Step(**step) for step in table.get("step", ()))
     if wrong := [step.do for step in steps if step.do not in ACTIONS]:

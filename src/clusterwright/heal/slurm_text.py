@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from clusterwright.config.names import expand
-from clusterwright.heal.seen import Finding, HostStatus, JobStatus
+from clusterwright.heal.observation import Finding, HostStatus, JobStatus
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import DrainReason, parse_drain_reason
 from clusterwright.slurm.jobs import parse_queue
 from clusterwright.slurm.nodes import Node, parse_node, parse_nodes
 from clusterwright.slurm.records import NOTHING, Record
-from clusterwright.slurm.states import FAILED_BY_HOST, holds_hosts
+from clusterwright.slurm.states import FAILED_BY_HOST, is_allocated
 
 _FIELDS = ("id", "state", "excluded", "hosts")
 NODES = client.line(client.show_nodes())
@@ -31,17 +31,17 @@ def _status(node: Node) -> HostStatus:
 
 
 def _holder(reason: DrainReason) -> str:
-    return reason.command if reason.command in ("heal", "spare") else reason.who
+    return reason.command if reason.command in ("heal", "spare") else reason.origin
 
 
 def nodes_of(text: str, jobs: Mapping[str, JobStatus]) -> dict[str, HostStatus]:
     """Every host by name, with the jobs that hold it."""
     on: dict[str, list[str]] = {}
     for job in jobs.values():
-        for host in job.hosts if holds_hosts(job.state) else ():
+        for host in job.hosts if is_allocated(job.state) else ():
             on.setdefault(host, []).append(job.id)
-    found = map(_status, parse_nodes(text).values())
-    return {node.name: node.holding(tuple(on.get(node.name, ()))) for node in found}
+    statuses = map(_status, parse_nodes(text).values())
+    return {node.name: node.holding(tuple(on.get(node.name, ()))) for node in statuses}
 
 
 def jobs_of(text: str) -> dict[str, JobStatus]:
@@ -55,8 +55,8 @@ def jobs_of(text: str) -> dict[str, JobStatus]:
 def with_record(job: JobStatus, text: str) -> JobStatus:
     """With what `scontrol show job -o` says of it."""
     record = Record.parse(text)
-    again = record["Requeue"] == "1" and record["BatchFlag"] == "1"
-    return job.known(again=again, restarts=record.number("Restarts"))
+    can_requeue = record["Requeue"] == "1" and record["BatchFlag"] == "1"
+    return job.with_requeue(can_requeue=can_requeue, restarts=record.number("Restarts"))
 
 
 def _expanded(hostlist: str) -> tuple[str, ...]:
@@ -71,8 +71,9 @@ def findings_of(nodes: Iterable[HostStatus]) -> Iterator[Finding]:
             yield from (Finding(node.name, "health", code, text) for code, text in faults)
         elif node.holder == "slurm":
             yield from (
-                Finding(node.name, "slurm", one.code, f"{one.text} ({node.state.text})") for one in faults
+                Finding(node.name, "slurm", fault.code, f"{fault.text} ({node.state.text})")
+                for fault in faults
             )
         if node.out and not node.state.is_up and not node.changing and node.holder in ("free", "heal"):
-            words = f"slurmctld does not hear it ({node.state.text})"
-            yield Finding(node.name, "slurm", "not-heard", words)
+            text = f"slurmctld does not hear it ({node.state.text})"
+            yield Finding(node.name, "slurm", "not-heard", text)

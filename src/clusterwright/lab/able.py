@@ -53,15 +53,17 @@ def judge(machine: Machine) -> tuple[Finding, ...]:
 def _root(machine: Machine) -> list[Finding]:
     if machine.root:
         return []
-    what = "making hosts needs root: namespaces, mounts and bridges are the kernel's to give"
-    return [Finding("lab-needs-root", what, "run the same command with sudo, or as root")]
+    message = "making hosts needs root: namespaces, mounts and bridges are the kernel's to give"
+    return [Finding("lab-needs-root", message, "run the same command with sudo, or as root")]
 
 
 def _distribution(machine: Machine) -> list[Finding]:
     if machine.distribution in _with_apt():
         return []
-    what = f"the node image is made with apt, on Debian or Ubuntu; this machine says `{machine.distribution}`"
-    return [Finding("lab-needs-debian", what, "use a Debian 12 or Ubuntu machine, also a virtual one")]
+    message = (
+        f"the node image is made with apt, on Debian or Ubuntu; this machine says `{machine.distribution}`"
+    )
+    return [Finding("lab-needs-debian", message, "use a Debian 12 or Ubuntu machine, also a virtual one")]
 
 
 def _programs(machine: Machine) -> list[Finding]:
@@ -70,13 +72,13 @@ def _programs(machine: Machine) -> list[Finding]:
         packages.add(KEYRING_PACKAGE)
     if not packages:
         return []
-    what = ", ".join(
+    names = ", ".join(
         (*machine.missing_programs, *([] if machine.has_keyring else ["Debian's archive keyring"]))
     )
     return [
         Finding(
             "lab-missing-program",
-            f"not installed, or not on the PATH: {what}",
+            f"not installed, or not on the PATH: {names}",
             f"apt-get install {' '.join(sorted(packages))}",
         )
     ]
@@ -98,18 +100,18 @@ def _kernel(machine: Machine) -> list[Finding]:
         ),
     )
     return [
-        Finding("lab-missing-kernel-part", f"this kernel does not give us {part}", mend)
-        for there, part, mend in parts
-        if not there
+        Finding("lab-missing-kernel-part", f"this kernel does not give us {part}", fix)
+        for available, part, fix in parts
+        if not available
     ]
 
 
 def able() -> tuple[Finding, ...]:
     """Everything that keeps this very machine from making hosts; empty when nothing does."""
-    return judge(look())
+    return judge(probe())
 
 
-def look() -> Machine:
+def probe() -> Machine:
     """This machine."""
     filesystems = _text("/proc/filesystems")
     trees = [
@@ -138,7 +140,7 @@ def distribution_of(os_release: str) -> str:
 
 
 def _with_apt() -> set[str]:
-    return {one.os_release_id for one in platforms() if one.package_manager == "apt"}
+    return {platform.os_release_id for platform in platforms() if platform.package_manager == "apt"}
 
 
 def _path() -> str:

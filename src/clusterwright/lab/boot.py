@@ -16,7 +16,7 @@ from clusterwright.lab.state import LabState, Process
 
 SSH_PORT = 22
 BOOT_LIMIT_S = 60  # a boot takes 2 s here; a machine under load has been seen to need 15
-BOOT_EACH_S = 5  # 32 hosts on two cores at load 90 had all booted, and not all answered, after 60 s
+BOOT_PER_HOST_S = 5  # 32 hosts on two cores at load 90 had all booted, and not all answered, after 60 s
 
 # The keeper of a host. It and its children are in the host's control groups from the start, so nothing of a
 # host is ever outside. systemd-nspawn --keep-unit ends with 133 when the host reboots, and is started again.
@@ -89,28 +89,28 @@ def wait_for_ssh(lab: LabState, names: list[str], *, limit_s: float = BOOT_LIMIT
     ssh = Ssh(config=lab.ssh_config)
 
     def answers(name: str) -> str:
-        one = lab.layout.host(name)
-        while not listens(one):
+        lab_host = lab.layout.host(name)
+        while not listens(lab_host):
             if time.monotonic() > deadline or not is_running(lab.processes.get(name)):
                 return _console(lab, name)
             time.sleep(0.05)
-        done = ssh.run(name, "true", timeout_s=max(5.0, deadline - time.monotonic()))
-        return "" if done.ok else done.last_lines()
+        result = ssh.run(name, "true", timeout_s=max(5.0, deadline - time.monotonic()))
+        return "" if result.ok else result.last_lines()
 
-    failed = {name: said for name, said in fan_out(names, answers).items() if said}
+    failed = {name: error for name, error in fan_out(names, answers).items() if error}
     if failed:
-        name, said = next(iter(failed.items()))
-        raise WrightError.of(
+        name, error = next(iter(failed.items()))
+        raise WrightError.from_code(
             "lab-host-silent",
-            f"{', '.join(failed)} did not answer ssh within {limit_s:.0f} s; {name} says:\n{said}",
+            f"{', '.join(failed)} did not answer ssh within {limit_s:.0f} s; {name} says:\n{error}",
             f"read its console, {lab.host_folder(name)}/console.log; then `wright lab down` and run again",
         )
 
 
-def listens(one: LabHost) -> bool:
+def listens(host: LabHost) -> bool:
     """True when the host's sshd greets: cheaper than an ssh that fails."""
     try:
-        with socket.create_connection((one.address, SSH_PORT), timeout=0.5) as connection:
+        with socket.create_connection((host.address, SSH_PORT), timeout=0.5) as connection:
             return connection.recv(4) == b"SSH-"
     except OSError:
         return False

@@ -17,13 +17,13 @@ OURS = "clusterwright"
 
 def mounted(mountinfo: str) -> tuple[Path, ...]:
     """Where control group trees are mounted, from the text of /proc/self/mountinfo; v1 before v2."""
-    found: dict[str, list[Path]] = {"cgroup": [], "cgroup2": []}
+    mounts: dict[str, list[Path]] = {"cgroup": [], "cgroup2": []}
     for line in mountinfo.splitlines():
-        before, _, after = line.partition(" - ")
-        kind = after.split(" ", 1)[0]
-        if kind in found:
-            found[kind].append(Path(before.split(" ")[4]))
-    return tuple(found["cgroup"] + found["cgroup2"])
+        mount_fields, _, filesystem = line.partition(" - ")
+        kind = filesystem.split(" ", 1)[0]
+        if kind in mounts:
+            mounts[kind].append(Path(mount_fields.split(" ")[4]))
+    return tuple(mounts["cgroup"] + mounts["cgroup2"])
 
 
 def trees() -> tuple[Path, ...]:
@@ -75,12 +75,12 @@ def _inherit_cpus(parent: Path, child: Path) -> None:
 
 def processes(lab: str, host: str = "") -> set[int]:
     """The processes of a host, or of a whole lab."""
-    found: set[int] = set()
+    pids: set[int] = set()
     for group in groups(lab, host):
         for listing in group.rglob("cgroup.procs"):
             with suppress(OSError):  # a group may vanish while we read
-                found.update(int(pid) for pid in listing.read_text().split())
-    return found - {0}
+                pids.update(int(pid) for pid in listing.read_text().split())
+    return pids - {0}
 
 
 def freeze(lab: str, host: str = "", *, frozen: bool) -> None:
@@ -119,9 +119,9 @@ def kill(lab: str, host: str = "", *, limit_s: float = 10) -> set[int]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         freeze(lab, host, frozen=False)
-        left = processes(lab, host)
-        if not left or time.monotonic() > deadline:
-            return left
+        survivors = processes(lab, host)
+        if not survivors or time.monotonic() > deadline:
+            return survivors
         time.sleep(0.02)
 
 
@@ -137,9 +137,9 @@ def remove(lab: str, host: str = "", *, limit_s: float = 5) -> list[str]:
                 _rmdir(folder)
             _rmdir(group)
             _rmdir(group.parent)
-        left = [str(group) for group in groups(lab, host) if group.exists()]
-        if not left or time.monotonic() > deadline:
-            return left
+        leftovers = [str(group) for group in groups(lab, host) if group.exists()]
+        if not leftovers or time.monotonic() > deadline:
+            return leftovers
         time.sleep(0.02)
 
 

@@ -18,9 +18,9 @@ def compiler() -> str | None:
 
 def compiled(*arguments: str, packages: str = PACKAGES) -> str:
     """The compiler's work is done; returns why not, with the packages that it takes, or "" when it is."""
-    with_what = compiler()
-    if with_what is None:
+    program = compiler()
+    if program is None:
         return f"there is no C compiler here (apt-get install {packages})"
-    done = run((with_what, *arguments), timeout_s=LIMIT_S)
-    words = f"{with_what} ended with code {done.code} (apt-get install {packages}): {done.last_lines()}"
-    return "" if done.ok else words
+    result = run((program, *arguments), timeout_s=LIMIT_S)
+    message = f"{program} ended with code {result.code} (apt-get install {packages}): {result.last_lines()}"
+    return "" if result.ok else message

@@ -20,7 +20,7 @@ V2 = "io.max"
 def files(group: Path) -> tuple[Path, ...]:
     """Where limits of the group's disks are written; none where the kernel has no such limits."""
     places = (*(group / name for name in V1), group / V2)
-    return tuple(place for place in places if place.exists())
+    return tuple(path for path in places if path.exists())
 
 
 def able(lab: str, host: str) -> bool:
@@ -28,19 +28,19 @@ def able(lab: str, host: str) -> bool:
     return any(files(group) for group in cgroups.groups(lab, host))
 
 
-def hold(lab: str, host: str, disk: Path, bytes_per_s: int) -> None:
+def limit_rate(lab: str, host: str, disk: Path, bytes_per_s: int) -> None:
     """Reads and writes of the disk that is mounted there go no faster, each by itself."""
     device = device_of(disk)
-    for place in _places(lab, host) if device else ():
-        place.write_text(line(place.name, device, bytes_per_s))
+    for path in _places(lab, host) if device else ():
+        path.write_text(line(path.name, device, bytes_per_s))
 
 
 def release(lab: str, host: str, disk: Path) -> None:
     """The disk is as fast as it is; nothing to do where it is not mounted, or never was held."""
     device = device_of(disk)
-    for place in _places(lab, host) if device else ():
-        if any(row.startswith(f"{device} ") for row in place.read_text().splitlines()):
-            place.write_text(line(place.name, device, 0))
+    for path in _places(lab, host) if device else ():
+        if any(row.startswith(f"{device} ") for row in path.read_text().splitlines()):
+            path.write_text(line(path.name, device, 0))
 
 
 def line(name: str, device: str, bytes_per_s: int) -> str:
@@ -63,7 +63,7 @@ def _places(lab: str, host: str) -> Iterator[Path]:
     for group in cgroups.groups(lab, host):
         if (group / V1[0]).exists():
             yield from files(group.parents[2])  # the tree itself: TREE/clusterwright/LAB/HOST
-            for each in (group, *group.rglob("*/")):
-                yield from files(each)
+            for child in (group, *group.rglob("*/")):
+                yield from files(child)
         elif (group / V2).exists():
             yield group / V2

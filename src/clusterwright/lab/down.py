@@ -16,7 +16,7 @@ from clusterwright.lab.state import LabState
 NSPAWN = Path("/run/systemd/nspawn")
 
 
-def down(name: str, *, say: Callable[[str], None] = lambda _: None) -> list[str]:
+def down(name: str, *, log: Callable[[str], None] = lambda _: None) -> list[str]:
     """The lab, if there is one, is gone with all that was on it; returns what is left: [] if all is well.
 
     Hosts are killed, not shut down: their disks go as well, so an orderly stop would keep nothing.
@@ -24,10 +24,10 @@ def down(name: str, *, say: Callable[[str], None] = lambda _: None) -> list[str]
     started = time.monotonic()
     with state.locked(state.folder(name)):
         lab = state.read(name)
-        left = clean(lab) if lab else _remove_empty(state.folder(name))
+        leftovers = clean(lab) if lab else _remove_empty(state.folder(name))
     if lab:
-        say(f"lab `{name}` is down, {len(left)} things left behind ({time.monotonic() - started:.1f} s)")
-    return left
+        log(f"lab `{name}` is down, {len(leftovers)} things left behind ({time.monotonic() - started:.1f} s)")
+    return leftovers
 
 
 def clean(lab: LabState) -> list[str]:
@@ -35,7 +35,7 @@ def clean(lab: LabState) -> list[str]:
     state.write(dataclasses.replace(lab, phase="removing"))
     power.stop(lab)  # or it would boot what we take away
     network.remove_links(lab.layout.hosts)  # first, so that nobody hears the dying hosts
-    left = [f"process {pid} of {lab.name}" for pid in sorted(cgroups.kill(lab.name))]
+    leftovers = [f"process {pid} of {lab.name}" for pid in sorted(cgroups.kill(lab.name))]
     masters.remove(lab.name)
     for host in lab.layout.hosts:
         # a limit is the device's, and would be that of the next lab to get it
@@ -43,9 +43,9 @@ def clean(lab: LabState) -> list[str]:
         _forget_nspawn(machine_name(lab.name, host.name), lab.host_folder(host.name) / "root")
     _unmount(lab.folder)
     network.remove(lab.layout)
-    left += [f"control group {group}" for group in cgroups.remove(lab.name)]
-    left += [f"mount {path}" for path in mounts_under(lab.folder)] + network.left(lab.layout)
-    return left + _remove_folder(lab, left)
+    leftovers += [f"control group {group}" for group in cgroups.remove(lab.name)]
+    leftovers += [f"mount {path}" for path in mounts_under(lab.folder)] + network.find_leftovers(lab.layout)
+    return leftovers + _remove_folder(lab, leftovers)
 
 
 def mounts_under(folder: Path) -> list[str]:
@@ -83,14 +83,14 @@ def _remove_empty(folder: Path) -> list[str]:
     return []
 
 
-def _remove_folder(lab: LabState, left: list[str]) -> list[str]:
+def _remove_folder(lab: LabState, leftovers: list[str]) -> list[str]:
     """Nothing is deleted through a mount; the journal stays as long as anything does."""
-    if any(item.startswith("mount ") for item in left):
+    if any(item.startswith("mount ") for item in leftovers):
         return [f"folder {lab.folder}"]
     for entry in lab.folder.iterdir():
         if entry.name != "lab.json":
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-    if left:
+    if leftovers:
         return [f"folder {lab.folder}"]
     shutil.rmtree(lab.folder)
     return []

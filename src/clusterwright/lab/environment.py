@@ -13,7 +13,7 @@ from clusterwright.errors import WrightError
 
 LINK = "opt/clusterwright/env"  # software.python's default is /opt/clusterwright/env/bin/python
 
-_ASK = """
+_PROBE = """
 import importlib.util, json, os, sys
 print(json.dumps({"prefix": sys.prefix, "base": sys.base_prefix, "real": os.path.realpath(sys.executable),
                   "torch": importlib.util.find_spec("torch") is not None}))
@@ -37,33 +37,33 @@ class PythonEnvironment:
         return tuple(dict.fromkeys(roots))
 
 
-def ask(folder: str) -> PythonEnvironment:
+def probe_environment(folder: str) -> PythonEnvironment:
     """What the environment in that folder says about itself.
 
     Raises:
         WrightError: there is no Python in it that runs.
     """
-    done = run((f"{folder}/bin/python", "-c", _ASK)) if Path(folder, "bin/python").exists() else None
-    if done is None or not done.ok:
-        said = done.last_lines() if done else "there is no bin/python in it"
-        raise WrightError.of(
+    result = run((f"{folder}/bin/python", "-c", _PROBE)) if Path(folder, "bin/python").exists() else None
+    if result is None or not result.ok:
+        error = result.last_lines() if result else "there is no bin/python in it"
+        raise WrightError.from_code(
             "lab-environment",
-            f"lab.environment {folder} cannot be used: {said}",
+            f"lab.environment {folder} cannot be used: {error}",
             "name a virtual environment's folder",
         )
-    return PythonEnvironment(**json.loads(done.out))
+    return PythonEnvironment(**json.loads(result.out))
 
 
-def find(named: str | None, say: Callable[[str], None]) -> PythonEnvironment | None:
+def find(named: str | None, log: Callable[[str], None]) -> PythonEnvironment | None:
     """The environment that the cluster file names, else the one that runs us if torch is in it."""
-    found = ask(named or sys.prefix)
-    if not found.torch:
-        say(
-            f"note: there is no torch in {found.prefix}, so trainings will not run on this lab;"
+    environment = probe_environment(named or sys.prefix)
+    if not environment.torch:
+        log(
+            f"note: there is no torch in {environment.prefix}, so trainings will not run on this lab;"
             " `pip install torch` there, or name another folder as lab.environment, then make the lab anew"
         )
-        return found if named else None
-    return found
+        return environment if named else None
+    return environment
 
 
 def offer(root: Path, environment: PythonEnvironment) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 from clusterwright.lab import kernel_log
@@ -84,25 +84,25 @@ def files(state: LabState, host: LabHost) -> dict[str, tuple[str, int]]:
 
 def make(state: LabState, host: LabHost) -> None:
     """The host has a disk of its own over the node image, mounted, with its name and keys on it."""
-    place = state.host_folder(host.name)
+    folder = state.host_folder(host.name)
     for name in ("disk", "root"):
-        (place / name).mkdir(parents=True, exist_ok=True)
-    with (place / "disk.img").open("wb") as disk:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    with (folder / "disk.img").open("wb") as disk:
         disk.truncate(DISK_BYTES)
     # no journal: the disk dies with the lab; no reserve: a full disk is full for root as well
-    _must("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", "-E", "nodiscard", str(place / "disk.img"))
-    _must("mount", "-o", "loop,noatime", str(place / "disk.img"), str(place / "disk"))
+    _must("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", "-E", "nodiscard", str(folder / "disk.img"))
+    _must("mount", "-o", "loop,noatime", str(folder / "disk.img"), str(folder / "disk"))
     for name in ("upper", "work"):
-        (place / "disk" / name).mkdir(exist_ok=True)
-    layers = f"lowerdir={state.image},upperdir={place}/disk/upper,workdir={place}/disk/work"
-    _must("mount", "-t", "overlay", "-o", layers, "overlay", str(place / "root"))
+        (folder / "disk" / name).mkdir(exist_ok=True)
+    layers = f"lowerdir={state.image},upperdir={folder}/disk/upper,workdir={folder}/disk/work"
+    _must("mount", "-t", "overlay", "-o", layers, "overlay", str(folder / "root"))
     for path in host.served:
         _served(state, host, path).mkdir(parents=True, exist_ok=True)
     for path, (text, mode) in files(state, host).items():
-        write_whole(place / "root" / path, text, mode=mode)
-    wanted = place / "root/etc/systemd/system/sysinit.target.wants"
-    wanted.mkdir(exist_ok=True)
-    (wanted / UNIT).symlink_to(f"../{UNIT}")
+        write_file_atomic(folder / "root" / path, text, mode=mode)
+    unit_links = folder / "root/etc/systemd/system/sysinit.target.wants"
+    unit_links.mkdir(exist_ok=True)
+    (unit_links / UNIT).symlink_to(f"../{UNIT}")
 
 
 def nspawn_argv(state: LabState, host: LabHost) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def nspawn_argv(state: LabState, host: LabHost) -> tuple[str, ...]:
         rdma_folder(state, host): rdma_state.INSIDE,
         power_folder(state, host): SWITCH,
     }
-    devices = (f"--bind={place}:{inside}" for place, inside in places.items() if place.exists())
+    devices = (f"--bind={source}:{inside}" for source, inside in places.items() if source.exists())
     return (
         "systemd-nspawn",
         "--quiet",
@@ -144,9 +144,9 @@ def _served(state: LabState, host: LabHost, path: str) -> Path:
 
 def _for_nfs(state: LabState, host: LabHost) -> list[str]:
     """A server finds files by their handles, which nspawn refuses unasked; a client shows them by FUSE."""
-    words = [f"--bind={_served(state, host, path)}:{path}" for path in host.served]
-    words += ["--system-call-filter=open_by_handle_at"] if host.served else []
-    return words + ([f"--bind={client.DEVICE}"] if host.mounts_nfs and client.DEVICE.exists() else [])
+    arguments = [f"--bind={_served(state, host, path)}:{path}" for path in host.served]
+    arguments += ["--system-call-filter=open_by_handle_at"] if host.served else []
+    return arguments + ([f"--bind={client.DEVICE}"] if host.mounts_nfs and client.DEVICE.exists() else [])
 
 
 def gpu_folder(state: LabState, host: LabHost) -> Path:
@@ -175,10 +175,10 @@ def machine_name(lab: str, host: str) -> str:
 
 
 def _must(*argv: str) -> None:
-    done = run(argv)
-    if not done.ok:
-        raise WrightError.of(
+    result = run(argv)
+    if not result.ok:
+        raise WrightError.from_code(
             "lab-host",
-            f"`{' '.join(argv)}` failed: {done.last_lines()}",
+            f"`{' '.join(argv)}` failed: {result.last_lines()}",
             "take what is left of the lab away with `wright lab down`, mend that, then run again",
         )

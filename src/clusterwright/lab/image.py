@@ -20,7 +20,9 @@ from clusterwright.lab.state import locked
 from clusterwright.platforms import platform
 
 IMAGES = Path("/var/cache/clusterwright/images")
-HERE = "bookworm"  # what a machine's own sources are searched for; other suites lie on the same mirrors
+MACHINE_SUITE = (
+    "bookworm"  # what a machine's own sources are searched for; other suites lie on the same mirrors
+)
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SPACE_BYTES = 1_400_000_000  # an image is 950 MB; downloads and unpacking need 350 MB more for a while
 
@@ -57,12 +59,12 @@ rm -f "$1"/etc/apt/apt.conf.d/99mmdebstrap "$1"/etc/apt/auth.conf "$1"/var/log/a
 : > "$1"/etc/resolv.conf
 chmod 0711 "$1"/root
 """
-_LEAVE_OUT = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/info/*")
+_EXCLUDED_PATHS = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/info/*")
 
 
 def digest(system: str) -> str:
     """Names the image of that `os`: any change of what is in it gives another."""
-    recipe = json.dumps([platform(system).lab_suite, PACKAGES, CUSTOMIZE, _LEAVE_OUT])
+    recipe = json.dumps([platform(system).lab_suite, PACKAGES, CUSTOMIZE, _EXCLUDED_PATHS])
     return hashlib.sha256(recipe.encode()).hexdigest()[:16]
 
 
@@ -73,16 +75,16 @@ def sources(texts: dict[str, str], suite: str) -> tuple[str, ...]:
     Entries of other suites, and of third parties, are left out: only those whose suite is bookworm and whose
     components hold `main`.
     """
-    found: list[str] = []
+    entries: list[str] = []
     for name, text in sorted(texts.items()):
-        found += _deb822(text) if name.endswith(".sources") else _one_line(text)
-    return tuple(dict.fromkeys(line.replace(f" {HERE}", f" {suite}") for line in found))
+        entries += _deb822(text) if name.endswith(".sources") else _list_format(text)
+    return tuple(dict.fromkeys(line.replace(f" {MACHINE_SUITE}", f" {suite}") for line in entries))
 
 
 def _deb822(text: str) -> list[str]:
     lines: list[str] = []
-    plain = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    for stanza in re.split(r"\n\s*\n", plain):
+    content = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    for stanza in re.split(r"\n\s*\n", content):
         fields = {key.lower(): value.split() for key, value in re.findall(r"(?m)^([\w-]+):\s*(.*)$", stanza)}
         if "main" not in fields.get("components", []) or fields.get("enabled", ["yes"])[0] == "no":
             continue
@@ -90,17 +92,17 @@ def _deb822(text: str) -> list[str]:
         signed = signed if signed.startswith("/") else KEYRING
         for address in fields.get("uris", []):
             for suite in fields.get("suites", []):
-                if suite.split("-")[0] == HERE:
+                if suite.split("-")[0] == MACHINE_SUITE:
                     lines.append(f"deb [signed-by={signed}] {address} {suite} main")
     return lines
 
 
-def _one_line(text: str) -> list[str]:
+def _list_format(text: str) -> list[str]:
     pattern = re.compile(r"(?m)^deb\s+(?:\[[^]]*\]\s+)?(\S+)\s+(\S+)\s+(.*)$")
     return [
         f"deb [signed-by={KEYRING}] {address} {suite} main"
         for address, suite, components in pattern.findall(text)
-        if suite.split("-")[0] == HERE and "main" in components.split()
+        if suite.split("-")[0] == MACHINE_SUITE and "main" in components.split()
     ]
 
 
@@ -110,7 +112,7 @@ def ready(system: str, images: Path = IMAGES) -> Path | None:
     return path if path.is_dir() else None
 
 
-def build(system: str, say: Callable[[str], None], *, images: Path = IMAGES) -> Path:
+def build(system: str, log: Callable[[str], None], *, images: Path = IMAGES) -> Path:
     """The image of that `os`, made now if it is not there; a build that is cut short leaves nothing behind.
 
     Raises:
@@ -126,8 +128,8 @@ def build(system: str, say: Callable[[str], None], *, images: Path = IMAGES) -> 
         check_space(images)
         scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=images))
         try:
-            say(f"node image: {system} with {len(PACKAGES)} packages, made once (about a minute)")
-            _mmdebstrap(platform(system).lab_suite, scratch, say)
+            log(f"node image: {system} with {len(PACKAGES)} packages, made once (about a minute)")
+            _mmdebstrap(platform(system).lab_suite, scratch, log)
             (scratch / "root").rename(images / digest(system))
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -143,21 +145,21 @@ def check_space(folder: Path) -> None:
     disk = os.statvfs(folder)
     free = disk.f_bavail * disk.f_frsize
     if free < SPACE_BYTES:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "no-space",
             f"the node image needs {SPACE_BYTES // 10**6} MB in {folder}, and {free // 10**6} MB are free",
             "free space on that file system; older images beside it may be removed",
         )
 
 
-def _mmdebstrap(suite: str, scratch: Path, say: Callable[[str], None]) -> None:
+def _mmdebstrap(suite: str, scratch: Path, log: Callable[[str], None]) -> None:
     (scratch / "apt.conf").write_text(_apt_settings())
     (scratch / "customize").write_text(CUSTOMIZE)
     argv = [
         "setpriv", "--pdeathsig", "TERM",  # it ends, and cleans up, when we are killed
         "mmdebstrap", "--mode=root", "--variant=minbase", "--format=directory",
         f"--include={','.join(PACKAGES)}", f"--aptopt={scratch}/apt.conf",
-        *(f"--dpkgopt=path-exclude={path}" for path in _LEAVE_OUT),
+        *(f"--dpkgopt=path-exclude={path}" for path in _EXCLUDED_PATHS),
         f'--customize-hook=sh {scratch}/customize "$1"',
         suite, str(scratch / "root"), *sources(_source_files(), suite),
     ]  # fmt: skip
@@ -169,14 +171,14 @@ def _mmdebstrap(suite: str, scratch: Path, say: Callable[[str], None]) -> None:
         for line in process.stderr or ():
             last.append(line)
             if line.startswith("I: "):
-                say(f"  {line[3:].strip()}")
+                log(f"  {line[3:].strip()}")
         process.communicate()
     except BaseException:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise
     if process.returncode:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "lab-image",
             f"mmdebstrap ended with code {process.returncode}:\n{''.join(last).rstrip()}",
             "see that `apt-get update` works here, then run again: what was begun has been removed",
@@ -185,11 +187,13 @@ def _mmdebstrap(suite: str, scratch: Path, say: Callable[[str], None]) -> None:
 
 def _apt_settings() -> str:
     """How this machine's apt reaches its mirrors (proxies, certificates); taken out of the image again."""
-    own = run(("apt-config", "dump", "Acquire")).out
-    return f'{own}\nDir::Etc::netrc "/etc/apt/auth.conf";\nDir::Etc::netrcparts "/etc/apt/auth.conf.d/";\n'
+    settings = run(("apt-config", "dump", "Acquire")).out
+    return (
+        f'{settings}\nDir::Etc::netrc "/etc/apt/auth.conf";\nDir::Etc::netrcparts "/etc/apt/auth.conf.d/";\n'
+    )
 
 
 def _source_files() -> dict[str, str]:
     paths = [Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")]
-    wanted = [path for path in paths if path.suffix in (".list", ".sources") and path.is_file()]
-    return {str(path): path.read_text(errors="replace") for path in wanted}
+    source_paths = [path for path in paths if path.suffix in (".list", ".sources") and path.is_file()]
+    return {str(path): path.read_text(errors="replace") for path in source_paths}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.edge.processes import Done, run
+from clusterwright.edge.processes import CommandResult, run
 from clusterwright.errors import WrightError
 from clusterwright.lab import boot
 from clusterwright.lab.layout import LabHost
@@ -18,20 +18,22 @@ def first_of(lab: LabState, host: LabHost) -> int:
         WrightError: the host is down.
     """
     keeper = lab.processes.get(host.name)
-    first = boot.init_of(keeper) if keeper else None
-    if first is None:
-        raise WrightError.of("lab-host-down", f"{host.name} is down", f"wright lab fault undo {host.name}")
-    return first
+    init_pid = boot.init_of(keeper) if keeper else None
+    if init_pid is None:
+        raise WrightError.from_code(
+            "lab-host-down", f"{host.name} is down", f"wright lab fault undo {host.name}"
+        )
+    return init_pid
 
 
-def inside(lab: LabState, host: LabHost, *argv: str) -> Done:
+def inside(lab: LabState, host: LabHost, *argv: str) -> CommandResult:
     """The command, as root among all that the host runs.
 
     Raises:
         WrightError: the host is down.
     """
-    first = first_of(lab, host)
-    enter = ("nsenter", f"--target={first}", "--mount", "--uts", "--ipc", "--net", "--pid", "--")
+    init_pid = first_of(lab, host)
+    enter = ("nsenter", f"--target={init_pid}", "--mount", "--uts", "--ipc", "--net", "--pid", "--")
     return run((*enter, *argv), timeout_s=LIMIT_S)
 
 
@@ -41,8 +43,10 @@ def must(lab: LabState, host: LabHost, *argv: str) -> None:
     Raises:
         WrightError: it did not; with what it said.
     """
-    done = inside(lab, host, *argv)
-    if not done.ok:
-        raise WrightError.of(
-            "lab-command", f"{' '.join(argv)} on {host.name}: {done.last_lines()}", "see `wright lab status`"
+    result = inside(lab, host, *argv)
+    if not result.ok:
+        raise WrightError.from_code(
+            "lab-command",
+            f"{' '.join(argv)} on {host.name}: {result.last_lines()}",
+            "see `wright lab status`",
         )

@@ -13,8 +13,8 @@ from pathlib import Path
 
 INSIDE = "/dev/kmsg"
 ERROR = 3  # syslog(3): what NVIDIA's driver logs an XID with
-_SEEN = "run/systemd/journal/kernel-seqnum"  # the number that journald expects next: 8 bytes
-_PATIENCE_S, _AGAIN_S = 5.0, 0.5
+_SEQUENCE_FILE = "run/systemd/journal/kernel-seqnum"  # the number that journald expects next: 8 bytes
+_TIMEOUT_S, _RETRY_S = 5.0, 0.5
 
 # What a host does at each boot: the first line says who it is, as a kernel's does. An empty log would look like that
 # of a container that has none. Sent again until journald has it, as `write` does.
@@ -24,7 +24,7 @@ AT_BOOT = f"""first_line() {{
   for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     echo "$record" > {INSIDE}
     sleep 0.5
-    [ "$(od -An -t u8 -N 8 /{_SEEN} | tr -d ' ')" = 0 ] || return 0
+    [ "$(od -An -t u8 -N 8 /{_SEQUENCE_FILE} | tr -d ' ')" = 0 ] || return 0
   done
 }}
 first_line &
@@ -53,14 +53,14 @@ def write(pipe: Path, root: Path, text: str, *, priority: int = ERROR) -> bool:
     Waits until journald has it: two lines at once would be one to it. What was read together with something else
     is lost, so the line is sent again; one that journald has already, by its number, it leaves out.
     """
-    number, since_boot_us = _expected(root), time.monotonic_ns() // 1000
-    record = f"{priority},{number},{since_boot_us},-;{text}\n".encode()
-    deadline = time.monotonic() + _PATIENCE_S
+    number, uptime_us = _expected(root), time.monotonic_ns() // 1000
+    record = f"{priority},{number},{uptime_us},-;{text}\n".encode()
+    deadline = time.monotonic() + _TIMEOUT_S
     while time.monotonic() < deadline:
         if not _send(pipe, record):
             return False
-        again = time.monotonic() + _AGAIN_S
-        while time.monotonic() < again:
+        retry_time = time.monotonic() + _RETRY_S
+        while time.monotonic() < retry_time:
             if _expected(root) != number:
                 return True
             time.sleep(0.01)
@@ -83,5 +83,5 @@ def _send(pipe: Path, record: bytes) -> bool:
 
 def _expected(root: Path) -> int:
     with suppress(OSError):
-        return int.from_bytes((root / _SEEN).read_bytes()[:8], "little")
+        return int.from_bytes((root / _SEQUENCE_FILE).read_bytes()[:8], "little")
     return 0

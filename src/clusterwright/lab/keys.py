@@ -13,10 +13,10 @@ from clusterwright.lab.masters import PERSIST_S
 def make_key(path: Path, comment: str) -> str:
     """A new Ed25519 key at the path; returns its public half."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    done = run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)))
-    if not done.ok:
-        raise WrightError.of(
-            "lab-ssh-keygen", f"ssh-keygen failed: {done.last_lines()}", "mend that, then run again"
+    result = run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)))
+    if not result.ok:
+        raise WrightError.from_code(
+            "lab-ssh-keygen", f"ssh-keygen failed: {result.last_lines()}", "mend that, then run again"
         )
     return path.with_suffix(".pub").read_text().strip()
 

@@ -74,9 +74,9 @@ class Layout:
         for host in self.hosts:
             if host.name == name:
                 return host
-        known = ", ".join(host.name for host in self.hosts)
-        raise WrightError.of(
-            "lab-unknown-host", f"lab `{self.name}` has no host `{name}`", f"name one of: {known}"
+        names = ", ".join(host.name for host in self.hosts)
+        raise WrightError.from_code(
+            "lab-unknown-host", f"lab `{self.name}` has no host `{name}`", f"name one of: {names}"
         )
 
 
@@ -87,7 +87,7 @@ def layout(cluster: Cluster) -> Layout:
         WrightError: the file is not that of a lab.
     """
     if cluster.lab is None:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "lab-section-missing",
             f"cluster `{cluster.name}` has no `lab:` section, so it is not the file of a lab",
             "make a copy of the file, give it another `name:`, and add to it:\nlab:\n  rate_divisor: 100",
@@ -110,12 +110,12 @@ def _bridge(cluster: Cluster, name: str, network: Network) -> Bridge:
 
 def _machine_address(cluster: Cluster, subnet: IPv4Network) -> str:
     """The highest address that no host has: ours to reach the hosts from."""
-    taken = {host.management for host in cluster.hosts()}
+    used_addresses = {host.management for host in cluster.hosts()}
     highest = int(subnet.broadcast_address) - 1
     for number in range(highest, int(subnet.network_address), -1):
-        if IPv4Address(number) not in taken:
+        if IPv4Address(number) not in used_addresses:
             return f"{IPv4Address(number)}/{subnet.prefixlen}"
-    raise WrightError.of(
+    raise WrightError.from_code(
         "lab-subnet-full",
         f"networks.management.subnet {subnet} has no address left for this machine",
         "choose a larger subnet: the lab needs one address more than there are hosts",
@@ -135,10 +135,10 @@ def _host(cluster: Cluster, index: int, host: Host) -> LabHost:
     gpus = simulated(cluster, host.group.gpus, identity)
     ports = rdma(cluster, host)
     over_nfs = [folder for folder in cluster.storage.values() if isinstance(folder, Nfs)]
-    served = tuple(one.export or one.path for one in over_nfs if one.server == host.name)
-    away = any(one.server != host.name for one in over_nfs)
+    served = tuple(nfs.export or nfs.path for nfs in over_nfs if nfs.server == host.name)
+    mounts_nfs = any(nfs.server != host.name for nfs in over_nfs)
     return LabHost(
-        host.name, str(host.management), namespace, identity, links, devices, gpus, ports, served, away
+        host.name, str(host.management), namespace, identity, links, devices, gpus, ports, served, mounts_nfs
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Network
 from typing import Any
 
-from clusterwright.edge.processes import Done, run
+from clusterwright.edge.processes import CommandResult, run
 from clusterwright.errors import Finding, WrightError
 from clusterwright.lab.layout import LabHost, Layout, Link
 
@@ -96,7 +96,7 @@ def remove_links(hosts: Iterable[LabHost]) -> None:
     _batch(("ip", "-force", "-batch", "-"), [f"link del {end}" for end in ends], strict=False)
 
 
-def left(layout: Layout) -> list[str]:
+def find_leftovers(layout: Layout) -> list[str]:
     """What of the lab's networks exists."""
     present, spaces = _links(), namespaces()
     ends = [link.outside for host in layout.hosts for link in host.links]
@@ -120,18 +120,20 @@ def machine_networks() -> dict[str, str]:
 
 def networks_of(addresses: list[dict[str, Any]], routes: list[dict[str, Any]]) -> dict[str, str]:
     """From what `ip -json addr` and `ip -json route` say, less the default route: it leads everywhere."""
-    found: dict[str, str] = {}
+    networks: dict[str, str] = {}
     for row in routes:
         if row.get("dst") != "default" and row.get("type", "unicast") == "unicast":
-            found[str(row["dst"])] = f"a route of this machine by {row.get('dev', row.get('gateway', '?'))}"
+            networks[str(row["dst"])] = (
+                f"a route of this machine by {row.get('dev', row.get('gateway', '?'))}"
+            )
     for device in addresses:
         for entry in device.get("addr_info", []):
             network = IPv4Network(f"{entry['local']}/{entry['prefixlen']}", strict=False)
-            found[str(network)] = f"address {entry['local']} of {device['ifname']}"
-    return found
+            networks[str(network)] = f"address {entry['local']} of {device['ifname']}"
+    return networks
 
 
-def clashes(layout: Layout, others: dict[str, str]) -> tuple[Finding, ...]:
+def clashes(layout: Layout, used_subnets: dict[str, str]) -> tuple[Finding, ...]:
     """A finding for each network of the lab that overlaps one that is in use."""
     return tuple(
         Finding(
@@ -140,7 +142,7 @@ def clashes(layout: Layout, others: dict[str, str]) -> tuple[Finding, ...]:
             "choose another subnet in the cluster file, or take down what uses it",
         )
         for bridge in layout.bridges
-        for subnet, owner in others.items()
+        for subnet, owner in used_subnets.items()
         if IPv4Network(subnet).overlaps(IPv4Network(bridge.subnet))
     )
 
@@ -149,14 +151,14 @@ def _links() -> set[str]:
     return {row["ifname"] for row in json.loads(run(("ip", "-json", "link")).out or "[]")}
 
 
-def _batch(argv: tuple[str, ...], lines: list[str], *, strict: bool = True) -> Done | None:
+def _batch(argv: tuple[str, ...], lines: list[str], *, strict: bool = True) -> CommandResult | None:
     if not lines:
         return None
-    done = run(argv, stdin=("\n".join(lines) + "\n").encode())
-    if strict and not done.ok:
-        raise WrightError.of(
+    result = run(argv, stdin=("\n".join(lines) + "\n").encode())
+    if strict and not result.ok:
+        raise WrightError.from_code(
             "lab-network",
-            f"`{' '.join(argv)}` failed: {done.last_lines()}",
+            f"`{' '.join(argv)}` failed: {result.last_lines()}",
             "take what is left of the lab away with `wright lab down`, mend that, then run again",
         )
-    return done
+    return result

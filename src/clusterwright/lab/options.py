@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 
-def whole(options: Mapping[str, str], name: str, otherwise: int, below: int) -> int:
+def parse_number(options: Mapping[str, str], name: str, otherwise: int, below: int) -> int:
     """The option as a number from 0.
 
     Raises:
@@ -15,6 +15,6 @@ def whole(options: Mapping[str, str], name: str, otherwise: int, below: int) -> 
     """
     text = options.get(name, str(otherwise))
     if not (text.isascii() and text.isdecimal() and int(text) < below):
-        what, mend = f"--{name} {text} is not there", f"a number from 0 to {below - 1}"
-        raise WrightError.of("lab-fault-option", what, mend, exit_code=EXIT_USAGE)
+        message, fix = f"--{name} {text} is not there", f"a number from 0 to {below - 1}"
+        raise WrightError.from_code("lab-fault-option", message, fix, exit_code=EXIT_USAGE)
     return int(text)

@@ -21,10 +21,10 @@ def start(lab: LabState, control: str) -> LabState:
     """Somebody listens, and the journal knows the process."""
     if boot.is_running(lab.switch):
         return lab
-    place = power_folder(lab, lab.layout.host(control))
-    with (place / "log").open("ab") as log:
+    folder = power_folder(lab, lab.layout.host(control))
+    with (folder / "log").open("ab") as log:
         child = subprocess.Popen(
-            (sys.executable, "-m", "clusterwright.lab.switch", lab.name, str(place / "socket")),
+            (sys.executable, "-m", "clusterwright.lab.switch", lab.name, str(folder / "socket")),
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/",
         )  # fmt: skip
     child.returncode = 0  # not ours to wait for

@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from clusterwright.config.site import Lab
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.lab.layout import Layout
 
@@ -86,7 +86,7 @@ class LabState:
 
     def without_fault(self, fault: Fault) -> LabState:
         """With that fault gone."""
-        return dataclasses.replace(self, faults=tuple(other for other in self.faults if other != fault))
+        return dataclasses.replace(self, faults=tuple(entry for entry in self.faults if entry != fault))
 
 
 _JSON = TypeAdapter(LabState)
@@ -99,8 +99,10 @@ def folder(name: str) -> Path:
         WrightError: no cluster can have that name; it never becomes part of a path.
     """
     if not _NAME.fullmatch(name):
-        mend = "names are a-z, 0-9 and -, first a letter"
-        raise WrightError.of("lab-unknown", f"`{name}` is not the name of a lab", mend, exit_code=EXIT_USAGE)
+        fix = "names are a-z, 0-9 and -, first a letter"
+        raise WrightError.from_code(
+            "lab-unknown", f"`{name}` is not the name of a lab", fix, exit_code=EXIT_USAGE
+        )
     return Path(Lab.folder(name))
 
 
@@ -111,7 +113,7 @@ def labs() -> tuple[str, ...]:
 
 def write(state: LabState) -> LabState:
     """The journal on disk, whole or not at all; returned for the next step."""
-    write_whole(state.folder / "lab.json", _JSON.dump_json(state, indent=2) + b"\n", mode=0o600)
+    write_file_atomic(state.folder / "lab.json", _JSON.dump_json(state, indent=2) + b"\n", mode=0o600)
     return state
 
 
@@ -127,11 +129,11 @@ def read(name: str) -> LabState | None:
     except FileNotFoundError:
         return None
     except PermissionError as why:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "lab-needs-root", f"{path} is root's", "run the same command with sudo, or as root"
         ) from why
     except ValidationError as why:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "lab-journal-unreadable",
             f"{path} is not a journal that this version can read: {why.errors()[0]['msg']}",
             "take the lab down with the version of clusterwright that made it",
@@ -146,11 +148,11 @@ def require(name: str) -> LabState:
     """
     state = read(name)
     if state is None:
-        known = ", ".join(labs()) or "none"
-        raise WrightError.of(
+        names = ", ".join(labs()) or "none"
+        raise WrightError.from_code(
             "lab-unknown",
             f"there is no lab `{name}`",
-            f"bring it up with `wright lab up`; labs at present: {known}",
+            f"bring it up with `wright lab up`; labs at present: {names}",
         )
     return state
 
@@ -167,14 +169,14 @@ def locked(path: Path) -> Iterator[None]:
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            if _same(handle, path):
+            if _is_same_file(handle, path):
                 yield
                 return
         finally:
             os.close(handle)
 
 
-def _same(handle: int, path: Path) -> bool:
+def _is_same_file(handle: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(handle), path.stat())
     except FileNotFoundError:

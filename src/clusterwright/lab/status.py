@@ -34,22 +34,27 @@ def status(name: str) -> tuple[HostStatus, ...]:
     """
     lab = state.require(name)
     return tuple(
-        fan_out([one.name for one in lab.layout.hosts], lambda one: _of(lab, lab.layout.host(one))).values()
+        fan_out(
+            [host.name for host in lab.layout.hosts],
+            lambda host_name: _host_status(lab, lab.layout.host(host_name)),
+        ).values()
     )
 
 
-def _of(lab: LabState, one: LabHost) -> HostStatus:
+def _host_status(lab: LabState, host: LabHost) -> HostStatus:
     faults = tuple(
-        " ".join((fault.kind, *fault.options.values())) for fault in lab.faults if fault.host == one.name
+        " ".join((fault.kind, *fault.options.values())) for fault in lab.faults if fault.host == host.name
     )
-    process = lab.processes.get(one.name)
+    process = lab.processes.get(host.name)
     if process is None or not boot.is_running(process):
-        return HostStatus(one.name, one.address, "down", None, faults)
+        return HostStatus(host.name, host.address, "down", None, faults)
     started = boot.started_ticks(boot.init_of(process) or process.pid) or process.started_ticks
     uptime_s = int(_machine_uptime_s() - started / os.sysconf("SC_CLK_TCK"))
-    if cgroups.is_frozen(lab.name, one.name):
-        return HostStatus(one.name, one.address, "paused", uptime_s, faults)
-    return HostStatus(one.name, one.address, "running" if boot.listens(one) else "booting", uptime_s, faults)
+    if cgroups.is_frozen(lab.name, host.name):
+        return HostStatus(host.name, host.address, "paused", uptime_s, faults)
+    return HostStatus(
+        host.name, host.address, "running" if boot.listens(host) else "booting", uptime_s, faults
+    )
 
 
 def _machine_uptime_s() -> float:

@@ -20,7 +20,7 @@ from clusterwright.lab.state import LabState
 POWER_OFF = signal.SIGRTMIN + 4  # systemd(1): starts poweroff.target
 REQUEST_S = 5  # a request is one line, sent at once
 REST_S = 1.0
-LIES, SLOW, CUT = "power-lies", "power-slow", "kill-host"
+INCONSISTENT, SLOW, KILLED = "power-lies", "power-slow", "kill-host"
 
 
 def serve(name: str, path: Path) -> None:
@@ -38,7 +38,7 @@ def serve(name: str, path: Path) -> None:
             except TimeoutError:
                 continue
             if os.fork() == 0:
-                os._exit(_serve_one(name, line))
+                os._exit(_serve_request(name, line))
             line.close()
 
 
@@ -50,14 +50,14 @@ def _reap() -> None:
         return
 
 
-def _serve_one(name: str, line: socket.socket) -> int:
+def _serve_request(name: str, line: socket.socket) -> int:
     """One request: {verb, hosts} in, {host: words} out."""
     with line:
         line.settimeout(REQUEST_S)
-        with line.makefile("rwb") as both:
-            asked = json.loads(both.readline())
-            said = {host: _answer(name, asked["verb"], host) for host in asked["hosts"]}
-            both.write(json.dumps(said).encode() + b"\n")
+        with line.makefile("rwb") as stream:
+            request = json.loads(stream.readline())
+            replies = {host: _answer(name, request["verb"], host) for host in request["hosts"]}
+            stream.write(json.dumps(replies).encode() + b"\n")
     return 0
 
 
@@ -65,37 +65,37 @@ def _answer(name: str, verb: str, host: str) -> str:
     """Words where it cannot be done; what the faults of the host want goes first."""
     try:
         lab = state.require(name)
-        one = lab.layout.host(host)
+        lab_host = lab.layout.host(host)
         if verb == "state":
             return "on" if boot.is_running(lab.processes.get(host)) else "off"
         faults = {fault.kind: fault.options for fault in lab.faults if fault.host == host}
-        if verb == "on" and CUT in faults:
+        if verb == "on" and KILLED in faults:
             return f"{host} has no power (kill-host)"
-        if LIES in faults:
+        if INCONSISTENT in faults:
             return ""
         if verb == "on" and SLOW in faults:
             time.sleep(float(faults[SLOW].get("seconds", "10")))
         with state.locked(lab.folder):
-            switch(state.require(name), one, verb)
+            switch(state.require(name), lab_host, verb)
     except WrightError as why:
         return str(why)
     return ""
 
 
-def switch(lab: LabState, one: LabHost, verb: str) -> None:
+def switch(lab: LabState, lab_host: LabHost, verb: str) -> None:
     """The host is on its way there; the journal says what was wanted, so that `up` leaves it as it is."""
-    keeper = lab.processes.get(one.name)
+    keeper = lab.processes.get(lab_host.name)
     running = boot.is_running(keeper)
-    wanted = lab.switched_off - {one.name} if verb == "on" else lab.switched_off | {one.name}
-    if wanted != lab.switched_off:
-        lab = state.write(dataclasses.replace(lab, switched_off=wanted))
+    switched_off = lab.switched_off - {lab_host.name} if verb == "on" else lab.switched_off | {lab_host.name}
+    if switched_off != lab.switched_off:
+        lab = state.write(dataclasses.replace(lab, switched_off=switched_off))
     if verb == "on" and not running:
-        kill_host.undo(lab, one, {})
+        kill_host.undo(lab, lab_host, {})
     if verb == "kill":
-        kill_host.strike(lab, one, {})
-    first = boot.init_of(keeper) if keeper and verb == "off" else None
-    if first is not None:
-        os.kill(first, POWER_OFF)
+        kill_host.inject(lab, lab_host, {})
+    init_pid = boot.init_of(keeper) if keeper and verb == "off" else None
+    if init_pid is not None:
+        os.kill(init_pid, POWER_OFF)
 
 
 if __name__ == "__main__":

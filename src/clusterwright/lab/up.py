@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.ssh import Ssh
 from clusterwright.errors import Finding, WrightError
 from clusterwright.lab import boot, environment, host, image, keys, masters, network, power, state
@@ -24,10 +24,10 @@ from clusterwright.lab.packages import lab as packages
 from clusterwright.lab.rdma import state as rdma_state
 from clusterwright.lab.state import LabState
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
-def up(cluster: Cluster, *, say: Say = lambda _: None) -> LabState:
+def up(cluster: Cluster, *, log: Log = lambda _: None) -> LabState:
     """The lab of that cluster stands and answers ssh; nothing is changed if it already does.
 
     What an interrupted `up` left is taken away first. On any error what was made stays for `down` (or the
@@ -36,23 +36,23 @@ def up(cluster: Cluster, *, say: Say = lambda _: None) -> LabState:
     Raises:
         WrightError: hosts cannot be made here, subnets are taken, or another file's lab has that name.
     """
-    wanted = layout(cluster)
+    desired_layout = layout(cluster)
     if missing := able():
         raise WrightError(*missing)
-    if standing := _standing(cluster):
-        return _wake(standing, cluster, say)
-    python = environment.find(cluster.lab.environment if cluster.lab else None, say)
-    root_image = image.build(cluster.os, say)
+    if existing_lab := _existing_lab(cluster):
+        return _wake(existing_lab, cluster, log)
+    python = environment.find(cluster.lab.environment if cluster.lab else None, log)
+    root_image = image.build(cluster.os, log)
     with state.locked(state.folder(cluster.name)):
-        if standing := _standing(cluster):
-            return standing
-        _clear_remains(cluster.name, say)
-        lab = _claim(cluster, wanted, root_image, python)
+        if existing_lab := _existing_lab(cluster):
+            return existing_lab
+        _clear_remains(cluster.name, log)
+        lab = _claim(cluster, desired_layout, root_image, python)
         try:
-            packages.build(lab, cluster, say)
-            return _with_switch(_make(lab, python, say, cluster.control.name), cluster)
+            packages.build(lab, cluster, log)
+            return _with_switch(_make(lab, python, log, cluster.control.name), cluster)
         except BaseException:
-            say(f"lab `{lab.name}` is half made: `wright lab down {lab.name}` or the next `up` takes it away")
+            log(f"lab `{lab.name}` is half made: `wright lab down {lab.name}` or the next `up` takes it away")
             raise
 
 
@@ -67,12 +67,12 @@ def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def _standing(cluster: Cluster) -> LabState | None:
+def _existing_lab(cluster: Cluster) -> LabState | None:
     lab = state.read(cluster.name)
     if lab is None or lab.phase != "up" or lab.boot_id != boot_id():
         return None
     if lab.file_digest != digest(cluster):
-        raise WrightError.of(
+        raise WrightError.from_code(
             "lab-differs",
             f"lab `{cluster.name}` is up, made from other hosts, networks or folders than the file now has",
             f"take it down first: wright lab down {cluster.name}; or give the file another `name:`",
@@ -80,56 +80,59 @@ def _standing(cluster: Cluster) -> LabState | None:
     return lab
 
 
-def _wake(lab: LabState, cluster: Cluster, say: Say) -> LabState:
+def _wake(lab: LabState, cluster: Cluster, log: Log) -> LabState:
     """Hosts that went down of themselves (`poweroff`) are booted; those that somebody keeps down stay down."""
     killed = {fault.host for fault in lab.faults if fault.kind == "kill-host"} | lab.switched_off
     with state.locked(lab.folder):
         lab = _with_switch(state.require(lab.name), cluster)
         packages.serve(lab)
-        off = [one for one in lab.layout.hosts if not boot.is_running(lab.processes.get(one.name))]
-        asleep = [one for one in off if one.name not in killed]
-        for one in asleep:
-            say(f"{one.name} was switched off: booting")
-            lab = boot.start(lab, one)
-        boot.wait_for_ssh(lab, [one.name for one in asleep])
-    if not asleep:
-        say(f"lab `{lab.name}` is already up: {len(lab.layout.hosts)} hosts; nothing to do")
+        off = [
+            lab_host for lab_host in lab.layout.hosts if not boot.is_running(lab.processes.get(lab_host.name))
+        ]
+        stopped_hosts = [lab_host for lab_host in off if lab_host.name not in killed]
+        for lab_host in stopped_hosts:
+            log(f"{lab_host.name} was switched off: booting")
+            lab = boot.start(lab, lab_host)
+        boot.wait_for_ssh(lab, [lab_host.name for lab_host in stopped_hosts])
+    if not stopped_hosts:
+        log(f"lab `{lab.name}` is already up: {len(lab.layout.hosts)} hosts; nothing to do")
     return lab
 
 
-def _clear_remains(name: str, say: Say) -> None:
+def _clear_remains(name: str, log: Log) -> None:
     if remains := state.read(name):
-        say(f"lab `{name}`: taking away what an earlier run left")
-        if left := clean(remains):
-            raise WrightError.of(
+        log(f"lab `{name}`: taking away what an earlier run left")
+        if leftovers := clean(remains):
+            raise WrightError.from_code(
                 "lab-left-behind",
-                f"cannot take away: {', '.join(left)}",
+                f"cannot take away: {', '.join(leftovers)}",
                 "end what uses them, then run again",
             )
         state.folder(name).mkdir(parents=True, exist_ok=True)  # we hold its lock
 
 
 def _claim(
-    cluster: Cluster, wanted: Layout, root: Path, python: environment.PythonEnvironment | None
+    cluster: Cluster, desired_layout: Layout, root: Path, python: environment.PythonEnvironment | None
 ) -> LabState:
     """The journal is written, unless a subnet is in use; one lab at a time decides that."""
     with state.locked(state.folder(cluster.name).parent):
-        taken = network.machine_networks()
-        for other in state.labs():
-            if other != cluster.name and (journal := state.read(other)):
-                taken |= {
-                    bridge.subnet: f"{bridge.network} of lab `{other}`" for bridge in journal.layout.bridges
+        used_subnets = network.machine_networks()
+        for lab_name in state.labs():
+            if lab_name != cluster.name and (journal := state.read(lab_name)):
+                used_subnets |= {
+                    bridge.subnet: f"{bridge.network} of lab `{lab_name}`"
+                    for bridge in journal.layout.bridges
                 }
-        found = network.clashes(wanted, taken)
-        found += judge_inotify(len(wanted.hosts), inotify_in_use(), inotify_limit())
-        if found:
+        findings = network.clashes(desired_layout, used_subnets)
+        findings += judge_inotify(len(desired_layout.hosts), inotify_in_use(), inotify_limit())
+        if findings:
             with suppress(OSError):
                 state.folder(cluster.name).rmdir()
-            raise WrightError(*found)
+            raise WrightError(*findings)
         binds = tuple(f"--bind-ro={path}" for path in (python.binds() if python else ()))
-        shared = tuple(f"--bind={_shared(cluster.name, path)}:{path}" for path in wanted.shared)
+        shared = tuple(f"--bind={_shared(cluster.name, path)}:{path}" for path in desired_layout.shared)
         return state.write(
-            LabState(wanted, "making", boot_id(), digest(cluster), str(root), (*binds, *shared))
+            LabState(desired_layout, "making", boot_id(), digest(cluster), str(root), (*binds, *shared))
         )
 
 
@@ -144,7 +147,7 @@ def _with_switch(lab: LabState, cluster: Cluster) -> LabState:
     return power.start(lab, cluster.control.name) if saving and saving.provider else lab
 
 
-def _make(lab: LabState, python: environment.PythonEnvironment | None, say: Say, control: str) -> LabState:
+def _make(lab: LabState, python: environment.PythonEnvironment | None, log: Log, control: str) -> LabState:
     started = time.monotonic()
     hosts = lab.layout.hosts
     _write_access(lab)
@@ -153,72 +156,72 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, say: Say,
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o1777)  # as /tmp: users make their own folders, until `apply` says otherwise
     network.make(lab.layout)
-    say(f"networks: {', '.join(bridge.network for bridge in lab.layout.bridges)} ({_since(started)})")
+    log(f"networks: {', '.join(bridge.network for bridge in lab.layout.bridges)} ({_elapsed(started)})")
     packages.serve(lab)
-    driver, over_nfs = _driver(lab, say), _nfs_client(lab, say)
-    for one in hosts:
-        host.make(lab, one)
-        packages.tell(lab, lab.host_folder(one.name) / "root")
-        if one.name == control:
-            host.power_folder(lab, one).mkdir()
-        if driver and one.gpus:
-            root = lab.host_folder(one.name) / "root"
-            gpu_state.install(one.gpus, driver, host.gpu_folder(lab, one), root)
-        if over_nfs and one.mounts_nfs:
-            nfs_client.install(lab.folder, lab.host_folder(one.name) / "root")
-        if one.rdma:
-            rdma_state.install(one.rdma, host.rdma_folder(lab, one))
+    driver, over_nfs = _driver(lab, log), _nfs_client(lab, log)
+    for lab_host in hosts:
+        host.make(lab, lab_host)
+        packages.configure_apt(lab, lab.host_folder(lab_host.name) / "root")
+        if lab_host.name == control:
+            host.power_folder(lab, lab_host).mkdir()
+        if driver and lab_host.gpus:
+            root = lab.host_folder(lab_host.name) / "root"
+            gpu_state.install(lab_host.gpus, driver, host.gpu_folder(lab, lab_host), root)
+        if over_nfs and lab_host.mounts_nfs:
+            nfs_client.install(lab.folder, lab.host_folder(lab_host.name) / "root")
+        if lab_host.rdma:
+            rdma_state.install(lab_host.rdma, host.rdma_folder(lab, lab_host))
         if python:
-            environment.offer(lab.host_folder(one.name) / "root", python)
-        lab = boot.start(lab, one)
-        say(f"booting {one.name} {one.address} ({_since(started)})")
-    limit_s = max(boot.BOOT_LIMIT_S, boot.BOOT_EACH_S * len(hosts))
-    boot.wait_for_ssh(lab, [one.name for one in hosts], limit_s=limit_s)
-    _see_each_other(lab)
+            environment.offer(lab.host_folder(lab_host.name) / "root", python)
+        lab = boot.start(lab, lab_host)
+        log(f"booting {lab_host.name} {lab_host.address} ({_elapsed(started)})")
+    limit_s = max(boot.BOOT_LIMIT_S, boot.BOOT_PER_HOST_S * len(hosts))
+    boot.wait_for_ssh(lab, [lab_host.name for lab_host in hosts], limit_s=limit_s)
+    _check_connectivity(lab)
     lab = state.write(dataclasses.replace(lab, phase="up"))
-    say(f"lab `{lab.name}` is up: {len(hosts)} hosts answer ssh ({_since(started)})")
+    log(f"lab `{lab.name}` is up: {len(hosts)} hosts answer ssh ({_elapsed(started)})")
     return lab
 
 
-def _driver(lab: LabState, say: Say) -> Path | None:
+def _driver(lab: LabState, log: Log) -> Path | None:
     """The library that answers for simulated GPUs; None where there are none, or it cannot be made here."""
-    if not any(one.gpus for one in lab.layout.hosts):
+    if not any(lab_host.gpus for lab_host in lab.layout.hosts):
         return None
     if reason := library.build(lab.folder):
-        say(f"note: GPUs are device files only, and there is no nvidia-smi: {reason}")
+        log(f"note: GPUs are device files only, and there is no nvidia-smi: {reason}")
         return None
     return lab.folder / library.SONAME
 
 
-def _nfs_client(lab: LabState, say: Say) -> bool:
+def _nfs_client(lab: LabState, log: Log) -> bool:
     """Whether hosts can mount what comes over NFS, where any does."""
-    if not any(one.mounts_nfs for one in lab.layout.hosts):
+    if not any(lab_host.mounts_nfs for lab_host in lab.layout.hosts):
         return False
     reason = nfs_client.build(lab.folder)
     if reason:
-        say(f"note: what comes over NFS is not mounted; nfs-ls, nfs-cat and nfs-cp reach it: {reason}")
+        log(f"note: what comes over NFS is not mounted; nfs-ls, nfs-cat and nfs-cp reach it: {reason}")
     return not reason
 
 
-def _since(started: float) -> str:
+def _elapsed(started: float) -> str:
     return f"{time.monotonic() - started:.1f} s"
 
 
-def _see_each_other(lab: LabState) -> None:
+def _check_connectivity(lab: LabState) -> None:
     """Packets pass between hosts: a firewall of this machine may drop what its bridges carry (Docker's does).
 
     Raises:
         WrightError: they do not; says which setting is behind it.
     """
-    first, last = lab.layout.hosts[0], lab.layout.hosts[-1]
-    if first == last:
+    first_host, last = lab.layout.hosts[0], lab.layout.hosts[-1]
+    if first_host == last:
         return
-    done = Ssh(config=lab.ssh_config).run(last.name, f"ping -c 1 -w 5 {first.address}", timeout_s=20)
-    if not done.ok:
-        raise WrightError.of(
+    result = Ssh(config=lab.ssh_config).run(last.name, f"ping -c 1 -w 5 {first_host.address}", timeout_s=20)
+    if not result.ok:
+        raise WrightError.from_code(
             "lab-bridge-filtered",
-            f"{last.name} does not reach {first.name} ({first.address}), though this machine reaches both;"
-            f" most likely its firewall drops what bridges carry: {done.last_lines(2)}",
+            f"{last.name} does not reach {first_host.name} ({first_host.address}), though this machine reaches both;"
+            f" most likely its firewall drops what bridges carry: {result.last_lines(2)}",
             "sysctl net.bridge.bridge-nf-call-iptables=0, or let the firewall forward within bridges",
         )
 
@@ -228,9 +231,12 @@ def _write_access(lab: LabState) -> None:
     folder.chmod(0o711)
     masters.make(lab.name)
     keys.make_key(folder / "keys" / "user", f"wright lab {lab.name}")
-    public = {one.name: keys.make_key(folder / "keys" / one.name, one.name) for one in lab.layout.hosts}
-    write_whole(folder / "known_hosts", keys.known_hosts(lab.layout, public))
-    write_whole(folder / "ssh_config", keys.ssh_config(lab.layout, folder, masters.folder(lab.name)))
+    public = {
+        lab_host.name: keys.make_key(folder / "keys" / lab_host.name, lab_host.name)
+        for lab_host in lab.layout.hosts
+    }
+    write_file_atomic(folder / "known_hosts", keys.known_hosts(lab.layout, public))
+    write_file_atomic(folder / "ssh_config", keys.ssh_config(lab.layout, folder, masters.folder(lab.name)))
 
 
 INOTIFY = Path("/proc/sys/fs/inotify/max_user_instances")

@@ -17,9 +17,9 @@ def expand(job: Job) -> tuple[tuple[int, Job], ...]:
     """Number and job of each run: by the numbers of the array, or one for each combination of the sweep's values."""
     if job.array:
         numbers = _numbers(job.array.partition("%")[0])
-        return tuple((number, _alone(job, number)) for number in numbers)
+        return tuple((number, _single_job(job, number)) for number in numbers)
     chosen = [dict(zip(job.sweep, values, strict=True)) for values in product(*job.sweep.values())]
-    return tuple((number, _with(_alone(job, number), values)) for number, values in enumerate(chosen))
+    return tuple((number, _with(_single_job(job, number), values)) for number, values in enumerate(chosen))
 
 
 def range_of(job: Job) -> str:
@@ -27,13 +27,13 @@ def range_of(job: Job) -> str:
     return job.array or f"0-{len(expand(job)) - 1}"
 
 
-def script(first: str, name: str, folder: str, numbers: str) -> str:
+def script(template: str, name: str, folder: str, numbers: str) -> str:
     """The array's own script: it takes on the name of its run, and becomes that run's script.
 
-    `first` is the script of any of the runs, whose options for Slurm are those of all.
+    `template` is the script of any of the runs, whose options for Slurm are those of all.
     """
     changed = {"job-name": name, "output": f"{folder}/slurm-%A_%a.out", "chdir": folder}
-    options = [_changed(line, changed) for line in first.splitlines() if line.startswith("#SBATCH ")]
+    options = [_changed(line, changed) for line in template.splitlines() if line.startswith("#SBATCH ")]
     return "\n".join(
         [
             "#!/bin/bash",
@@ -72,15 +72,15 @@ def packed(files: Mapping[str, str], links: Mapping[str, str], folders: Sequence
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         span, _, step = part.partition(":")
         low, _, high = span.partition("-")
-        found += range(int(low), int(high or low) + 1, int(step or 1))
-    return tuple(dict.fromkeys(found))
+        numbers += range(int(low), int(high or low) + 1, int(step or 1))
+    return tuple(dict.fromkeys(numbers))
 
 
-def _alone(job: Job, number: int) -> Job:
+def _single_job(job: Job, number: int) -> Job:
     """One of them; its number is in its script, so that its successors, which are in no array, know it too."""
     variables = {**job.environment.variables, ID: str(number)}
     environment = job.environment.model_copy(update={"variables": variables})
@@ -93,12 +93,12 @@ def _with(job: Job, values: Mapping[str, str | float | bool]) -> Job:
     """With these arguments: the recipe's, else at the end of the line."""
     if job.recipe:
         return job.model_copy(update={"arguments": {**job.arguments, **values}})
-    added = tuple(f"--{name}={_plain(value)}" for name, value in values.items())
-    at = "command" if job.command is not None else "program"
-    return job.model_copy(update={at: (*getattr(job, at), *added)})
+    added = tuple(f"--{name}={_format_value(value)}" for name, value in values.items())
+    field = "command" if job.command is not None else "program"
+    return job.model_copy(update={field: (*getattr(job, field), *added)})
 
 
-def _plain(value: str | float | bool) -> str:  # noqa: FBT001 (a value of the file, not a switch)
+def _format_value(value: str | float | bool) -> str:  # noqa: FBT001 (a value of the file, not a switch)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -27,71 +27,85 @@ USAGE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CheckpointHost:
     """Where the checkpoints are: a host of a cluster, and the way to it; the control host if none is named."""
 
     cluster: Cluster
     remote: Remote
     host: str = ""
 
-    def ask(self, what: str, where: str, asked: dict[str, Any]) -> str:
+    def run_action(self, action: str, run_or_folder: str, options: dict[str, Any]) -> str:
         """What run_checkpoints.py says on the host, of a run by its name or of a folder by its path."""
         host = self.host or self.cluster.control.name
         # All but the listing imports the runtime from the library on the host, and the rest from there as well.
         source = Path(run_checkpoints.__file__)
-        texts = [bundle_script(RUNS), bundle_script(CHECKPOINTS) if what == "list" else source.read_bytes()]
+        texts = [bundle_script(RUNS), bundle_script(CHECKPOINTS) if action == "list" else source.read_bytes()]
         stdin = b"".join(base64.b64encode(text) + b"\n" for text in texts)
-        done = Host(self.remote, host).run(self._command(what, where, asked), stdin=stdin, timeout_s=LIMIT_S)
-        if done.code == run_jobs.NO_RUN:
-            raise _wrong("checkpoint-no-folder", done.last_lines(1), "wright jobs shows the runs")
-        if done.code == NO_PROGRAM:
+        result = Host(self.remote, host).run(
+            self._command(action, run_or_folder, options), stdin=stdin, timeout_s=LIMIT_S
+        )
+        if result.code == run_jobs.NO_RUN:
+            raise _wrong("checkpoint-no-folder", result.last_lines(1), "wright jobs shows the runs")
+        if result.code == NO_PROGRAM:
             message = f"{host} has no {self.cluster.software.python}"
             raise _wrong("checkpoint-no-torch", message, "name a host that has it: --host gpu-node1")
-        return checked(done, host, "python").out
+        return checked(result, host, "python").out
 
-    def _command(self, what: str, where: str, asked: dict[str, Any]) -> str:
+    def _command(self, action: str, run_or_folder: str, options: dict[str, Any]) -> str:
         """The two scripts come as lines of stdin: one finds the folder of a run, the other looks into it."""
-        python = "python3" if what == "list" else shlex.quote(self.cluster.software.python)
-        find = shlex.join(["python3", "-", "find", runs_folder(self.cluster), where])
-        folder = shlex.quote(where) if where.startswith("/") else f'$(printf %s "$find" | base64 -d | {find})'
+        python = "python3" if action == "list" else shlex.quote(self.cluster.software.python)
+        find = shlex.join(["python3", "-", "find", runs_folder(self.cluster), run_or_folder])
+        folder = (
+            shlex.quote(run_or_folder)
+            if run_or_folder.startswith("/")
+            else f'$(printf %s "$find" | base64 -d | {find})'
+        )
         return (
             f"IFS= read -r find; IFS= read -r act; where={folder} || exit; "
-            f'printf %s "$act" | base64 -d | PYTHONPATH={LIBRARY} {python} - {what} "$where" '
-            f"{shlex.quote(json.dumps(asked))}"
+            f'printf %s "$act" | base64 -d | PYTHONPATH={LIBRARY} {python} - {action} "$where" '
+            f"{shlex.quote(json.dumps(options))}"
         )
 
 
-def listing(where: str, seen: Seen | None = None) -> dict[str, Any]:
+def listing(run_or_folder: str, checkpoint_host: CheckpointHost | None = None) -> dict[str, Any]:
     """The checkpoints of a run or folder, the newest first: `checkpoints`, `partial`, `keep`, `folder`."""
-    return _ask("list", where, {}, seen)
+    return _run_action("list", run_or_folder, {}, checkpoint_host)
 
 
 def verify(
-    where: str, seen: Seen | None = None, *, step: int | None = None, everything: bool = False
+    run_or_folder: str,
+    checkpoint_host: CheckpointHost | None = None,
+    *,
+    step: int | None = None,
+    everything: bool = False,
 ) -> dict[str, Any]:
     """The newest, one, or all, after every byte of them was read."""
-    return _ask("verify", where, {"step": step, "everything": everything}, seen)
+    return _run_action("verify", run_or_folder, {"step": step, "everything": everything}, checkpoint_host)
 
 
-def convert(source: str, target: str, seen: Seen | None = None, **how: str | None) -> dict[str, Any]:
+def convert(
+    source: str, target: str, checkpoint_host: CheckpointHost | None = None, **how: str | None
+) -> dict[str, Any]:
     """What was written, and what could not be carried over; `how` is `to` or `origin`, and `name`."""
-    return _ask("convert", source, {"target": target, **how}, seen)
+    return _run_action("convert", source, {"target": target, **how}, checkpoint_host)
 
 
-def _ask(what: str, where: str, asked: dict[str, Any], seen: Seen | None) -> dict[str, Any]:
+def _run_action(
+    action: str, run_or_folder: str, options: dict[str, Any], checkpoint_host: CheckpointHost | None
+) -> dict[str, Any]:
     """The answer as an object.
 
     Raises:
         WrightError: whatever was wrong there.
     """
-    if seen:
-        document = json.loads(seen.ask(what, where, asked))
+    if checkpoint_host:
+        document = json.loads(checkpoint_host.run_action(action, run_or_folder, options))
     else:
-        document = run_checkpoints.answer(run_checkpoints.ACTS[what], where, **asked)
+        document = run_checkpoints.answer(run_checkpoints.ACTIONS[action], run_or_folder, **options)
     if "trouble" in document:
-        raise _wrong(document["trouble"], document["message"], document["mend"])
+        raise _wrong(document["trouble"], document["message"], document["fix"])
     return dict(document)
 
 
-def _wrong(code: str, message: str, mend: str) -> WrightError:
-    return WrightError.of(code, message, mend, exit_code=EXIT_USAGE if code in USAGE else 1)
+def _wrong(code: str, message: str, fix: str) -> WrightError:
+    return WrightError.from_code(code, message, fix, exit_code=EXIT_USAGE if code in USAGE else 1)

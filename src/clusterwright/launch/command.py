@@ -21,7 +21,11 @@ PARTS = {
     "instruct": ("loop", "dialogues", "models.llama", "lora"),
 }  # not the recipe itself, which is run as __main__
 _FSDP = "torch.distributed.fsdp"
-_CUTS = {"shard": _FSDP, "pipeline": _FSDP, "tensor": "torch.distributed.tensor.parallel"}  # two seconds each
+_PARALLEL_IMPORTS = {
+    "shard": _FSDP,
+    "pipeline": _FSDP,
+    "tensor": "torch.distributed.tensor.parallel",
+}  # two seconds each
 LOOPBACK = "127.0.0.0/8"
 LIBRARY = "/opt/clusterwright/lib"  # decision 0001: what jobs import, on every host
 SHORTEST_GRACE_S, LONGEST_GRACE_S = 20, 300  # a save takes seconds to minutes; Slurm may signal 60 s early
@@ -32,7 +36,7 @@ def command(job: Job) -> tuple[str, ...]:
     if is_plain(job):
         return job.program or ("python", *of_python(job))
     framework = adapter(job)
-    if job.program is None and framework.silent:
+    if job.program is None and framework.needs_only_torch:
         return of_python(job)
     return ("-m", BEGIN, "rank", job.framework, *(job.program or ("python", *of_python(job))))
 
@@ -48,7 +52,7 @@ def launcher(job: Job) -> str:
 
 
 def is_plain(job: Job) -> bool:
-    """Whether nobody looks after the ranks (onhost/supervisor/plain.py)."""
+    """Whether nobody looks after the ranks (onhost/supervisor/unsupervised.py)."""
     return not registry.launcher(launcher(job)).is_supervised
 
 
@@ -93,22 +97,26 @@ def launch_of(job: Job, cluster: Cluster | None, run: str) -> Launch:
         management=management,
         compute=compute,
         gres=share(job, cluster).gres if cluster else None,
-        image=container.words(job, cluster) if cluster else None,
+        image=container.image_settings(job, cluster) if cluster else None,
     )
 
 
 def _restarts(job: Job) -> int:
     """Of a program that nobody looks after, only those that the job asks for: it may begin from nothing each time."""
-    asked = "restarts" in job.recovery.model_fields_set or not is_plain(job)
-    return job.recovery.restarts if asked else 0
+    has_restarts = "restarts" in job.recovery.model_fields_set or not is_plain(job)
+    return job.recovery.restarts if has_restarts else 0
 
 
 def imports(job: Job) -> tuple[str, ...]:
     """What the fork server imports beside torch: the runtime, what a recipe is made of, and the job's own list."""
     ours = (_RUNTIME, *(f"{_RUNTIME}.recipes.{name}" for name in PARTS.get(job.recipe or "", ())))
-    cut = job.parallel if job.recipe else None
-    cuts = [module for name, module in _CUTS.items() if cut and getattr(cut, name) not in (1, "none")]
-    return (*ours, *dict.fromkeys(cuts), *job.warm.imports)
+    parallel = job.parallel if job.recipe else None
+    parallel_imports = [
+        module
+        for name, module in _PARALLEL_IMPORTS.items()
+        if parallel and getattr(parallel, name) not in (1, "none")
+    ]
+    return (*ours, *dict.fromkeys(parallel_imports), *job.warm.imports)
 
 
 def _option(name: str, value: str | float | bool) -> tuple[str, ...]:  # noqa: FBT001 (a value of the file, not a switch)

@@ -22,7 +22,7 @@ READ_LIMIT_S = 60
 
 
 @dataclass(frozen=True, slots=True)
-class There:
+class RemoteReader:
     """A host that sees the run's folder, and the way to it."""
 
     remote: Remote
@@ -37,7 +37,7 @@ class There:
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class LocalReader:
     """This machine has the run's folder."""
 
     def text(self, folder: str, pattern: str) -> str:
@@ -45,25 +45,30 @@ class Here:
         return "\n".join(read_text(path, FILE_BYTES) for path in sorted(Path(folder).glob(pattern)))
 
 
-def events(run: Run, place: There | Here) -> tuple[dict[str, Any], ...]:
+def events(run: Run, reader: RemoteReader | LocalReader) -> tuple[dict[str, Any], ...]:
     """All events so far, by time; a line that a dying host left half written is passed over."""
-    return parse_events(place.text(run.folder, "events/*.jsonl").splitlines())
+    return parse_events(reader.text(run.folder, "events/*.jsonl").splitlines())
 
 
 def parse_events(lines: Iterable[str]) -> tuple[dict[str, Any], ...]:
     """The events of the lines, by time."""
-    found = [event for event in map(_event, lines) if event]
-    return tuple(sorted(found, key=lambda event: event["time"]))
+    records = [event for event in map(_event, lines) if event]
+    return tuple(sorted(records, key=lambda event: event["time"]))
 
 
-def ended(run: Run, place: There | Here) -> Ended | None:
+def ended(run: Run, reader: RemoteReader | LocalReader) -> Ended | None:
     """How the run ended; None while it goes on."""
-    document = _object(place.text(run.folder, "ended.json"))
+    document = _object(reader.text(run.folder, "ended.json"))
     return Ended(str(document.get("outcome")), str(document.get("why", ""))) if document else None
 
 
 def wait(
-    run: Run, place: There | Here, *, limit_s: float, clock: Clock | None = None, look_s: float = 1.0
+    run: Run,
+    reader: RemoteReader | LocalReader,
+    *,
+    limit_s: float,
+    clock: Clock | None = None,
+    poll_s: float = 1.0,
 ) -> Ended:
     """How the run ended, once it has, successors and all.
 
@@ -71,13 +76,13 @@ def wait(
         WrightError: it did not end within the limit.
     """
     watch = clock or SystemClock()
-    until = watch.monotonic() + limit_s
-    while watch.monotonic() < until:
-        end = ended(run, place)
+    deadline = watch.monotonic() + limit_s
+    while watch.monotonic() < deadline:
+        end = ended(run, reader)
         if end is not None:
             return end
-        watch.sleep(look_s)
-    raise WrightError.of(
+        watch.sleep(poll_s)
+    raise WrightError.from_code(
         "run-not-ended",
         f"run {run.name} did not end within {limit_s:.0f} s",
         f"see what it does: wright logs -f {run.name}",

@@ -39,8 +39,8 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[Row, ...]:
     """
     host, runs = cluster.control.name, runs_folder(cluster)
     command = f"{slurm.QUEUE} </dev/null || exit; echo; {program_command('list', runs)}"
-    done = slurm.checked(Host(remote, host).run(command, stdin=program_input(RUNS)), host, "squeue")
-    queue, _, folders = done.out.rpartition("\n")
+    result = slurm.checked(Host(remote, host).run(command, stdin=program_input(RUNS)), host, "squeue")
+    queue, _, folders = result.out.rpartition("\n")
     return rows(parse_queue(queue, slurm.FIELDS), json.loads(folders or "[]"))
 
 
@@ -48,8 +48,8 @@ def rows(queue: Iterable[Job], folders: Iterable[Mapping[str, Any]]) -> tuple[Ro
     """One row for each job that Slurm has, and one for each ended run of which it has none."""
     about = {str(folder["run"]): folder for folder in folders}
     alive = [_job(job, about.get(job.name, {})) for job in queue if not job.is_finished]
-    shown = {row.run for row in alive}
-    return (*alive, *(_run(folder) for name, folder in about.items() if name not in shown))
+    queued_runs = {row.run for row in alive}
+    return (*alive, *(_run(folder) for name, folder in about.items() if name not in queued_runs))
 
 
 def _job(job: Job, folder: Mapping[str, Any]) -> Row:

@@ -12,7 +12,7 @@ from pathlib import Path
 import clusterwright
 from clusterwright.config.job import Job
 from clusterwright.edge.clock import Clock, SystemClock
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.processes import start
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.launch.command import is_plain, launcher
@@ -22,33 +22,35 @@ from clusterwright.launch.snapshot import snapshot
 from clusterwright.launch.variables import job_variables
 
 
-def local(job: Job, folder: Path, *, clock: Clock | None = None, beside: Path = Path()) -> Run:
+def local(job: Job, folder: Path, *, clock: Clock | None = None, base_folder: Path = Path()) -> Run:
     """The run, begun in `folder/NAME`; its job id is the process that stands in for Slurm.
 
     Raises:
         WrightError: the launcher is one of Slurm's or of MPI's, or the code cannot be copied.
     """
-    from clusterwright.launch.peak import peak_here
+    from clusterwright.launch.peak import local_peak
 
     _able(job)
     now = (clock or SystemClock()).now()
-    copy = snapshot(job.code, beside) if job.code else None
+    copy = snapshot(job.code, base_folder) if job.code else None
     name = _new(folder.absolute(), run_name(job.name, now))
     run = folder.absolute() / name
     if copy:
         copy.unpack(run / "code")
     digest = copy.digest if copy else None
-    write_whole(run / "job.json", record(job, None, str(run), now, user=None, gpu=peak_here(), code=digest))
-    write_whole(run / "job.sh", local_script(job, str(run)), mode=0o755)
+    write_file_atomic(
+        run / "job.json", record(job, None, str(run), now, user=None, gpu=local_peak(), code=digest)
+    )
+    write_file_atomic(run / "job.sh", local_script(job, str(run)), mode=0o755)
     with (run / "job.out").open("ab") as out:
         job_id = start([str(run / "job.sh")], out=out)
-    write_whole(run / "jobs", f"{job_id}\n")
+    write_file_atomic(run / "jobs", f"{job_id}\n")
     return Run(name, str(job_id), str(run))
 
 
 def _able(job: Job) -> None:
     if is_plain(job):
-        raise WrightError.of(
+        raise WrightError.from_code(
             "launcher-cannot",
             f"launcher `{launcher(job)}` starts tasks of Slurm's, and here is none",
             "take `--launcher agent` for a Python program, or leave --local out",
@@ -87,8 +89,10 @@ def local_script(job: Job, run: str) -> str:
         f"# Made by clusterwright from job `{job.name}`; starting it again resumes the run.",
     ]
     lines += [f"export PYTHONPATH={shlex.quote(library.strip(os.pathsep))}"]
-    said = {**job.environment.variables, **job_variables(job)}
-    lines += [f"export {name}={shlex.quote(text)}" for name, text in said.items()]
+    variables = {**job.environment.variables, **job_variables(job)}
+    lines += [f"export {name}={shlex.quote(text)}" for name, text in variables.items()]
     python = job.environment.python or sys.executable
-    lines += [f"exec {shlex.quote(python)} -m clusterwright.onhost.supervisor.standin {shlex.quote(run)}"]
+    lines += [
+        f"exec {shlex.quote(python)} -m clusterwright.onhost.supervisor.local_scheduler {shlex.quote(run)}"
+    ]
     return "\n".join(lines) + "\n"

@@ -30,7 +30,7 @@ def peak(job: Job, cluster: Cluster) -> dict[str, Any] | None:
         return None
 
 
-def peak_here(driver: Path = DRIVER) -> dict[str, Any] | None:
+def local_peak(driver: Path = DRIVER) -> dict[str, Any] | None:
     """Of this machine's GPUs; None without one, or where they are of several kinds."""
     texts = [path.read_text(errors="replace") for path in sorted(driver.glob("*/information"))]
     lines = {line for text in texts for line in text.splitlines() if line.startswith("Model:")}
@@ -42,5 +42,5 @@ def peak_here(driver: Path = DRIVER) -> dict[str, Any] | None:
         return None
 
 
-def _document(found: Gpu) -> dict[str, Any]:
-    return {"name": found.name, "peak": dict(found.peak), "source": found.source}
+def _document(gpu_record: Gpu) -> dict[str, Any]:
+    return {"name": gpu_record.name, "peak": dict(gpu_record.peak), "source": gpu_record.source}

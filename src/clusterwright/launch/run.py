@@ -47,7 +47,7 @@ def runs_folder(cluster: Cluster) -> str:
         WrightError: the cluster shares no folder.
     """
     if cluster.shared_folder is None:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "folder-not-shared",
             f"cluster `{cluster.name}` has no shared folder, and a run is kept in one",
             "add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}",

@@ -20,7 +20,7 @@ from clusterwright.launch.command import (
 )
 from clusterwright.launch.share import partition, share
 from clusterwright.launch.variables import job_variables
-from clusterwright.onhost.supervisor.host.private import PLACE
+from clusterwright.onhost.supervisor.host.private import SECRETS_FILE
 from clusterwright.provision.render.caches import caches
 from clusterwright.units import format_duration, format_slurm_time
 
@@ -34,12 +34,12 @@ def script(job: Job, cluster: Cluster, run: str) -> str:
     Raises:
         SpecError: the job does not fit the cluster; every reason why.
     """
-    if found := check_job_against(job, cluster):
-        raise SpecError(*found)
+    if mistakes := check_job_against(job, cluster):
+        raise SpecError(*mistakes)
     parts = (
         _head(job, cluster, run),
         settings(job, cluster),
-        _after(job, cluster, run),
+        _dependency_check(job, cluster, run),
         staging(job, cluster),
         _start(job, cluster, run),
     )
@@ -70,9 +70,9 @@ def _head(job: Job, cluster: Cluster, run: str) -> str:
         *_on_lost_host(job, cluster),
         ("no-requeue", None, "a requeued job waits two minutes; a successor starts at once"),
     ]
-    shown = [_line(*line) for line in lines if line[1] is not None or line[0].startswith("no-")]
-    made = f"# Made by clusterwright from job `{job.name}`. By hand: mkdir -p {run} && sbatch THIS_FILE"
-    return "\n".join(["#!/bin/bash", made, *shown])
+    option_lines = [_line(*line) for line in lines if line[1] is not None or line[0].startswith("no-")]
+    header = f"# Made by clusterwright from job `{job.name}`. By hand: mkdir -p {run} && sbatch THIS_FILE"
+    return "\n".join(["#!/bin/bash", header, *option_lines])
 
 
 def _tasks(job: Job) -> tuple[int, str]:
@@ -86,7 +86,7 @@ def _on_lost_host(job: Job, cluster: Cluster) -> list[tuple[str, None, str]]:
     """Where agents cannot call Slurm, it ends the job: nobody there takes over from the supervisor."""
     if is_plain(job):
         return []
-    inside = container.words(job, cluster)
+    inside = container.image_settings(job, cluster)
     why = "a lost host does not end the job: the supervisor goes on without it"
     return [("no-kill", None, why)] if inside is None or inside[0] == "oci" else []
 
@@ -99,7 +99,7 @@ def _line(option: str, value: object, why: str) -> str:
 
 def settings(job: Job, cluster: Cluster) -> str:
     """What the job's processes find, as lines of bash."""
-    said = {**cluster.jobs.variables, **job.environment.variables}
+    file_variables = {**cluster.jobs.variables, **job.environment.variables}
     lines = [
         "# With export=NONE srun would start its steps with an empty environment (sbatch(1)).",
         "export SLURM_EXPORT_ENV=ALL",
@@ -110,31 +110,35 @@ def settings(job: Job, cluster: Cluster) -> str:
             f"module load {shlex.join(job.environment.modules)}",
         ]
     lines += [f"export PYTHONPATH={LIBRARY}${{PYTHONPATH:+:$PYTHONPATH}}"]
-    if said:
+    if file_variables:
         lines += [
             "# Everyone who may read the run's folder can read these. Secrets go to",
-            f"# {PLACE} (mode 0600) of the job's user.",
+            f"# {SECRETS_FILE} (mode 0600) of the job's user.",
         ]
-    lines += [f"export {name}={shlex.quote(text)}" for name, text in said.items()]
-    told = {**job_variables(job), **container.variables(job, cluster)}
-    lines += [f"export {name}={shlex.quote(text)}" for name, text in told.items()]
-    kept = [f'export {name}="{text}"' for name, text in caches(cluster).items() if name not in said]
-    lines += [': "${USER:=$(id -un)}"', *kept] if kept else []
+    lines += [f"export {name}={shlex.quote(text)}" for name, text in file_variables.items()]
+    runtime_variables = {**job_variables(job), **container.variables(job, cluster)}
+    lines += [f"export {name}={shlex.quote(text)}" for name, text in runtime_variables.items()]
+    cache_lines = [
+        f'export {name}="{text}"' for name, text in caches(cluster).items() if name not in file_variables
+    ]
+    lines += [': "${USER:=$(id -un)}"', *cache_lines] if cache_lines else []
     return "\n".join(lines)
 
 
-def _after(job: Job, cluster: Cluster, run: str) -> str:
+def _dependency_check(job: Job, cluster: Cluster, run: str) -> str:
     """A second look at the runs that this one waits for: Slurm sees their jobs alone."""
     runs = run.rstrip("/").rpartition("/")[0]
-    others = [f"{runs}/{name}" for name in job.after if not name.isdigit()]
-    if not others:
+    run_paths = [f"{runs}/{name}" for name in job.after if not name.isdigit()]
+    if not run_paths:
         return ""
-    from clusterwright.onhost.supervisor.after import WAITS
+    from clusterwright.onhost.supervisor.dependencies import WAITS
 
     python_outside = f"$(command -v {shlex.quote(cluster.software.python)} || command -v python3)"
-    look = f'"{python_outside}" -m clusterwright.onhost.supervisor.after {shlex.join([run, *others])}'
+    check_command = (
+        f'"{python_outside}" -m clusterwright.onhost.supervisor.dependencies {shlex.join([run, *run_paths])}'
+    )
     return f"""# Where one of these runs goes on in a successor, this one waits for that, in a new job.
-{look}
+{check_command}
 case $? in 0) ;; {WAITS}) exit 0 ;; *) exit 1 ;; esac"""
 
 
@@ -142,14 +146,14 @@ def _has_framework(job: Job, cluster: Cluster, run: str) -> str:
     """Only where the job names one: torch's own is missed soon enough."""
     if "framework" not in job.model_fields_set or not adapter(job).module:
         return ""
-    words = shlex.join([python(job, cluster), "-m", "clusterwright.onhost.adapters.look", run, job.framework])
-    return (
-        f"# A Python without {job.framework} ends the run here, with what installs it.\n{words} || exit 1\n\n"
+    check_command = shlex.join(
+        [python(job, cluster), "-m", "clusterwright.onhost.adapters.framework_check", run, job.framework]
     )
+    return f"# A Python without {job.framework} ends the run here, with what installs it.\n{check_command} || exit 1\n\n"
 
 
 def _start(job: Job, cluster: Cluster, run: str) -> str:
-    inside = container.words(job, cluster)
+    inside = container.image_settings(job, cluster)
     start = '"$outside"' if inside else shlex.quote(python(job, cluster))
     module = "plain" if is_plain(job) else "supervisor"
     does = (
@@ -158,8 +162,10 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
         else "Keeps the training alive: restarts, spares, successors"
     )
     why = f"# {does}; job.json says how. `exec`, so that Slurm's signals reach it."
-    look = container.look(run, inside, cluster) if inside else _has_framework(job, cluster, run)
-    return f"{look}{why}\nexec {start} -m clusterwright.onhost.supervisor.{module} {shlex.quote(run)}"
+    check = (
+        container.image_check_script(run, inside, cluster) if inside else _has_framework(job, cluster, run)
+    )
+    return f"{check}{why}\nexec {start} -m clusterwright.onhost.supervisor.{module} {shlex.quote(run)}"
 
 
 def staging(job: Job, cluster: Cluster) -> str:
@@ -168,8 +174,8 @@ def staging(job: Job, cluster: Cluster) -> str:
     scratch = scratch_of(cluster, partition(job, cluster))
     if not paths or scratch is None:
         return ""
-    words = shlex.join([cluster.software.python, "-m", MODULE, scratch, *paths])
+    command = shlex.join([cluster.software.python, "-m", MODULE, scratch, *paths])
     return f"""# Copied once to each host's own disk; the team's next job finds it there. A path behind ${PREFIX}
 # is local: os.environ.get("{PREFIX}", "") + "{paths[0]}" is the copy, and the original where nothing is staged.
-srun --ntasks-per-node=1 --no-kill --kill-on-bad-exit=0 --quiet {words} || exit 1
+srun --ntasks-per-node=1 --no-kill --kill-on-bad-exit=0 --quiet {command} || exit 1
 export {PREFIX}={shlex.quote(scratch)}/jobs/$SLURM_JOB_ID/data"""

@@ -23,7 +23,7 @@ def share(job: Job, cluster: Cluster) -> Share:
     """What every host that can take the job gives it: the least of their groups. The job fits the cluster."""
     groups = [cluster.nodes[name] for name in cluster.partitions[partition(job, cluster)].nodes]
     groups = [group for group in groups if group.gpus and group.gpus.count >= job.gpus_per_node] or groups
-    shares = [_of(job, group) for group in groups]
+    shares = [_host_share(job, group) for group in groups]
     models = {group.gpus.model for group in groups if group.gpus}
     model = f":{next(iter(models))}" if len(models) == 1 else ""
     return Share(
@@ -38,7 +38,7 @@ def partition(job: Job, cluster: Cluster) -> str:
     return job.partition or next(name for name, queue in cluster.partitions.items() if queue.default)
 
 
-def _of(job: Job, group: NodeGroup) -> tuple[int, int]:
+def _host_share(job: Job, group: NodeGroup) -> tuple[int, int]:
     memory = free_memory_mib(group)
     if group.gpus is None:
         return group.cpus.threads, memory

@@ -30,7 +30,7 @@ USUAL = (
     "runs",
 )
 GIT = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-SHOWN = 5  # of the largest files, where there is too much
+MAX_LISTED = 5  # of the largest files, where there is too much
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class Snapshot:
             tar.extractall(folder, filter="data")
 
 
-def snapshot(code: Code, beside: Path) -> Snapshot:
+def snapshot(code: Code, base_folder: Path) -> Snapshot:
     """The folder's files, as git sees them where it does.
 
     Raises:
         WrightError: there is no such folder, nothing is in it, or more than the limit.
     """
-    top = (beside / code.folder).resolve()
+    top = (base_folder / code.folder).resolve()
     if not top.is_dir():
         raise _refused(
             "code-folder", f"there is no folder {top} to copy the code from", "name one: `code: {folder: .}`"
@@ -62,10 +62,10 @@ def snapshot(code: Code, beside: Path) -> Snapshot:
     names = [name for name in _listed(top) if not _left_out(name, code.exclude)]
     if not names:
         raise _refused("code-folder", f"nothing in {top} is to be copied", "name the folder of the code")
-    _within(top, names, code.limit)
-    plain = _archive(top, names)
-    packed = gzip.compress(plain, compresslevel=3, mtime=0)
-    return Snapshot(hashlib.sha256(plain).hexdigest(), packed, frozenset(names))
+    _check_size(top, names, code.limit)
+    archive = _archive(top, names)
+    packed = gzip.compress(archive, compresslevel=3, mtime=0)
+    return Snapshot(hashlib.sha256(archive).hexdigest(), packed, frozenset(names))
 
 
 def _listed(top: Path) -> list[str]:
@@ -74,29 +74,29 @@ def _listed(top: Path) -> list[str]:
     if tracked is not None:
         names = os.fsdecode(tracked).split("\0")
         return sorted({name for name in names if name and (top / name).is_file()})
-    found = []
+    paths = []
     for folder, inner, files in os.walk(top):
         inner[:] = [name for name in inner if not _left_out(name, USUAL)]
-        found += [os.path.relpath(Path(folder, name), top) for name in files if not _left_out(name, USUAL)]
-    return sorted(name for name in found if (top / name).is_file())
+        paths += [os.path.relpath(Path(folder, name), top) for name in files if not _left_out(name, USUAL)]
+    return sorted(name for name in paths if (top / name).is_file())
 
 
 def _left_out(name: str, patterns: Sequence[str]) -> bool:
     """Whether the path, a folder above it or its last part is named."""
     parts = name.split("/")
     above = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
-    return any(fnmatch(one, pattern.rstrip("/")) for pattern in patterns for one in (*above, *parts))
+    return any(fnmatch(part, pattern.rstrip("/")) for pattern in patterns for part in (*above, *parts))
 
 
-def _within(top: Path, names: Sequence[str], limit: int) -> None:
+def _check_size(top: Path, names: Sequence[str], limit: int) -> None:
     sizes = {name: (top / name).stat().st_size for name in names}
     if (total := sum(sizes.values())) <= limit:
         return
-    largest = sorted(sizes, key=lambda name: -sizes[name])[:SHOWN]
-    shown = ", ".join(f"{name} ({format_size(sizes[name])})" for name in largest)
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:MAX_LISTED]
+    largest_text = ", ".join(f"{name} ({format_size(sizes[name])})" for name in largest)
     raise _refused(
         "code-too-large",
-        f"{top} holds {format_size(total)}, and a run takes {format_size(limit)} of code; the largest: {shown}",
+        f"{top} holds {format_size(total)}, and a run takes {format_size(limit)} of code; the largest: {largest_text}",
         "keep data on shared storage; leave files out with .gitignore or `code: {exclude: [data]}`, or raise `limit`",
     )
 
@@ -117,5 +117,5 @@ def _archive(top: Path, names: Sequence[str]) -> bytes:
     return out.getvalue()
 
 
-def _refused(code: str, message: str, mend: str) -> WrightError:
-    return WrightError.of(code, message, mend, exit_code=EXIT_USAGE)
+def _refused(code: str, message: str, fix: str) -> WrightError:
+    return WrightError.from_code(code, message, fix, exit_code=EXIT_USAGE)

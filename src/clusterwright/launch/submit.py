@@ -31,13 +31,13 @@ from clusterwright.plan.machines import gpu_like
 
 SUBMIT_LIMIT_S = 60
 # A run's name ends in the second of its submission; where another has it (exit code 73, EX_CANTCREAT), the next does.
-TAKEN, AGAIN = 73, 5
+EXIT_NAME_EXISTS, MAX_ATTEMPTS = 73, 5
 # Before the id, so that this stays the last line; a Slurm that does not answer it is said to be silent.
 _SETTINGS = "timeout 5 scontrol show config 2>/dev/null; "
 # the id alone, of `a warning\n123;cluster`
 _LAST = """printf '%s\\n' "$id" | tail -n 1 | cut -d ';' -f 1"""
 
-NOT_THERE = 66  # sysexits.h EX_NOINPUT
+EXIT_SCRIPT_MISSING = 66  # sysexits.h EX_NOINPUT
 
 
 def submit(
@@ -47,39 +47,39 @@ def submit(
     *,
     user: str | None = None,
     clock: Clock | None = None,
-    beside: Path = Path(),
+    base_folder: Path = Path(),
 ) -> Run:
     """The run that Slurm has taken; it belongs to `user`, to the job's user, or to whoever logs in.
 
-    The folder of the job's code is copied as it is now; a relative one begins at `beside`. Of an array, the array.
+    The folder of the job's code is copied as it is now; a relative one begins at `base_folder`. Of an array, the array.
 
     Raises:
         WrightError: the job does not fit, the host does not answer, or Slurm refuses.
     """
     from clusterwright.launch.peak import peak
 
-    now, who = (clock or SystemClock()).now(), user or job.user
-    copy = snapshot(job.code, beside) if job.code else None
+    now, owner = (clock or SystemClock()).now(), user or job.user
+    copy = snapshot(job.code, base_folder) if job.code else None
     runs, price, gpu = runs_folder(cluster), hourly(job, cluster), peak(job, cluster)
-    for later in range(AGAIN):
-        sent = _Made(runs, who, now + later, copy, cluster, price, gpu).sent(job)
-        done = Host(remote, cluster.control.name).run(
-            _as_owner(runs, sent.steps, who),
-            stdin=sent.stdin + (copy.data if copy else b""),
+    for later in range(MAX_ATTEMPTS):
+        submission = _SubmissionBuilder(runs, owner, now + later, copy, cluster, price, gpu).build(job)
+        result = Host(remote, cluster.control.name).run(
+            _as_owner(runs, submission.steps, owner),
+            stdin=submission.stdin + (copy.data if copy else b""),
             timeout_s=SUBMIT_LIMIT_S,
         )
-        if done.code != TAKEN:
+        if result.code != EXIT_NAME_EXISTS:
             break
-    if done.code == NOT_THERE and sent.script:
+    if result.code == EXIT_SCRIPT_MISSING and submission.script:
         raise script_missing(
-            sent.script, f"is not there on {cluster.control.name}", "name its path on shared storage"
+            submission.script, f"is not there on {cluster.control.name}", "name its path on shared storage"
         )
-    job_id = slurm.submitted(done, cluster.control.name, who)
-    return Run(sent.name, job_id, f"{runs}/{sent.name}", warnings(done.out), sent.runs)
+    job_id = slurm.submitted(result, cluster.control.name, owner)
+    return Run(submission.name, job_id, f"{runs}/{submission.name}", warnings(result.out), submission.runs)
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
+class _Submission:
     """What one ssh carries, and what is done with it there."""
 
     name: str
@@ -90,7 +90,7 @@ class _Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _SubmissionBuilder:
     """What submissions of one moment have in common."""
 
     runs: str
@@ -101,41 +101,52 @@ class _Made:
     price: dict[str, Any] | None
     gpu: dict[str, Any] | None
 
-    def sent(self, job: Job) -> _Sent:
+    def build(self, job: Job) -> _Submission:
         """A run, or an array of them."""
-        return self.array(job) if job.array or job.sweep else self.one(job)
+        return self.array(job) if job.array or job.sweep else self.build_run(job)
 
-    def one(self, job: Job) -> _Sent:
+    def build_run(self, job: Job) -> _Submission:
         """A run by itself: its files as lines, the code behind them."""
         name = run_name(job.name, self.now)
-        looked = to_look_for(job, self.cluster, f"{self.runs}/{name}", self.copy)
+        script_path = find_script_path(job, self.cluster, f"{self.runs}/{name}", self.copy)
         files = self._files(job, name)
         stdin = "".join(base64.b64encode(text.encode()).decode() + "\n" for text in files.values())
         fill = "".join(f'IFS= read -r text && printf %s "$text" | base64 -d > {file} && ' for file in files)
-        steps = f"mkdir events logs checkpoints && {fill}{self._unpack('code')}{_is_there(looked)}"
-        return _Sent(name, self._submitted(name, steps, job, "job.sh"), stdin.encode(), looked)
+        steps = f"mkdir events logs checkpoints && {fill}{self._unpack('code')}{_require_path(script_path)}"
+        return _Submission(name, self._submitted(name, steps, job, "job.sh"), stdin.encode(), script_path)
 
-    def array(self, job: Job) -> _Sent:
+    def array(self, job: Job) -> _Submission:
         """Runs that lie side by side, and the array that starts them; they share one copy of the code."""
         name = run_name(f"{job.name}-array", self.now)
-        each = {number: (run_name(one.name, self.now), one) for number, one in arrays.expand(job)}
+        runs_by_number = {
+            number: (run_name(array_job.name, self.now), array_job)
+            for number, array_job in arrays.expand(job)
+        }
         files: dict[str, str] = {}
-        for run, one in each.values():
-            looked = to_look_for(one, self.cluster, f"{self.runs}/{run}", self.copy)
-            files |= {f"{run}/{file}": text for file, text in self._files(one, run).items()}
-        first = next(iter(each.values()))[0]
+        for run, array_job in runs_by_number.values():
+            script_path = find_script_path(array_job, self.cluster, f"{self.runs}/{run}", self.copy)
+            files |= {f"{run}/{file}": text for file, text in self._files(array_job, run).items()}
+        first_run = next(iter(runs_by_number.values()))[0]
         top = f"{self.runs}/{name}"
-        files[f"{name}/array.sh"] = arrays.script(files[f"{first}/job.sh"], name, top, arrays.range_of(job))
-        files[f"{name}/runs"] = "".join(f"{number} {run}\n" for number, (run, _) in each.items())
-        links = {f"{run}/code": f"../{name}/code" for run, _ in each.values()} if self.copy else {}
-        folders = [f"{run}/{part}" for run, _ in each.values() for part in ("events", "logs", "checkpoints")]
+        files[f"{name}/array.sh"] = arrays.script(
+            files[f"{first_run}/job.sh"], name, top, arrays.range_of(job)
+        )
+        files[f"{name}/runs"] = "".join(f"{number} {run}\n" for number, (run, _) in runs_by_number.items())
+        links = {f"{run}/code": f"../{name}/code" for run, _ in runs_by_number.values()} if self.copy else {}
+        folders = [
+            f"{run}/{part}"
+            for run, _ in runs_by_number.values()
+            for part in ("events", "logs", "checkpoints")
+        ]
         data = arrays.packed(files, links, folders)
-        steps = f"head -c {len(data)} | tar -xz -C .. && {self._unpack('code')}{_is_there(looked)}"
+        steps = f"head -c {len(data)} | tar -xz -C .. && {self._unpack('code')}{_require_path(script_path)}"
         # from now on Slurm knows each task by its run's name, as it does any other run's job
         named = 'scontrol update "jobid=${id}_$number" "jobname=$run" >/dev/null 2>&1 </dev/null'
-        tell = f'while read -r number run; do echo "${{id}}_$number" > ../$run/jobs; {named} || true; done < runs && '
-        names = tuple(run for run, _ in each.values())
-        return _Sent(name, self._submitted(name, steps, job, "array.sh", tell), data, looked, names)
+        write_job_ids = f'while read -r number run; do echo "${{id}}_$number" > ../$run/jobs; {named} || true; done < runs && '
+        names = tuple(run for run, _ in runs_by_number.values())
+        return _Submission(
+            name, self._submitted(name, steps, job, "array.sh", write_job_ids), data, script_path, names
+        )
 
     def _files(self, job: Job, name: str) -> dict[str, str]:
         run = f"{self.runs}/{name}"
@@ -151,32 +162,32 @@ class _Made:
         size = len(self.copy.data) if self.copy else 0
         return f"mkdir {folder} && head -c {size} | tar -xz -C {folder} && " if size else ""
 
-    def _submitted(self, name: str, steps: str, job: Job, file: str, tell: str = "") -> str:
+    def _submitted(self, name: str, steps: str, job: Job, file: str, write_job_ids: str = "") -> str:
         """Make the folder, fill it from stdin, submit; a refused job leaves no folder behind."""
         run = shlex.quote(f"{self.runs}/{name}")
-        ids, after = _after(self.runs, job)
-        gone = f"{run} $(cut -d ' ' -f 2 {run}/runs 2>/dev/null | sed 's|^|../|')"
+        ids, dependency_option = _dependencies(self.runs, job)
+        run_folders = f"{run} $(cut -d ' ' -f 2 {run}/runs 2>/dev/null | sed 's|^|../|')"
         return (
             f"{_SETTINGS}umask 022; mkdir -p {shlex.quote(self.runs)} && "
-            f"{{ mkdir {run} || {{ [ ! -e {run} ] || exit {TAKEN}; false; }}; }} && cd {run} && "
-            f"{steps}{ids}id=$(sbatch --parsable {after}{file}) && id=$({_LAST}) && {tell}echo $id | tee jobs "
-            f"|| {{ code=$?; rm -rf {gone if tell else run}; exit $code; }}"
+            f"{{ mkdir {run} || {{ [ ! -e {run} ] || exit {EXIT_NAME_EXISTS}; false; }}; }} && cd {run} && "
+            f"{steps}{ids}id=$(sbatch --parsable {dependency_option}{file}) && id=$({_LAST}) && {write_job_ids}echo $id | tee jobs "
+            f"|| {{ code=$?; rm -rf {run_folders if write_job_ids else run}; exit $code; }}"
         )
 
 
-def _is_there(path: str | None) -> str:
-    return f"{{ [ -e {shlex.quote(path)} ] || (exit {NOT_THERE}); }} && " if path else ""
+def _require_path(path: str | None) -> str:
+    return f"{{ [ -e {shlex.quote(path)} ] || (exit {EXIT_SCRIPT_MISSING}); }} && " if path else ""
 
 
-def _after(runs: str, job: Job) -> tuple[str, str]:
+def _dependencies(runs: str, job: Job) -> tuple[str, str]:
     """Shell that finds the jobs of the runs to wait for, and sbatch's options."""
-    found, names = "", []
-    for index, one in enumerate(job.after):
-        names.append(one if one.isdigit() else f"$after{index}")
-        if not one.isdigit():
-            found += f"after{index}=$(tail -n 1 {shlex.quote(f'{runs}/{one}/jobs')}) && "
+    lookup, names = "", []
+    for index, dependency in enumerate(job.after):
+        names.append(dependency if dependency.isdigit() else f"$after{index}")
+        if not dependency.isdigit():
+            lookup += f"after{index}=$(tail -n 1 {shlex.quote(f'{runs}/{dependency}/jobs')}) && "
     listed = ":".join(names)
-    return found, f'--dependency="afterok:{listed}" --kill-on-invalid-dep=yes ' if names else ""
+    return lookup, f'--dependency="afterok:{listed}" --kill-on-invalid-dep=yes ' if names else ""
 
 
 def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = None) -> Run:
@@ -186,9 +197,9 @@ def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = No
         WrightError: no such run, the host does not answer, or Slurm refuses.
     """
     run = f"{runs_folder(cluster)}/{name}"
-    command = _again(run)
-    done = Host(remote, cluster.control.name).run_as(user, command, timeout_s=SUBMIT_LIMIT_S)
-    return Run(name, slurm.submitted(done, cluster.control.name, user), run, warnings(done.out))
+    command = _resubmit_command(run)
+    result = Host(remote, cluster.control.name).run_as(user, command, timeout_s=SUBMIT_LIMIT_S)
+    return Run(name, slurm.submitted(result, cluster.control.name, user), run, warnings(result.out))
 
 
 def _as_owner(runs: str, steps: str, user: str | None) -> str:
@@ -197,7 +208,7 @@ def _as_owner(runs: str, steps: str, user: str | None) -> str:
     return shared + as_user(steps, user)
 
 
-def _again(run: str) -> str:
+def _resubmit_command(run: str) -> str:
     return (
         f"{_SETTINGS}cd {shlex.quote(run)} && rm -rf chain pulse stop cancelled ended.json standby.json && "
         f"id=$(sbatch --parsable job.sh) && {_LAST} | tee -a jobs"
@@ -217,14 +228,14 @@ def hourly(job: Job, cluster: Cluster) -> dict[str, Any] | None:
         gpu = gpu_like(next(iter(kinds.values())), gpus().values())
     except WrightError:  # a GPU that the catalog does not have
         return None
-    found = price(gpu.name, Deal.ON_DEMAND)
-    if found is None:
+    rate = price(gpu.name, Deal.ON_DEMAND)
+    if rate is None:
         return None
-    source = f"{found.item}, rented on demand, {found.date}"
-    return {"amount": found.likely, "currency": found.currency, "source": source}
+    source = f"{rate.item}, rented on demand, {rate.date}"
+    return {"amount": rate.likely, "currency": rate.currency, "source": source}
 
 
-def to_look_for(job: Job, cluster: Cluster, run: str, copy: Snapshot | None) -> str | None:
+def find_script_path(job: Job, cluster: Cluster, run: str, copy: Snapshot | None) -> str | None:
     """The path that the control host is to have; None where it cannot tell, or need not be asked.
 
     Raises:
@@ -233,7 +244,7 @@ def to_look_for(job: Job, cluster: Cluster, run: str, copy: Snapshot | None) -> 
     name = _script(job)
     if name is None:
         return None
-    at = workdir(job, run)
+    working_folder = workdir(job, run)
     if not name.startswith("/"):
         inside = posixpath.normpath(name)
         if copy is not None and not job.environment.workdir:
@@ -242,23 +253,23 @@ def to_look_for(job: Job, cluster: Cluster, run: str, copy: Snapshot | None) -> 
                     name, "is not in the copy of the code", "name it as it is called there; git may ignore it"
                 )
             return None
-        if at is None:
-            mend = "add `code: {folder: .}`, which copies it into the run, or name its path on shared storage"
-            raise script_missing(name, f"would be looked for in the run's own folder {run}", mend)
-    path = posixpath.join(at or run, name)
+        if working_folder is None:
+            fix = "add `code: {folder: .}`, which copies it into the run, or name its path on shared storage"
+            raise script_missing(name, f"would be looked for in the run's own folder {run}", fix)
+    path = posixpath.join(working_folder or run, name)
     shared = [folder.path for folder in cluster.storage.values()]
     return path if any(PurePosixPath(path).is_relative_to(top) for top in shared) else None
 
 
-def script_missing(name: str, why: str, mend: str) -> WrightError:
+def script_missing(name: str, why: str, fix: str) -> WrightError:
     """The error that says so."""
-    return WrightError.of("script-missing", f"{name} {why}", mend, exit_code=EXIT_USAGE)
+    return WrightError.from_code("script-missing", f"{name} {why}", fix, exit_code=EXIT_USAGE)
 
 
 def _script(job: Job) -> str | None:
     """Python's script, or a program that is named by its path."""
-    words = job.command or job.program or ("-",)
-    first = words[0]
-    if job.command is None and "/" not in first:
+    arguments = job.command or job.program or ("-",)
+    first_argument = arguments[0]
+    if job.command is None and "/" not in first_argument:
         return None
-    return None if first.startswith("-") else first
+    return None if first_argument.startswith("-") else first_argument

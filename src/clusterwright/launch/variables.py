@@ -20,18 +20,18 @@ def parallel(job: Job) -> dict[str, str]:
 
     Replicas are told only where their number is fixed: an elastic job has the world size over a replica's GPUs.
     """
-    cut = job.parallel
-    if cut is None:
+    layout = job.parallel
+    if layout is None:
         return {}
     fixed = job.elastic is None
-    data = cut.data or (job.nodes * job.gpus_per_node // cut.replica if fixed else None)
+    data = layout.data or (job.nodes * job.gpus_per_node // layout.replica if fixed else None)
     sizes = {
-        "TP": cut.tensor, "PP": cut.pipeline, "CP": cut.context, "EP": cut.expert, "ETP": cut.expert_tensor,
-        "DP": data, "MICRO_BATCH": cut.micro_batch,
+        "TP": layout.tensor, "PP": layout.pipeline, "CP": layout.context, "EP": layout.expert, "ETP": layout.expert_tensor,
+        "DP": data, "MICRO_BATCH": layout.micro_batch,
     }  # fmt: skip
-    document = json.dumps(cut.model_dump(mode="json") | {"data": data})
-    plain = {f"CLUSTERWRIGHT_{name}": str(size) for name, size in sizes.items() if size is not None}
-    return {"CLUSTERWRIGHT_PARALLEL": document, **plain}
+    document = json.dumps(layout.model_dump(mode="json") | {"data": data})
+    size_variables = {f"CLUSTERWRIGHT_{name}": str(size) for name, size in sizes.items() if size is not None}
+    return {"CLUSTERWRIGHT_PARALLEL": document, **size_variables}
 
 
 def gradients(job: Job) -> dict[str, str]:

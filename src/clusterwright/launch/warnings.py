@@ -16,7 +16,7 @@ SHORTEST_KILL_WAIT_S = 30  # Slurm's own default; a save of tens of gigabytes ta
 LONGEST_CREDENTIAL_S = 60
 CREDENTIAL_S = 120  # slurm.conf(5), AuthInfo: cred_expire without a value of its own
 SCHED_INTERVAL_S = 60  # slurm.conf(5), SchedulerParameters: sched_interval
-BY_HAND = "slurm.conf"
+SLURM_CONF = "slurm.conf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class Warned:
     """One setting that hurts: what it is, what it costs, and where it is mended."""
 
     setting: str
-    seen: str
+    value: str
     costs: str
-    mend: str
+    fix: str
 
     def __str__(self) -> str:
-        return f"warning: {self.setting} is {self.seen}: {self.costs}\n  mend: {self.mend}"
+        return f"warning: {self.setting} is {self.value}: {self.costs}\n  fix: {self.fix}"
 
 
 Settings = Mapping[str, str]
@@ -41,7 +41,7 @@ def warnings(text: str) -> tuple[Warned, ...]:
     settings = {name: value.strip() for name, value in _LINE.findall(text)}
     if not settings:
         return (_UNREAD,)
-    return tuple(found for reading in _READINGS if (found := reading(settings)))
+    return tuple(warning for reading in _READINGS if (warning := reading(settings)))
 
 
 _UNREAD = Warned(
@@ -78,14 +78,14 @@ def _kill_wait(settings: Settings) -> Warned | None:
 
 
 def _process_tracking(settings: Settings) -> Warned | None:
-    seen = settings.get("ProctrackType", "proctrack/cgroup")
-    if seen == "proctrack/cgroup":
+    plugin = settings.get("ProctrackType", "proctrack/cgroup")
+    if plugin == "proctrack/cgroup":
         return None
     return Warned(
         "ProctrackType",
-        seen,
+        plugin,
         "Slurm does not find processes that left their parent; those of a killed agent may hold GPUs after the job",
-        f"ProctrackType=proctrack/cgroup in {BY_HAND}, as wright apply renders it",
+        f"ProctrackType=proctrack/cgroup in {SLURM_CONF}, as wright apply renders it",
     )
 
 
@@ -111,20 +111,23 @@ def _credential(settings: Settings) -> Warned | None:
         "AuthInfo cred_expire",
         f"{seconds} s",
         f"`scontrol requeue` holds a job for {seconds + 1} s at least; successors of ours do not wait for it",
-        f"AuthInfo=cred_expire=60 in {BY_HAND}, as wright apply renders it",
+        f"AuthInfo=cred_expire=60 in {SLURM_CONF}, as wright apply renders it",
     )
 
 
 def _deferred(settings: Settings) -> Warned | None:
-    words = settings.get("SchedulerParameters", "").split(",")
-    if "defer" not in words:
+    parameters = settings.get("SchedulerParameters", "").split(",")
+    if "defer" not in parameters:
         return None
-    every = next((word[15:] for word in words if word.startswith("sched_interval=")), str(SCHED_INTERVAL_S))
+    every = next(
+        (parameter[15:] for parameter in parameters if parameter.startswith("sched_interval=")),
+        str(SCHED_INTERVAL_S),
+    )
     return Warned(
         "SchedulerParameters",
         "with `defer`",
         f"a successor is not looked at when it is submitted; it may wait for the next round ({every} s)",
-        f"take `defer` out in {BY_HAND}, or hold spare hosts: `recovery: {{on_host_loss: spare, spare_nodes: 1}}`",
+        f"take `defer` out in {SLURM_CONF}, or hold spare hosts: `recovery: {{on_host_loss: spare, spare_nodes: 1}}`",
     )
 
 
@@ -135,7 +138,7 @@ def _return_to_service(settings: Settings) -> Warned | None:
         "ReturnToService",
         "0",
         "a host that was lost stays down until somebody resumes it; the training cannot grow back onto it",
-        f"ReturnToService=2 in {BY_HAND}, as wright apply renders it",
+        f"ReturnToService=2 in {SLURM_CONF}, as wright apply renders it",
     )
 
 

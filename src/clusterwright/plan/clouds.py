@@ -19,6 +19,6 @@ _MACHINES = (
 )
 
 
-def network_of(words: str) -> tuple[str, int, int] | None:
+def network_of(text: str) -> tuple[str, int, int] | None:
     """Kind, ports of a node and Gbit/s of one; None where no known machine is named."""
-    return next((network for pattern, network in _MACHINES if re.search(pattern, words)), None)
+    return next((network for pattern, network in _MACHINES if re.search(pattern, text)), None)

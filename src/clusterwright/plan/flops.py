@@ -100,8 +100,8 @@ def moe(model: Architecture) -> float:
     """Router, the experts one token visits, and the shared expert."""
     narrow = model.expert_width / model.hidden if model.expert_width else 1
     routed = model.experts_per_token * ffn(model, model.expert_ffn) * narrow
-    around = 4 * model.hidden * model.expert_width  # into the experts' own width and back
-    return routed + around + ffn(model, model.shared_ffn) + 2 * model.hidden * model.experts
+    projections = 4 * model.hidden * model.expert_width  # into the experts' own width and back
+    return routed + projections + ffn(model, model.shared_ffn) + 2 * model.hidden * model.experts
 
 
 def mamba_widths(model: Architecture) -> tuple[float, float]:

@@ -34,15 +34,15 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class GradientMethod:
     """What the job file says for it, how much of the gradients travels in a step, and what it costs.
 
-    `after` is the part of that which travels when the backward pass is over.
+    `exposed_share` is the part of that which travels when the backward pass is over.
     """
 
     setting: str
     share: float
-    after: float
+    exposed_share: float
     bucket_bytes: float
     cost: str
 
@@ -51,40 +51,49 @@ class Way:
 class Judged:
     """A way, and the step that it makes."""
 
-    way: Way
+    way: GradientMethod
     step_s: float
     efficiency: float
 
 
-WAYS = (  # the cheaper in what is learnt, the earlier
-    Way("as it is", 1.0, 0.0, BUCKET_BYTES, "none"),
-    Way("gradients: {bucket: 4MiB}", 1.0, 0.0, _SMALL, "none"),
-    Way("gradients: {compress: bf16, bucket: 4MiB}", 0.5, 0.0, _SMALL, "loss within 1 % (1.003 times)"),
-    Way("gradients: {compress: int8, bucket: 4MiB}", _BYTES, 0.0, _SMALL, "loss within 1 % (0.998 times)"),
-    Way("gradients: {compress: power, rank: 8}", _POWER, _POWER / 2, BUCKET_BYTES, "loss 1.02 times"),
-    Way(
+METHODS = (  # the cheaper in what is learnt, the earlier
+    GradientMethod("as it is", 1.0, 0.0, BUCKET_BYTES, "none"),
+    GradientMethod("gradients: {bucket: 4MiB}", 1.0, 0.0, _SMALL, "none"),
+    GradientMethod(
+        "gradients: {compress: bf16, bucket: 4MiB}", 0.5, 0.0, _SMALL, "loss within 1 % (1.003 times)"
+    ),
+    GradientMethod(
+        "gradients: {compress: int8, bucket: 4MiB}", _BYTES, 0.0, _SMALL, "loss within 1 % (0.998 times)"
+    ),
+    GradientMethod(
+        "gradients: {compress: power, rank: 8}", _POWER, _POWER / 2, BUCKET_BYTES, "loss 1.02 times"
+    ),
+    GradientMethod(
         "outer: {every: 50, bits: 8, warm_up: 200}", _BYTES / 50, _BYTES / 50, BUCKET_BYTES, "loss 1.03 times"
     ),
 )
 
 
-def judged(training: Training, ways: Sequence[Way] = WAYS) -> tuple[Judged, ...]:
+def judged(training: Training, methods: Sequence[GradientMethod] = METHODS) -> tuple[Judged, ...]:
     """Each way in its turn."""
-    return tuple(_judge(training, way) for way in ways)
+    return tuple(_judge(training, method) for method in methods)
 
 
 def advised(training: Training) -> Judged:
     """The one that costs least of those that leave enough of a step; where none does, the fastest."""
-    found = judged(training)
+    results = judged(training)
     return next(
-        (each for each in found if each.efficiency >= ENOUGH), max(found, key=lambda each: each.efficiency)
+        (result for result in results if result.efficiency >= ENOUGH),
+        max(results, key=lambda result: result.efficiency),
     )
 
 
-def _judge(training: Training, way: Way) -> Judged:
-    beneath = way.share - way.after
-    buckets = ceil(max(1.0, training.gradient_bytes / way.bucket_bytes))
+def _judge(training: Training, method: GradientMethod) -> Judged:
+    beneath = method.share - method.exposed_share
+    buckets = ceil(max(1.0, training.gradient_bytes / method.bucket_bytes))
     hidden = training.transfer_s(beneath) if beneath else 0.0
-    shown = unhidden(hidden / buckets, buckets, training.compute_s, 0.0) + training.transfer_s(way.after)
-    step_s = training.compute_s + shown
-    return Judged(way, step_s, training.compute_s / step_s)
+    exposed_s = unhidden(hidden / buckets, buckets, training.compute_s, 0.0) + training.transfer_s(
+        method.exposed_share
+    )
+    step_s = training.compute_s + exposed_s
+    return Judged(method, step_s, training.compute_s / step_s)

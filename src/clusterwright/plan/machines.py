@@ -47,24 +47,24 @@ class Wiring:
 
 def machine(gpu: Gpu, gpus: int, wiring: Wiring | None = None) -> Machine:
     """So many of these GPUs, in nodes of the usual size, joined as said or as in the reference system."""
-    said = wiring or Wiring()
-    per_node = said.gpus_per_node or usual_node(gpu)
+    options = wiring or Wiring()
+    per_node = options.gpus_per_node or usual_node(gpu)
     network = Network() if gpus > per_node else Network(kind="none")
     ports = REFERENCE_PORTS.get((gpu.arch, per_node))
     if ports and gpus > per_node:
         network = replace(network, nics=ports[0], nic_bytes_per_s=ports[1] * GBIT_BYTES)
     if gpus > per_node:
-        network = _as_said(network, said)
-    domain = said.nvlink_domain or nvlink_domain(gpu, per_node)
+        network = _with_wiring(network, options)
+    domain = options.nvlink_domain or nvlink_domain(gpu, per_node)
     return Machine(gpu, gpus, per_node, domain, network)
 
 
-def _as_said(network: Network, said: Wiring) -> Network:
-    rate = network.nic_bytes_per_s if said.nic_bits_per_s is None else said.nic_bits_per_s / 8
-    nics = network.nics if said.nics is None else said.nics
-    kind = said.network or network.kind
+def _with_wiring(network: Network, wiring: Wiring) -> Network:
+    rate = network.nic_bytes_per_s if wiring.nic_bits_per_s is None else wiring.nic_bits_per_s / 8
+    nics = network.nics if wiring.nics is None else wiring.nics
+    kind = wiring.network or network.kind
     return replace(
-        network, kind=kind, nics=nics, nic_bytes_per_s=rate, oversubscription=said.oversubscription
+        network, kind=kind, nics=nics, nic_bytes_per_s=rate, oversubscription=wiring.oversubscription
     )
 
 
@@ -91,37 +91,39 @@ def machine_of(cluster: Cluster, group: str | None, gpus: Iterable[Gpu]) -> Mach
     if name not in cluster.nodes or cluster.nodes[name].gpus is None:
         having = ", ".join(n for n, g in cluster.nodes.items() if g.gpus) or "none"
         message = f"cluster `{cluster.name}` has no node group `{name}` with GPUs"
-        mend = f"node groups with GPUs: {having}"
-        raise WrightError.of("plan-no-gpus", message, mend, exit_code=EXIT_USAGE)
-    found = cluster.nodes[name]
-    assert found.gpus is not None  # noqa: S101 (said above)
-    gpu, hosts = gpu_like(found.gpus, gpus), len(found.names())
+        fix = f"node groups with GPUs: {having}"
+        raise WrightError.from_code("plan-no-gpus", message, fix, exit_code=EXIT_USAGE)
+    node_group = cluster.nodes[name]
+    assert node_group.gpus is not None  # noqa: S101 (said above)
+    gpu, hosts = gpu_like(node_group.gpus, gpus), len(node_group.names())
     compute = cluster.networks.compute or cluster.networks.management
     network = Network(compute.kind, compute.rails, compute.rate / 8, name=compute.fabric)
-    domain = nvlink_domain(gpu, found.gpus.count) if found.gpus.nvlink or gpu.form == "superchip" else 1
-    return Machine(gpu, hosts * found.gpus.count, found.gpus.count, domain, network)
+    domain = (
+        nvlink_domain(gpu, node_group.gpus.count) if node_group.gpus.nvlink or gpu.form == "superchip" else 1
+    )
+    return Machine(gpu, hosts * node_group.gpus.count, node_group.gpus.count, domain, network)
 
 
-def gpu_like(wanted: Gpus, gpus: Iterable[Gpu]) -> Gpu:
+def gpu_like(spec: Gpus, gpus: Iterable[Gpu]) -> Gpu:
     """The GPU of the catalog that a cluster file's model, memory and NVLink fit best.
 
     Raises:
         WrightError: no row has that model in its name.
     """
     rows = list(gpus)
-    model = wanted.model.lower()
+    model = spec.model.lower()
     named = [gpu for gpu in rows if model == gpu.name or model in gpu.name.split("-")]
     named = named or [gpu for gpu in rows if model in gpu.name]
     if not named:
-        message = f"no GPU of the catalog is a `{wanted.model}`"
-        mend = "name it as the catalog does, e.g. h100, or add a row of your own to catalog.toml"
-        raise WrightError.of("plan-no-gpus", message, mend, exit_code=EXIT_USAGE)
-    return min(named, key=lambda gpu: _unlike(gpu, wanted))
+        message = f"no GPU of the catalog is a `{spec.model}`"
+        fix = "name it as the catalog does, e.g. h100, or add a row of your own to catalog.toml"
+        raise WrightError.from_code("plan-no-gpus", message, fix, exit_code=EXIT_USAGE)
+    return min(named, key=lambda gpu: _unlike(gpu, spec))
 
 
-def _unlike(gpu: Gpu, wanted: Gpus) -> tuple[float, bool, str]:
-    memory = abs(gpu.memory_bytes - wanted.memory) if wanted.memory else 0.0
-    return memory, wanted.nvlink != (nvlink_domain(gpu, 8) > 1), gpu.name
+def _unlike(gpu: Gpu, spec: Gpus) -> tuple[float, bool, str]:
+    memory = abs(gpu.memory_bytes - spec.memory) if spec.memory else 0.0
+    return memory, spec.nvlink != (nvlink_domain(gpu, 8) > 1), gpu.name
 
 
 def _largest(cluster: Cluster) -> str:

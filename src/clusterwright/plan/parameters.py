@@ -57,8 +57,8 @@ class Parameters:
     @property
     def mtp_layer(self) -> float:
         """One multi-token-prediction layer: an attention and a feed-forward part like the last layer's."""
-        own = self.expert * self.experts + self.shared + self.router if self.moe_layers else self.dense_ffn
-        return self.attention + self.down + self.norms + own
+        ffn = self.expert * self.experts + self.shared + self.router if self.moe_layers else self.dense_ffn
+        return self.attention + self.down + self.norms + ffn
 
     @property
     def total(self) -> float:
@@ -116,8 +116,8 @@ def count(model: Architecture) -> Parameters:
 
 def padded_vocab(vocab: int, tp: Real = 1, multiple: int = 128) -> Real:
     """Rows of the embedding after padding: Megatron rounds up to `multiple` x tp."""
-    whole = multiple * tp
-    return -(-vocab // whole) * whole
+    unit = multiple * tp
+    return -(-vocab // unit) * unit
 
 
 def _gqa(model: Architecture) -> float:
@@ -174,5 +174,5 @@ def _ffn_layers(model: Architecture) -> tuple[int, bool]:
     """
     if not model.mamba_layers or model.attention_layers < 0:
         return model.layers, False
-    left = model.layers - model.mamba_layers - model.attention_layers
-    return (left, True) if left > 0 else (model.layers, False)
+    ffn_layers = model.layers - model.mamba_layers - model.attention_layers
+    return (ffn_layers, True) if ffn_layers > 0 else (model.layers, False)

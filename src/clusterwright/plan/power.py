@@ -178,14 +178,14 @@ def supply(node: Node, unit_w: float, units: int = 2, spare: int = 1) -> Supply:
         raise _refused(message, "give more supplies than spare ones")
     needed = node_power(node).inside_w
     load = needed / (unit_w * (units - spare))
-    left = f"{units - spare} x {unit_w:g} W"
-    reason = f"{needed:,.0f} W of {left} are {load:.0%}"
+    capacity = f"{units - spare} x {unit_w:g} W"
+    reason = f"{needed:,.0f} W of {capacity} are {load:.0%}"
     if load <= SUPPLY_LOAD:
         return Supply(holds=True, load=load, reason=f"holds: {reason}")
     limit = _gpu_limit(node, unit_w * (units - spare))
-    mend = f"; with GPUs limited to {limit:.0f} W it holds" if limit > 0 else ""
+    fix = f"; with GPUs limited to {limit:.0f} W it holds" if limit > 0 else ""
     how = "holds barely, and GPUs spike above their limit" if load <= 1 else "does not hold"
-    return Supply(holds=False, load=load, reason=f"{how}: {reason}{mend}")
+    return Supply(holds=False, load=load, reason=f"{how}: {reason}{fix}")
 
 
 def _gpu_limit(node: Node, supplied_w: float) -> float:
@@ -204,23 +204,23 @@ def hall(node: Node, nodes: int, limits: Limits = LIMITS, network_w: float = 0.0
     if nodes <= 0 or limits.rack_w <= 0 or limits.pue < 1:
         message = f"{nodes} nodes, {limits.rack_w:g} W a rack, PUE {limits.pue:g}"
         raise _refused(message, "give 1 node or more, watts above 0, and a PUE of 1 or more")
-    each = node_power(node).planned_w
+    node_w = node_power(node).planned_w
     per_rack = min(
-        int(limits.rack_w // each), (HEIGHT_U - 2) // node.height_u, nodes
+        int(limits.rack_w // node_w), (HEIGHT_U - 2) // node.height_u, nodes
     )  # 2 U: a switch, its cables
     if per_rack < 1:
-        message = f"a node draws {each / 1e3:.1f} kW, more than the {limits.rack_w / 1e3:g} kW of a rack"
-        mend = f"allow {math.ceil(each / 1e3)} kW a rack, or take nodes with fewer GPUs"
-        raise WrightError.of("power-rack", message, mend, exit_code=EXIT_USAGE)
-    rack_w = per_rack * each
-    it_w = nodes * each + network_w
+        message = f"a node draws {node_w / 1e3:.1f} kW, more than the {limits.rack_w / 1e3:g} kW of a rack"
+        fix = f"allow {math.ceil(node_w / 1e3)} kW a rack, or take nodes with fewer GPUs"
+        raise WrightError.from_code("power-rack", message, fix, exit_code=EXIT_USAGE)
+    rack_w = per_rack * node_w
+    it_w = nodes * node_w + network_w
     return Hall(
         nodes_per_rack=per_rack,
         racks=math.ceil(nodes / per_rack),
         rack_w=rack_w,
         cooling="liquid" if node.liquid else cooling(rack_w),
         circuits_per_rack=math.ceil(rack_w / limits.circuit.watts) * limits.feeds,
-        nodes_w=nodes * each,
+        nodes_w=nodes * node_w,
         network_w=network_w,
         it_w=it_w,
         hall_w=it_w * limits.pue,
@@ -236,5 +236,5 @@ def cooling(rack_w: float) -> str:
     return "rear door" if rack_w <= REAR_DOOR_KW * 1e3 else "liquid"
 
 
-def _refused(message: str, mend: str) -> WrightError:
-    return WrightError.of("power-size", message, mend, exit_code=EXIT_USAGE)
+def _refused(message: str, fix: str) -> WrightError:
+    return WrightError.from_code("power-size", message, fix, exit_code=EXIT_USAGE)

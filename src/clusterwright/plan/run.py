@@ -56,7 +56,9 @@ class Training:
     logit_bytes: float = 0.0  # held of one logit while the loss is computed; 0: as the software family does
     fp8_parameters: bool = False  # weights held in fp8 alone, without their copy in bf16
     low_states: bool = False  # weights, gradients and moments all in 2 bytes, no fp32 copy
-    whole_gradients: bool = False  # FSDP adds up microbatches unsharded, reduced after the last (`no_sync`)
+    unsharded_gradients: bool = (
+        False  # FSDP adds up microbatches unsharded, reduced after the last (`no_sync`)
+    )
     step_bytes: float = 0.0  # of a parameter, held while the optimiser steps and no activation is there
 
 

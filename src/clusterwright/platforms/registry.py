@@ -39,7 +39,7 @@ def platforms() -> tuple[Platform, ...]:
 @cache
 def names_by_os_release() -> dict[str, str]:
     """The name of each by what its hosts call it: `almalinux-9` is alma-9."""
-    return {f"{one.os_release_id}-{one.os_release_version}": one.name for one in platforms()}
+    return {f"{release.os_release_id}-{release.os_release_version}": release.name for release in platforms()}
 
 
 def _values(name: str) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import wraps
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.config.once import once
-from clusterwright.provision.resources import Given, Resource
+from clusterwright.config.memoize import cache_per_instance
+from clusterwright.provision.resources import RoleContext, Resource
 
-Role = Callable[[Cluster, Host, Given], tuple[Resource, ...]]
+Role = Callable[[Cluster, Host, RoleContext], tuple[Resource, ...]]
 
 
 def alike(role: Role) -> Role:
@@ -20,19 +20,19 @@ def alike(role: Role) -> Role:
     """
 
     @wraps(role)
-    def answer(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    def answer(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
         if host.group.role != "compute":
-            return role(cluster, host, given)
-        answers, place = _answers(cluster), (role.__module__, host.group_name)
-        known = answers.get(place)
-        if known is None or known[0] is not given:
-            known = answers[place] = (given, role(cluster, host, given))
-        return known[1]
+            return role(cluster, host, context)
+        answers, key = _answers(cluster), (role.__module__, host.group_name)
+        entry = answers.get(key)
+        if entry is None or entry[0] is not context:
+            entry = answers[key] = (context, role(cluster, host, context))
+        return entry[1]
 
     return answer
 
 
-@once
-def _answers(_cluster: Cluster) -> dict[tuple[str, str], tuple[Given, tuple[Resource, ...]]]:
+@cache_per_instance
+def _answers(_cluster: Cluster) -> dict[tuple[str, str], tuple[RoleContext, tuple[Resource, ...]]]:
     """What roles have answered for the cluster's groups."""
     return {}

@@ -17,11 +17,11 @@ from clusterwright.edge.receivers import receiver_secrets
 from clusterwright.edge.secrets import first_password, munge_key, state_folder
 from clusterwright.edge.ssh import Remote, Ssh
 from clusterwright.edge.user_keys import user_keys
-from clusterwright.provision.asleep import Asleep
-from clusterwright.provision.carry import Agree, Care, carry_out
+from clusterwright.provision.powered_down import PoweredDownHosts
+from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
 from clusterwright.provision.report import Report
-from clusterwright.provision.resources import Given
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.resources import RoleContext
+from clusterwright.provision.roles import desired_resources
 from clusterwright.provision.roles.alertmanager import secret_files
 from clusterwright.provision.roles.certificates import subjects
 from clusterwright.provision.work import Work, stamp
@@ -36,7 +36,7 @@ def remote_of(cluster: Cluster) -> Ssh:
     return Ssh(user=cluster.ssh.user, port=cluster.ssh.port, config=config, sudo=sudo)
 
 
-def given_for(cluster: Cluster, source: str) -> Given:
+def build_context(cluster: Cluster, source: str) -> RoleContext:
     """What roles need beyond the file: keys and certificates (made the first time) and what jobs import."""
     folder = state_folder(cluster.name)
     secrets = {"munge.key": munge_key(folder), **user_keys(folder, cluster.users)}
@@ -48,7 +48,7 @@ def given_for(cluster: Cluster, source: str) -> Given:
         secrets["grafana.password"] = first_password(folder, "grafana.password")
     if cluster.heal.watch:
         secrets |= heal_files(folder, Path(source))
-    return Given(Path(source).name, secrets, library())
+    return RoleContext(Path(source).name, secrets, library())
 
 
 def apply(
@@ -60,24 +60,26 @@ def apply(
     dry_run: bool = False,
     agree: Agree = lambda _report: True,
     clock: Clock | None = None,
-    care: Care | None = None,
+    policy: DisruptionPolicy | None = None,
 ) -> Report:
     """Look at every host (or `only` at some), make the changes that `agree` is content with."""
     clock = clock or SystemClock()
-    given = given_for(cluster, source)
+    context = build_context(cluster, source)
     work = Work(
         cluster,
-        given.source,
+        context.source,
         remote,
         clock,
         stamp(clock),
-        resources=cache(lambda host: wanted(cluster, cluster.host(host), given)),
-        shared=tuple(given.payload.values()),
+        resources=cache(lambda host: desired_resources(cluster, cluster.host(host), context)),
+        shared=tuple(context.payload.values()),
     )
     hosts = [host.name for host in cluster.hosts() if only is None or host.name in only]
-    asleep = Asleep.of(work)
-    awake = [host for host in hosts if host not in asleep.hosts]
-    asleep, report = asleep.after(carry_out(work, awake, care=care or Care(), dry_run=dry_run, agree=agree))
+    powered_down = PoweredDownHosts.load(work)
+    active_hosts = [host for host in hosts if host not in powered_down.hosts]
+    powered_down, report = powered_down.recheck(
+        carry_out(work, active_hosts, policy=policy or DisruptionPolicy(), dry_run=dry_run, agree=agree)
+    )
     if not dry_run:
-        asleep.keep(report)
-    return replace(report, hosts=report.hosts + asleep.reports(hosts))
+        powered_down.store(report)
+    return replace(report, hosts=report.hosts + powered_down.reports(hosts))

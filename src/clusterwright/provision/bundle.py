@@ -37,16 +37,18 @@ class Order:
 
 def bundle(order: Order, resources: Iterable[Resource], shared: Iterable[str] = ()) -> bytes:
     """The program's input. Contents that are `shared` by all hosts come first, compressed once."""
-    packer, head, known = _start(tuple(shared))
-    wanted = dataclasses.asdict(order) | {"resources": [_plain(one, known) for one in resources]}
+    packer, head, shared_contents = _start(tuple(shared))
+    document = dataclasses.asdict(order) | {
+        "resources": [_resource_fields(resource, shared_contents) for resource in resources]
+    }
     packer = packer.copy()
-    rest: bytes = packer.compress(json.dumps(wanted)[1:].encode()) + packer.flush()
-    return head + rest
+    body: bytes = packer.compress(json.dumps(document)[1:].encode()) + packer.flush()
+    return head + body
 
 
 def digest(resources: Iterable[Resource]) -> str:
     """Changes with whatever is wanted of a host."""
-    rows = [_plain(one) for one in resources]
+    rows = [_resource_fields(resource) for resource in resources]
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -64,11 +66,11 @@ def _name(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _plain(resource: Resource, known: frozenset[str] = frozenset()) -> dict[str, Any]:
+def _resource_fields(resource: Resource, shared_contents: frozenset[str] = frozenset()) -> dict[str, Any]:
     fields = {name: getattr(resource, name) for name in _FIELDS[type(resource)]}
     if isinstance(resource, File):
         content = resource.content
-        if isinstance(content, str) and content in known:
+        if isinstance(content, str) and content in shared_contents:
             fields["content_of"] = _name(content)
             del fields["content"]
         else:

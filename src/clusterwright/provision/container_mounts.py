@@ -23,5 +23,5 @@ def mounts(cluster: Cluster) -> tuple[Mount, ...]:
     disks = [disk.mount for group in cluster.nodes.values() for disk in group.disks if disk.mount]
     shared = [folder.path for folder in cluster.storage.values()]
     caches = cluster.environments.caches.local
-    found = dict.fromkeys(("/home", *shared, *disks, *([caches] if caches else [])))
-    return (*(Mount(path) for path in found), Mount(OURS, "ro"))
+    paths = dict.fromkeys(("/home", *shared, *disks, *([caches] if caches else [])))
+    return (*(Mount(path) for path in paths), Mount(OURS, "ro"))

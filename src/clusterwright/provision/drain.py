@@ -9,7 +9,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import expand, fold
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.slurm import FIELDS
 from clusterwright.edge.ssh import Remote
 from clusterwright.slurm import client
@@ -18,9 +18,9 @@ from clusterwright.slurm.jobs import Job, parse_queue
 from clusterwright.slurm.nodes import Node, parse_sinfo
 
 POLL_S = 5.0
-SETTLE_S, LOOK_S = 20.0, 1.0  # a slurmd that was restarted registers within a second or two
+SETTLE_S, SETTLE_POLL_S = 20.0, 1.0  # a slurmd that was restarted registers within a second or two
 
-Say = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
 def is_out(node: Node) -> bool:
@@ -40,12 +40,12 @@ def is_mismatched(node: Node) -> bool:
 
 def jobs_on(jobs: Iterable[Job]) -> dict[str, list[str]]:
     """Ids of the jobs that hold each host, those that are just ending too."""
-    found: dict[str, list[str]] = {}
+    jobs_by_host: dict[str, list[str]] = {}
     for job in jobs:
-        if job.holds_hosts and job.hosts:
+        if job.is_allocated and job.hosts:
             for host in expand(job.hosts):
-                found.setdefault(host, []).append(job.id)
-    return found
+                jobs_by_host.setdefault(host, []).append(job.id)
+    return jobs_by_host
 
 
 @dataclass(slots=True)
@@ -56,11 +56,11 @@ class Drains:
     remote: Remote
     clock: Clock
     wait_s: float
-    say: Say
+    on_progress: ProgressCallback
     when: str
     _waited: float = field(default=0.0)
 
-    def _run(self, argv: list[str]) -> Done:
+    def _run(self, argv: list[str]) -> CommandResult:
         return Host(self.remote, self.cluster.control.name).run_root(client.line(argv))
 
     def _nodes(self) -> dict[str, Node]:
@@ -68,50 +68,50 @@ class Drains:
 
     def busy(self) -> dict[str, list[str]] | None:
         """Jobs by host; None where slurmctld does not answer: that is not the same as no jobs."""
-        done = self._run(client.queue(FIELDS))
-        return jobs_on(parse_queue(done.out, FIELDS)) if done.ok else None
+        result = self._run(client.queue(FIELDS))
+        return jobs_on(parse_queue(result.out, FIELDS)) if result.ok else None
 
     def drain(self, hosts: Iterable[str]) -> dict[str, str]:
         """No new job starts on these hosts; those where that could not be done, and why."""
         nodes = self._nodes()
-        wanted = [host for host in hosts if host in nodes and not is_out(nodes[host])]
-        if not wanted:
+        target_hosts = [host for host in hosts if host in nodes and not is_out(nodes[host])]
+        if not target_hosts:
             return dict.fromkeys(hosts, "Slurm does not answer") if not nodes else {}
-        done = self._run(client.drain(fold(wanted), f"{APPLY} {self.when}"))
-        if not done.ok:
-            return dict.fromkeys(wanted, f"it could not be drained: {done.last_lines(2)}")
-        self.say(f"{fold(wanted)}: drained, no new job starts there")
+        result = self._run(client.drain(fold(target_hosts), f"{APPLY} {self.when}"))
+        if not result.ok:
+            return dict.fromkeys(target_hosts, f"it could not be drained: {result.last_lines(2)}")
+        self.on_progress(f"{fold(target_hosts)}: drained, no new job starts there")
         return {}
 
     def wait(self, hosts: list[str]) -> dict[str, list[str]]:
         """Until no job is on any of these, or the time is over: the jobs that are still there, by host."""
-        told: dict[str, list[str]] = {}
+        reported_jobs: dict[str, list[str]] = {}
         while True:
             busy = self.busy()
-            still = {
+            busy_hosts = {
                 host: ["?"] if busy is None else busy[host] for host in hosts if busy is None or host in busy
             }
-            if not still or self._waited >= self.wait_s:
-                return still
-            if still != told:
-                told = still
-                jobs = sorted({job for ids in still.values() for job in ids})
-                self.say(f"{fold(list(still))}: waiting for jobs {', '.join(jobs)}")
+            if not busy_hosts or self._waited >= self.wait_s:
+                return busy_hosts
+            if busy_hosts != reported_jobs:
+                reported_jobs = busy_hosts
+                jobs = sorted({job for ids in busy_hosts.values() for job in ids})
+                self.on_progress(f"{fold(list(busy_hosts))}: waiting for jobs {', '.join(jobs)}")
             self.clock.sleep(POLL_S)
             self._waited += POLL_S
 
     def resume(self, hosts: Iterable[str]) -> tuple[str, ...]:
         """Those of these hosts that we drained, now or in an apply that was cut short, take jobs again."""
         nodes = self._nodes()
-        wanted = [host for host in hosts if host in nodes and is_ours(nodes[host])]
-        if wanted:
-            done = self._run(client.resume(fold(wanted)))
-            self.say(
-                f"{fold(wanted)}: {'back in service' if done.ok else f'not resumed: {done.last_lines(2)}'}"
+        target_hosts = [host for host in hosts if host in nodes and is_ours(nodes[host])]
+        if target_hosts:
+            result = self._run(client.resume(fold(target_hosts)))
+            self.on_progress(
+                f"{fold(target_hosts)}: {'back in service' if result.ok else f'not resumed: {result.last_lines(2)}'}"
             )
-        return tuple(wanted)
+        return tuple(target_hosts)
 
-    def held(self) -> frozenset[str]:
+    def operator_drained(self) -> frozenset[str]:
         """Hosts that a person keeps out of service."""
         nodes = self._nodes()
         return frozenset(
@@ -120,7 +120,7 @@ class Drains:
             if is_out(node) and not is_ours(node) and not is_mismatched(node)
         )
 
-    def settle(self, hosts: list[str], held: frozenset[str]) -> dict[str, str]:
+    def settle(self, hosts: list[str], operator_drained: frozenset[str]) -> dict[str, str]:
         """Hosts whose slurmd has new files are in service again; those that Slurm still refuses, with its reason.
 
         slurmctld had the new files before them, and takes a host out that registers with less than it expects.
@@ -131,10 +131,10 @@ class Drains:
             refused = {host: nodes[host] for host in hosts if host in nodes and nodes[host].state.is_invalid}
             if not refused or self.clock.monotonic() >= end:
                 break
-            self.clock.sleep(LOOK_S)
+            self.clock.sleep(SETTLE_POLL_S)
         out = [host for host in hosts if host in nodes and is_out(nodes[host]) and is_mismatched(nodes[host])]
-        back = [host for host in out if host not in held and host not in refused]
+        back = [host for host in out if host not in operator_drained and host not in refused]
         if back:
             self._run(client.resume(fold(back)))
-            self.say(f"{fold(back)}: Slurm had the new files first and took it out; back in service")
+            self.on_progress(f"{fold(back)}: Slurm had the new files first and took it out; back in service")
         return {host: f"Slurm refuses it: {node.reason}" for host, node in refused.items()}

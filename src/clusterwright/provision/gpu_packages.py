@@ -55,13 +55,13 @@ def gpu_packages(
 
 def names(cluster: Cluster, part: Part, which: str) -> tuple[str, ...]:
     """What the packages of that version are called there."""
-    words = {
+    placeholders = {
         "major": str(major(which)),
         "minor": "-".join(map(str, version(which)[:2])),
         "cuda": str(cuda_major(cluster)),
     }
     return tuple(
-        row["package"].format_map(words)
+        row["package"].format_map(placeholders)
         for row in _rows()
         if row["part"] == part
         and cluster.platform.gpu_packages in row["systems"].split()

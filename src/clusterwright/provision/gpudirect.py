@@ -26,10 +26,10 @@ class GpuDirect:
     package: str
     source: str
 
-    def fits(self, driver: str) -> bool:
+    def supports_driver(self, driver: str) -> bool:
         """True for an NVIDIA driver that offers it."""
-        least, before = int(self.driver_min or 0), int(self.driver_before or 10**6)
-        return least <= major(driver) < before
+        least, upper = int(self.driver_min or 0), int(self.driver_before or 10**6)
+        return least <= major(driver) < upper
 
     def offered(self, platform: Platform, rdma_driver: str) -> bool:
         """True where kernel and RDMA drivers have what it needs."""

@@ -11,7 +11,7 @@ from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.onhost.provision.reboots import BOOT_ID
-from clusterwright.provision.drain import Say
+from clusterwright.provision.drain import ProgressCallback
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import APPLY
 from clusterwright.slurm.nodes import parse_nodes
@@ -22,7 +22,7 @@ SETTLE_S = 90.0  # daemons and links settle after a boot; a check that still fai
 POLL_S = 2.0
 BY_SYSTEMD = "systemctl --no-block reboot"
 
-Look = Callable[[tuple[str, ...]], Mapping[str, str]]
+HealthCheck = Callable[[tuple[str, ...]], Mapping[str, str]]
 
 
 def nothing_wrong(_hosts: tuple[str, ...]) -> Mapping[str, str]:
@@ -32,14 +32,14 @@ def nothing_wrong(_hosts: tuple[str, ...]) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Reboots:
-    """How hosts of one apply are rebooted; `look` says what is wrong with hosts that are back, by host."""
+    """How hosts of one apply are rebooted; `health_check` says what is wrong with hosts that are back, by host."""
 
     cluster: Cluster
     remote: Remote
     clock: Clock
-    say: Say
+    on_progress: ProgressCallback
     when: str
-    look: Look = nothing_wrong
+    health_check: HealthCheck = nothing_wrong
     boot_s: float = BOOT_S
 
     def make(self, boots: Mapping[str, str]) -> dict[str, str]:
@@ -47,45 +47,54 @@ class Reboots:
         if not boots:
             return {}
         starts = self._slurmd_starts(boots)
-        self.say(f"{fold(list(boots))}: rebooting")
+        self.on_progress(f"{fold(list(boots))}: rebooting")
         fan_out(boots, lambda host: Host(self.remote, host).run_root(BY_SYSTEMD, timeout_s=30))
         begun = self.clock.monotonic()
-        troubles = self._until(boots, lambda left: self._not_back(left, boots), self.boot_s)
+        troubles = self._poll_troubles(boots, lambda pending: self._not_back(pending, boots), self.boot_s)
         back = [host for host in boots if host not in troubles]
         if back:
-            self.say(f"{fold(back)}: back after {format_duration(round(self.clock.monotonic() - begun))}")
-        troubles |= self._until(back, lambda left: self._not_in_slurm(left, starts), SETTLE_S)
-        there = [host for host in back if host not in troubles]
-        troubles |= self._until(there, lambda left: dict(self.look(tuple(left))), SETTLE_S)
-        if good := [host for host in there if host not in troubles]:
-            self.say(f"{fold(good)}: checked after the boot")
-        self._tell_slurm(troubles)
+            self.on_progress(
+                f"{fold(back)}: back after {format_duration(round(self.clock.monotonic() - begun))}"
+            )
+        troubles |= self._poll_troubles(back, lambda pending: self._not_in_slurm(pending, starts), SETTLE_S)
+        registered_hosts = [host for host in back if host not in troubles]
+        troubles |= self._poll_troubles(
+            registered_hosts, lambda pending: dict(self.health_check(tuple(pending))), SETTLE_S
+        )
+        if healthy_hosts := [host for host in registered_hosts if host not in troubles]:
+            self.on_progress(f"{fold(healthy_hosts)}: checked after the boot")
+        self._update_drain_reasons(troubles)
         return troubles
 
-    def _until(
-        self, hosts: Mapping[str, str] | list[str], ask: Callable[[list[str]], dict[str, str]], limit_s: float
+    def _poll_troubles(
+        self,
+        hosts: Mapping[str, str] | list[str],
+        check: Callable[[list[str]], dict[str, str]],
+        limit_s: float,
     ) -> dict[str, str]:
         """What is still wrong with each host when the time is over; a host that is well is not asked again."""
         end = self.clock.monotonic() + limit_s
-        left = ask(list(hosts)) if hosts else {}
-        while left and self.clock.monotonic() < end:
+        troubles = check(list(hosts)) if hosts else {}
+        while troubles and self.clock.monotonic() < end:
             self.clock.sleep(POLL_S)
-            left = ask(list(left))
-        return left
+            troubles = check(list(troubles))
+        return troubles
 
     def _not_back(self, hosts: list[str], boots: Mapping[str, str]) -> dict[str, str]:
-        done = fan_out(hosts, lambda host: Host(self.remote, host).run(f"cat {BOOT_ID}", timeout_s=15))
+        results = fan_out(hosts, lambda host: Host(self.remote, host).run(f"cat {BOOT_ID}", timeout_s=15))
         limit = format_duration(round(self.boot_s))
-        words = {
+        reasons = {
             host: f"it did not shut down within {limit}: `systemctl list-jobs` there says what holds it"
-            if one.ok and one.out.strip() == boots[host]
+            if result.ok and result.out.strip() == boots[host]
             else f"it did not come back within {limit} of its reboot: look at its console"
-            for host, one in done.items()
+            for host, result in results.items()
         }
         return {
             host: why
-            for host, why in words.items()
-            if not done[host].ok or not done[host].out.strip() or done[host].out.strip() == boots[host]
+            for host, why in reasons.items()
+            if not results[host].ok
+            or not results[host].out.strip()
+            or results[host].out.strip() == boots[host]
         }
 
     def _slurmd_starts(self, hosts: Mapping[str, str] | list[str]) -> dict[str, str]:
@@ -93,24 +102,24 @@ class Reboots:
         ours = [host.name for host in self.cluster.hosts("compute") if host.name in hosts]
         if not ours:
             return {}
-        words = client.line(client.show_nodes(ours))
-        done = Host(self.remote, self.cluster.control.name).run_root(words)
-        nodes = parse_nodes(done.out).values()
+        command = client.line(client.show_nodes(ours))
+        result = Host(self.remote, self.cluster.control.name).run_root(command)
+        nodes = parse_nodes(result.out).values()
         well = {node.name for node in nodes if node.state.is_responding and not node.state.is_invalid}
         return {node.name: node.record["SlurmdStartTime"] if node.name in well else "" for node in nodes}
 
-    def _not_in_slurm(self, hosts: list[str], before: Mapping[str, str]) -> dict[str, str]:
+    def _not_in_slurm(self, hosts: list[str], previous_starts: Mapping[str, str]) -> dict[str, str]:
         """Slurmctld has heard of the slurmd of this boot."""
         now = self._slurmd_starts(hosts)
         names = {host.name for host in self.cluster.hosts("compute")}
         return {
             host: "its slurmd has not come back to slurmctld: `journalctl -u slurmd` there says why"
             for host in hosts
-            if host in names and now.get(host, "") in ("", before.get(host))
+            if host in names and now.get(host, "") in ("", previous_starts.get(host))
         }
 
-    def _tell_slurm(self, troubles: Mapping[str, str]) -> None:
+    def _update_drain_reasons(self, troubles: Mapping[str, str]) -> None:
         """The reason that Slurm shows is the one why it stays drained; it still begins as our drains do."""
         for host, why in troubles.items():
-            words = client.line(client.drain(host, f"{APPLY} {self.when}: {why.partition(':')[0]}"[:200]))
-            Host(self.remote, self.cluster.control.name).run_root(words)
+            command = client.line(client.drain(host, f"{APPLY} {self.when}: {why.partition(':')[0]}"[:200]))
+            Host(self.remote, self.cluster.control.name).run_root(command)

@@ -138,20 +138,22 @@ class Report:
 
     def actions(self) -> tuple[Action, ...]:
         """One for each distinct change, with all the hosts that it is for."""
-        found: dict[Action, list[str]] = {}
+        hosts_by_action: dict[Action, list[str]] = {}
         for host in self.hosts:
-            for one in host.changes:
-                action = Action(one.id, one.what, one.verbs, "", one.cost, _undo(one.id), one.diff)
-                found.setdefault(action, []).append(host.host)
-        return tuple(replace(action, hosts=fold(hosts)) for action, hosts in found.items())
+            for change in host.changes:
+                action = Action(
+                    change.id, change.what, change.verbs, "", change.cost, _undo(change.id), change.diff
+                )
+                hosts_by_action.setdefault(action, []).append(host.host)
+        return tuple(replace(action, hosts=fold(hosts)) for action, hosts in hosts_by_action.items())
 
     def notes(self) -> tuple[tuple[str, str], ...]:
         """Each distinct note with all its hosts."""
-        found: dict[str, list[str]] = {}
+        hosts_by_note: dict[str, list[str]] = {}
         for host in self.hosts:
             for note in host.notes:
-                found.setdefault(note, []).append(host.host)
-        return tuple((fold(hosts), note) for note, hosts in found.items())
+                hosts_by_note.setdefault(note, []).append(host.host)
+        return tuple((fold(hosts), note) for note, hosts in hosts_by_note.items())
 
     def draining(self) -> tuple[str, ...]:
         """Hosts where a change wants the host drained while jobs run on it."""

@@ -320,7 +320,7 @@ Resource = (
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RoleContext:
     """What a role needs beyond the cluster file: its name for headers, secrets, and our own job-side code.
 
     `secrets` maps `munge.key` and the like to bytes; `payload` a path below /opt/clusterwright/lib to text.
@@ -337,6 +337,8 @@ class Given:
 
 def mount_unit_name(path: str) -> str:
     r"""What `systemd-escape --path --suffix=mount` prints: `/data/a-b` is `data-a\x2db.mount`."""
-    plain = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_.")
-    letters = "".join(c if c in plain else "-" if c == "/" else f"\\x{ord(c):02x}" for c in path.strip("/"))
+    allowed_chars = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_.")
+    letters = "".join(
+        c if c in allowed_chars else "-" if c == "/" else f"\\x{ord(c):02x}" for c in path.strip("/")
+    )
     return (f"\\x2e{letters[1:]}" if letters.startswith(".") else letters or "-") + ".mount"

@@ -11,7 +11,7 @@ from clusterwright.config.names import fold
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.provision.carry import Agree, Care, carry_out
+from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
 from clusterwright.provision.report import HostReport, Report
 from clusterwright.provision.work import Work, stamp
 
@@ -31,8 +31,11 @@ def undoable(cluster: Cluster, source: str, remote: Remote, clock: Clock | None 
     """What the hosts keep, the newest first, and which hosts did not say."""
     clock = clock or SystemClock()
     work = Work(cluster, Path(source).name, remote, clock, stamp(clock))
-    seen = fan_out([host.name for host in cluster.hosts()], lambda host: work.ask(host, "list"))
-    return Listed(fold_applies(seen.values()), tuple(one for one in seen.values() if one.error))
+    host_reports = fan_out([host.name for host in cluster.hosts()], lambda host: work.run_agent(host, "list"))
+    return Listed(
+        fold_applies(host_reports.values()),
+        tuple(host_report for host_report in host_reports.values() if host_report.error),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +48,13 @@ class Listed:
 
 def fold_applies(reports: Iterable[HostReport]) -> tuple[Undoable, ...]:
     """One for each apply over all its hosts, the newest first."""
-    found: dict[str, list[tuple[str, str, str, int]]] = {}
+    rows_by_apply: dict[str, list[tuple[str, str, str, int]]] = {}
     for report in reports:
         for when, source, to, changed in report.undoes:
-            found.setdefault(when, []).append((report.host, source, to, changed))
+            rows_by_apply.setdefault(when, []).append((report.host, source, to, changed))
     return tuple(
         Undoable(when, rows[0][1], fold([row[0] for row in rows]), sum(row[3] for row in rows), rows[0][2])
-        for when, rows in sorted(found.items(), reverse=True)
+        for when, rows in sorted(rows_by_apply.items(), reverse=True)
     )
 
 
@@ -64,7 +67,7 @@ def rollback(
     dry_run: bool = False,
     agree: Agree = lambda _report: True,
     clock: Clock | None = None,
-    care: Care | None = None,
+    policy: DisruptionPolicy | None = None,
 ) -> Report:
     """Every host goes back to before the apply `to`, or before the newest one; a plan is shown first.
 
@@ -73,16 +76,16 @@ def rollback(
     """
     clock = clock or SystemClock()
     listed = undoable(cluster, source, remote, clock)
-    names = [one.when for one in listed.applies]
+    names = [entry.when for entry in listed.applies]
     chosen = to or (names[0] if names else "")
     if chosen not in names:
-        asked = f"no host keeps an apply `{to}`" if to else "no host keeps an apply that could be undone"
-        kept = (
+        message = f"no host keeps an apply `{to}`" if to else "no host keeps an apply that could be undone"
+        fix = (
             f"name one of: {', '.join(names)}"
             if names
             else "nothing was applied there, or all was undone by hand"
         )
-        raise WrightError.of("rollback-unknown", asked, kept, exit_code=EXIT_USAGE)
+        raise WrightError.from_code("rollback-unknown", message, fix, exit_code=EXIT_USAGE)
     work = Work(cluster, Path(source).name, remote, clock, stamp(clock), to=chosen)
     hosts = [host.name for host in cluster.hosts()]
-    return carry_out(work, hosts, care=care or Care(), dry_run=dry_run, agree=agree)
+    return carry_out(work, hosts, policy=policy or DisruptionPolicy(), dry_run=dry_run, agree=agree)

@@ -11,7 +11,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.host import Host
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.slurm import FIELDS, QUEUE, checked
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import WrightError
@@ -24,12 +24,12 @@ from clusterwright.slurm.jobs import Job, parse_queue
 from clusterwright.slurm.nodes import parse_nodes
 from clusterwright.slurm.states import FAILED_BY_HOST
 
-KEPT = (
+BACKUP_FOLDER = (
     "/var/lib/clusterwright/kept"  # outside undo/: an apply's undo is thrown away in time, this never by us
 )
 ANSWER_S = 120  # a daemon that has not answered by then is asked about
 CONVERT_S = 3600  # slurmdbd rewrites its tables first; Slurm's own page speaks of hours for millions of jobs
-TRIES = 10
+MAX_ATTEMPTS = 10
 VERSION = client.line(client.version())
 
 # Read before it counts: the dump to its last line, the copy to its end, with the jobs in it.
@@ -47,7 +47,7 @@ tar -tzf state.tar.gz.part | grep -q '/job_state$'
 mv state.tar.gz.part state.tar.gz; sync; du -k state.tar.gz
 """
 
-Say = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,31 +61,31 @@ class Upgrade:
     clock: Clock = field(default_factory=SystemClock)
 
     @property
-    def wanted(self) -> str:
+    def target(self) -> str:
         """The new version."""
         return self.cluster.software.slurm
 
-    def run(self, host: str, command: str, *, timeout_s: float = 60) -> Done:
+    def run(self, host: str, command: str, *, timeout_s: float = 60) -> CommandResult:
         """As root."""
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
-    def control(self, command: str, *, timeout_s: float = 60) -> Done:
+    def control(self, command: str, *, timeout_s: float = 60) -> CommandResult:
         """Where slurmctld runs."""
         return self.run(self.cluster.control.name, command, timeout_s=timeout_s)
 
-    def kept(self) -> str:
+    def backup_folder(self) -> str:
         """The folder of what is kept, on the host that it is of."""
-        return f"{KEPT}/{self.when}"
+        return f"{BACKUP_FOLDER}/{self.when}"
 
     def has_new(self, host: str) -> bool:
         """True when the programs there are of the new release."""
-        return is_of(version_of(self.run(host, VERSION).out), self.wanted)
+        return is_of(version_of(self.run(host, VERSION).out), self.target)
 
 
 def version_of(text: str) -> str:
     """`slurm-wlm 24.11.5` and the like, as 24.11.5; empty where there is none."""
-    found = re.search(r"slurm\S* (\d+\.\d+[\w.]*)", text)
-    return found[1] if found else ""
+    match = re.search(r"slurm\S* (\d+\.\d+[\w.]*)", text)
+    return match[1] if match else ""
 
 
 def versions(task: Upgrade) -> dict[str, str]:
@@ -95,17 +95,19 @@ def versions(task: Upgrade) -> dict[str, str]:
         WrightError: hosts that do not answer or have no Slurm: half an upgrade is none.
     """
     names = [host.name for host in task.cluster.hosts()]
-    done = fan_out(names, lambda host: task.run(host, VERSION))
-    found = {host: version_of(one.out) for host, one in done.items()}
-    silent = [host for host, version in found.items() if not version]
-    if silent:
-        words = "\n".join(f"{host}: {done[host].last_lines(1) or 'no Slurm there'}" for host in silent)
-        raise WrightError.of(
+    results = fan_out(names, lambda host: task.run(host, VERSION))
+    version_by_host = {host: version_of(result.out) for host, result in results.items()}
+    unresponsive = [host for host, version in version_by_host.items() if not version]
+    if unresponsive:
+        errors_text = "\n".join(
+            f"{host}: {results[host].last_lines(1) or 'no Slurm there'}" for host in unresponsive
+        )
+        raise WrightError.from_code(
             "upgrade-silent",
-            f"the version of {fold(silent)} is not known:\n{words}",
+            f"the version of {fold(unresponsive)} is not known:\n{errors_text}",
             "mend that, or take the hosts out first: wright remove-hosts",
         )
-    return found
+    return version_by_host
 
 
 def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
@@ -114,12 +116,14 @@ def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
     Raises:
         WrightError: it does not; with what it knows.
     """
-    missing = {host: one for host, one in fan_out(hosts, lambda host: _packages(task, host)).items() if one}
+    missing = {
+        host: error for host, error in fan_out(hosts, lambda host: _packages(task, host)).items() if error
+    }
     if missing:
-        words = "\n".join(f"{fold([host])}: {words}" for host, words in missing.items())
-        raise WrightError.of(
+        errors_text = "\n".join(f"{fold([host])}: {reason}" for host, reason in missing.items())
+        raise WrightError.from_code(
             "upgrade-no-packages",
-            f"no packages of Slurm {task.wanted} are known on {fold(list(missing))}:\n{words}",
+            f"no packages of Slurm {task.target} are known on {fold(list(missing))}:\n{errors_text}",
             "name their repository in the file under software.repositories, `wright apply` it, and run this again",
         )
 
@@ -127,18 +131,18 @@ def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
 def _packages(task: Upgrade, host: str) -> str:
     """Why the packages cannot be had there; nothing where they can."""
     if task.cluster.platform.package_manager == "dnf":
-        done = task.run(host, f"dnf -q list --showduplicates slurm-{task.wanted}*", timeout_s=300)
-        return "" if done.ok else done.last_lines(2)
-    words = "none"
-    for _ in range(TRIES):  # another apt may be at work, and then the lists are not read anew
-        done = task.run(host, "apt-cache madison slurm-client slurm-smd-client")
-        rows = [line.split("|")[1].strip() for line in done.out.splitlines() if line.count("|") > 1]
-        if any(is_of(row.split(":")[-1], task.wanted) for row in rows):
+        result = task.run(host, f"dnf -q list --showduplicates slurm-{task.target}*", timeout_s=300)
+        return "" if result.ok else result.last_lines(2)
+    available = "none"
+    for _ in range(MAX_ATTEMPTS):  # another apt may be at work, and then the lists are not read anew
+        result = task.run(host, "apt-cache madison slurm-client slurm-smd-client")
+        rows = [line.split("|")[1].strip() for line in result.out.splitlines() if line.count("|") > 1]
+        if any(is_of(row.split(":")[-1], task.target) for row in rows):
             return ""
-        words = ", ".join(rows) or words
+        available = ", ".join(rows) or available
         task.run(host, "apt-get -qq update", timeout_s=300)
         task.clock.sleep(1)
-    return f"known there: {words}"
+    return f"known there: {available}"
 
 
 def running(task: Upgrade) -> dict[str, Job]:
@@ -152,27 +156,27 @@ def running(task: Upgrade) -> dict[str, Job]:
     return {job.id: job for job in jobs if job.state == "RUNNING"}
 
 
-def do(task: Upgrade, step: Step, before: dict[str, Job], say: Say) -> Report:
+def do(task: Upgrade, step: Step, previous_jobs: dict[str, Job], on_progress: ProgressCallback) -> Report:
     """One step, up to what has to hold after it.
 
     Raises:
         WrightError: something does not hold; the steps before it stand, and the same command goes on from here.
     """
     if step.kind in ("slurmdbd", "slurmctld"):
-        keep(task, step, say)
+        back_up_state(task, step, on_progress)
     report = apply(task.cluster, str(task.path), task.remote, only=frozenset(step.hosts))
     bad = [host for host in report.hosts if not host.ok]
     if bad:
-        start_again(task, step)
-        words = "\n".join(f"{host.host}: {host.error}" for host in bad)
+        restart_units(task, step)
+        errors_text = "\n".join(f"{host.host}: {host.error}" for host in bad)
         raise _stopped(
-            step, f"the new release could not be put on {fold([host.host for host in bad])}:\n{words}"
+            step, f"the new release could not be put on {fold([host.host for host in bad])}:\n{errors_text}"
         )
     verify(task, step)
     if step.kind != "slurmdbd":
-        lost = lost_jobs(task, before)
-        if lost:
-            raise _stopped(step, f"jobs {', '.join(lost)} ran before, and do not run now")
+        missing_jobs = lost_jobs(task, previous_jobs)
+        if missing_jobs:
+            raise _stopped(step, f"jobs {', '.join(missing_jobs)} ran before, and do not run now")
     return report
 
 
@@ -185,7 +189,7 @@ def verify(task: Upgrade, step: Step) -> None:
     _CHECKS[step.kind](task, step)
 
 
-def keep(task: Upgrade, step: Step, say: Say) -> None:
+def back_up_state(task: Upgrade, step: Step, on_progress: ProgressCallback) -> None:
     """The daemons of the host stopped; what they keep copied, and the copies read.
 
     Raises:
@@ -194,45 +198,45 @@ def keep(task: Upgrade, step: Step, say: Say) -> None:
     (host,) = step.hosts
     if task.has_new(host):
         return  # it was kept before it became so, by this run or by one that was cut short
-    for unit, name, script in _kept_by(task, host):
+    for unit, name, script in _backup_items(task, host):
         if task.run(host, f"systemctl is-active --quiet {unit}").ok:
             checked(task.run(host, f"systemctl stop {unit}", timeout_s=300), host, "systemctl")
-        text = script.format(kept=task.kept(), state=STATE)
-        done = task.run(host, text, timeout_s=CONVERT_S)
-        if not done.ok:
-            start_again(task, step)
+        text = script.format(kept=task.backup_folder(), state=STATE)
+        result = task.run(host, text, timeout_s=CONVERT_S)
+        if not result.ok:
+            restart_units(task, step)
             raise _stopped(
-                step, f"{host}: {name} could not be kept: {done.last_lines(3) or 'the copy is not whole'}"
+                step, f"{host}: {name} could not be kept: {result.last_lines(3) or 'the copy is not whole'}"
             )
-        say(f"{host}: kept and read: {task.kept()}/{name}, {done.out.split()[0]} KiB")
+        on_progress(f"{host}: kept and read: {task.backup_folder()}/{name}, {result.out.split()[0]} KiB")
 
 
-def _kept_by(task: Upgrade, host: str) -> list[tuple[str, str, str]]:
+def _backup_items(task: Upgrade, host: str) -> list[tuple[str, str, str]]:
     """Unit, file and script, slurmctld first: it is stopped first and started last."""
-    found = []
-    if any(one.name == host for one in task.cluster.hosts("control")):
-        found.append(("slurmctld.service", "state.tar.gz", _COPY))
+    items = []
+    if any(control_host.name == host for control_host in task.cluster.hosts("control")):
+        items.append(("slurmctld.service", "state.tar.gz", _COPY))
     if task.cluster.accountant and task.cluster.accountant.name == host:
-        found.append(("slurmdbd.service", "accounting.sql.gz", _DUMP))
-    return found
+        items.append(("slurmdbd.service", "accounting.sql.gz", _DUMP))
+    return items
 
 
-def start_again(task: Upgrade, step: Step) -> None:
+def restart_units(task: Upgrade, step: Step) -> None:
     """What was stopped runs again, as far as it can: nothing else of the step was done."""
     for host in step.hosts:
-        for unit, _name, _script in reversed(_kept_by(task, host)):
+        for unit, _name, _script in reversed(_backup_items(task, host)):
             task.run(host, f"systemctl start {unit}", timeout_s=120)
 
 
-def lost_jobs(task: Upgrade, before: dict[str, Job]) -> list[str]:
+def lost_jobs(task: Upgrade, previous_jobs: dict[str, Job]) -> list[str]:
     """Jobs that ran before and neither run now nor have ended as jobs end."""
     control = task.cluster.control.name
     jobs = parse_queue(checked(task.control(QUEUE), control, "squeue").out, FIELDS)
     well = {job.id for job in jobs if not job.is_pending and job.state not in FAILED_BY_HOST}
-    return [job for job in before if job not in well]
+    return [job for job in previous_jobs if job not in well]
 
 
-def until(task: Upgrade, step: Step, test: Callable[[], str], limit_s: float = ANSWER_S) -> None:
+def wait_for_check(task: Upgrade, step: Step, test: Callable[[], str], limit_s: float = ANSWER_S) -> None:
     """The test says nothing more within the time.
 
     Raises:
@@ -250,45 +254,47 @@ def _slurmdbd(task: Upgrade, step: Step) -> None:
 
     def wrong() -> str:
         if not task.has_new(host):
-            return f"{host} does not have Slurm {task.wanted}"
-        done = task.run(host, client.line(client.clusters()))
-        return "" if done.ok and done.out.strip() else f"slurmdbd does not answer: {done.last_lines(2)}"
+            return f"{host} does not have Slurm {task.target}"
+        result = task.run(host, client.line(client.clusters()))
+        return "" if result.ok and result.out.strip() else f"slurmdbd does not answer: {result.last_lines(2)}"
 
-    until(task, step, wrong, CONVERT_S)
+    wait_for_check(task, step, wrong, CONVERT_S)
 
 
 def _slurmctld(task: Upgrade, step: Step) -> None:
     def wrong() -> str:
-        done = task.control(client.line(client.show_config()))
-        found = re.search(r"(?m)^SLURM_VERSION\s*= (\S+)", done.out)
-        if found is None:
-            return f"slurmctld does not answer: {done.last_lines(2)}"
-        return "" if is_of(found[1], task.wanted) else f"slurmctld is still {found[1]}"
+        result = task.control(client.line(client.show_config()))
+        match = re.search(r"(?m)^SLURM_VERSION\s*= (\S+)", result.out)
+        if match is None:
+            return f"slurmctld does not answer: {result.last_lines(2)}"
+        return "" if is_of(match[1], task.target) else f"slurmctld is still {match[1]}"
 
-    until(task, step, wrong)
+    wait_for_check(task, step, wrong)
 
 
 def _slurmd(task: Upgrade, step: Step) -> None:
     def wrong() -> str:
-        found = parse_nodes(task.control(client.line(client.show_nodes(step.hosts))).out)
+        nodes = parse_nodes(task.control(client.line(client.show_nodes(step.hosts))).out)
         for host in step.hosts:
-            node = found.get(host)
+            node = nodes.get(host)
             version = node.record["Version"] if node else ""
-            if not node or not is_of(version, task.wanted):
+            if not node or not is_of(version, task.target):
                 return f"slurmctld has {host} with version {version or 'none'}"
             if not node.state.is_up or node.state.is_invalid:
                 return f"slurmctld has {host} as {node.state.text}"
         return ""
 
-    until(task, step, wrong)
+    wait_for_check(task, step, wrong)
 
 
 def _clients(task: Upgrade, step: Step) -> None:
     def wrong() -> str:
-        silent = [host for host in step.hosts if not task.run(host, client.line(client.node_states())).ok]
-        return f"sinfo does not answer on {fold(silent)}" if silent else ""
+        unresponsive = [
+            host for host in step.hosts if not task.run(host, client.line(client.node_states())).ok
+        ]
+        return f"sinfo does not answer on {fold(unresponsive)}" if unresponsive else ""
 
-    until(task, step, wrong)
+    wait_for_check(task, step, wrong)
 
 
 _CHECKS: dict[str, Callable[[Upgrade, Step], None]] = {
@@ -297,7 +303,7 @@ _CHECKS: dict[str, Callable[[Upgrade, Step], None]] = {
 
 
 def _stopped(step: Step, why: str) -> WrightError:
-    return WrightError.of(
+    return WrightError.from_code(
         "upgrade-stopped",
         f"the upgrade stops at {step.kind} on {fold(step.hosts)}: {why}",
         "mend that, and run the same command again: it goes on from there; no later host was touched",

@@ -14,7 +14,7 @@ from clusterwright.config.field import Cost
 from clusterwright.edge.bundler import PROVISION
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
-from clusterwright.edge.processes import TIMED_OUT, Done
+from clusterwright.edge.processes import TIMED_OUT, CommandResult
 from clusterwright.edge.ssh import SSH_FAILED, Remote
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.onhost.provision.change import Verb
@@ -27,8 +27,11 @@ from clusterwright.provision.resources import File, Resource
 Mode = Literal["check", "fetch", "apply", "list"]
 
 NOTHING: Mapping[str, str] = {}
-LOOK_S, ACT_S = 60, 1800  # looking takes a second; packages of a bare host over a slow mirror, half an hour
-PATIENCE_S = 10  # an apply whose ssh was cut ends its changes within seconds, packages aside
+CHECK_TIMEOUT_S, APPLY_TIMEOUT_S = (
+    60,
+    1800,
+)  # looking takes a second; packages of a bare host over a slow mirror, half an hour
+LOCK_TIMEOUT_S = 10  # an apply whose ssh was cut ends its changes within seconds, packages aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,9 @@ class Work:
         """Where Slurm is asked."""
         return Host(self.remote, self.cluster.control.name)
 
-    def ask(self, host: str, mode: Mode, expect: str = "", leave: Mapping[str, str] = NOTHING) -> HostReport:
+    def run_agent(
+        self, host: str, mode: Mode, expect: str = "", skipped_sets: Mapping[str, str] = NOTHING
+    ) -> HostReport:
         """One ssh."""
         began = self.clock.monotonic()
         order = Order(
@@ -61,22 +66,22 @@ class Work:
             os_names=names_by_os_release(),
             to=self.to,
             idle=True,
-            leave=leave,
-            patience_s=PATIENCE_S,
+            leave=skipped_sets,
+            patience_s=LOCK_TIMEOUT_S,
         )
         data = bundle(order, self.resources(host), self.shared)
-        sent, render_s = self.clock.now(), self.clock.monotonic() - began
-        limit_s = ACT_S if mode in ("apply", "fetch") else LOOK_S
-        done = Host(self.remote, host).run_program(PROVISION, stdin=data, root=True, timeout_s=limit_s)
-        report = read_answer(host, done, sent, self.clock.now(), self.resources(host))
-        return replace(report, timings=_timings(mode, done.seconds, report.timings, render_s))
+        sent_at, render_s = self.clock.now(), self.clock.monotonic() - began
+        limit_s = APPLY_TIMEOUT_S if mode in ("apply", "fetch") else CHECK_TIMEOUT_S
+        result = Host(self.remote, host).run_program(PROVISION, stdin=data, root=True, timeout_s=limit_s)
+        report = read_answer(host, result, sent_at, self.clock.now(), self.resources(host))
+        return replace(report, timings=_timings(mode, result.seconds, report.timings, render_s))
 
 
 def _timings(phase: str, ssh_s: float, on_host: tuple[Timing, ...], render_s: float) -> tuple[Timing, ...]:
     """The steps on the host and before it; what ssh took beyond them is its connection and Python's start."""
-    connect_s = max(0.0, ssh_s - sum(one.seconds for one in on_host))
-    before = (Timing(phase, "render", render_s), Timing(phase, "connect", connect_s))
-    return (*before, *(replace(one, phase=phase) for one in on_host))
+    connect_s = max(0.0, ssh_s - sum(timing.seconds for timing in on_host))
+    connect_timings = (Timing(phase, "render", render_s), Timing(phase, "connect", connect_s))
+    return (*connect_timings, *(replace(timing, phase=phase) for timing in on_host))
 
 
 def stamp(clock: Clock) -> str:
@@ -85,18 +90,24 @@ def stamp(clock: Clock) -> str:
 
 
 def read_answer(
-    host: str, done: Done, sent: float = 0.0, came: float = 0.0, resources: Iterable[Resource] = ()
+    host: str,
+    result: CommandResult,
+    sent_at: float = 0.0,
+    received_at: float = 0.0,
+    resources: Iterable[Resource] = (),
 ) -> HostReport:
     """What the agent said, or why it said nothing."""
-    lines = [line for line in done.out.splitlines() if line.startswith(ANSWER)]
+    lines = [line for line in result.out.splitlines() if line.startswith(ANSWER)]
     if not lines:
-        reached = done.code != SSH_FAILED
-        blame: Literal["host", "change"] = "change" if "Traceback" in done.err else "host"
-        return HostReport(host, error=_silence(done), reached=reached, seconds=done.seconds, blame=blame)
+        reached = result.code != SSH_FAILED
+        fault_domain: Literal["host", "change"] = "change" if "Traceback" in result.err else "host"
+        return HostReport(
+            host, error=_no_answer_reason(result), reached=reached, seconds=result.seconds, blame=fault_domain
+        )
     answer: dict[str, Any] = json.loads(lines[-1].removeprefix(ANSWER))
-    facts, error, blame = answer["facts"], answer["error"], answer.get("blame", "change")
+    facts, error, fault_domain = answer["facts"], answer["error"], answer.get("blame", "change")
     if answer["stale"]:
-        error, blame = "it changed since the plan was shown, and was left as it is; run again", "host"
+        error, fault_domain = "it changed since the plan was shown, and was left as it is; run again", "host"
     return HostReport(
         host,
         changes=tuple(_change(row) for row in _with_diffs(answer["changes"], resources)),
@@ -108,25 +119,25 @@ def read_answer(
         reached_at=facts["reached_at"],
         reached_port=facts.get("reached_port", ""),
         came_from=facts.get("came_from", ""),
-        seconds=done.seconds,
-        blame=blame if error else "",
+        seconds=result.seconds,
+        blame=fault_domain if error else "",
         boot=facts.get("boot", ""),
         owes=tuple(facts.get("owes", ())),
         lost=answer.get("lost", {}),
         lost_ids=tuple(answer.get("lost_ids", ())),
         timings=tuple(Timing("", name, seconds) for name, seconds in answer.get("timings", {}).items()),
-        clock_off_s=_off(facts.get("now"), sent, came),
+        clock_off_s=_off(facts.get("now"), sent_at, received_at),
         undoes=tuple(
             (row["when"], row["source"], row["to"], row["changed"]) for row in answer.get("applies", ())
         ),
     )
 
 
-def _off(now: float | None, sent: float, came: float) -> float:
+def _off(now: float | None, sent_at: float, received_at: float) -> float:
     """How far a clock is ahead; nothing while it could have been read between our two looks at our own."""
-    if now is None or not came or sent <= now <= came:
+    if now is None or not received_at or sent_at <= now <= received_at:
         return 0.0
-    return now - came if now > came else now - sent
+    return now - received_at if now > received_at else now - sent_at
 
 
 def _with_diffs(rows: list[dict[str, Any]], resources: Iterable[Resource]) -> list[dict[str, Any]]:
@@ -150,11 +161,9 @@ def _change(row: dict[str, Any]) -> Change:
     return Change(row["id"], row["what"], row["diff"], cost, verbs, bool(row.get("done")), drift)
 
 
-def _silence(done: Done) -> str:
-    if done.code == TIMED_OUT:
-        return (
-            f"no answer after {done.seconds:.0f} s; what was begun there goes on, and it is safe to run again"
-        )
-    if done.code == 127:
-        return f"python3 is missing there: {done.last_lines()}"
-    return done.last_lines() or f"ssh ended with code {done.code} and no words"
+def _no_answer_reason(result: CommandResult) -> str:
+    if result.code == TIMED_OUT:
+        return f"no answer after {result.seconds:.0f} s; what was begun there goes on, and it is safe to run again"
+    if result.code == 127:
+        return f"python3 is missing there: {result.last_lines()}"
+    return result.last_lines() or f"ssh ended with code {result.code} and no words"

@@ -19,57 +19,57 @@ from torch import nn
 
 
 class Backward:
-    """Calls `ready` and `done` at these moments, in each backward pass; while it looks, `ready` more than once."""
+    """Calls `ready` and `complete` at these moments, in each backward pass; while it looks, `ready` more than once."""
 
-    def __init__(self, model: nn.Module, ready: Callable[[], None], done: Callable[[], None]) -> None:
+    def __init__(self, model: nn.Module, ready: Callable[[], None], complete: Callable[[], None]) -> None:
         self._model = ref(model)  # which a script may let go of, and its GPU's memory with it
-        self._ready, self._done = ready, done
+        self._ready, self._complete = ready, complete
         self._hooks: list[Any] = []
         self._last: Any = None
-        self._looks = self._asked = self._came = False
-        self._look()
+        self._is_searching = self._callback_queued = self._pass_completed = False
+        self._search()
 
     def stepped(self) -> None:
         """An optimiser step is complete; without that gradient in it, another one may be the last by now."""
-        if not self._came and not self._looks:
-            self._look()
-        self._asked = self._came = False
+        if not self._pass_completed and not self._is_searching:
+            self._search()
+        self._callback_queued = self._pass_completed = False
 
     def close(self) -> None:
         """No weight has a hook any more."""
-        for each in self._hooks:
-            each.remove()
+        for hook in self._hooks:
+            hook.remove()
         self._hooks = []
 
-    def _look(self) -> None:
+    def _search(self) -> None:
         model = self._model()
         if model is not None:
-            self._looks = True
+            self._is_searching = True
             self._hook(model.parameters())
 
     def _hook(self, weights: Iterable[Any]) -> None:
         self.close()
-        learn = [each for each in weights if each.requires_grad]  # what is frozen may be so for a while
-        self._hooks = [each.register_post_accumulate_grad_hook(self._gradient) for each in learn]
+        learn = [weight for weight in weights if weight.requires_grad]  # what is frozen may be so for a while
+        self._hooks = [weight.register_post_accumulate_grad_hook(self._gradient) for weight in learn]
 
     def _gradient(self, weight: Any) -> None:
         if torch.compiler.is_compiling():
             return
         self._last = weight
         self._ready()
-        if not self._asked:
-            self._asked = True
+        if not self._callback_queued:
+            self._callback_queued = True
             with suppress(RuntimeError):  # no pass is under way: somebody else has called the hook
-                _call_back(self._own_part)
+                _call_back(self._queue_final_callback)
 
-    def _own_part(self) -> None:
+    def _queue_final_callback(self) -> None:
         _call_back(self._all)
 
     def _all(self) -> None:
-        self._asked, self._came = False, True
-        self._done()
-        if self._looks:
-            self._looks = False
+        self._callback_queued, self._pass_completed = False, True
+        self._complete()
+        if self._is_searching:
+            self._is_searching = False
             self._hook([self._last])
         self._last = None
 

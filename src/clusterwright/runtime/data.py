@@ -97,16 +97,16 @@ class Sampler:
 
     def _samples(self, positions: range) -> list[Number]:
         """Those at these positions; all of an epoch at once, as one look into a tensor takes 5 us."""
-        found: list[Number] = []
+        numbers: list[Number] = []
         while positions:
-            epoch, first = divmod(positions[0], self.size)
-            count = min(len(positions), -(-(self.size - first) // positions.step))
-            places = range(first, first + count * positions.step, positions.step)
-            found += [_number(index, epoch) for index in self._at(epoch, places)]
+            epoch, offset = divmod(positions[0], self.size)
+            count = min(len(positions), -(-(self.size - offset) // positions.step))
+            places = range(offset, offset + count * positions.step, positions.step)
+            numbers += [_number(index, epoch) for index in self._lookup(epoch, places)]
             positions = positions[count:]
-        return found
+        return numbers
 
-    def _at(self, epoch: int, places: range) -> Iterable[int]:
+    def _lookup(self, epoch: int, places: range) -> Iterable[int]:
         """What lies at these places of an epoch."""
         if not self.shuffle:
             return places
@@ -143,10 +143,10 @@ class Sampler:
             )
         for name in _ORDER:
             now = getattr(self, name)
-            before = state.get(name, type(now)())  # an old checkpoint says nothing of blocks, and had none
-            if before != now:
+            saved = state.get(name, type(now)())  # an old checkpoint says nothing of blocks, and had none
+            if saved != now:
                 raise ValueError(
-                    f"the checkpoint was made with {name}={before}, this run has {name}={now}:"
+                    f"the checkpoint was made with {name}={saved}, this run has {name}={now}:"
                     " samples would be repeated or skipped"
                 )
         self.consumed = state["consumed"]
@@ -157,6 +157,6 @@ def _replica() -> tuple[int, int]:
 
 
 def _number(index: int, epoch: int) -> Number:
-    made = Number(index)
-    made.epoch = epoch
-    return made
+    number = Number(index)
+    number.epoch = epoch
+    return number

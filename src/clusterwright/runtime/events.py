@@ -70,10 +70,10 @@ class Events:
         if self._rank == 0:
             self.write(event, **more)
 
-    def say(self, text: str) -> None:
+    def log_line(self, text: str) -> None:
         """A line for people about all ranks: rank 0 says it."""
         if self._rank == 0:
-            say(text)
+            log_line(text)
 
     def _note(self, event: str, more: dict[str, Any]) -> None:
         # A loader's worker, forked from us: what waits is ours to write, not its.
@@ -92,7 +92,7 @@ class Events:
         except OSError as error:
             written = 0
             if not self._torn:
-                say(f"events are lost: {error}")
+                log_line(f"events are lost: {error}")
         self._torn = written < len(data)
 
 
@@ -103,7 +103,7 @@ def _line(event: dict[str, Any]) -> bytes:
     return _JSON(event).encode() + b"\n"
 
 
-def say(text: str) -> None:
+def log_line(text: str) -> None:
     """A line for people, which the launcher keeps with the rank's log; a full disk loses it, and ends nothing.
 
     Past Python's buffer, where a line that did not fit would fail again at the end, and change the exit code.

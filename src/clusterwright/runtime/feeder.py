@@ -24,7 +24,7 @@ TRIAL = 6  # steps; the first ones load libraries and fill caches, and the media
 IDLE = 0.01  # a share of the step that may be spent on reading before it is worth a process: half of what is owed
 # What a batch out of another process takes the rank all the same: 1.0 ms of processor time for 64 small images
 # (docs/decisions/0008-train.md), as long as reading them itself.
-HANDED_S = 0.001
+TRANSFER_S = 0.001
 SPARE = 1.3  # readers are not equally quick, and share the host with others
 
 
@@ -47,10 +47,10 @@ class Feeder:
 
     def __iter__(self) -> Iterator[Any]:
         if self.workers is None:
-            yield from self._try()
+            yield from self._measure()
         yield from self._read(self.workers or 0)
 
-    def _try(self) -> Iterator[Any]:
+    def _measure(self) -> Iterator[Any]:
         """Some steps without processes, timed; then `workers` is chosen."""
         reads, steps = [], []
         source = iter(self._loader(0))
@@ -72,15 +72,19 @@ class Feeder:
 
     def _loader(self, workers: int) -> DataLoader[Any]:
         # a DataLoader draws a number at each start: from a generator of its own, or the model's would move on
-        own = torch.Generator().manual_seed(0)
+        generator = torch.Generator().manual_seed(0)
         return DataLoader(
-            self._dataset, batch_sampler=self.batch_sampler, num_workers=workers, generator=own, **self._more
+            self._dataset,
+            batch_sampler=self.batch_sampler,
+            num_workers=workers,
+            generator=generator,
+            **self._more,
         )
 
 
 def choose(read_s: float, train_s: float, cpus: int) -> int:
     """How many processes must read so that a step finds its batch ready; one processor is left to the rank."""
-    if read_s <= max(IDLE * (read_s + train_s), HANDED_S):
+    if read_s <= max(IDLE * (read_s + train_s), TRANSFER_S):
         return 0
-    wanted = math.ceil(SPARE * read_s / max(train_s, 1e-6))
-    return max(1, min(wanted, cpus - 1))
+    needed = math.ceil(SPARE * read_s / max(train_s, 1e-6))
+    return max(1, min(needed, cpus - 1))

@@ -47,7 +47,7 @@ class Group:
         """Words that any rank may leave for the others, without meeting them."""
         return distributed_c10d._get_default_store()  # noqa: SLF001 (torch has no public way to it)
 
-    def leave(self) -> None:
+    def destroy(self) -> None:
         """Wait for the others and take the groups down."""
         dist.barrier(group=self.control)
         dist.destroy_process_group()
@@ -61,7 +61,9 @@ def join(environ: MutableMapping[str, str] = os.environ) -> Group:
     slurm.adopt(environ)
     device = _device(int(environ.get("LOCAL_RANK", "0")))
     if not dist.is_initialized():
-        _initialise("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", alone="RANK" not in environ)
+        _initialise(
+            "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", is_single="RANK" not in environ
+        )
     return Group(
         rank=dist.get_rank(),
         local_rank=int(environ.get("LOCAL_RANK", "0")),
@@ -71,8 +73,8 @@ def join(environ: MutableMapping[str, str] = os.environ) -> Group:
     )
 
 
-def _initialise(backend: str, *, alone: bool) -> None:
-    if alone:
+def _initialise(backend: str, *, is_single: bool) -> None:
+    if is_single:
         store = dist.HashStore()  # type: ignore[attr-defined]  # (public, yet not in __all__)
         dist.init_process_group(backend, store=store, rank=0, world_size=1)
     else:

@@ -21,9 +21,9 @@ class Meter:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._asked = float("-inf")
+        self._sampled_at = float("-inf")
         self._norm: Any = None
-        self._alone_s = 0.0  # processor time of this thread while it waited for batches
+        self._fetch_cpu_s = 0.0  # processor time of this thread while it waited for batches
         self._began_s = 0.0
 
     def norm(self, norm: Any) -> None:
@@ -36,18 +36,18 @@ class Meter:
 
     def fetched(self) -> None:
         """It has come."""
-        self._alone_s += time.thread_time() - self._began_s
+        self._fetch_cpu_s += time.thread_time() - self._began_s
 
     def step(self, optimizers: Sequence[Any], source: Any) -> dict[str, Any]:
         """What there is to say, at a step's end; `source` is what batches came from."""
-        found: dict[str, Any] = {"lr": float(optimizers[0].param_groups[0]["lr"])} if optimizers else {}
+        values: dict[str, Any] = {"lr": float(optimizers[0].param_groups[0]["lr"])} if optimizers else {}
         if self._norm is not None:
             norm, self._norm = float(self._norm), None
-            found["norm"] = norm if math.isfinite(norm) else None  # JSON knows no NaN
-        if time.monotonic() - self._asked >= _EVERY_S:
-            self._asked = time.monotonic()
-            found["memory"], found["reading"] = self._memory(), self._alone_s + workers_cpu_s(source)
-        return found
+            values["norm"] = norm if math.isfinite(norm) else None  # JSON knows no NaN
+        if time.monotonic() - self._sampled_at >= _EVERY_S:
+            self._sampled_at = time.monotonic()
+            values["memory"], values["reading"] = self._memory(), self._fetch_cpu_s + workers_cpu_s(source)
+        return values
 
     def _memory(self) -> int:
         """The most bytes of the GPU that tensors have held; without one, what the process holds now."""
@@ -64,14 +64,14 @@ def workers(source: Any) -> int:
 
 def workers_cpu_s(source: Any) -> float:
     """Processor time of these processes so far."""
-    return sum(_cpu_s(each.pid) for each in _workers(source))
+    return sum(_cpu_s(process.pid) for process in _workers(source))
 
 
 def plan(device: torch.device, dtype: torch.dtype | None, models: Sequence[nn.Module]) -> dict[str, Any]:
     """What is known before the first step: parameters, the device, the numbers' form, processors of this rank."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     numbers = str(dtype or torch.get_default_dtype()).removeprefix("torch.")
-    parameters = sum(each.numel() for model in models for each in model.parameters())
+    parameters = sum(parameter.numel() for model in models for parameter in model.parameters())
     return {"device": name, "dtype": numbers, "parameters": parameters, "cpus": cpus()}
 
 
@@ -82,8 +82,8 @@ def cpus() -> int:
 
 
 def _workers(source: Any) -> Sequence[Any]:
-    found: Sequence[Any] = getattr(source, "_workers", ())
-    return found
+    processes: Sequence[Any] = getattr(source, "_workers", ())
+    return processes
 
 
 def _cpu_s(pid: int) -> float:

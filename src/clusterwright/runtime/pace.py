@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from clusterwright.runtime.events import Events, say
+from clusterwright.runtime.events import Events, log_line
 
 # A tenth: below it a step hardly gains, and processors of one kind differ by as much.
 SLOW = 1.1
@@ -48,73 +48,73 @@ class Pace:
     What is decided here follows from agreed votes alone, so that all ranks ask for a survey in the same one.
     """
 
-    def __init__(self, rank: int, world_size: int, marks: Marks | None = None) -> None:
-        self._rank, self._world, self._marks = rank, world_size, marks
-        self._began = self._own_s = 0.0
+    def __init__(self, rank: int, world_size: int, timer: GpuTimer | None = None) -> None:
+        self._rank, self._world, self._timer = rank, world_size, timer
+        self._began = self._rank_s = 0.0
         self._round, self._row = Mean(), Mean()
         self._suspect, self._times = -1, 0
         self._survey = False
-        self._since = 0  # votes since a rank was found slow
+        self._vote_count = 0  # votes since a rank was found slow
         self.slow: Slow | None = None
-        self._before: Slow | None = None
+        self._previous_slow: Slow | None = None
 
     def begin(self) -> None:
         """A step begins."""
         self._began = time.monotonic()
-        if self._marks:
-            self._marks.begin()
+        if self._timer:
+            self._timer.begin()
 
     def fetched(self) -> None:
         """Its batch is there."""
-        self._own_s = time.monotonic() - self._began
+        self._rank_s = time.monotonic() - self._began
 
     def ready(self) -> None:
         """From here on it waits for others, as exposed.py finds; of several such moments in a step the last counts."""
-        self._own_s = time.monotonic() - self._began
-        if self._marks:
-            self._marks.ready()
+        self._rank_s = time.monotonic() - self._began
+        if self._timer:
+            self._timer.ready()
 
     def stepped(self) -> None:
         """It is complete."""
-        of_gpu = self._marks.ended() if self._marks else None
-        for own_s in [self._own_s] if of_gpu is None else of_gpu:
-            self._round.add(own_s)
-            self._row.add(own_s)
+        of_gpu = self._timer.ended() if self._timer else None
+        for rank_s in [self._rank_s] if of_gpu is None else of_gpu:
+            self._round.add(rank_s)
+            self._row.add(rank_s)
 
-    def told(self) -> dict[str, int]:
+    def vote_fields(self) -> dict[str, int]:
         """What goes into the vote; the largest of each word holds."""
         if self._world == 1:
             return {}
-        own_us, self._round = int(self._round.of * 1e6), Mean()
-        words = {"slow": own_us * self._world + self._rank, "quick": -own_us}
+        rank_us, self._round = int(self._round.value * 1e6), Mean()
+        fields = {"slow": rank_us * self._world + self._rank, "quick": -rank_us}
         if self._survey:
-            mine = int(self._row.of * 1e6)
-            words |= {f"own{rank}": mine if rank == self._rank else 0 for rank in range(self._world)}
-        return words
+            mean_us = int(self._row.value * 1e6)
+            fields |= {f"own{rank}": mean_us if rank == self._rank else 0 for rank in range(self._world)}
+        return fields
 
-    def heard(self, agreed: Mapping[str, int]) -> bool:
+    def apply_vote(self, agreed: Mapping[str, int]) -> bool:
         """What all said; True when another rank is slow now, or another one than before, or none any more."""
         if "slow" not in agreed:
             return False
-        self._since += 1
-        self._before = self.slow
+        self._vote_count += 1
+        self._previous_slow = self.slow
         if f"own{self._rank}" in agreed:
             self._judge([agreed[f"own{rank}"] / 1e6 for rank in range(self._world)])
         else:
             self._suspects(agreed)
-        if self.slow and self._since > CALM:
+        if self.slow and self._vote_count > CALM:
             self.slow = None
-        return _rank(self.slow) != _rank(self._before)
+        return _rank(self.slow) != _rank(self._previous_slow)
 
-    def say(self, log: Events, step: int) -> None:
+    def report(self, log: Events, step: int) -> None:
         """The rank that is slow says so itself, as it knows its host, and the one that was that it is over."""
-        if self._rank == _rank(self._before):
+        if self._rank == _rank(self._previous_slow):
             log.write("straggler", step=step, ratio=1.0, over=True)
         if self.slow and self._rank == self.slow.rank:
-            own_s, typical_s = self.slow.seconds, self.slow.typical
-            log.write("straggler", step=step, ratio=self.slow.ratio, own=own_s, typical=typical_s)
-            say(
-                f"rank {self._rank} is slow: {own_s * 1000:.3g} ms of its own in a step, {typical_s * 1000:.3g} ms is"
+            rank_s, typical_s = self.slow.seconds, self.slow.typical
+            log.write("straggler", step=step, ratio=self.slow.ratio, own=rank_s, typical=typical_s)
+            log_line(
+                f"rank {self._rank} is slow: {rank_s * 1000:.3g} ms of its own in a step, {typical_s * 1000:.3g} ms is"
                 " what others take; all wait for it"
             )
 
@@ -130,15 +130,15 @@ class Pace:
             self._suspect, self._times, self._row = rank, 1, Mean()
         self._survey = self._times >= ROW
 
-    def _judge(self, own_s: Sequence[float]) -> None:
-        last = max(range(self._world), key=own_s.__getitem__)
-        typical = median(seconds for rank, seconds in enumerate(own_s) if rank != last)
-        if typical > 0 and own_s[last] >= SLOW * typical:
-            self.slow, self._since = Slow(last, own_s[last], typical), 0
+    def _judge(self, seconds_by_rank: Sequence[float]) -> None:
+        last = max(range(self._world), key=seconds_by_rank.__getitem__)
+        typical = median(seconds for rank, seconds in enumerate(seconds_by_rank) if rank != last)
+        if typical > 0 and seconds_by_rank[last] >= SLOW * typical:
+            self.slow, self._vote_count = Slow(last, seconds_by_rank[last], typical), 0
         self._survey, self._times, self._row = False, 0, Mean()
 
 
-class Marks:
+class GpuTimer:
     """Where in a GPU's stream steps begin and their gradients are there; what lay between is known a little later."""
 
     def __init__(self, event: Callable[[], Any]) -> None:
@@ -162,17 +162,17 @@ class Marks:
         """Seconds of the steps with which the GPU is through, nobody waiting; None where nothing is ever marked."""
         if self._begun is not None and self._ready is not None:
             self._open.append((self._begun, self._ready))
-        found = []
+        durations = []
         while self._open and self._open[0][1].query():
             begun, ready = self._open.popleft()
-            found.append(begun.elapsed_time(ready) / 1000)
-        return found if self._used else None
+            durations.append(begun.elapsed_time(ready) / 1000)
+        return durations if self._used else None
 
 
-def marks(device: torch.device) -> Marks | None:
+def create_timer(device: torch.device) -> GpuTimer | None:
     """For a GPU of CUDA's or ROCm's; a processor's own clock does otherwise."""
     event: Any = torch.cuda.Event
-    return Marks(lambda: event(enable_timing=True)) if device.type == "cuda" else None
+    return GpuTimer(lambda: event(enable_timing=True)) if device.type == "cuda" else None
 
 
 def _rank(slow: Slow | None) -> int:
@@ -190,6 +190,6 @@ class Mean:
         self._sum, self.count = self._sum + value, self.count + 1
 
     @property
-    def of(self) -> float:
+    def value(self) -> float:
         """The mean."""
         return self._sum / self.count if self.count else 0.0

@@ -22,43 +22,43 @@ class Progress:
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         path, _, offset = environ.get("CLUSTERWRIGHT_PROGRESS", "").rpartition(":")
-        self._words = memoryview(bytearray(PAGE)).cast("Q")
+        self._cells = memoryview(bytearray(PAGE)).cast("Q")
         if path:
             with contextlib.suppress(OSError, ValueError):  # an agent that is gone has nobody to look
-                self._words = _words(path, int(offset))
+                self._cells = _map_page(path, int(offset))
 
     def stepped(self, step: int) -> None:
         """So many steps are complete; the rank goes on stepping."""
-        self._words[MOVED] = time.monotonic_ns()
-        self._words[STEP] = step
-        self._words[PHASE] = STEPPING
+        self._cells[MOVED] = time.monotonic_ns()
+        self._cells[STEP] = step
+        self._cells[PHASE] = STEPPING
 
     def copied(self, step: int) -> None:
         """The state of this step has been copied to memory."""
-        self._words[COPIED] = step
+        self._cells[COPIED] = step
 
     @property
     def shipped(self) -> int:
         """The newest step whose copy has reached the neighbour; the agent writes it."""
-        return self._words[SHIPPED]
+        return self._cells[SHIPPED]
 
     @property
     def regroup(self) -> bool:
         """Whether all ranks are to leave, since a generation with more of them begins at once; the agent says so."""
-        return bool(self._words[REGROUP])
+        return bool(self._cells[REGROUP])
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """Inside, the rank does something that is no step, and may take its time: saving, loading, evaluating."""
-        before, self._words[PHASE] = self._words[PHASE], PAUSED
+        phase, self._cells[PHASE] = self._cells[PHASE], PAUSED
         try:
             yield
         finally:
-            self._words[MOVED] = time.monotonic_ns()
-            self._words[PHASE] = before
+            self._cells[MOVED] = time.monotonic_ns()
+            self._cells[PHASE] = phase
 
 
-def _words(path: str, offset: int) -> memoryview:
+def _map_page(path: str, offset: int) -> memoryview:
     file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         memory = mmap.mmap(file, offset + PAGE)

@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clusterwright.runtime.checkpoints.behind import Saved
+from clusterwright.runtime.checkpoints.async_saver import Saved
 from clusterwright.runtime.checkpoints.checkpoint import Checkpoints, Loaded, Skipped
 from clusterwright.runtime.checkpoints.dealing import Dealer
 from clusterwright.runtime.checkpoints.part import Chunk
-from clusterwright.runtime.checkpoints.wanted import Wanted
+from clusterwright.runtime.checkpoints.target_state import TargetState
 from clusterwright.runtime.checkpoints.writer import Moment
-from clusterwright.runtime.copies import restore
+from clusterwright.runtime.replicas import restore
 from clusterwright.runtime.events import Events
 from clusterwright.runtime.group import Group
 from clusterwright.runtime.settings import Settings
-from clusterwright.runtime.tracked import OWN, Tracked
+from clusterwright.runtime.tracked import RUN_KEY, Tracked
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Resumed:
     """
 
     step: int
-    own: dict[str, Any]
+    run_state: dict[str, Any]
     local: dict[str, Any] | None
     memory: Moment | None
 
@@ -37,61 +37,61 @@ class Resumed:
 class Saving:
     """Saves what is tracked, and resumes it. All ranks call the same things at the same steps."""
 
-    def __init__(self, joined: Group, given: Settings, tracked: Tracked, log: Events) -> None:
-        self._group, self._given, self._tracked, self._log = joined, given, tracked, log
+    def __init__(self, joined: Group, settings: Settings, tracked: Tracked, log: Events) -> None:
+        self._group, self._settings, self._tracked, self._log = joined, settings, tracked, log
         self._dealer = Dealer(joined, tracked.buffers)
         self._checkpoints = (
             Checkpoints(
-                given.checkpoints,
+                settings.checkpoints,
                 joined,
-                kept=given.keep,
-                generation=given.generation,
+                save_total_limit=settings.save_total_limit,
+                generation=settings.generation,
                 dealer=self._dealer,
                 on_saved=self._on_saved,
             )
-            if given.checkpoints
+            if settings.checkpoints
             else None
         )
         self._prepared = False
         self._step = 0
-        self._at = time.monotonic()
+        self._last_save = time.monotonic()
         self.slowest_s = 0.0
 
     def restart_clock(self) -> None:
         """The steps begin now: the time until the first save counts from here."""
-        self._at = time.monotonic()
+        self._last_save = time.monotonic()
 
     def overdue(self) -> bool:
         """Whether a save is due by this rank's clock."""
-        seconds = self._given.every.seconds
-        return bool(seconds and time.monotonic() - self._at >= seconds)
+        seconds = self._settings.every.seconds
+        return bool(seconds and time.monotonic() - self._last_save >= seconds)
 
     def due(self, step: int) -> bool:
         """Whether a save is due after this step."""
-        steps = self._given.every.steps
+        steps = self._settings.every.steps
         return bool(steps and step % steps == 0)
 
     def prepare(self, state: Callable[[], tuple[dict[str, Any], dict[str, Any]]]) -> None:
         """Once, when the state has all its tensors: begin what the first save would have to wait for."""
         if not self._prepared and self._checkpoints:
-            own, local = state()
-            self._checkpoints.prepare({**self._tracked.state(), OWN: own}, local)
+            run_state, local = state()
+            self._checkpoints.prepare({**self._tracked.state(), RUN_KEY: run_state}, local)
         self._prepared = True
 
-    def save(self, step: int, own: dict[str, Any], local: dict[str, Any]) -> None:
-        """Begin to save this step unless it is saved, with the run's `own` words and this rank's `local` state."""
-        self._leave_if_given_up()
+    def save(self, step: int, run_state: dict[str, Any], local: dict[str, Any]) -> None:
+        """Begin to save this step unless it is saved, with the run's `run_state` words and this rank's `local` state."""
+        self._exit_if_replaced()
         if not self._checkpoints or self._step == step:
             return
-        seconds = self._checkpoints.save(step, {**self._tracked.state(), OWN: own}, local)
-        self._at = time.monotonic()
+        seconds = self._checkpoints.save(step, {**self._tracked.state(), RUN_KEY: run_state}, local)
+        self._last_save = time.monotonic()
         self._step = step
         self._log.record("checkpoint_staged", step=step, seconds=seconds)
 
-    def measured(self, name: str, value: float) -> None:
+    def record_measure(self, name: str, value: float) -> None:
         """A measure of the state as it is now; the one by which checkpoints are compared goes into the next save."""
-        if self._checkpoints and name == self._given.best:
-            self._checkpoints.measured(value)
+        if self._checkpoints and name == self._settings.best:
+            self._checkpoints.set_value(value)
 
     def settle(self) -> str | None:
         """Wait until the last save is on disk; what was in its way."""
@@ -102,56 +102,58 @@ class Saving:
         """What went wrong is said, and the training goes on without; called in a thread, on rank 0."""
         self.slowest_s = max(self.slowest_s, saved.seconds)
         if saved.why:
-            self._log.say(f"step {saved.step} is not saved: {saved.why}; the training goes on")
+            self._log.log_line(f"step {saved.step} is not saved: {saved.why}; the training goes on")
             self._log.record("checkpoint_failed", step=saved.step, why=saved.why)
         else:
             self._log.record("checkpoint", step=saved.step, seconds=saved.seconds, bytes=saved.bytes)
 
-    def part(self, own: dict[str, Any], local: dict[str, Any]) -> Sequence[Chunk]:
+    def part(self, run_state: dict[str, Any], local: dict[str, Any]) -> Sequence[Chunk]:
         """What this rank would save now."""
-        return self._dealer.chunks({**self._tracked.state(), OWN: own}, local)
+        return self._dealer.chunks({**self._tracked.state(), RUN_KEY: run_state}, local)
 
     def resume(self) -> Resumed | None:
         """Load the newest good state, from memory or else from disk, into what is tracked; None where there is none."""
         begun = time.perf_counter()
-        wanted = Wanted(self._tracked.objects, self._tracked.state())
-        found, memory = self._recall(wanted)
-        if not found and self._checkpoints:
-            found, skipped = self._checkpoints.newest(wanted)
-            self._say_skipped(found, skipped)
-        elif not found:
-            self._log.say("nothing is saved: neither the script nor a launcher gave a folder")
-        if not found:
+        target = TargetState(self._tracked.objects, self._tracked.state())
+        loaded_state, memory = self._recall(target)
+        if not loaded_state and self._checkpoints:
+            loaded_state, skipped = self._checkpoints.newest(target)
+            self._report_skipped(loaded_state, skipped)
+        elif not loaded_state:
+            self._log.log_line("nothing is saved: neither the script nor a launcher gave a folder")
+        if not loaded_state:
             return None
-        self._tracked.take_over(found.step, found.shared)
-        self._step = 0 if memory else found.step
-        name = None if memory else f"step-{found.step:08d}"
+        self._tracked.load_state(loaded_state.step, loaded_state.shared)
+        self._step = 0 if memory else loaded_state.step
+        name = None if memory else f"step-{loaded_state.step:08d}"
         seconds = time.perf_counter() - begun
-        self._log.write("restored", step=found.step, seconds=seconds, source="memory" if memory else "disk")
-        self._log.write("resumed", step=found.step, seconds=seconds, checkpoint=name)
-        return Resumed(found.step, found.shared[OWN], found.local, memory)
+        self._log.write(
+            "restored", step=loaded_state.step, seconds=seconds, source="memory" if memory else "disk"
+        )
+        self._log.write("resumed", step=loaded_state.step, seconds=seconds, checkpoint=name)
+        return Resumed(loaded_state.step, loaded_state.shared[RUN_KEY], loaded_state.local, memory)
 
-    def _recall(self, wanted: Wanted) -> tuple[Loaded | None, Moment | None]:
+    def _recall(self, target: TargetState) -> tuple[Loaded | None, Moment | None]:
         """What the hosts remember; what is wrong with it is said, and the disk has the next word."""
-        found, memory, problems = restore.newest(self._group, wanted)
+        loaded_state, memory, problems = restore.newest(self._group, target)
         if problems:
-            self._log.say(f"what is in memory is passed over: {problems[0]}")
+            self._log.log_line(f"what is in memory is passed over: {problems[0]}")
             self._log.record("memory_bad", why=problems[0])
-        return found, memory
+        return loaded_state, memory
 
-    def _leave_if_given_up(self) -> None:
+    def _exit_if_replaced(self) -> None:
         """A newer generation trains: this one counts as dead and did not hear of it, so it may write nothing.
 
         The launcher makes `logs/GENERATION` before it starts one; no launcher, no generations.
         """
-        newer = f"logs/{self._given.generation + 1}"
-        if self._given.run and self._given.generation and (self._given.run / newer).exists():
-            sys.exit(f"generation {self._given.generation} was given up: a newer one trains")
+        newer = f"logs/{self._settings.generation + 1}"
+        if self._settings.run and self._settings.generation and (self._settings.run / newer).exists():
+            sys.exit(f"generation {self._settings.generation} was given up: a newer one trains")
 
-    def _say_skipped(self, found: Loaded | None, skipped: list[Skipped]) -> None:
+    def _report_skipped(self, loaded_state: Loaded | None, skipped: list[Skipped]) -> None:
         """Damage is passed over; a folder that cannot be read may be back soon: no reason to begin anew."""
-        for each in skipped:
-            self._log.say(f"checkpoint of step {each.step} is passed over: {each.why}")
-            self._log.record("checkpoint_bad", step=each.step, why=each.why)
-        if not found and any(not each.damaged for each in skipped):
+        for checkpoint in skipped:
+            self._log.log_line(f"checkpoint of step {checkpoint.step} is passed over: {checkpoint.why}")
+            self._log.record("checkpoint_bad", step=checkpoint.step, why=checkpoint.why)
+        if not loaded_state and any(not checkpoint.damaged for checkpoint in skipped):
             raise OSError(f"checkpoints are there and none can be read: {skipped[0].why}")

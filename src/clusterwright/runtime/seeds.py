@@ -9,16 +9,16 @@ import sys
 import torch
 
 
-def plant(*words: int) -> None:
-    """Seed Python, NumPy (where it is loaded) and torch, on every device, with a number made of `words`."""
-    number = derive(*words)
+def plant(*numbers: int) -> None:
+    """Seed Python, NumPy (where it is loaded) and torch, on every device, with a number made of `numbers`."""
+    number = derive(*numbers)
     random.seed(number)
     torch.manual_seed(number)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(number % 2**32)  # all that it takes
 
 
-def derive(*words: int) -> int:
+def derive(*numbers: int) -> int:
     """63 bits that look unrelated for words that are close: ranks 0 and 1, or seeds 1 and 2."""
-    text = ":".join(map(str, words))
+    text = ":".join(map(str, numbers))
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1

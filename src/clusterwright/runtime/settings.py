@@ -34,7 +34,7 @@ class Settings:
     run: Path | None
     checkpoints: Path | None
     every: Every
-    keep: int
+    save_total_limit: int
     generation: int
     deadline: float | None
     parallel: Mapping[str, Any] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Settings:
 def read(
     folder: str | None,
     every: str | None,
-    keep: int | None,
+    save_total_limit: int | None,
     environ: Mapping[str, str] = os.environ,
     *,
     parallel: Mapping[str, Any] | None = None,
@@ -61,7 +61,9 @@ def read(
         run=Path(run) if run else None,
         checkpoints=Path(checkpoints) if checkpoints else None,
         every=Every.parse(every or environ.get("CLUSTERWRIGHT_CHECKPOINT_EVERY", "seconds:600")),
-        keep=max(2, keep or int(environ.get("CLUSTERWRIGHT_CHECKPOINT_KEEP", "3"))),  # one may be bad
+        save_total_limit=max(
+            2, save_total_limit or int(environ.get("CLUSTERWRIGHT_CHECKPOINT_KEEP", "3"))
+        ),  # one may be bad
         generation=int(environ.get("CLUSTERWRIGHT_GENERATION", "0")),
         deadline=float(deadline) if deadline else None,
         parallel=json.loads(environ.get("CLUSTERWRIGHT_PARALLEL", "{}")) if parallel is None else parallel,

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from torch.utils.data import DataLoader
 
-from clusterwright.runtime.stop import ASKED
+from clusterwright.runtime.stop import STOP_SIGNALS
 
 T = TypeVar("T")
 
@@ -23,28 +23,28 @@ def iterate(batches: Iterable[T]) -> Iterator[T]:
     """An iterator over the batches; the workers of a DataLoader are started deaf."""
     if not isinstance(batches, DataLoader) or batches.num_workers == 0:
         return iter(batches)
-    if not isinstance(batches.worker_init_fn, _Deaf):
-        batches.worker_init_fn = _Deaf(batches.worker_init_fn)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ASKED)  # they inherit it
+    if not isinstance(batches.worker_init_fn, _SignalShield):
+        batches.worker_init_fn = _SignalShield(batches.worker_init_fn)
+    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)  # they inherit it
     try:
         return iter(batches)
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
 
 
-class _Deaf:
+class _SignalShield:
     """What a worker does first: hear its own rank, and then what the script wanted it to do."""
 
     def __init__(self, then: Callable[[int], Any] | None) -> None:
         self._then = then
 
     def __call__(self, worker: int) -> None:
-        threading.Thread(target=_hear_the_rank, name="hear-the-rank", daemon=True).start()
+        threading.Thread(target=_wait_for_rank_signal, name="hear-the-rank", daemon=True).start()
         if self._then:
             self._then(worker)
 
 
-def _hear_the_rank() -> None:
-    while signal.sigwaitinfo(ASKED).si_pid != os.getppid():
+def _wait_for_rank_signal() -> None:
+    while signal.sigwaitinfo(STOP_SIGNALS).si_pid != os.getppid():
         pass
     os._exit(0)

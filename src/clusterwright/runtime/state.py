@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 
-def take() -> dict[str, Any]:
+def capture() -> dict[str, Any]:
     """All states, as plain values and tensors that load without unpickling code."""
     state = {"python": random.getstate(), "torch": torch.get_rng_state()}
     if "numpy" in sys.modules:
@@ -21,8 +21,8 @@ def take() -> dict[str, Any]:
     return state
 
 
-def put_back(state: dict[str, Any]) -> None:
-    """Everything drawn from now on is what was drawn after `take`."""
+def restore(state: dict[str, Any]) -> None:
+    """Everything drawn from now on is what was drawn after `capture`."""
     version, internal, gauss = state["python"]
     random.setstate((version, tuple(internal), gauss))
     torch.set_rng_state(state["torch"])

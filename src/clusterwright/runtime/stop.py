@@ -14,26 +14,29 @@ import torch.distributed as dist
 from clusterwright.runtime.group import Group
 from clusterwright.runtime.progress import Progress
 
-ASKED = (signal.SIGTERM, signal.SIGUSR1)  # of Slurm at preemption and before the time limit, and of our agent
+STOP_SIGNALS = (
+    signal.SIGTERM,
+    signal.SIGUSR1,
+)  # of Slurm at preemption and before the time limit, and of our agent
 REGROUP = "regroup"
 REASONS = ("", REGROUP, "stop file", "deadline", "signal")  # the last of several holds
-_LOOK_EVERY_S = 1.0  # the folder may be on NFS, where a look costs a round trip
+_POLL_INTERVAL_S = 1.0  # the folder may be on NFS, where a look costs a round trip
 # On top of three steps and two saves: a quarter of a second until the ranks vote (rounds.py), and the clocks of hosts,
 # which differ by far less where chrony keeps them.
 _MARGIN_S = 2.0
 
 
-class Wish:
+class StopRequest:
     """This rank's own reason to stop, as an index of REASONS."""
 
     def __init__(self, run: Path | None, deadline: float | None, progress: Progress) -> None:
         self._progress = progress
         self._file = run / "stop" if run else None
         self._deadline = deadline
-        self._looked = float("-inf")
+        self._polled_at = float("-inf")
         self._signalled = False
         self._pid = os.getpid()
-        for number in ASKED:
+        for number in STOP_SIGNALS:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, _frame: Any) -> None:
@@ -54,9 +57,9 @@ class Wish:
 
     def _stop_file(self) -> bool:
         now = time.monotonic()
-        if not self._file or now - self._looked < _LOOK_EVERY_S:
+        if not self._file or now - self._polled_at < _POLL_INTERVAL_S:
             return False
-        self._looked = now
+        self._polled_at = now
         return self._file.exists()
 
 
@@ -69,9 +72,9 @@ class Vote:
         self._ballot = torch.zeros(0, dtype=torch.int64)
         self._work: Any = None
 
-    def cast(self, **wishes: int) -> None:
+    def cast(self, **vote_fields: int) -> None:
         """Say what this rank wants; the largest wish of all ranks will hold. All name the same ones."""
-        self._names, self._ballot = tuple(wishes), torch.tensor(list(wishes.values()))
+        self._names, self._ballot = tuple(vote_fields), torch.tensor(list(vote_fields.values()))
         largest = dist.AllreduceOptions()
         largest.reduceOp = dist.ReduceOp(dist.ReduceOp.MAX)
         # dist.all_reduce does the same after checks that take half as long again

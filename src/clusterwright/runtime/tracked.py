@@ -12,7 +12,7 @@ from clusterwright.runtime.checkpoints import tree
 from clusterwright.runtime.data import Sampler
 from clusterwright.runtime.services import names
 
-OWN = "run"  # what the run itself remembers lies beside it, under this name
+RUN_KEY = "run"  # what the run itself remembers lies beside it, under this name
 
 
 class Tracked:
@@ -32,39 +32,39 @@ class Tracked:
         Raises:
             TypeError: one has no state that could be saved, or the name is taken.
         """
-        for name, each in objects.items():
-            if name == OWN or not hasattr(each, "state_dict") or not hasattr(each, "load_state_dict"):
+        for name, item in objects.items():
+            if name == RUN_KEY or not hasattr(item, "state_dict") or not hasattr(item, "load_state_dict"):
                 raise TypeError(
-                    f"track({name}={type(each).__name__}): it needs state_dict and load_state_dict, "
-                    f"and a name that is not `{OWN}`"
+                    f"track({name}={type(item).__name__}): it needs state_dict and load_state_dict, "
+                    f"and a name that is not `{RUN_KEY}`"
                 )
-            self._objects[name] = names.bare(each)
-        held = list(self._objects.values())
-        self.samplers = [each for each in held if isinstance(each, Sampler)]
-        self.models = [each for each in held if isinstance(each, nn.Module)]
-        self.optimizers = [each for each in held if getattr(each, "param_groups", None)]
+            self._objects[name] = names.bare(item)
+        items = list(self._objects.values())
+        self.samplers = [item for item in items if isinstance(item, Sampler)]
+        self.models = [item for item in items if isinstance(item, nn.Module)]
+        self.optimizers = [item for item in items if getattr(item, "param_groups", None)]
 
     def add_parting(self, **objects: Any) -> None:
         """Take these in, the same on all ranks; all else is each rank's own from now on (see `outer`)."""
         self.add(**objects)
         self._shared = set(objects)
 
-    def own(self) -> dict[str, Any]:
+    def local_state(self) -> dict[str, Any]:
         """The state of what ranks have each for itself, where they part."""
-        return {name: names.state(each) for name, each in self._objects.items() if self._is_own(name)}
+        return {name: names.state(item) for name, item in self._objects.items() if self._is_local(name)}
 
-    def put_back(self, states: Mapping[str, Any]) -> None:
-        """Give each its state as `own` said it; what is not in it stays as it is."""
-        for name, each in self._objects.items():
-            if name in states and self._is_own(name):
-                names.load(each, states[name])
+    def load_local_state(self, states: Mapping[str, Any]) -> None:
+        """Give each its state as `local_state` said it; what is not in it stays as it is."""
+        for name, item in self._objects.items():
+            if name in states and self._is_local(name):
+                names.load(item, states[name])
 
-    def _is_own(self, name: str) -> bool:
+    def _is_local(self, name: str) -> bool:
         return self._shared is not None and name not in self._shared
 
-    def holds(self, one: Any) -> bool:
+    def contains(self, item: Any) -> bool:
         """Whether this very object is tracked."""
-        return any(each is names.bare(one) for each in self._objects.values())
+        return any(tracked_item is names.bare(item) for tracked_item in self._objects.values())
 
     @property
     def objects(self) -> dict[str, Any]:
@@ -78,20 +78,20 @@ class Tracked:
         """
         if self._shared is not None:
             tensors: dict[str, torch.Tensor] = {}
-            tree.apart(self.own(), "", tensors)
+            tree.flatten(self.local_state(), "", tensors)
             return list(tensors)
         return [
-            f"{name}/{names.plain(path)}"
-            for name, each in self._objects.items()
-            if isinstance(each, nn.Module)
-            for path, _ in each.named_buffers()
+            f"{name}/{names.unwrap_name(path)}"
+            for name, item in self._objects.items()
+            if isinstance(item, nn.Module)
+            for path, _ in item.named_buffers()
         ]
 
     def state(self) -> dict[str, Any]:
         """The state of each, as it is now."""
-        return {name: names.state(each) for name, each in self._objects.items()}
+        return {name: names.state(item) for name, item in self._objects.items()}
 
-    def take_over(self, step: int, states: dict[str, Any]) -> None:
+    def load_state(self, step: int, states: dict[str, Any]) -> None:
         """Give each its state as saved at a step.
 
         Raises:
@@ -102,5 +102,5 @@ class Tracked:
             raise RuntimeError(
                 f"step {step} was saved without {', '.join(sorted(missing))}, which is tracked now"
             )
-        for name, each in self._objects.items():
-            names.load(each, states.get(name, {}))
+        for name, item in self._objects.items():
+            names.load(item, states.get(name, {}))

@@ -26,31 +26,31 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from clusterwright.runtime import slurm
-from clusterwright.runtime.events import Events, process_started, say
-from clusterwright.runtime.exposed import BOUNDED, MEASURED, Exposed, clock
+from clusterwright.runtime.events import Events, process_started, log_line
+from clusterwright.runtime.exposed import BOUNDED, EXACT, Exposed, clock
 
 
 def exposed(optimizer: Optimizer) -> Exposed:
     """What measures the communication of this training, after its first step; alone where there is one rank."""
-    weights = {id(each): each for group in optimizer.param_groups for each in group["params"]}
+    weights = {id(weight): weight for group in optimizer.param_groups for weight in group["params"]}
     several = dist.is_available() and dist.is_initialized()
-    first = next(iter(weights.values()))
-    found = Exposed(dist.get_world_size() if several else 1, clock(first.device))
-    for each in _owners(set(weights)) if several else ():
-        found.watch(each)
-    return found
+    first_weight = next(iter(weights.values()))
+    monitor = Exposed(dist.get_world_size() if several else 1, clock(first_weight.device))
+    for model in _owners(set(weights)) if several else ():
+        monitor.watch(model)
+    return monitor
 
 
 def _owners(weights: set[int]) -> list[nn.Module]:
     """Those in DistributedDataParallel; else the outermost, which says how it is cut."""
-    models = [each for each in _models() if _holds(each, weights)]
-    parallel: list[nn.Module] = [each for each in models if isinstance(each, DistributedDataParallel)]
+    models = [model for model in _models() if _has_weights(model, weights)]
+    parallel: list[nn.Module] = [model for model in models if isinstance(model, DistributedDataParallel)]
     return parallel or sorted(models, key=_size)[-1:]
 
 
-def _holds(model: nn.Module, weights: set[int]) -> bool:
+def _has_weights(model: nn.Module, weights: set[int]) -> bool:
     try:
-        return any(id(one) in weights for one in model.parameters())
+        return any(id(parameter) in weights for parameter in model.parameters())
     except Exception:  # noqa: BLE001 (one run's damaged files are no reason to leave out all others)
         return False
 
@@ -61,33 +61,33 @@ def _size(model: nn.Module) -> int:
 
 def _models() -> Iterator[nn.Module]:
     """Asked for their true class: others pretend to have one, and import what it takes."""
-    return (each for each in gc.get_objects() if _is_model(each))
+    return (candidate for candidate in gc.get_objects() if _is_model(candidate))
 
 
-def _is_model(each: Any) -> bool:
-    return issubclass(type(each), nn.Module)
+def _is_model(candidate: Any) -> bool:
+    return issubclass(type(candidate), nn.Module)
 
 
 SETTINGS = Path("/etc/clusterwright/exporter.json")  # where hosts are told the folder of runs
-PULSE_S = 5.0
+HEARTBEAT_S = 5.0
 
 
 class Watched:
     """The steps of this rank; only rank 0 writes them, as everywhere.
 
-    `own` is True where no supervisor tells of the job, so that we do.
+    `is_unsupervised` is True where no supervisor tells of the job, so that we do.
     """
 
-    def __init__(self, run: Path, environ: dict[str, str], *, own: bool) -> None:
-        self._run, self._own = run, own
+    def __init__(self, run: Path, environ: dict[str, str], *, is_unsupervised: bool) -> None:
+        self._run, self._is_unsupervised = run, is_unsupervised
         self._rank = int(environ.get("RANK", "0"))
-        said = environ.get("CLUSTERWRIGHT_GENERATION", "0")
-        self._log = Events(run, self._rank, _starts(run) + 1 if own else int(said))
-        self._first: int | None = None  # the optimiser whose steps count
-        self._steps, self._busy_s, self._at = 0, 0.0, 0.0
+        generation = environ.get("CLUSTERWRIGHT_GENERATION", "0")
+        self._log = Events(run, self._rank, _starts(run) + 1 if is_unsupervised else int(generation))
+        self._first_optimizer: int | None = None  # the optimiser whose steps count
+        self._steps, self._busy_s, self._last_step_time = 0, 0.0, 0.0
         self._beat = float("-inf")
         self._exposed: Exposed | None = None
-        if own:
+        if is_unsupervised:
             self._begin(environ)
         self._log.write("process_start", pid=os.getpid(), started=process_started())
         self._log.write("group_ready", world_size=int(environ.get("WORLD_SIZE", "1")))
@@ -104,17 +104,20 @@ class Watched:
 
     def stepped(self, optimizer: Optimizer, _args: Any, _more: Any) -> None:
         """Torch calls it after each step of each optimiser."""
-        if self._first is None:
-            self._first = id(optimizer)
-        if self._rank or id(optimizer) != self._first:
+        if self._first_optimizer is None:
+            self._first_optimizer = id(optimizer)
+        if self._rank or id(optimizer) != self._first_optimizer:
             return
         now = time.monotonic()
-        seconds, self._at = now - self._at if self._steps else 0.0, now  # nobody saw the first one begin
+        seconds, self._last_step_time = (
+            now - self._last_step_time if self._steps else 0.0,
+            now,
+        )  # nobody saw the first one begin
         self._steps, self._busy_s = self._steps + 1, self._busy_s + seconds
         more = {"step": self._steps, "seconds": seconds, "busy": self._busy_s, "waited": 0.0}
         lr = float(optimizer.param_groups[0]["lr"])
         self._log.soon("step", **more, **self._communicated(optimizer), lr=lr)
-        if self._own and now - self._beat >= PULSE_S:
+        if self._is_unsupervised and now - self._beat >= HEARTBEAT_S:
             self._beat = now
             with suppress(OSError):
                 (self._run / "pulse").write_text("{}")
@@ -123,23 +126,23 @@ class Watched:
         """So far; with the first step it is known what can be measured."""
         if self._exposed is None:
             self._exposed = exposed(optimizer)
-            known = self._exposed.known
-            self._log.write("communication", known=BOUNDED if known == MEASURED else known)
+            basis = self._exposed.known
+            self._log.write("communication", known=BOUNDED if basis == EXACT else basis)
         self._exposed.stepped()
-        self._exposed.heard(self._exposed.told(self._busy_s))
-        return self._exposed.said()
+        self._exposed.apply_vote(self._exposed.vote_fields(self._busy_s))
+        return self._exposed.event_fields()
 
     def ended(self) -> None:
         """The process leaves, in order or by an exception; a run of our own is then over."""
-        if not self._own:
+        if not self._is_unsupervised:
             return
         failed = hasattr(sys, "last_type")  # what the interpreter has just shown, if anything
         outcome, why = ("failed", "an exception") if failed else ("finished", "the script has ended")
         self._log.write("generation_end", why="ranks-failed" if failed else "finished")
         self._log.write("job_end", outcome=outcome, why=why)
-        done = {"outcome": outcome, "code": int(failed), "why": why, "time": time.time()}
+        document = {"outcome": outcome, "code": int(failed), "why": why, "time": time.time()}
         with suppress(OSError):
-            (self._run / "ended.json").write_text(json.dumps(done))
+            (self._run / "ended.json").write_text(json.dumps(document))
 
     def _begin(self, environ: dict[str, str]) -> None:
         """What a supervisor would have written."""
@@ -156,14 +159,14 @@ class Watched:
 
 def watch(environ: dict[str, str]) -> Watched | None:
     """From now on; None where there is no folder to write into, or where rank 0 writes for us all."""
-    given = environ.get("CLUSTERWRIGHT_RUN")
-    run = Path(given) if given else _own_run(environ)
-    if run is None or (not given and environ.get("RANK", "0") != "0"):
+    run_folder = environ.get("CLUSTERWRIGHT_RUN")
+    run = Path(run_folder) if run_folder else _default_run(environ)
+    if run is None or (not run_folder and environ.get("RANK", "0") != "0"):
         return None
     try:
-        return Watched(run, environ, own=not given)
+        return Watched(run, environ, is_unsupervised=not run_folder)
     except OSError as why:
-        say(f"steps are not told: {why}")
+        log_line(f"steps are not told: {why}")
         return None
 
 
@@ -176,7 +179,7 @@ def _starts(run: Path) -> int:
         return 0
 
 
-def _own_run(environ: dict[str, str]) -> Path | None:
+def _default_run(environ: dict[str, str]) -> Path | None:
     """In the folder of runs, one for each job; the same for all its ranks."""
     job = environ.get("SLURM_JOB_ID", "")
     try:
@@ -192,9 +195,9 @@ def _own_run(environ: dict[str, str]) -> Path | None:
 
 def _hosts(environ: dict[str, str]) -> list[str]:
     """As far as a script is told: how many, and which one this is."""
-    here = environ.get("SLURMD_NODENAME") or os.uname().nodename
+    host = environ.get("SLURMD_NODENAME") or os.uname().nodename
     count = int(environ.get("SLURM_JOB_NUM_NODES", environ.get("SLURM_NNODES", "1")))
-    return [here, *(f"host-{number}" for number in range(2, count + 1))]
+    return [host, *(f"host-{number}" for number in range(2, count + 1))]
 
 
 slurm.adopt(os.environ)

@@ -9,7 +9,7 @@ from clusterwright.slurm.states import HOLDING
 
 def line(argv: Iterable[str]) -> str:
     """One shell line of a command; of NAME=VALUE the value is quoted."""
-    pairs = (word.partition("=") for word in argv)
+    pairs = (argument.partition("=") for argument in argv)
     return " ".join(
         f"{name}={shlex.quote(value)}" if sign else shlex.quote(name) for name, sign, value in pairs
     )

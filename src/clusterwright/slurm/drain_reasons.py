@@ -48,7 +48,7 @@ class Fault(NamedTuple):
 class DrainReason(NamedTuple):
     """Who wrote a reason, and what."""
 
-    who: str  # health, hooks, command, slurm or person
+    origin: str  # health, hooks, command, slurm or person
     command: str  # of ours that wrote it: heal, spare, apply, remove-hosts or power
     text: str  # without user and time; of the health program its faults alone
     user: str

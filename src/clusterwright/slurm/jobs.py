@@ -4,7 +4,7 @@ import re
 from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 from clusterwright.slurm.records import Record, count_gpus
-from clusterwright.slurm.states import holds_hosts, is_finished, is_pending, job_state
+from clusterwright.slurm.states import is_allocated, is_finished, is_pending, job_state
 
 # The sign of --format and the word of --Format that print each field of a Job.
 _SIGNS = {
@@ -55,9 +55,9 @@ class Job(NamedTuple):
         return is_pending(self.state)
 
     @property
-    def holds_hosts(self) -> bool:
+    def is_allocated(self) -> bool:
         """True while hosts are allocated to it."""
-        return holds_hosts(self.state)
+        return is_allocated(self.state)
 
     @property
     def is_finished(self) -> bool:

@@ -8,7 +8,7 @@ from clusterwright.slurm.states import NodeState, parse_node_state
 
 # Free text of people comes last in a record, in this order; nothing is read from behind its beginning.
 _FREE_TEXT = ("InstanceId", "Extra", "Comment", "Reason")
-_BEHIND_REASON = re.compile(r"( \[[\w.$-]+@\S+\])\s+[A-Z]\w*=.*")
+_REASON_TAIL = re.compile(r"( \[[\w.$-]+@\S+\])\s+[A-Z]\w*=.*")
 
 
 class Node(NamedTuple):
@@ -66,11 +66,11 @@ class Node(NamedTuple):
 
 def parse_node(line: str) -> Node:
     """One line of `scontrol show node -o`."""
-    rest, texts = line.strip("\n"), {}
+    remainder, texts = line.strip("\n"), {}
     for name in _FREE_TEXT:
-        rest, _, texts[name] = rest.partition(f" {name}=")
-    texts["Reason"] = _BEHIND_REASON.sub(r"\1", texts["Reason"])
-    fields = dict(parse_fields(rest), **{name: text for name, text in texts.items() if text})
+        remainder, _, texts[name] = remainder.partition(f" {name}=")
+    texts["Reason"] = _REASON_TAIL.sub(r"\1", texts["Reason"])
+    fields = dict(parse_fields(remainder), **{name: text for name, text in texts.items() if text})
     return Node(
         fields.get("NodeName", ""), parse_node_state(fields.get("State", "")), Record(fields, line.strip())
     )

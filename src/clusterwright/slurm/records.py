@@ -46,11 +46,11 @@ class Record(Mapping[str, str]):
 
     def split(self, name: str) -> Tuple[str, ...]:
         """The items of a list with commas."""
-        return tuple(word for word in self[name].split(",") if word)
+        return tuple(item for item in self[name].split(",") if item)
 
     def tres(self, name: str) -> Dict[str, float]:
         """Trackable resources: memory in MiB, all others as numbers."""
-        pairs = (word.partition("=") for word in self[name].split(",") if "=" in word)
+        pairs = (item.partition("=") for item in self[name].split(",") if "=" in item)
         return {key: amount(value) for key, _, value in pairs}
 
     def quoted(self, *names: str) -> str:
@@ -60,14 +60,14 @@ class Record(Mapping[str, str]):
 
 def parse_fields(line: str) -> Dict[str, str]:
     """Fields by name of one line of `scontrol -o`: a value runs to the next NAME=."""
-    marks = list(_FIELD.finditer(line))
-    ends = [mark.start() for mark in marks[1:]] + [len(line)]
-    return {mark.group(1): line[mark.end() : end].strip() for mark, end in zip(marks, ends)}
+    matches = list(_FIELD.finditer(line))
+    ends = [match.start() for match in matches[1:]] + [len(line)]
+    return {match.group(1): line[match.end() : end].strip() for match, end in zip(matches, ends)}
 
 
-def parse_records(text: str, first: str) -> List[Record]:
+def parse_records(text: str, first_field: str) -> List[Record]:
     """Records of the lines that begin with a field of that name."""
-    return [Record.parse(line) for line in text.splitlines() if line.startswith(f"{first}=")]
+    return [Record.parse(line) for line in text.splitlines() if line.startswith(f"{first_field}=")]
 
 
 def count_gpus(gres: str, tres: str = "") -> int:
@@ -96,16 +96,16 @@ def seconds(text: str) -> Optional[int]:
     match = _LENGTH.fullmatch(text)
     if not match:
         return int(text) * 60 if text.isdigit() else None
-    days, hours, minutes, rest = (int(part or 0) for part in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + rest
+    days, hours, minutes, secs = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + secs
 
 
 def length(of_s: int) -> str:
     """Seconds as Slurm writes them."""
-    minutes, rest = divmod(of_s, 60)
+    minutes, secs = divmod(of_s, 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
-    return f"{days}-{hours:02}:{minutes:02}:{rest:02}" if days else f"{hours:02}:{minutes:02}:{rest:02}"
+    return f"{days}-{hours:02}:{minutes:02}:{secs:02}" if days else f"{hours:02}:{minutes:02}:{secs:02}"
 
 
 def stamp(text: str) -> Optional[int]:

@@ -5,11 +5,11 @@ from typing import Dict, FrozenSet, NamedTuple, Set
 
 # A job is in one phase: it waits for hosts, it holds hosts, or it has ended. A state that is a flag of slurm.h
 # (COMPLETING and those below it) hides the base state where squeue prints one word.
-_WAITS, _HOLDS, _ENDED = "waits", "holds", "ended"
+_WAITS, _ALLOCATED, _ENDED = "waits", "holds", "ended"
 JOB_STATES: Dict[str, str] = {
     "PENDING": _WAITS,
-    "RUNNING": _HOLDS,
-    "SUSPENDED": _HOLDS,
+    "RUNNING": _ALLOCATED,
+    "SUSPENDED": _ALLOCATED,
     "COMPLETED": _ENDED,
     "CANCELLED": _ENDED,
     "FAILED": _ENDED,
@@ -19,12 +19,12 @@ JOB_STATES: Dict[str, str] = {
     "BOOT_FAIL": _ENDED,
     "DEADLINE": _ENDED,
     "OUT_OF_MEMORY": _ENDED,
-    "COMPLETING": _HOLDS,  # its epilog runs
-    "STAGE_OUT": _HOLDS,  # a burst buffer is written; Slurm may have freed the hosts, and waiting for it is safe
-    "CONFIGURING": _HOLDS,  # its hosts boot
-    "RESIZING": _HOLDS,
-    "STOPPED": _HOLDS,  # by SIGSTOP
-    "SIGNALING": _HOLDS,
+    "COMPLETING": _ALLOCATED,  # its epilog runs
+    "STAGE_OUT": _ALLOCATED,  # a burst buffer is written; Slurm may have freed the hosts, and waiting for it is safe
+    "CONFIGURING": _ALLOCATED,  # its hosts boot
+    "RESIZING": _ALLOCATED,
+    "STOPPED": _ALLOCATED,  # by SIGSTOP
+    "SIGNALING": _ALLOCATED,
     "REQUEUED": _WAITS,
     "REQUEUE_FED": _WAITS,
     "REQUEUE_HOLD": _WAITS,
@@ -35,14 +35,14 @@ JOB_STATES: Dict[str, str] = {
     "LAUNCH_FAILED": _ENDED,
     "RECONFIG_FAIL": _ENDED,
 }
-HOLDING = tuple(name for name, phase in JOB_STATES.items() if phase == _HOLDS)
+HOLDING = tuple(name for name, phase in JOB_STATES.items() if phase == _ALLOCATED)
 FAILED_BY_HOST = frozenset({"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "RECONFIG_FAIL"})
-_JOB_WORD = re.compile(r"[A-Z_]+")
+_JOB_STATE = re.compile(r"[A-Z_]+")
 
 
 def job_state(text: str) -> str:
     """The state alone: `CANCELLED` of `CANCELLED by 0`; `UNKNOWN` of no state."""
-    match = _JOB_WORD.match(text)
+    match = _JOB_STATE.match(text)
     return match.group() if match else "UNKNOWN"
 
 
@@ -51,9 +51,9 @@ def is_pending(state: str) -> bool:
     return JOB_STATES.get(state) == _WAITS
 
 
-def holds_hosts(state: str) -> bool:
+def is_allocated(state: str) -> bool:
     """True while hosts are allocated to the job: before its script starts, and until its epilogs have ended."""
-    return JOB_STATES.get(state) == _HOLDS
+    return JOB_STATES.get(state) == _ALLOCATED
 
 
 def is_finished(state: str) -> bool:
@@ -68,7 +68,7 @@ FLAGS = frozenset({
     "POWER_DRAIN", "POWER_UP", "REBOOT_CANCEL", "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED", "RESUME", "UNDRAIN",
 })  # fmt: skip
 # Flags by the mark that sinfo appends to its one word.
-_MARKS = {
+_STATE_SUFFIXES = {
     "*": "NOT_RESPONDING",
     "~": "POWERED_DOWN",
     "#": "POWERING_UP",
@@ -217,13 +217,14 @@ class NodeState(NamedTuple):
         """What it does, in one lower-case word; a drain aside."""
         if self.is_down:
             return "down"
-        activities = (word for flag, word in _ACTIVITIES if flag in self.flags)
+        activities = (activity for flag, activity in _ACTIVITIES if flag in self.flags)
         return next(
-            (word for word in activities if word not in _OF_IDLE or self.base == "IDLE"), self.base.lower()
+            (activity for activity in activities if activity not in _OF_IDLE or self.base == "IDLE"),
+            self.base.lower(),
         )
 
     @property
-    def word(self) -> str:
+    def short_state(self) -> str:
         """One lower-case word as sinfo has it: `drained`, `draining`, `fail`, else the activity."""
         if self.is_down or self.is_invalid or not self.flags & {"FAIL", "DRAIN"}:
             return self.activity
@@ -243,9 +244,9 @@ def parse_node_state(text: str) -> NodeState:
     base = ""
     flags: Set[str] = set()
     for part in text.strip().upper().split("+"):
-        word = part.rstrip("".join(_MARKS))
-        flags.update(_MARKS[mark] for mark in part[len(word) :])
-        for name in filter(None, _ALIASES.get(word, word).split("+")):
+        state_name = part.rstrip("".join(_STATE_SUFFIXES))
+        flags.update(_STATE_SUFFIXES[suffix] for suffix in part[len(state_name) :])
+        for name in filter(None, _ALIASES.get(state_name, state_name).split("+")):
             if not base and (name in BASES or name not in FLAGS):
                 base = name
             elif name != base:

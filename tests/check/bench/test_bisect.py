@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterwright.check.bench.culprits.bisect import bisect
-from clusterwright.check.bench.culprits.culprits import Way, across
+from clusterwright.check.bench.culprits.culprits import SlowLink, find_slow_link
 
 
 def hosts_of(count):
@@ -39,7 +39,7 @@ def test_one_slow_host_is_found_in_few_rounds(count, data):
 
     found = bisect(hosts_of(count), slow_hosts(bad))
     assert found.hosts == (bad,)
-    assert (found.between, found.open) == ((), ())
+    assert (found.slow_pairs, found.open) == ((), ())
     assert found.rounds <= log2(count) + 2
 
 
@@ -61,7 +61,7 @@ def test_a_fleet_that_is_well_takes_one_round(count):
     """Or the pairs of three hosts; nothing is named."""
     found = bisect(hosts_of(count), slow_hosts())
 
-    assert (found.hosts, found.between, found.open) == ((), (), ())
+    assert (found.hosts, found.slow_pairs, found.open) == ((), (), ())
     assert found.rounds <= (3 if count <= 3 else 1)
 
 
@@ -84,11 +84,11 @@ def test_a_slow_way_between_two_hosts_is_found(count, data):
 
     found = bisect(hosts_of(count), slow)
     assert found.hosts == ()
-    way = across(*found.between[0], slow)
+    way = find_slow_link(*found.slow_pairs[0], slow)
     assert {*way.ends} == {*ends}
     assert found.rounds + way.rounds <= 2 * ceil(log2(count)) + 3
 
 
 def test_a_way_says_how_many_rounds_it_took():
     """Two hosts by themselves need none: they were measured as their whole."""
-    assert across(("a",), ("b",), slow_way("a", "b")) == Way(("a", "b"), 0)
+    assert find_slow_link(("a",), ("b",), slow_way("a", "b")) == SlowLink(("a", "b"), 0)

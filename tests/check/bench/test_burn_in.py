@@ -47,7 +47,7 @@ def test_hosts_that_are_well_are_measured_and_ok(burned):
     assert rows["gpu-node1", "max gpu0 temperature"] == 61.0
     assert rows["gpu-node1", "min gpu0 clock"] == 1380.0
     assert rows["gpu-node4", "memory"] == 2e9
-    roles = [part.given["pair"]["role"] for order in given for part in order.values()]
+    roles = [part.arguments["pair"]["role"] for order in given for part in order.values()]
     assert sorted(roles) == ["client", "client", "server", "server"]
 
 
@@ -85,7 +85,7 @@ def test_a_job_that_ends_early_is_judged_by_what_it_did(burned, orders_done):
     def answer(*_):
         asked.append(1)
         if len(asked) > 4 * orders_done:
-            raise WrightError.of("bench-job-ended", "Slurm's job 7 of the bench is timeout", "see why")
+            raise WrightError.from_code("bench-job-ended", "Slurm's job 7 of the bench is timeout", "see why")
         return Answer(0, json.dumps(FOUND), "")
 
     if not orders_done:
@@ -116,7 +116,7 @@ def test_what_was_bad_under_load_alone_is_told(burned):
     assert told(outcome)["gpu-node2", "gpu_temperature"] == "ok"
     (hot,) = [each for each in outcome.verdicts if each.status == "warn"]
     assert (hot.subject, hot.part) == ("gpu-node2", "gpu_temperature gpu 0")
-    assert re.match(r"under load, in 1 of \d+ looks: GPU 0 is slowed", hot.saw)
+    assert re.match(r"under load, in 1 of \d+ looks: GPU 0 is slowed", hot.observed)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_bad_under_load_fails_when_seen_twice_on_metal(lab, looks, status):
     """In a lab all load falls on one machine; and nobody fails on one look."""
     sampled = Sampled(("gpu-node2",), lab)
     for _ in range(looks):
-        sampled.see([HOT])
-    sampled.after = (COOL,)
+        sampled.add([HOT])
+    sampled.final_verdicts = (COOL,)
 
     assert [each.status.value for each in sampled.verdicts()] == ["ok", status]
 

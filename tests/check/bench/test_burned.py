@@ -69,7 +69,7 @@ def test_two_hosts_have_nobody_to_say_which_is_usual():
 def test_a_few_slices_say_nothing_of_drift():
     """Of two in a quarter one that was disturbed decides."""
     assert drift([1.0] * 11) is None
-    assert drift([2.0] * 6 + [1.0] * 6) == Drift(0.5, apart=True)
+    assert drift([2.0] * 6 + [1.0] * 6) == Drift(0.5, is_disjoint=True)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_one_wrong_result_fails_the_host(found, said):
 
     (failed,) = [each for each in verdicts(fleet) if each.status == "fail"]
     assert (failed.subject, failed.part) == ("n1", "results")
-    assert said in failed.saw
+    assert said in failed.observed
 
 
 def test_another_result_of_the_same_product_a_minute_later_fails_the_host():
@@ -104,7 +104,7 @@ def test_a_load_that_could_not_be_run_is_unknown_in_its_own_words():
     fleet = [host("n0", broken={"disk /scratch": "[Errno 28] No space left on device"})]
 
     (unknown,) = [each for each in verdicts(fleet) if each.status == "unknown"]
-    assert (unknown.part, unknown.saw) == ("disk /scratch", "[Errno 28] No space left on device")
+    assert (unknown.part, unknown.observed) == ("disk /scratch", "[Errno 28] No space left on device")
 
 
 def test_a_host_that_measured_nothing_is_unknown():

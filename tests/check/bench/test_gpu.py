@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clusterwright.catalog import gpus as catalog_gpus
 from clusterwright.check.bench.gpu.expected import expected, precisions
-from clusterwright.check.bench.gpu.gpus import Told, in_doubt, verdicts
+from clusterwright.check.bench.gpu.gpus import GpuRun, in_doubt, verdicts
 from clusterwright.check.bench.kinds.gpu import gpu
 from clusterwright.check.bench.parsers.gpu import gpus
 from clusterwright.check.bench.stage import Answer
@@ -80,7 +80,7 @@ def test_equal_gpus_are_all_well(metal):
     assert not_well(outcome) == set()
     assert len(outcome.verdicts) == 16
     assert len(made.stage.orders) == 1
-    assert outcome.verdicts[0].saw.startswith("bf16 products 265 TFLOP/s")
+    assert outcome.verdicts[0].observed.startswith("bf16 products 265 TFLOP/s")
     kept = {each.quantity: each.value for each in outcome.measurements if each.subject == "gpu-node1 gpu 0"}
     assert kept["temperature under load"] == 61
     assert (kept["temperature before"], kept["temperature after"]) == (31, 31)
@@ -90,7 +90,7 @@ def test_equal_gpus_are_all_well(metal):
 
 
 @pytest.mark.parametrize(
-    ("working", "said", "mend"),
+    ("working", "said", "fix"),
     [
         ({"clocks.current.sm": 900.0, "temperature.gpu": 92.0, "clocks_event_reasons.active": 64.0},
          "at 900 MHz of 1.41 GHz, 92 C (31 before), 388 W, slowed by heat, by the hardware", "cooling"),
@@ -105,10 +105,10 @@ def test_a_slow_gpu_fails_with_how_it_was_and_what_mends_that(metal, working, sa
 
     assert not_well(outcome) == {("gpu-node2", "gpu 3", "fail")}
     (failed,) = [each for each in outcome.verdicts if each.status == "fail"]
-    assert said in failed.saw
-    assert "bf16 products 150 TFLOP/s, best of 2" in failed.saw
-    assert mend in failed.mend
-    assert "a100-sxm-80gb's peak" in failed.want
+    assert said in failed.observed
+    assert "bf16 products 150 TFLOP/s, best of 2" in failed.observed
+    assert mend in failed.fix
+    assert "a100-sxm-80gb's peak" in failed.expected
     assert [sorted(order) for order in made.stage.orders[1:]] == [["gpu-node2"]]
 
 
@@ -126,8 +126,8 @@ def test_one_wrong_element_fails_even_if_it_does_not_come_again(metal):
 
     assert not_well(outcome) == {("gpu-node4", "gpu 1", "fail")}
     (failed,) = [each for each in outcome.verdicts if each.status == "fail"]
-    assert failed.saw == f"matrix bf16: {told}"
-    assert "replace the GPU" in failed.mend
+    assert failed.observed == f"matrix bf16: {told}"
+    assert "replace the GPU" in failed.fix
 
 
 def test_half_the_lanes_are_told_of_where_copies_are_slow(metal):
@@ -137,8 +137,8 @@ def test_half_the_lanes_are_told_of_where_copies_are_slow(metal):
 
     failed = [each for each in outcome.verdicts if each.status == "fail"]
     assert {(each.subject, each.part) for each in failed} == {("gpu-node1", "gpu 0")}
-    assert all("over 8 of 16 lanes of PCIe 4.0" in each.saw and "lanes" in each.mend for each in failed)
-    assert "21 GB/s" in failed[0].want
+    assert all("over 8 of 16 lanes of PCIe 4.0" in each.observed and "lanes" in each.fix for each in failed)
+    assert "21 GB/s" in failed[0].expected
 
 
 def test_two_gpus_that_are_slow_to_each_other_are_named_as_a_way(metal):
@@ -154,7 +154,9 @@ def test_a_gpu_that_fails_twice_while_others_work_is_named(metal):
     outcome = gpu(metal(on("gpu-node1", 2, gone)))
 
     assert not_well(outcome) == {("gpu-node1", "gpu 2", "fail")}
-    assert "uncorrectable ECC error" in next(each.saw for each in outcome.verdicts if each.part == "gpu 2")
+    assert "uncorrectable ECC error" in next(
+        each.observed for each in outcome.verdicts if each.part == "gpu 2"
+    )
 
 
 def test_a_host_whose_torch_sees_no_gpu_is_unknown_once(metal):
@@ -166,8 +168,8 @@ def test_a_host_whose_torch_sees_no_gpu_is_unknown_once(metal):
     outcome = gpu(metal(none))
 
     assert not_well(outcome) == {("gpu-node1", "", "unknown")}
-    assert outcome.verdicts[-1].saw == "no GPU could be measured: torch 2.7.0+cpu sees 0 GPUs"
-    assert "torch has CUDA" in outcome.verdicts[-1].mend
+    assert outcome.verdicts[-1].observed == "no GPU could be measured: torch 2.7.0+cpu sees 0 GPUs"
+    assert "torch has CUDA" in outcome.verdicts[-1].fix
 
 
 def test_without_nvidia_smi_the_rates_are_judged_and_it_is_said(metal):
@@ -189,7 +191,7 @@ def test_in_a_lab_there_is_no_figure(site):
     outcome = gpu(made := site(lambda *_: None))
 
     assert {each.status.value for each in outcome.verdicts} == {"unknown"}
-    assert {each.saw for each in outcome.verdicts} == {
+    assert {each.observed for each in outcome.verdicts} == {
         "a lab's GPUs are simulated and compute nothing: their rates cannot be measured"
     }
     assert (outcome.measurements, made.stage.orders) == ((), [])
@@ -218,7 +220,7 @@ def test_hosts_of_unlike_numbers_are_asked_for_as_many_as_each_has(metal, cluste
     nodes = {"control": cluster.nodes["control"], **two}
     outcome = gpu(replace(made, cluster=made.cluster.model_copy(update={"nodes": nodes})))
 
-    assert {part.given["count"] for order in made.stage.orders for part in order.values()} == {4}
+    assert {part.arguments["count"] for order in made.stage.orders for part in order.values()} == {4}
     assert not_well(outcome) == set()
     assert outcome.notes == (
         "gpu-node4: 4 of its 8 GPUs, as many as every host has; name it alone for all (--hosts)",
@@ -254,7 +256,7 @@ def test_nothing_fails_that_is_as_expected_or_was_measured_once(by_host, times):
         for place, row in enumerate(by_host)
     }
     found = {host: gpus(said) for host, said in hosts.items()}
-    told = Told(
+    told = GpuRun(
         [found] * times,
         dict.fromkeys(found, "a100"),
         lambda _, quantity: expected(quantity, A100, nvlink=True),

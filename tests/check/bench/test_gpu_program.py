@@ -60,27 +60,27 @@ def on_processors():
 
 def test_every_figure_is_measured_and_every_element_is_right(on_processors):
     """Products in three precisions, memory, copies, and from each to each."""
-    for each in on_processors.each:
+    for each in on_processors.devices:
         assert (each.why, each.wrong) == ("", ())
         assert {figure.quantity for figure in each.figures} == {
             "bf16 products", "fp16 products", "tf32 products", "memory copy", "memory triad",
             "copies from the host", "copies to the host", "copies to a peer", "copies from a peer",
         }  # fmt: skip
         assert all(figure.value > 0 for figure in each.figures)
-    assert {*on_processors.ways} == {("gpu 0", "gpu 1"), ("gpu 1", "gpu 0")}
+    assert {*on_processors.link_rates} == {("gpu 0", "gpu 1"), ("gpu 1", "gpu 0")}
 
 
 def test_without_nvidia_smi_it_is_said_and_measured_all_the_same(on_processors):
     """How warm they were is not known."""
     assert on_processors.blind == "there is no nvidia-smi"
-    assert on_processors.each[0].load.temperature_c is None
+    assert on_processors.devices[0].load.temperature_c is None
 
 
 def test_the_whole_path_holds_processors_against_the_declared_gpus(site, cluster):
     """They are measured twice, and told to be slow by the rates of an A100; alone, so nobody can fail."""
 
     def answer(_host, part, _asked, _stage):
-        given = {"device": "cpu", "count": 1, "steps": [small(each) for each in part.given["steps"]]}
+        given = {"device": "cpu", "count": 1, "steps": [small(each) for each in part.arguments["steps"]]}
         done = subprocess.run(
             [sys.executable, PROGRAMS / "gpu.py"], input=json.dumps(given),
             capture_output=True, text=True, timeout=280, check=True,
@@ -91,9 +91,9 @@ def test_the_whole_path_holds_processors_against_the_declared_gpus(site, cluster
     outcome = gpu(replace(alone, cluster=cluster.model_copy(update={"lab": None})))
 
     assert {(each.part, each.status.value) for each in outcome.verdicts} == {("gpu 0", "warn")}
-    slow = next(each for each in outcome.verdicts if each.saw.startswith("bf16 products"))
-    assert "best of 2" in slow.saw
-    assert "a100-sxm-80gb's peak" in slow.want
+    slow = next(each for each in outcome.verdicts if each.observed.startswith("bf16 products"))
+    assert "best of 2" in slow.observed
+    assert "a100-sxm-80gb's peak" in slow.expected
     assert {each.conditions["gpu"] for each in outcome.measurements} == {"cpu"}
 
 
@@ -137,7 +137,7 @@ def test_a_gpu_that_is_not_there_ends_alone():
     """The others go on; it says what torch sees."""
     found = ran({"device": "cuda", "count": 1, "steps": []}, CUDA_VISIBLE_DEVICES="")
 
-    assert "sees 0 GPUs" in found.each[0].why
+    assert "sees 0 GPUs" in found.devices[0].why
 
 
 def test_a_gpu_that_dies_or_hangs_takes_no_other_along(tmp_path):
@@ -164,7 +164,7 @@ def test_a_gpu_that_dies_or_hangs_takes_no_other_along(tmp_path):
         check=True,
     )
 
-    found = gpus(json.loads(done.stdout)).each
+    found = gpus(json.loads(done.stdout)).devices
     assert [each.why for each in found] == [
         "",
         "CUDA error: uncorrectable ECC error",
@@ -186,7 +186,7 @@ def nvidia_smi(cluster, tmp_path):
         cluster, cluster.nodes["a100"].gpus.model_copy(update={"count": 2}), "0123456789abcdef" * 2
     )
     state.install(two, built / library.SONAME, states, root)
-    state.put(states, "hot", {"temperature": 91, "clock.reasons": 64}, 1, lasting=False)
+    state.set_values(states, "hot", {"temperature": 91, "clock.reasons": 64}, 1, lasting=False)
     path = f"{root}/usr/bin:{os.environ['PATH']}"
     return {"PATH": path, "LD_LIBRARY_PATH": str(built), "CLUSTERWRIGHT_LAB_GPUS": str(states / state.STATE)}
 
@@ -197,7 +197,7 @@ def test_heat_and_clocks_are_read_while_it_computes(nvidia_smi):
     product["asked"]["seconds"] = 10.0  # on a crowded machine nvidia-smi takes seconds
     found = ran({"device": "cpu", "count": 2, "steps": [reference, product]}, **nvidia_smi)
 
-    cool, hot = (each.load for each in found.each)
+    cool, hot = (each.load for each in found.devices)
     assert found.blind == ""
     assert (hot.temperature_c, hot.reasons) == (91, 64)
     assert (cool.temperature_c, cool.reasons) == (30, 0)
@@ -211,8 +211,8 @@ def test_real_gpus_are_measured_and_right():
     count = pytest.importorskip("torch").cuda.device_count()
     found = ran({"device": "cuda", "count": count, "steps": steps(None)})
 
-    assert len(found.each) == count
-    for each in found.each:
+    assert len(found.devices) == count
+    for each in found.devices:
         figures = {figure.quantity: figure.value for figure in each.figures}
         assert (each.why, each.wrong) == ("", ())
         assert figures["fp16 products"] > 5e12

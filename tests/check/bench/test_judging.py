@@ -3,8 +3,8 @@
 import pytest
 
 from clusterwright.check.bench.fleet import AS_SIGMA, LEAST_SPREAD, fleet
-from clusterwright.check.bench.judging import Expectation, Seen, judge
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.judging import Expectation, Observation, judge
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status
 
 WANT = Expectation(100.0, "bytes/s", "rate / 8", 0.8)
@@ -34,18 +34,20 @@ WELL = (100.0, 99.0, 101.0, 100.0)
 )
 def test_both_must_agree_and_a_bad_one_is_repeated(values, others, want, status):
     """Below what is expected and behind the fleet, twice: fail. One of them, or once: a warning."""
-    verdict = judge("network", Seen("n1", values, fleet(others), "bytes/s"), want, "reseat it")
+    verdict = judge("network", Observation("n1", values, fleet(others), "bytes/s"), want, "reseat it")
 
     assert verdict.status is status
-    assert verdict.mend == ("reseat it" if status in (Status.WARN, Status.FAIL) else "")
+    assert verdict.fix == ("reseat it" if status in (Status.WARN, Status.FAIL) else "")
 
 
 def test_a_verdict_names_its_numbers():
     """What was seen, how far from the others, and how the expectation was worked out."""
-    verdict = judge("network", Seen("n1", (50.0, 51.0), fleet((*WELL, 51.0)), "bytes/s", "compute"), WANT, "")
+    verdict = judge(
+        "network", Observation("n1", (50.0, 51.0), fleet((*WELL, 51.0)), "bytes/s", "compute"), WANT, ""
+    )
 
-    assert verdict.saw == "51 B/s, best of 2, -16.3 deviations from the fleet's median"
-    assert verdict.want == "80 B/s (80% of 100 B/s: rate / 8)"
+    assert verdict.observed == "51 B/s, best of 2, -16.3 deviations from the fleet's median"
+    assert verdict.expected == "80 B/s (80% of 100 B/s: rate / 8)"
     assert (verdict.subject, verdict.check, verdict.part) == ("n1", "network", "compute")
 
 

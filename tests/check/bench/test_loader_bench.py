@@ -83,7 +83,7 @@ def test_a_sample_that_is_not_what_was_written_is_unknown_and_quoted(site):
     outcome = loader(site(lambda *_: Answer(1, "", why)))
 
     assert {each.status.value for each in outcome.verdicts} == {"unknown"}
-    assert why in outcome.verdicts[0].saw
+    assert why in outcome.verdicts[0].observed
 
 
 def test_figures_keep_the_number_of_workers():

@@ -19,11 +19,11 @@ def links(cluster, rate, *, astray=(), broken=()):
     seen = {}
 
     def answer(host, part, _asked, stage):
-        given = part.given
+        given = part.arguments
         if given["role"] == "server":
             return Answer(0, "", "")
         server = names[given["address"]]
-        if server in stage.lost:
+        if server in stage.lost_hosts:
             return Answer(1, "", "ConnectionRefusedError: [Errno 111]")
         pair = frozenset((host, server))
         seen[pair] = times = seen.get(pair, 0) + 1
@@ -69,8 +69,8 @@ def test_a_host_with_a_slow_port_is_named_alone(site, cluster, bad):
 
     assert statuses(outcome) == ALL_WELL | {bad: "fail"}
     (failed,) = [verdict for verdict in outcome.verdicts if verdict.status is Status.FAIL]
-    assert "best of 2" in failed.saw
-    assert "networks.compute.rate 100Gbit/s / lab.rate_divisor 100" in failed.want
+    assert "best of 2" in failed.observed
+    assert "networks.compute.rate 100Gbit/s / lab.rate_divisor 100" in failed.expected
 
 
 def test_one_direction_is_enough(site, cluster):
@@ -120,7 +120,7 @@ def test_a_host_that_dies_on_the_way_does_not_take_others_along(site, cluster):
     assert {host: status for host, status in statuses(outcome).items() if host != "gpu-node4"} == {
         host: "ok" for host in ALL_WELL if host != "gpu-node4"
     }
-    assert [*made.stage.lost] == ["gpu-node4"]
+    assert [*made.stage.lost_hosts] == ["gpu-node4"]
 
 
 def test_a_host_that_no_pair_reaches_fails_though_it_answers(site, cluster):
@@ -129,7 +129,7 @@ def test_a_host_that_no_pair_reaches_fails_though_it_answers(site, cluster):
 
     assert statuses(outcome) == ALL_WELL | {"gpu-node2": "fail"}
     (failed,) = [each for each in outcome.verdicts if each.status is Status.FAIL]
-    assert failed.saw == "no pair with it could be measured: overran its 24 s"
+    assert failed.observed == "no pair with it could be measured: overran its 24 s"
 
 
 def test_a_way_that_fails_twice_is_named(site, cluster):
@@ -152,7 +152,7 @@ def test_without_iperf3_a_stream_of_our_own_is_taken_and_said(site, cluster):
     """On all hosts, so that figures are of one kind."""
     outcome = network(made := site(links(cluster, lambda *_: LINE), tools={"iperf3": ""}))
 
-    assert {part.given["tool"] for order in made.stage.orders for part in order.values()} == {"tcp"}
+    assert {part.arguments["tool"] for order in made.stage.orders for part in order.values()} == {"tcp"}
     assert outcome.notes[0].startswith("no iperf3 on gpu-node1, ")
 
 

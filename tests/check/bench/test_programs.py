@@ -19,7 +19,7 @@ from clusterwright.check.bench.stage import Answer
 from clusterwright.check.bench.storage.folder import figures as storage_figures
 from clusterwright.edge.bundler import BENCH, LOADER, program_input
 from clusterwright.onhost.bench import disks
-from clusterwright.onhost.bench.conduct import MARK
+from clusterwright.onhost.bench.conduct import MARKER
 
 PROGRAMS = Path(folder.__file__).parent
 LO = "127.0.0.1"
@@ -111,7 +111,7 @@ def test_a_local_disk_is_measured_where_the_job_may_write(own, where, monkeypatc
     """The prolog gives the job a part of the first disk to itself; another disk's part is not it."""
     monkeypatch.setenv("SCRATCH", own)
 
-    assert disks.own_part("/scratch") == where
+    assert disks.job_folder("/scratch") == where
 
 
 @pytest.mark.train
@@ -174,7 +174,7 @@ def conduct(place, number, part, *, limit_s=30, hosts=("n1",)):
     done = subprocess.run(
         [sys.executable, "-c", LOADER], input=data, capture_output=True, timeout=60, check=True
     )
-    return json.loads(done.stdout.decode().rpartition(MARK)[2])["answers"]
+    return json.loads(done.stdout.decode().rpartition(MARKER)[2])["answers"]
 
 
 def test_orders_are_carried_out_one_after_the_other(tmp_path):

@@ -59,25 +59,25 @@ class Links:
 
     def __call__(self, host, part, asked, stage):
         """One program."""
-        role = part.given["role"]
+        role = part.arguments["role"]
         if role == "ports":
             infiniband = self.more.get("infiniband", False)
             usual = [port(f"mlx5_{n}", infiniband=infiniband) for n in range(self.more.get("rails", 1))]
             rows = {"ports": self.ports(host) or usual, "verbs": 1}
             about = {"cuda": self.more.get("cuda", False), "ibping": self.more.get("ibping", False)}
             return Answer(0, json.dumps({"ports": json.dumps(rows), **about}), "")
-        server = self.names[part.given["address"]]
+        server = self.names[part.arguments["address"]]
         client = next(
             name
             for name, other in asked.items()
-            if name != server and other.given["address"] == part.given["address"]
+            if name != server and other.arguments["address"] == part.arguments["address"]
         )
         if role == "server":
             key = (server, client)
             self.seen[key] = self.seen.get(key, 0) + 1
         rails = [
             {test["name"]: self.one(test, number, server, client) for test in tests}
-            for number, tests in enumerate(part.given["rails"])
+            for number, tests in enumerate(part.arguments["rails"])
         ]
         return Answer(0, json.dumps({"rails": rails}), "")
 
@@ -139,11 +139,11 @@ def test_the_slow_rail_of_one_host_is_named_with_its_device(metal):
 
     assert statuses(outcome) == {("gpu-node3", "rail 1", "fail")}
     failed = [each for each in outcome.verdicts if each.status == "fail"]
-    assert {each.saw.partition(":")[0] for each in failed} == {
+    assert {each.observed.partition(":")[0] for each in failed} == {
         "mlx5_1 send bandwidth, sending", "mlx5_1 read bandwidth, sending",
     }  # fmt: skip
-    assert "90% of 12.5 GB/s: networks.compute.rate 100Gbit/s" in failed[0].want
-    assert "cable" in failed[0].mend
+    assert "90% of 12.5 GB/s: networks.compute.rate 100Gbit/s" in failed[0].expected
+    assert "cable" in failed[0].fix
 
 
 def test_a_slow_way_between_two_good_hosts_is_named_as_such(metal):
@@ -177,9 +177,9 @@ def test_a_host_that_is_late_is_named(metal):
 
     assert statuses(outcome) == {("gpu-node2", "rail 0", "fail")}
     failed = next(each for each in outcome.verdicts if each.status == "fail")
-    assert failed.saw.startswith("mlx5_0 send latency: 9 us, best of 2")
-    assert "adapters and 3 switches of roce, networks.compute.fabric leaf-spine" in failed.want
-    assert "C-states" in failed.mend
+    assert failed.observed.startswith("mlx5_0 send latency: 9 us, best of 2")
+    assert "adapters and 3 switches of roce, networks.compute.fabric leaf-spine" in failed.expected
+    assert "C-states" in failed.fix
 
 
 def test_a_rail_that_is_down_fails_and_the_others_keep_their_numbers(metal):
@@ -191,7 +191,8 @@ def test_a_rail_that_is_down_fails_and_the_others_keep_their_numbers(metal):
 
     assert statuses(outcome) == {("gpu-node2", "rail 0", "fail")}
     assert (
-        next(each.saw for each in outcome.verdicts if each.status == "fail") == "mlx5_0:1 is DOWN, Disabled"
+        next(each.observed for each in outcome.verdicts if each.status == "fail")
+        == "mlx5_0:1 is DOWN, Disabled"
     )
     assert any("gpu-node2" in each.subject and "rail 1" in each.subject for each in outcome.measurements)
 
@@ -202,8 +203,10 @@ def test_a_slower_port_beside_the_rails_is_none_of_them(metal):
     ports = [port("mlx5_0", state="1: DOWN"), storage, port("mlx5_2")]
     outcome = rdma(metal(ports=lambda _: ports, rails=2, compute={"rails": 2}))
 
-    assert {each.saw for each in outcome.verdicts if each.part == "rail 0"} == {"mlx5_0:1 is DOWN, Disabled"}
-    assert all(each.saw.startswith("mlx5_2 ") for each in outcome.verdicts if each.part == "rail 1")
+    assert {each.observed for each in outcome.verdicts if each.part == "rail 0"} == {
+        "mlx5_0:1 is DOWN, Disabled"
+    }
+    assert all(each.observed.startswith("mlx5_2 ") for each in outcome.verdicts if each.part == "rail 1")
     assert {each.subject.rpartition(" ")[2] for each in outcome.measurements} == {"1"}
 
 
@@ -213,7 +216,7 @@ def test_the_gid_that_jobs_use_must_be_there(metal):
 
     assert {status for *_, status in statuses(outcome)} == {"fail"}
     assert "mlx5_0:1 has no GID of RoCE v2 on IPv4 at NCCL_IB_GID_INDEX=5 (jobs.variables)" in {
-        each.saw for each in outcome.verdicts
+        each.observed for each in outcome.verdicts
     }
     assert outcome.measurements == ()
 
@@ -223,7 +226,7 @@ def test_gpudirect_that_starts_nowhere_is_unknown_and_quoted(metal):
     outcome = rdma(metal(cuda=True, dead=GDR))
 
     assert statuses(outcome) == {(host, "rail 0", "unknown") for host in HOSTS}
-    assert all("Couldn't allocate MR" in each.saw for each in outcome.verdicts)
+    assert all("Couldn't allocate MR" in each.observed for each in outcome.verdicts)
 
 
 def test_over_infiniband_ibping_is_asked_and_kept(metal):
@@ -243,8 +246,8 @@ def test_without_the_tools_it_is_unknown_which_package_brings_them(metal):
     outcome = rdma(made := metal(tools={**TOOLS, "ib_read_lat": ""}))
 
     assert statuses(outcome) == {(host, "", "unknown") for host in HOSTS}
-    assert "ib_read_lat not on gpu-node1, " in outcome.verdicts[0].saw
-    assert "apt-get install perftest" in outcome.verdicts[0].mend
+    assert "ib_read_lat not on gpu-node1, " in outcome.verdicts[0].observed
+    assert "apt-get install perftest" in outcome.verdicts[0].fix
     assert made.stage.orders == []
 
 
@@ -278,7 +281,7 @@ def test_nobody_is_late_that_was_quick_with_somebody_or_measured_once(cluster, p
     """Whatever the others do; and a pair that was late is measured again."""
     bound = bound_of("send latency", cluster.networks.compute)
 
-    for each in latency.verdicts("rdma", passes, bound, "mend"):
+    for each in latency.verdicts("rdma", passes, bound, "fix"):
         if each.status == "fail":
             ends = each.subject.split(">")
             mine = [[found[both] for both in found if {*ends} <= {*both}] for found in passes]

@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterwright.check.bench.rounds import apart, round_robin
+from clusterwright.check.bench.rounds import disjoint_rounds, round_robin
 
 
 @settings(deadline=None)
@@ -27,7 +27,7 @@ def test_every_pair_meets_once_in_as_few_rounds_as_there_can_be(count):
 def test_any_pairs_are_laid_apart(pairs):
     """Each of them once, and nobody twice in a round."""
     named = [(f"n{one}", f"n{other}") for one, other in pairs]
-    rounds = apart(named)
+    rounds = disjoint_rounds(named)
 
     assert sorted(pair for each in rounds for pair in each) == sorted({*named})
     assert all(len({host for pair in each for host in pair}) == 2 * len(each) for each in rounds)

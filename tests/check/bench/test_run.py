@@ -5,11 +5,11 @@ import json
 import pytest
 
 from clusterwright import __version__
-from clusterwright.check.bench.hold import Wish
+from clusterwright.check.bench.bench_job import HostRequest
 from clusterwright.check.bench.run import FEWEST, bench_of, run
 from clusterwright.check.bench.store import file_of, read
-from clusterwright.edge.fakes import FakeClock, FakeRemote, own_input
-from clusterwright.onhost.bench.conduct import MARK
+from clusterwright.edge.fakes import FakeClock, FakeRemote, program_stdin
+from clusterwright.onhost.bench.conduct import MARKER
 
 HELLO = {"tools": {}, "versions": {"kernel": "6.1.0", "slurm": "22.05.8"}, "interfaces": {}}
 MEMORY = {"copy": 1e11, "triad": 1e11, "right": True, "array_bytes": 1, "threads": 1}
@@ -28,7 +28,7 @@ def control(states, *, lost_in=(), dumb=()):
             return "JobState=RUNNING"
         if "python3" not in command:
             return ""
-        parts = json.loads(own_input(stdin))["order"]["parts"]
+        parts = json.loads(program_stdin(stdin))["order"]["parts"]
         answers = {
             host: {
                 "code": int(host in dumb),
@@ -39,7 +39,7 @@ def control(states, *, lost_in=(), dumb=()):
             for host, part in parts.items()
             if part["program"] == "hello" or host not in lost_in
         }
-        return MARK + json.dumps({"answers": answers, "state": "RUNNING"})
+        return MARKER + json.dumps({"answers": answers, "state": "RUNNING"})
 
     return FakeRemote(answer)
 
@@ -53,14 +53,16 @@ def _own_state(tmp_path, monkeypatch):
 def test_every_host_of_the_partition_has_a_verdict_and_all_is_kept(cluster):
     """Measured, busy, away, or lost on the way; rows have our own version beside those of the host."""
     states = "gpu-node1|idle\ngpu-node2|idle\ngpu-node3|mixed\ngpu-node4|drained\n"
-    found = run("memory", cluster, control(states, lost_in={"gpu-node2"}), Wish("alice"), clock=FakeClock())
+    found = run(
+        "memory", cluster, control(states, lost_in={"gpu-node2"}), HostRequest("alice"), clock=FakeClock()
+    )
 
     status = {(each.subject, each.status.value) for each in found.verdicts}
     assert status == {
         ("gpu-node1", "unknown"),  # nobody is left to compare it with
         ("gpu-node2", "fail"), ("gpu-node3", "skipped"), ("gpu-node4", "unknown"),
     }  # fmt: skip
-    assert {each.saw for each in found.verdicts if each.subject in {"gpu-node3", "gpu-node4"}} == {
+    assert {each.observed for each in found.verdicts if each.subject in {"gpu-node3", "gpu-node4"}} == {
         "not measured: a job has it", "not measured: Slurm says drained",
     }  # fmt: skip
     kept = read(file_of("lab"), found.id)
@@ -71,7 +73,7 @@ def test_every_host_of_the_partition_has_a_verdict_and_all_is_kept(cluster):
 def test_equal_hosts_are_well(cluster):
     """Four of them are a fleet."""
     states = "".join(f"gpu-node{index}|idle\n" for index in range(1, 5))
-    found = run("memory", cluster, control(states), Wish("alice"), clock=FakeClock())
+    found = run("memory", cluster, control(states), HostRequest("alice"), clock=FakeClock())
 
     assert {each.status.value for each in found.verdicts} == {"ok"}
     assert len(found.measurements) == 8
@@ -81,9 +83,11 @@ def test_equal_hosts_are_well(cluster):
 def test_a_host_that_cannot_say_what_it_is_fails(cluster):
     """In its own words; the others are measured."""
     states = "".join(f"gpu-node{index}|idle\n" for index in range(1, 5))
-    found = run("memory", cluster, control(states, dumb={"gpu-node3"}), Wish("alice"), clock=FakeClock())
+    found = run(
+        "memory", cluster, control(states, dumb={"gpu-node3"}), HostRequest("alice"), clock=FakeClock()
+    )
 
-    failed = {each.subject: each.saw for each in found.verdicts if each.status == "fail"}
+    failed = {each.subject: each.observed for each in found.verdicts if each.status == "fail"}
     assert failed == {"gpu-node3": "hello ended with 1: no python"}
     assert {each.status.value for each in found.verdicts if each.subject != "gpu-node3"} == {"ok"}
 

@@ -6,7 +6,7 @@ import pytest
 
 from clusterwright.check.bench.compare import compare
 from clusterwright.check.bench.measure import Measurement
-from clusterwright.check.bench.store import SCHEMA, Stored, file_of, keep, read, runs
+from clusterwright.check.bench.store import SCHEMA, Stored, file_of, save, read, runs
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.errors import WrightError
 
@@ -29,7 +29,7 @@ def run(*measurements, versions=VERSIONS):
 def test_what_was_kept_is_read_again(tmp_path):
     """Measurements with their conditions, verdicts, notes, and the versions of every host."""
     path = tmp_path / "bench.sqlite"
-    number = keep(path, run(measured("a>b", 5.0, size=8), measured("b>a", 6.0)))
+    number = save(path, run(measured("a>b", 5.0, size=8), measured("b>a", 6.0)))
 
     found = read(path, number)
     assert found.measurements == (measured("a>b", 5.0, size=8), measured("b>a", 6.0))
@@ -41,7 +41,7 @@ def test_what_was_kept_is_read_again(tmp_path):
 def test_every_row_has_the_versions_of_its_hosts(tmp_path):
     """So that one row says under what it was taken."""
     path = tmp_path / "bench.sqlite"
-    keep(path, run(measured("a", 5.0, hosts=("a",))))
+    save(path, run(measured("a", 5.0, hosts=("a",))))
 
     with sqlite3.connect(path) as base:
         (versions,) = base.execute("SELECT versions FROM measurements").fetchone()
@@ -52,7 +52,7 @@ def test_every_row_has_the_versions_of_its_hosts(tmp_path):
 def test_the_list_is_newest_first_with_its_verdicts_counted(tmp_path):
     """Each run has a number of its own."""
     path = tmp_path / "bench.sqlite"
-    one, other = keep(path, run(measured("a>b", 5.0))), keep(path, run())
+    one, other = save(path, run(measured("a>b", 5.0))), save(path, run())
 
     listed = runs(path)
     assert [row.id for row in listed] == [other, one]
@@ -63,13 +63,13 @@ def test_the_list_is_newest_first_with_its_verdicts_counted(tmp_path):
 def test_a_file_of_a_newer_version_is_left_alone(tmp_path):
     """Named, with the mend."""
     path = tmp_path / "bench.sqlite"
-    keep(path, run())
+    save(path, run())
     with sqlite3.connect(path) as base:
         base.execute(f"PRAGMA user_version = {SCHEMA + 1}")
     base.close()
 
     with pytest.raises(WrightError, match=f"bench-store-newer.*has schema {SCHEMA + 1}"):
-        keep(path, run())
+        save(path, run())
 
 
 def test_a_number_that_is_not_there_names_those_that_are(tmp_path):
@@ -77,7 +77,7 @@ def test_a_number_that_is_not_there_names_those_that_are(tmp_path):
     path = tmp_path / "bench.sqlite"
     with pytest.raises(WrightError, match="run one: wright bench network"):
         read(path, 1)
-    number = keep(path, run())
+    number = save(path, run())
     with pytest.raises(WrightError, match=f"the last ones are {number}"):
         read(path, 99)
 

@@ -17,7 +17,7 @@ from clusterwright.check.bench.parsers.trained import trained
 from clusterwright.check.bench.site import Site
 from clusterwright.check.bench.stage import Answer
 from clusterwright.check.bench.training.routes import GLOO, GPUDIRECT, RDMA, TCP, routes, strayed
-from clusterwright.check.bench.training.scaling import Exchange, chunks, left, sizes
+from clusterwright.check.bench.training.scaling import Exchange, chunks, expected_compute_share, sizes
 from clusterwright.check.bench.training.trainings import ON_GPUS, exchange, shape_of
 from clusterwright.check.bench.transport import Transport
 from clusterwright.config.load import load_cluster
@@ -49,9 +49,9 @@ def test_real_ranks_agree_and_say_how_long_steps_took(ranks):
     found = trained(("n1",), [Answer(0, done.stdout, "")])
     assert found.wrong == ()
     assert found.ranks == ranks
-    assert len(found.together) == len(found.alone) == 10
+    assert len(found.step_times) == len(found.compute_times) == 10
     assert found.gradient_bytes == 4 * (256 * 64 + 12 * 64**2 + 13 * 64 + 64 * 256 + 256)
-    assert found.sent["n1"] >= (found.bus_bytes if ranks > 1 else 0)
+    assert found.sent_bytes["n1"] >= (found.bus_bytes if ranks > 1 else 0)
 
 
 def report(**more):
@@ -85,10 +85,10 @@ def test_a_step_is_as_long_as_that_of_its_slowest_rank():
     slow = report(alone=[0.1, 0.1, 0.3, 0.3], together=[0.4] * 4)
     found = trained(("a", "b"), [said(report()), said(report(), slow)])
 
-    assert found.together == (0.4,) * 4
-    assert found.alone == (0.1, 0.1, 0.3, 0.3)
+    assert found.step_times == (0.4,) * 4
+    assert found.compute_times == (0.1, 0.1, 0.3, 0.3)
     assert found.by_host == {"a": 0.1, "b": pytest.approx(0.2)}
-    assert found.left == pytest.approx(0.5)
+    assert found.compute_share == pytest.approx(0.5)
     assert found.bus_bw == pytest.approx(8e6 * 4 / 3 / 0.05)
 
 
@@ -106,7 +106,8 @@ def fabric(*, own=None, exchange_s=0.03, **more):
         mine = [
             name
             for name, each in asked.items()
-            if (each.given["address"], each.given["port"]) == (part.given["address"], part.given["port"])
+            if (each.arguments["address"], each.arguments["port"])
+            == (part.arguments["address"], part.arguments["port"])
         ]
         slowest = max(own.get(name, 0.1) for name in mine)
         together = slowest + (exchange_s if len(mine) > 1 else 0.0)
@@ -133,10 +134,10 @@ def test_equal_hosts_are_well_and_the_table_is_told(site):
     """One host, two, four: one order each; samples a second, efficiency, waiting, and the share of the line."""
     lines = []
     made = site(fabric())
-    outcome = training(replace(made, say=lines.append))
+    outcome = training(replace(made, log=lines.append))
 
     assert told(outcome) == WELL
-    assert [len({each.given["address"] for each in order.values()}) for order in made.stage.orders] == [
+    assert [len({each.arguments["address"] for each in order.values()}) for order in made.stage.orders] == [
         4,
         2,
         1,
@@ -159,7 +160,7 @@ def test_a_slow_host_fails_and_its_groups_do_not(site, bad):
 
     assert told(outcome) == WELL | {(bad, "own steps"): "fail"}
     failed = next(each for each in outcome.verdicts if each.status == "fail")
-    assert "for 4 hosts to train as the planner expects" in failed.want
+    assert "for 4 hosts to train as the planner expects" in failed.expected
     assert any("wait for the slowest" in note for note in outcome.notes)
 
 
@@ -196,10 +197,10 @@ def test_a_slow_exchange_is_a_warning_that_shows_how_much_was_expected(site):
     assert warned == {(group, "scaling, tcp") for group in ("gpu-node[1-2]", "gpu-node[3-4]", ALL)}
     assert len(made.stage.orders) == 5
     words = next(each for each in outcome.verdicts if each.subject == ALL and each.part == "scaling, tcp")
-    assert "bench collectives" in words.mend
-    assert "all-reduce of 8 MB over 4 ranks" in words.want
-    assert "lab.rate_divisor 100" in words.want
-    assert "nothing hides it on a CPU" in words.want
+    assert "bench collectives" in words.fix
+    assert "all-reduce of 8 MB over 4 ranks" in words.expected
+    assert "lab.rate_divisor 100" in words.expected
+    assert "nothing hides it on a CPU" in words.expected
 
 
 def test_gradients_that_differ_fail(site):
@@ -300,11 +301,11 @@ exchanges = st.builds(
 @given(seconds, exchanges)
 def test_an_exchange_leaves_a_share_and_less_at_less_bandwidth(own_s, exchange):
     """What is enough is never more than what is expected, and nothing hides more than all of it."""
-    want = left(own_s, exchange)
+    want = expected_compute_share(own_s, exchange)
 
     assert 0 < want.least <= want.value < 1
-    assert 0 < exchange.shown(own_s) <= exchange.seconds * (1 + 1e-9)
-    assert exchange.shown(own_s, bandwidth=0.5) >= exchange.shown(own_s)
+    assert 0 < exchange.exposed_s(own_s) <= exchange.seconds * (1 + 1e-9)
+    assert exchange.exposed_s(own_s, bandwidth=0.5) >= exchange.exposed_s(own_s)
 
 
 @given(st.integers(1, 300))

@@ -77,7 +77,7 @@ def test_a_recorded_output_is_read(case):
 @pytest.mark.parametrize("name", sorted(FACTS))
 def test_every_fact_with_a_command_has_a_recorded_case(name):
     """A parser without an output to parse is a guess."""
-    assert FACTS[name].after or list((HERE / name).glob("*.txt"))
+    assert FACTS[name].depends_on or list((HERE / name).glob("*.txt"))
 
 
 @pytest.mark.parametrize("kind", NO_ANSWERS)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check import registry
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import board
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.load import load_cluster
@@ -201,7 +201,7 @@ def load(tmp_path, put=()):
     path = tmp_path / "cluster.yaml"
     path.write_text(text)
     cluster = load_cluster(path)
-    return Want(cluster, next(host for host in cluster.hosts() if host.group.gpus))
+    return HostSpec(cluster, next(host for host in cluster.hosts() if host.group.gpus))
 
 
 @pytest.fixture

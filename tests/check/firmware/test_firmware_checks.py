@@ -81,9 +81,9 @@ def test_a_fault_is_found_by_its_own_check_and_is_gone_after_the_mend(name, made
 
     found = not_green(host, tree.read())
 
-    assert (check, status, part, saw) in {(at, v.status.value, v.part, v.saw) for at, v in found}, found
+    assert (check, status, part, saw) in {(at, v.status.value, v.part, v.observed) for at, v in found}, found
     assert all(at == check for at, _v in found)
-    assert any(mend in v.mend for _at, v in found)
+    assert any(mend in v.fix for _at, v in found)
     assert not_green(host, made("mended").read()) == []
 
 
@@ -91,7 +91,7 @@ def test_a_board_without_a_fault_raises_no_alarm(tree, want, judge):
     """Idle GPUs at 2.5 GT/s, a screen of the board's own and a disk with four lanes are no findings."""
     host, have = want(), tree.read()
 
-    said = {name: [(v.status.value, v.saw) for v in judge(host, name, have)] for name in (
+    said = {name: [(v.status.value, v.observed) for v in judge(host, name, have)] for name in (
         "above_4g", "resizable_bar", "sriov", "acs", "iommu", "numa", "pcie_links", "nic_slots")}  # fmt: skip
 
     assert said == {
@@ -120,7 +120,7 @@ def test_an_iommu_that_passes_through_is_well(tree, want, judge):
 
     (found,) = judge(want(), "iommu", tree.read())
 
-    assert (found.status.value, found.saw) == (
+    assert (found.status.value, found.observed) == (
         "ok",
         "the IOMMU passes through; command line: amd_iommu=on iommu=pt",
     )
@@ -140,10 +140,10 @@ def test_functions_that_the_file_wants_must_be_there(tree, want, judge):
 
     found = {v.part: v for v in judge(host, "sriov", tree.read())}
 
-    assert found["mlx5_2"].saw == f"the adapter at {NIC} cannot have any"
-    assert "Integrated Devices > SR-IOV Global Enable" in found["mlx5_2"].mend
-    assert found["mlx5_3"].saw == "the adapter at 0000:44:00.0 has none of 16"
-    assert "nodes.h100.firmware.virtual_functions" in found["mlx5_3"].want
+    assert found["mlx5_2"].observed == f"the adapter at {NIC} cannot have any"
+    assert "Integrated Devices > SR-IOV Global Enable" in found["mlx5_2"].fix
+    assert found["mlx5_3"].observed == "the adapter at 0000:44:00.0 has none of 16"
+    assert "nodes.h100.firmware.virtual_functions" in found["mlx5_3"].expected
 
 
 @pytest.mark.parametrize(("declared", "status"), [(1, "ok"), (4, "fail")])
@@ -153,15 +153,15 @@ def test_nodes_of_a_socket_are_held_against_the_file(tree, want, judge, declared
 
     (found,) = judge(host, "numa", tree.read())
 
-    assert (found.status.value, found.saw) == (status, "2 NUMA nodes on 2 sockets")
-    assert "nodes.h100.firmware.numa_per_socket" in found.want
+    assert (found.status.value, found.observed) == (status, "2 NUMA nodes on 2 sockets")
+    assert "nodes.h100.firmware.numa_per_socket" in found.expected
 
 
 def test_a_gpu_on_another_socket_than_the_file_says(tree, want, judge):
     """`gpus.sockets` gives jobs the cores beside their GPUs: wrong, it gives them the far ones."""
     host = want(("nvlink: true}", "nvlink: true, sockets: [0, 0, 0, 1, 1, 1, 1, 1]}"))
 
-    assert [(v.saw, v.want) for v in judge(host, "numa", tree.read())] == [
+    assert [(v.observed, v.expected) for v in judge(host, "numa", tree.read())] == [
         ("GPU 3 hangs on socket 0", "socket 1 (nodes.h100.gpus.sockets)")
     ]
 
@@ -171,7 +171,7 @@ def test_an_adapter_in_another_slot_leaves_its_gpu_alone(tmp_path, made, want, j
     tree = made()
     (tree.root / "sys/bus/pci/devices" / NIC).unlink()
 
-    assert [(v.part, v.saw, v.want) for v in judge(want(), "nic_slots", tree.read())] == [
+    assert [(v.part, v.observed, v.expected) for v in judge(want(), "nic_slots", tree.read())] == [
         (
             f"gpu {GPU}",
             f"the nearest adapter of the GPU at {SLOT} is NODE",
@@ -197,8 +197,8 @@ def test_a_slot_that_cannot_carry_the_declared_rate(tree, want, judge):
 
     (found,) = judge(want(), "pcie_links", have)
 
-    assert found.saw == f"the slot of mlx5_2 at {NIC} carries 252 Gbit/s"
-    assert found.want == "400 Gbit/s (networks.compute.rate)"
+    assert found.observed == f"the slot of mlx5_2 at {NIC} carries 252 Gbit/s"
+    assert found.expected == "400 Gbit/s (networks.compute.rate)"
     slower = want(("subnet: 10.20.0.0/22\n    rate: 400Gbit/s", "subnet: 10.20.0.0/22\n    rate: 200Gbit/s"))
     assert [v.status.value for v in judge(slower, "pcie_links", have)] == ["ok"]
 
@@ -242,8 +242,8 @@ def test_the_page_is_that_of_the_hosts_maker(made, want, judge, maker, processor
 
     (found,) = judge(want(), "above_4g", tree.read())
 
-    assert page in found.mend
-    assert found.mend.startswith(f"BIOS of {maker} server 1: ")
+    assert page in found.fix
+    assert found.fix.startswith(f"BIOS of {maker} server 1: ")
 
 
 def topology(case):
@@ -263,7 +263,9 @@ def topology(case):
 )
 def test_gpus_that_are_all_joined_alike_are_well(want, judge, case, found):
     """By NVSwitch with all others, by a bridge with one."""
-    assert [(v.status.value, v.part, v.saw) for v in judge(want(), "gpu_joined", topology(case))] == found
+    assert [
+        (v.status.value, v.part, v.observed) for v in judge(want(), "gpu_joined", topology(case))
+    ] == found
 
 
 def test_a_gpu_that_nvlink_leaves_out_is_named(want, judge):
@@ -277,7 +279,7 @@ def test_gpus_that_nothing_joins_are_told_where_the_file_says_nvlink(want, judge
     """A file that promises NVLink to the planner, and a host without."""
     ways = {0: {1: "PHB"}, 1: {0: "PHB"}}
 
-    assert {(v.status.value, v.part, v.saw) for v in judge(want(), "gpu_joined", ways)} == {
+    assert {(v.status.value, v.part, v.observed) for v in judge(want(), "gpu_joined", ways)} == {
         ("fail", "gpu 0", "GPU 0: PHB to GPU 1"), ("fail", "gpu 1", "GPU 1: PHB to GPU 0"),
     }  # fmt: skip
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.check.kernel.faults import faults, known, seen, telling, unknown_kinds
+from clusterwright.check.kernel.faults import faults, harmless_lines, find_faults, telling, unknown_kinds
 from clusterwright.check.kernel.lines import Line
 
 LINES = tomllib.loads((Path(__file__).parent / "lines.toml").read_text())
@@ -22,7 +22,7 @@ def test_a_line_is_the_fault_that_it_is(row):
     """From public threads and kernel sources, and other lines of the same kind; with the part that it names."""
     least = next(each.least for each in faults() if each.name == row["name"])
 
-    (found,) = seen([at(row["text"])] * least, 0)
+    (found,) = find_faults([at(row["text"])] * least, 0)
 
     assert (found.fault.name, found.part) == (row["name"], row.get("part", ""))
 
@@ -35,7 +35,7 @@ def test_every_fault_has_a_line():
 @pytest.mark.parametrize("text", LINES["harmless"]["lines"])
 def test_a_harmless_line_is_no_finding(text):
     """Neither a fault nor unknown."""
-    assert [each for each in seen([at(text)], 0) if each.fault.severity != "none"] == []
+    assert [each for each in find_faults([at(text)], 0) if each.fault.severity != "none"] == []
     assert unknown_kinds([at(text)]) == {}
 
 
@@ -53,8 +53,8 @@ def test_a_few_corrected_errors_are_no_fault():
     """Single bits flip in sound memory; it is the number of them that counts."""
     line = "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#1_DIMM#0"
 
-    assert seen([at(line)] * 4, 0) == ()
-    assert seen([at(line)] * 5, 0)[0].times == 5
+    assert find_faults([at(line)] * 4, 0) == ()
+    assert find_faults([at(line)] * 5, 0)[0].times == 5
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_fault_is_over_after_its_time(name, hours, holds):
     """A server that was silent in the night is no fault in the morning; a lost disk is."""
     text = next(row["text"] for row in LINES["fault"] if row["name"] == name)
 
-    assert bool(seen([at(text)], hours * 3600)) is holds
+    assert bool(find_faults([at(text)], hours * 3600)) is holds
 
 
 def test_a_host_sends_every_line_that_counts():
@@ -73,4 +73,4 @@ def test_a_host_sends_every_line_that_counts():
 
     assert all(asked.search(row["text"]) for row in LINES["fault"])
     assert asked.search("NVRM: Xid (PCI:0000:61:00): 79")
-    assert all(row.reason for row in known())
+    assert all(row.reason for row in harmless_lines())

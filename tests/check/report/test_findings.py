@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from clusterwright.check.report.findings import CALL, call, findings, kind_of, worst
+from clusterwright.check.report.findings import CONTACTS, contact, findings, kind_of, worst
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.load import load_cluster
 
@@ -12,7 +12,7 @@ NETWORKS = ("management", "compute", "storage")
 
 def made(*verdicts):
     """The findings of these verdicts on the example's lab."""
-    return findings(LAB, verdicts, taken="2026-11-22 12:00 UTC", version="0.1.0")
+    return findings(LAB, verdicts, checked_at="2026-11-22 12:00 UTC", version="0.1.0")
 
 
 def verdict(host, status, part=""):
@@ -24,8 +24,8 @@ def test_every_declared_part_is_there_though_nothing_was_said_of_it():
     """Four GPUs and three links of a host nobody asked: there, and not green."""
     host = next(host for host in made().hosts if host.name == "gpu-node2")
 
-    assert [part.name for part in host.of("gpu")] == ["gpu 0", "gpu 1", "gpu 2", "gpu 3"]
-    assert [part.name for part in host.of("network")] == list(NETWORKS)
+    assert [part.name for part in host.parts_by_kind("gpu")] == ["gpu 0", "gpu 1", "gpu 2", "gpu 3"]
+    assert [part.name for part in host.parts_by_kind("network")] == list(NETWORKS)
     assert {part.status for part in host.parts} == {None}
     assert host.status is None
 
@@ -65,4 +65,4 @@ def test_who_mends_what():
     assert [kind_of(part, NETWORKS) for part in ("gpu 3", "compute", "/scratch", "")] == [
         "gpu", "network", "disk", "host",
     ]  # fmt: skip
-    assert call(verdict("a", Status.FAIL, "storage"), NETWORKS) == CALL["network"]
+    assert contact(verdict("a", Status.FAIL, "storage"), NETWORKS) == CONTACTS["network"]

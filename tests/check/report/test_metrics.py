@@ -14,7 +14,7 @@ BENCH = Stored(
 
 def samples(verdicts, benches=()):
     """Each sample's name, its labels without the cluster's, and its value."""
-    text = metrics("ours", verdicts, benches, taken=2000.5)
+    text = metrics("ours", verdicts, benches, checked_at=2000.5)
     found = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     assert {sample.labels["cluster"] for sample in found} == {"ours"}
     return [

@@ -7,7 +7,7 @@ import pytest
 
 from clusterwright.check.bench.stage import Answer
 from clusterwright.check.tune.knobs import Settings
-from clusterwright.check.tune.of_training import Place, knobs, usual
+from clusterwright.check.tune.of_training import RunTarget, knobs, usual
 from clusterwright.check.tune.training import SKIPPED, Subject, tune_training
 from clusterwright.check.tune.trials import Budget
 from clusterwright.config.job import Job
@@ -37,11 +37,11 @@ def answering(seconds, *, loss=2.0, parameters=None):
     def answer(_host, part, _parts, _stage):
         if part.program != "trial":
             return Answer(0, "{}", "")
-        asked.append(part.given)
-        step_s = seconds(part.given["script"])
+        asked.append(part.arguments)
+        step_s = seconds(part.arguments["script"])
         if step_s is None:
             return Answer(1, "", "ValueError: no such thing")
-        steps = [step_s * random.gauss(1, 0.01) for _ in range(part.given["steps"])]
+        steps = [step_s * random.gauss(1, 0.01) for _ in range(part.arguments["steps"])]
         found = {"seconds": steps, "loss": loss, "cpus": 16, "parameters": parameters}
         return Answer(0, json.dumps(found), "")
 
@@ -114,7 +114,7 @@ def job(**fields):
 
 def named(a_job):
     """Its knobs on hosts of 16 CPUs."""
-    return {knob.variable: knob for knob in knobs(a_job, Place("gloo", "compute", 16))}
+    return {knob.variable: knob for knob in knobs(a_job, RunTarget("gloo", "compute", 16))}
 
 
 def test_knobs_are_those_that_can_matter_to_the_job():
@@ -134,14 +134,14 @@ def test_a_recipe_has_its_own_knobs():
     assert plain["arguments.workers"].values == ("0", "1", "2", "4")
     assert "arguments.microbatch" not in plain
     assert grouped["arguments.microbatch"].values == ("32", "128", "256")
-    assert usual(job(**pictures), Place("gloo", "compute", 16))["arguments.workers"] == "-1"
+    assert usual(job(**pictures), RunTarget("gloo", "compute", 16))["arguments.workers"] == "-1"
     assert "arguments.workers" not in named(job(command=None, recipe="bert"))
     assert named(job(command=None, recipe="bert"))["arguments.microbatch"].values == ("4", "16", "32")
 
 
 def test_what_is_usual_is_said_as_the_file_would_say_it():
     """So that it is not tried beside itself."""
-    found = usual(job(gradients={"bucket": "1024KiB"}), Place("gloo", "compute", 16))
+    found = usual(job(gradients={"bucket": "1024KiB"}), RunTarget("gloo", "compute", 16))
 
     assert found["gradients.bucket"] == "1MiB"
     assert found["gradients.bucket"] in named(job())["gradients.bucket"].values

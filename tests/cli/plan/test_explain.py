@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli.plan._inputs import Where
-from clusterwright.cli.plan.explain import Cut, explain
+from clusterwright.cli.plan._inputs import MachineOptions
+from clusterwright.cli.plan.explain import RunOptions, explain
 from clusterwright.errors import WrightError
 
 PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published"
-CUT = Cut(model="llama3-70b", seq=8192, global_batch=128, tp=4, pp=4)
-WHERE = Where(gpu="h100", gpus=64)
+CUT = RunOptions(model="llama3-70b", seq=8192, global_batch=128, tp=4, pp=4)
+WHERE = MachineOptions(gpu="h100", gpus=64)
 
 
 def test_every_part_of_the_answer_is_there(capsys):
     """Headline, waterfall, memory, what helps, what it rests on; notes are talk."""
-    assert explain(cut=CUT, where=WHERE) == 0
+    assert explain(run_options=CUT, machine_options=WHERE) == 0
 
     said = capsys.readouterr()
     for words in (
@@ -45,7 +45,7 @@ def test_a_line_without_a_row_is_said():
 
 def test_as_json(capsys):
     """All of it, in seconds and bytes."""
-    assert explain(cut=CUT, where=WHERE, json=True) == 0
+    assert explain(run_options=CUT, machine_options=WHERE, json=True) == 0
 
     document = json.loads(capsys.readouterr().out)
     assert document["low"] < document["high"]
@@ -54,7 +54,7 @@ def test_as_json(capsys):
 
 def test_as_a_page(capsys):
     """Written beside the text."""
-    assert explain(cut=CUT, where=WHERE, html=Path("page.html")) == 0
+    assert explain(run_options=CUT, machine_options=WHERE, html=Path("page.html")) == 0
 
     assert "<svg" in Path("page.html").read_text()
     assert "page: page.html" in capsys.readouterr().err
@@ -63,15 +63,15 @@ def test_as_a_page(capsys):
 @pytest.mark.parametrize(
     ("cut", "where", "code"),
     [
-        (Cut(), WHERE, "explain-no-model"),
-        (CUT, Where(), "plan-no-machine"),
-        (Cut(model="llama9"), WHERE, "unknown-model"),
-        (Cut(model="llama3-70b", tp=5), WHERE, "predict-gpus-differ"),
+        (RunOptions(), WHERE, "explain-no-model"),
+        (CUT, MachineOptions(), "plan-no-machine"),
+        (RunOptions(model="llama9"), WHERE, "unknown-model"),
+        (RunOptions(model="llama3-70b", tp=5), WHERE, "predict-gpus-differ"),
     ],
 )
 def test_what_cannot_be_explained(cut, where, code):
     """Each with its own code."""
     with pytest.raises(WrightError) as caught:
-        explain(cut=cut, where=where)
+        explain(run_options=cut, machine_options=where)
 
     assert code in {finding.code for finding in caught.value.findings}

@@ -92,7 +92,7 @@ def test_bad_input_is_told(plan, code, arguments):
 
     assert exit_code == 2
     assert f"error[{code}]" in err
-    assert "mend: " in err
+    assert "fix: " in err
     assert out == ""
 
 

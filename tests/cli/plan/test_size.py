@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli.plan._inputs import Where
+from clusterwright.cli.plan._inputs import MachineOptions
 from clusterwright.cli.plan._workload import Amount, Teams
 from clusterwright.cli.plan.size import size
 from clusterwright.errors import WrightError
@@ -22,7 +22,7 @@ def document(capsys, **options):
 
 def test_a_deadline_finds_a_size_and_a_bill(capsys):
     """As it is written in the documents."""
-    assert size(model="llama2-7b", amount=TUNING, where=Where(gpu="a100-80g")) == 0
+    assert size(model="llama2-7b", amount=TUNING, machine_options=MachineOptions(gpu="a100-80g")) == 0
 
     said = capsys.readouterr()
     for words in (
@@ -42,7 +42,7 @@ def test_json_adds_up(capsys):
     """GPU-hours, nodes, the total of the bill."""
     teams = Teams(teams=3, headroom="30%")
     code, said = document(
-        capsys, model="llama2-7b", amount=TUNING, where=Where(gpu="a100-80g"), sharing=teams
+        capsys, model="llama2-7b", amount=TUNING, where=MachineOptions(gpu="a100-80g"), sharing=teams
     )
 
     found = said["size"]
@@ -57,7 +57,9 @@ def test_json_adds_up(capsys):
 def test_a_number_of_gpus_is_only_timed(capsys):
     """And is not in time where it is not: exit code 1."""
     work = Amount(task="sft", samples="5M", deadline="1h")
-    code, said = document(capsys, model="llama2-7b", amount=work, where=Where(gpu="a100-80g", gpus=8))
+    code, said = document(
+        capsys, model="llama2-7b", amount=work, where=MachineOptions(gpu="a100-80g", gpus=8)
+    )
 
     assert code == 1
     assert not said["in_time"]
@@ -67,7 +69,7 @@ def test_a_number_of_gpus_is_only_timed(capsys):
 def test_a_cluster_file_is_timed(capsys):
     """How long on this cluster."""
     code, said = document(
-        capsys, model="llama2-7b", amount=Amount(tokens="1e8"), where=Where(cluster=EXAMPLE)
+        capsys, model="llama2-7b", amount=Amount(tokens="1e8"), where=MachineOptions(cluster=EXAMPLE)
     )
 
     assert code == 0
@@ -90,7 +92,7 @@ def test_all_that_is_wrong_is_told_at_once():
     """A model, a GPU, a headroom, a scenario, a deadline."""
     with pytest.raises(WrightError) as caught:
         size(
-            model="llama2-7c", amount=Amount(samples="1k", deadline="soon"), where=Where(gpu="a1000"),
+            model="llama2-7c", amount=Amount(samples="1k", deadline="soon"), machine_options=MachineOptions(gpu="a1000"),
             sharing=Teams(teams=0, headroom="130%"), scenario="trainng",
         )  # fmt: skip
 
@@ -105,8 +107,14 @@ def test_all_that_is_wrong_is_told_at_once():
     [
         ({"amount": TUNING}, "no model is named"),
         ({"model": "llama2-7b", "amount": TUNING}, "no GPU is named"),
-        ({"model": "llama2-7b", "amount": Amount(samples="1k"), "where": Where(gpu="h100")}, "no deadline"),
-        ({"model": "llama2-7b", "amount": TUNING, "where": Where(gpu="h100", gpus=0)}, "--gpus is 0"),
+        (
+            {"model": "llama2-7b", "amount": Amount(samples="1k"), "where": MachineOptions(gpu="h100")},
+            "no deadline",
+        ),
+        (
+            {"model": "llama2-7b", "amount": TUNING, "where": MachineOptions(gpu="h100", gpus=0)},
+            "--gpus is 0",
+        ),
     ],
 )
 def test_what_is_missing_is_named(options, words):
@@ -118,4 +126,6 @@ def test_what_is_missing_is_named(options, words):
 def test_a_model_that_fits_nowhere_there_says_so():
     """70 B on one T4."""
     with pytest.raises(WrightError, match="size-does-not-fit"):
-        size(model="llama2-70b", amount=Amount(tokens="1e9"), where=Where(gpu="t4", gpus=1))
+        size(
+            model="llama2-70b", amount=Amount(tokens="1e9"), machine_options=MachineOptions(gpu="t4", gpus=1)
+        )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.config.slurm_keys import RELEASES, known_keys, known_words, release
+from clusterwright.config.slurm_keys import RELEASES, key_spans, value_spans, release
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,9 @@ from clusterwright.config.slurm_keys import RELEASES, known_keys, known_words, r
 )
 def test_keys_come_and_go_with_the_release_that_the_notes_name(file, line, key, since, until, defunct):
     """Rows that the release notes tell of too."""
-    span = known_keys(file, line)[key.lower()]
+    span = key_spans(file, line)[key.lower()]
 
-    assert (span.name, span.since, span.until, span.defunct) == (key, since, until, defunct)
+    assert (span.name, span.first_release, span.last_release, span.defunct) == (key, since, until, defunct)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_keys_come_and_go_with_the_release_that_the_notes_name(file, line, key, 
 )
 def test_words_come_and_go_too(key, word, since, until):
     """A word that its plugin outlived (none) is there for good."""
-    span = known_words(key)[word.lower()]
+    span = value_spans(key)[word.lower()]
 
-    assert (span.since, span.until) == (since, until)
+    assert (span.first_release, span.last_release) == (since, until)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from clusterwright.diagnose.gather.ended import gather, outputs, window
-from clusterwright.diagnose.gather.told import of_slurm_alone
-from clusterwright.diagnose.reading.prefix import said
+from clusterwright.diagnose.gather.run_findings import add_run_findings
+from clusterwright.diagnose.reading.prefix import split_prefix
 from clusterwright.edge.bundler import RUN_TEXTS, bundle_script
 from clusterwright.edge.fakes import FakeRemote
 
@@ -78,7 +78,7 @@ def test_a_host_that_does_not_answer_is_named_and_the_others_are_read():
     """Its silence is no reason to say nothing."""
     found = gather(cluster(down={"gpu-1"}), "control", "/shared/runs", "7")
 
-    assert found.silent == ("gpu-1",)
+    assert found.unreachable == ("gpu-1",)
     assert "gpu-2 kernel" in texts(found)
 
 
@@ -114,8 +114,8 @@ def test_a_reason_in_local_time_is_compared_with_the_epoch():
     when = window({"now": f"{NOW} 2026-11-23T07:26:40", "window": f"{NOW - 100}|{NOW - 50}|gpu-1|7"})
 
     assert when.zone_s == 8 * 3600
-    assert when.holds_reason("Not responding [slurm@2026-11-23T07:25:30]")
-    assert not when.holds_reason("Not responding [slurm@2026-11-23T06:25:30]")
+    assert when.contains_reason("Not responding [slurm@2026-11-23T07:25:30]")
+    assert not when.contains_reason("Not responding [slurm@2026-11-23T06:25:30]")
 
 
 def test_a_rank_that_hangs_is_who_the_others_wait_for():
@@ -128,7 +128,7 @@ def test_a_rank_that_hangs_is_who_the_others_wait_for():
         "time": 1.0,
     }
     found = gather(cluster(files={"events": [event]}), "control", "/shared/runs", "7")
-    said = of_slurm_alone(found, [], "en", fine=True)[0]
+    said = add_run_findings(found, [], "en", fine=True)[0]
 
     assert said.subject == {"rank": "3", "host": "gpu-2"}
     assert "waits in train.py:12" in said.cause
@@ -184,4 +184,4 @@ def test_a_step_daemon_that_names_its_node_names_the_host():
     """As slurmstepd does where several slurmd may run on one machine; it was read as a host of that name."""
     line = "0: slurmstepd-gpu-node1: error: Detected 1 oom-kill event(s) in StepId=7.0."
 
-    assert said(line)[:2] == ("0", "gpu-node1")
+    assert split_prefix(line)[:2] == ("0", "gpu-node1")

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from clusterwright.cli.why import of_sources
-from clusterwright.diagnose.gather.live import Stand, compared, live, told
+from clusterwright.diagnose.gather.live import RankState, compared, live, parse_rank_states
 from clusterwright.edge.bundler import RANK_STACKS, bundle_script
 from clusterwright.edge.fakes import FakeRemote
 
-WAITS = Stand("n1", "0", "S", "futex", "train.py:88 (step)", "all_reduce")
+WAITS = RankState("n1", "0", "S", "futex", "train.py:88 (step)", "all_reduce")
 
 
 def test_the_rank_that_stands_elsewhere_is_waited_for():
     """Its line, and what the others wait in."""
-    late = Stand("n2", "2", "S", "", "train.py:40 (load)", "")
+    late = RankState("n2", "2", "S", "", "train.py:40 (load)", "")
 
     assert compared([WAITS, WAITS, late]) == [
         "live: rank 2 on n2 stands at train.py:40 (load); 2 wait for it in all_reduce at train.py:88 (step)"
@@ -37,7 +37,7 @@ def test_the_rank_that_stands_elsewhere_is_waited_for():
 )  # fmt: skip
 def test_a_rank_that_cannot_answer_is_known_by_its_state(state, kernel, words, mode):
     """It is in the kernel, or stopped."""
-    silent = Stand("n2", "2", state, kernel, "", "")
+    silent = RankState("n2", "2", state, kernel, "", "")
     (line,) = compared([WAITS, WAITS, silent])
     (source,) = live(FakeRemote(lambda *_: json.dumps(seen(silent, WAITS, WAITS))), ["n2"], "7")
 
@@ -56,17 +56,17 @@ def seen(*stands):
 
 def test_ranks_at_work_are_not_blamed():
     """One that moves between the looks, all that wait at the same time, and one alone."""
-    moves = Stand("n2", "2", "R", "", "", "")
+    moves = RankState("n2", "2", "R", "", "", "")
 
     assert compared([WAITS, WAITS, moves]) == []
     assert compared([WAITS, WAITS]) == []
-    assert compared([Stand("n1", "0", "S", "", "train.py:3 (load)", "")]) == []
+    assert compared([RankState("n1", "0", "S", "", "train.py:3 (load)", "")]) == []
 
 
 @pytest.mark.parametrize("text", ["", "no python", "{}", "[3]", '[{"looks": []}]', '[{"looks": 3}]'])
 def test_a_host_that_answers_something_else_tells_nothing(text):
     """And nothing breaks."""
-    assert list(told("n1", text)) == []
+    assert list(parse_rank_states("n1", text)) == []
     assert live(FakeRemote(lambda *_: text), ["n1"], "7") == ()
 
 
@@ -126,4 +126,4 @@ def ask(job):
     done = subprocess.run(
         [sys.executable, "-", job], input=bundle_script(RANK_STACKS), capture_output=True, check=True
     )
-    return compared(list(told("n1", done.stdout.decode())))
+    return compared(list(parse_rank_states("n1", done.stdout.decode())))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clusterwright.diagnose.judge import judge
 from clusterwright.diagnose.judge.counting import absent, of_collectives
-from clusterwright.diagnose.judge.sighting import Place, Sighting
+from clusterwright.diagnose.judge.sighting import Position, Sighting
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.reading import of_text, read
 
@@ -95,7 +95,7 @@ def test_many_hosts_that_fall_silent_are_no_lost_hosts():
 
 def sighting(rank, names):
     """One wait of a rank."""
-    return Sighting(WATCHDOG, 0, Place("a.log", 1), "waits", rank=rank, names=names)
+    return Sighting(WATCHDOG, 0, Position("a.log", 1), "waits", rank=rank, names=names)
 
 
 WAITS = st.lists(
@@ -120,7 +120,7 @@ def test_whoever_is_named_said_something_else_than_others(waits):
     if found:
         kinds = [{tuple(sorted(each.names.items())) for each in part} for part in found[1:]]
         assert not kinds[0] & kinds[1]
-        assert {each.rank for each in found.sightings}.isdisjoint(each.rank for each in found.others)
+        assert {each.rank for each in found.sightings}.isdisjoint(each.rank for each in found.evidence)
 
 
 @given(st.sets(st.integers(0, 40)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.diagnose.judge import Known, judge
+from clusterwright.diagnose.judge import Observations, judge
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
 CLOSED = "node1:12:34 [0] NCCL WARN Connection closed by remote peer node2<40000>"
@@ -163,14 +163,14 @@ def test_a_healthy_log_has_no_diagnosis(told, text):
 
 def test_nothing_in_nothing_out():
     """No evidence at all."""
-    assert judge(Known()) == []
+    assert judge(Observations()) == []
 
 
 def test_a_diagnosis_speaks_chinese(told):
     """Cause and mend, with the names in them."""
     (only,) = told("[rank0]: Connect to peer node7 failed", lang="zh")
 
-    assert (only.cause, only.mend) == ("无法连接 node7。", "修好它。")
+    assert (only.cause, only.fix) == ("无法连接 node7。", "修好它。")
 
 
 def test_evidence_is_quoted_with_its_place(told):

@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.diagnose.node import explain
-from clusterwright.diagnose.node.told import told
+from clusterwright.diagnose.node.diagnoses import node_diagnoses
 from clusterwright.slurm.records import Record
 
 LINE = "NodeName=gpu-7 Arch=x86_64 State={state} ThreadsPerCore=1 BootTime=2026-11-22T10:43:17 {reason}"
@@ -42,7 +42,7 @@ def test_the_reason_names_class_and_author(state, reason, kind, mode):
     said = node(state, reason)
 
     assert (said.kind, said.mode) == (kind, mode)
-    assert said.mend.en
+    assert said.fix.en
     assert said.cause.zh != said.cause.en
 
 
@@ -51,13 +51,13 @@ def test_who_and_when_are_said():
     said = node("IDLE+DRAIN", "a fan is loud [alice@2026-11-22T23:06:54]")
 
     assert "alice took it out of service since 2026-11-22 23:06: a fan is loud." in said.cause.en
-    assert "scontrol update nodename=gpu-7 state=resume" in said.mend.en
+    assert "scontrol update nodename=gpu-7 state=resume" in said.fix.en
 
 
 def test_a_node_out_of_service_is_excluded_and_one_in_service_is_not():
     """What heal would act on."""
-    out = told(node("DOWN*", "Not responding {by}"), [], "en", answers=False)[0]
-    fine = told(node("IDLE"), [], "zh", answers=True)[0]
+    out = node_diagnoses(node("DOWN*", "Not responding {by}"), [], "en", answers=False)[0]
+    fine = node_diagnoses(node("IDLE"), [], "zh", answers=True)[0]
 
     assert (out.exclude, out.retry, out.role) == ("gpu-7", "elsewhere", "root")
     assert "does not answer ssh" in out.cause

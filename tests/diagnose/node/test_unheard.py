@@ -14,7 +14,7 @@ from clusterwright.diagnose.gather.node import lately, record
 from clusterwright.diagnose.judge import judge
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.node import explain
-from clusterwright.diagnose.node.told import follows, past, told
+from clusterwright.diagnose.node.diagnoses import follows, past, node_diagnoses
 from clusterwright.diagnose.reading import of_text, read
 from clusterwright.edge.fakes import FakeRemote
 
@@ -49,8 +49,10 @@ def asked(remote, lang="en"):
     """What `wright why gpu-7` finds."""
     known = record(remote, "control", "gpu-7")
     said = lately(remote, "gpu-7", 1795419800, known)
-    judged, older = (judge(read(list(each), knowledge()), lang) for each in (said.since, said.before))
-    now = told(explain(known.record), judged, lang, answers=said.answers, follows=follows())
+    judged, older = (
+        judge(read(list(each), knowledge()), lang) for each in (said.after_resume, said.before_resume)
+    )
+    now = node_diagnoses(explain(known.record), judged, lang, answers=said.answers, follows=follows())
     return [*now, *past(older, lang)]
 
 
@@ -79,7 +81,7 @@ def test_munge_is_asked_at_once_since_slurmd_tries_for_a_minute_before_it_compla
     remote = cluster(munge_now=MUNGE_NOW)
     asked(remote)
 
-    (sent,) = [command for host, command in remote.asked if host == "gpu-7"]
+    (sent,) = [command for host, command in remote.calls if host == "gpu-7"]
     assert "munge -n" in sent
     assert "journalctl -u munge" in sent
 
@@ -94,7 +96,7 @@ def test_what_munge_says_of_itself_comes_back_through_a_real_shell(tmp_path, mon
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
     done = subprocess.run(
-        ["sh", "-c", dict(remote.asked)["gpu-7"]], capture_output=True, text=True, check=False
+        ["sh", "-c", dict(remote.calls)["gpu-7"]], capture_output=True, text=True, check=False
     )
 
     assert done.stdout.endswith(f"@@ munge now\n{MUNGE_NOW}\n")
@@ -110,7 +112,7 @@ def test_a_host_without_munge_says_nothing_of_it(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
 
     done = subprocess.run(
-        ["sh", "-c", dict(remote.asked)["gpu-7"]], capture_output=True, text=True, check=False
+        ["sh", "-c", dict(remote.calls)["gpu-7"]], capture_output=True, text=True, check=False
     )
 
     assert done.stdout.endswith("@@ munge now\n")
@@ -123,9 +125,9 @@ def test_what_was_said_long_before_slurm_lost_it_is_not_asked_for():
     unknown = cluster(line=NODE.partition(" Reason=")[0])
     asked(unknown)
 
-    (sent,) = [command for host, command in remote.asked if host == "gpu-7"]
+    (sent,) = [command for host, command in remote.calls if host == "gpu-7"]
     assert f"--since @{1795419800 - 30 - 900}" in sent
-    assert f"--since @{1795419800 - 86400}" in dict(unknown.asked)["gpu-7"]
+    assert f"--since @{1795419800 - 86400}" in dict(unknown.calls)["gpu-7"]
 
 
 GIVEN = (
@@ -143,7 +145,7 @@ def test_what_was_mended_before_it_was_given_back_is_no_cause_of_what_is_wrong_n
 
     assert (cause.kind, older.kind) == ("slurm-auth", "gpu-hardware")
     assert older.cause.startswith("Before it was last given back to service: ")
-    first, second = [command for host, command in remote.asked if host == "gpu-7"]
+    first, second = [command for host, command in remote.calls if host == "gpu-7"]
     assert f"--since @{1795419800 - 100} --until @1795419800" in first
     assert f"--since @{1795419800 - 86400} --until @{1795419800 - 100}" in second
 
@@ -171,7 +173,7 @@ def test_who_gave_it_back_is_read_from_slurmctlds_own_words(tmp_path, monkeypatc
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
     done = subprocess.run(
-        ["sh", "-c", dict(remote.asked)["control"]], capture_output=True, text=True, check=False
+        ["sh", "-c", dict(remote.calls)["control"]], capture_output=True, text=True, check=False
     )
 
     assert done.stdout.splitlines()[0] == NODE

@@ -6,7 +6,7 @@ import pytest
 
 from clusterwright.diagnose.gather.sections import sections
 from clusterwright.diagnose.pending import Facts, explain
-from clusterwright.diagnose.pending.told import diagnosis, shown
+from clusterwright.diagnose.pending.report import diagnosis, format_waiting
 
 RECORDED = Path(__file__).with_name("recorded")
 
@@ -131,8 +131,8 @@ def test_who_holds_what_it_needs_and_until_when():
 def test_a_person_reads_it_in_one_screen():
     """The state, the cause, the start, who holds it, the command and who runs it."""
     said = explain(recorded("qos-jobs-peruser"))
-    text = shown(said, "12", "en").splitlines()
-    chinese = shown(said, "12", "zh")
+    text = format_waiting(said, "12", "en").splitlines()
+    chinese = format_waiting(said, "12", "zh")
 
     assert text[0].startswith("12: PENDING (QOSMaxJobsPerUserLimit)")
     assert [line.split()[0] for line in text[1:4]] == ["why", "starts", "held"]

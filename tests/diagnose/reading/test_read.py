@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from clusterwright.diagnose.knowledge import Knowledge
-from clusterwright.diagnose.reading import found, of_text, read
-from clusterwright.diagnose.reading.kept import MOST
+from clusterwright.diagnose.reading import find_sources, of_text, read
+from clusterwright.diagnose.reading.sighting_store import MOST
 from clusterwright.diagnose.reading.read import OVERLAP, SIZE, SMALL, Scanner
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
@@ -107,7 +107,7 @@ def test_bytes_that_are_no_text_are_said_not_to_be(known, tmp_path):
     path = tmp_path / "slurm-1.out"
     path.write_bytes(b"PK\x03\x04" + os.urandom(5000) + OOM.encode())
 
-    result = read(found([str(path)]), known)
+    result = read(find_sources([str(path)]), known)
 
     assert (result.sightings, result.unread) == ((), ((str(path), "it is no text"),))
 
@@ -123,9 +123,9 @@ def test_a_packed_log_is_read(known, tmp_path, suffix, pack):
     path = tmp_path / f"a.log{suffix}"
     path.write_bytes(pack.compress(f"step 1\n{OOM}\n".encode()))
 
-    (sighting,) = read(found([str(path)]), known).sightings
+    (sighting,) = read(find_sources([str(path)]), known).sightings
 
-    assert (sighting.place.source, sighting.place.line) == (str(path), 2)
+    assert (sighting.position.source, sighting.position.line) == (str(path), 2)
 
 
 @pytest.fixture
@@ -141,16 +141,16 @@ def zstd(tmp_path):
 
 def test_a_log_of_zstd_is_read(known, zstd):
     """By the program, where Python has no module for it."""
-    (sighting,) = read(found([str(zstd)]), known).sightings
+    (sighting,) = read(find_sources([str(zstd)]), known).sightings
 
-    assert (sighting.place.source, sighting.place.line) == (str(zstd), 40_001)
+    assert (sighting.position.source, sighting.position.line) == (str(zstd), 40_001)
 
 
 def test_a_log_of_zstd_that_is_cut_is_read_as_far_as_it_goes(known, zstd):
     """Or it is said that it could not be."""
     zstd.write_bytes(zstd.read_bytes()[:20])
 
-    ((name, reason),) = read(found([str(zstd)]), known).unread
+    ((name, reason),) = read(find_sources([str(zstd)]), known).unread
 
     assert name == str(zstd)
     assert "zstd could not unpack it" in reason
@@ -161,7 +161,7 @@ def test_without_zstd_it_is_said_what_to_do(known, zstd, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setitem(sys.modules, "zstandard", None)
 
-    ((_, reason),) = read(found([str(zstd)]), known).unread
+    ((_, reason),) = read(find_sources([str(zstd)]), known).unread
 
     assert "apt-get install zstd" in reason
 
@@ -171,7 +171,7 @@ def test_a_packed_log_that_is_cut_is_said_to_be(known, tmp_path):
     path = tmp_path / "a.log.gz"
     path.write_bytes(gzip.compress(OOM.encode() * 9)[:30])
 
-    ((name, reason),) = read(found([str(path)]), known).unread
+    ((name, reason),) = read(find_sources([str(path)]), known).unread
 
     assert name == str(path)
     assert "ended before" in reason
@@ -184,7 +184,7 @@ def test_rotated_parts_are_one_log_in_the_order_of_writing(known, tmp_path):
     (tmp_path / "run.log.2.gz").write_bytes(gzip.compress(f"{OOM}\n".encode()))
     (tmp_path / "run.log-20260101").write_text(f"{OOM}\n")
 
-    sources = found([str(tmp_path)])
+    sources = find_sources([str(tmp_path)])
 
     names = [source.name.rpartition("/")[2] for source in sources]
     assert names == ["run.log-20260101", "run.log.2.gz", "run.log.1", "run.log"]
@@ -206,7 +206,7 @@ def test_a_name_tells_whose_a_log_is(known, tmp_path, name, host, rank):
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text(f"{OOM}\n")
 
-    (sighting,) = read(found([str(tmp_path)]), known).sightings
+    (sighting,) = read(find_sources([str(tmp_path)]), known).sightings
 
     assert (sighting.host, sighting.rank) == (host, rank)
 
@@ -218,7 +218,9 @@ def test_one_line_without_end_is_read(known, size):
 
     found_ones = read([of_text("a", text)], known).sightings
 
-    assert [(each.place.line, each.count) for each in found_ones if each.mode.kind == "gpu-oom"] == [(1, 1)]
+    assert [(each.position.line, each.count) for each in found_ones if each.mode.kind == "gpu-oom"] == [
+        (1, 1)
+    ]
     assert all(len(each.text) <= 400 for each in found_ones)
 
 
@@ -239,7 +241,7 @@ def test_lines_are_numbered_from_one_in_blocks_of_any_size(known):
 
     sightings = read([of_text("a", "\n".join(rows))], known).sightings
 
-    assert [each.place.line for each in sightings if each.mode.kind == "gpu-oom"] == [6, 350_001]
+    assert [each.position.line for each in sightings if each.mode.kind == "gpu-oom"] == [6, 350_001]
 
 
 def test_both_ways_of_looking_find_the_same():

@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.diagnose.reading.clean import clean
-from clusterwright.diagnose.reading.prefix import said
+from clusterwright.diagnose.reading.prefix import split_prefix
 from clusterwright.diagnose.reading.times import Moment, moment
 
 AT = 1767322985.0  # 2026-01-02 03:03:05 UTC
@@ -30,7 +30,7 @@ AT = 1767322985.0  # 2026-01-02 03:03:05 UTC
 )
 def test_ranks_and_hosts_are_read_from_what_launchers_write(line, rank, host, body):
     """And taken off, so that what is left is what the program said."""
-    assert said(line) == (rank, host, body)
+    assert split_prefix(line) == (rank, host, body)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_ranks_and_hosts_are_read_from_what_launchers_write(line, rank, host, bo
 )
 def test_a_word_before_a_colon_is_not_always_a_host(line):
     """An exception, a program, a device; a process's number is no rank."""
-    assert said(line) == ("", "", line)
+    assert split_prefix(line) == ("", "", line)
 
 
 @pytest.mark.parametrize(

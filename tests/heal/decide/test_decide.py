@@ -1,6 +1,6 @@
 """What is done about one fault, and about two, and about what only looks like one."""
 
-from clusterwright.heal.seen import Finding
+from clusterwright.heal.observation import Finding
 
 
 def test_a_fault_is_believed_at_the_second_look(world, acting):
@@ -14,7 +14,7 @@ def test_a_fault_is_believed_at_the_second_look(world, acting):
     w.faults["n1"] = {"munge_on_host"}
     w.tick()
 
-    assert (first, w.done) == ((), [])
+    assert (first, w.finished_hosts) == ((), [])
     assert [intent.action for intent in w.tick()] == ["restart-service"]
 
 
@@ -55,7 +55,7 @@ def test_a_job_that_may_be_started_anew_goes_elsewhere(world, acting):
         w.tick()
 
     assert w.actions() == ["drain", "requeue"]
-    assert [intent.job for intent in w.done] == ["", "7"]
+    assert [intent.job for intent in w.finished_hosts] == ["", "7"]
 
 
 def test_a_service_is_restarted_before_anything_dearer(world, acting):
@@ -68,7 +68,7 @@ def test_a_service_is_restarted_before_anything_dearer(world, acting):
         w.tick()
 
     assert w.actions()[:4] == ["restart-service", "restart-service", "drain", "reapply"]
-    assert w.done[0].unit == "munge.service"
+    assert w.finished_hosts[0].unit == "munge.service"
 
 
 def test_two_faults_on_one_host_are_mended_one_after_the_other(world, acting):
@@ -117,8 +117,8 @@ def test_the_hand_over_is_once_and_hands_off(world, acting):
 
     handed = [tell for tell in w.told if tell.topic == "hand-over"]
     assert len(handed) == 1
-    assert "gpus_answer fails" in handed[0].words
-    assert "reseat" in handed[0].words
+    assert "gpus_answer fails" in handed[0].text
+    assert "reseat" in handed[0].text
     assert w.actions() == ["drain", "reboot"]
 
 
@@ -152,7 +152,7 @@ def test_a_person_who_drains_in_the_middle_of_a_repair_has_it(world, acting):
 
     assert w.actions() == ["drain"]
     assert [tell.topic for tell in w.told] == ["left"]
-    assert "I look at it" in w.told[0].words
+    assert "I look at it" in w.told[0].text
     assert w.nodes["n1"].holder == "person"
 
 
@@ -163,7 +163,7 @@ def test_the_control_host_is_only_told_of(world, acting):
     for _ in range(10):
         w.tick()
 
-    assert w.done == []
+    assert w.finished_hosts == []
     assert sorted({tell.incident.host for tell in w.told}) == ["control"]
     assert len(w.told) == len({(tell.incident.rule, tell.topic) for tell in w.told})
 
@@ -206,8 +206,8 @@ def test_a_fault_of_many_hosts_at_once_is_not_theirs(world, acting):
     for _ in range(10):
         w.tick()
 
-    assert w.done == []
-    assert all("its cause is elsewhere" in tell.words for tell in w.told)
+    assert w.finished_hosts == []
+    assert all("its cause is elsewhere" in tell.text for tell in w.told)
     assert len(w.told) == 7
 
 
@@ -221,7 +221,10 @@ def test_a_host_that_is_down_is_replaced_by_a_sound_spare(world, acting):
     for _ in range(6):
         w.tick()
 
-    assert [(intent.action, intent.spare) for intent in w.done[:2]] == [("drain", ""), ("replace", "n8")]
+    assert [(intent.action, intent.spare) for intent in w.finished_hosts[:2]] == [
+        ("drain", ""),
+        ("replace", "n8"),
+    ]
     assert w.nodes["n7"].holder == "spare"
     assert "n7" in {tell.incident.host for tell in w.told}
 
@@ -261,7 +264,7 @@ def test_one_log_is_no_witness_but_two_jobs_are(world, acting):
         return Finding("n1", "why", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)
 
     w.tick(told("1"))
-    alone = list(w.done)
+    alone = list(w.finished_hosts)
     w.tick()
     w.tick(told("2"))
 
@@ -275,4 +278,4 @@ def test_without_a_word_of_the_file_nothing_is_done(world):
     w.faults["n1"] = {"gpus_answer"}
 
     assert [intent.action for intent in w.tick()] == ["drain"]
-    assert w.done == []
+    assert w.finished_hosts == []

@@ -16,7 +16,7 @@ CHECKS = (
 )
 HAPPENS = st.one_of(
     st.tuples(st.just("break"), st.integers(1, HOSTS), st.sampled_from(CHECKS)),
-    st.tuples(st.just("mend"), st.integers(1, HOSTS), st.just("")),
+    st.tuples(st.just("fix"), st.integers(1, HOSTS), st.just("")),
     st.tuples(
         st.just("hold"), st.integers(1, HOSTS), st.sampled_from(["person", "command", "health", "slurm"])
     ),
@@ -36,7 +36,7 @@ def happen(w, what, number, word):
     host = f"n{number}"
     if what == "break":
         w.faults.setdefault(host, set()).add(word)
-    elif what == "mend":
+    elif what == "fix":
         w.faults.pop(host, None)
     elif what == "hold":
         w.hold(host, word, "Kill task failed" if word == "slurm" else "because")
@@ -76,7 +76,7 @@ def check(w):
             assert node.holder == "heal"
             assert not w.faults.get(intent.host)
         if intent.action == "requeue":
-            assert w.jobs_before[intent.job].again
+            assert w.jobs_before[intent.job].can_requeue
     new = [intent.host for intent in w.last if intent.action == "drain" and not w.before[intent.host].out]
     taking = [node for node in w.nodes.values() if node.holder != "spare"]
     if new:
@@ -87,7 +87,7 @@ def check(w):
     once = [
         tell for tell in w.told if tell.incident.rule
     ]  # the journal keeps one of each: none was made twice
-    assert len(once) == len([telling for telling in w.journal.tells() if telling.rule])
+    assert len(once) == len([telling for telling in w.journal.notifications() if telling.rule])
 
 
 @settings(max_examples=150)

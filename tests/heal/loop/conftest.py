@@ -9,14 +9,14 @@ import pytest
 
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.load import load_cluster
-from clusterwright.edge.processes import Done, run
+from clusterwright.edge.processes import CommandResult, run
 from clusterwright.edge.ssh import SSH_FAILED
-from clusterwright.heal.act import Hands
-from clusterwright.heal.act.hands import PLACE
+from clusterwright.heal.actions import Executor
+from clusterwright.heal.actions.executor import RUN_FOLDER
 from clusterwright.heal.journal import Journal
-from clusterwright.heal.loop.deeds import Deeds
+from clusterwright.heal.loop.action_runner import ActionRunner
 from clusterwright.heal.loop.gather import Gatherer
-from clusterwright.heal.loop.here import moment
+from clusterwright.heal.loop.setup import moment
 from clusterwright.heal.loop.loop import Loop
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
@@ -46,8 +46,10 @@ class Shells:
         """As on the host; one that is down is not reached."""
         own = self.folder / "nodes" / host
         if (own / "down").exists():
-            return Done((host, command), SSH_FAILED, "", f"ssh: connect to host {host}: timed out", 0.0)
-        text = command.replace(BOOT_ID, str(own / "boot")).replace(PLACE, str(own / "run"))
+            return CommandResult(
+                (host, command), SSH_FAILED, "", f"ssh: connect to host {host}: timed out", 0.0
+            )
+        text = command.replace(BOOT_ID, str(own / "boot")).replace(RUN_FOLDER, str(own / "run"))
         env = {"PATH": f"{PROGRAMS}:{os.environ['PATH']}", "FAKE": str(self.folder), "HOST": host}
         return run(("sh", "-c", text), stdin=stdin, timeout_s=timeout_s, env=env)
 
@@ -109,7 +111,7 @@ class Pretended:
         remote = remote or self.remote
         journal = journal or Journal(self.folder / "intents.sqlite")
         may = replace(policy_of(self.cluster), **policy)
-        deeds = Deeds(journal, Hands(self.cluster, remote), may, moment, wall, say, orphan_s)
+        deeds = ActionRunner(journal, Executor(self.cluster, remote), may, moment, wall, say, orphan_s)
         gatherer = Gatherer(self.cluster, remote, self.check, why)
         return Loop(journal, gatherer, deeds, may, rules(), 0.0, say)
 

@@ -8,10 +8,10 @@ import pytest
 from clusterwright.check.checks.gpu_xids import gpu_xids
 from clusterwright.check.checks.gpus_answer import gpus_answer
 from clusterwright.check.checks.services import services
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import gpus
 from clusterwright.check.facts.kernel_log import KernelLog
-from clusterwright.check.facts.units import wanted
+from clusterwright.check.facts.units import required_units
 from clusterwright.check.judging import _named
 from clusterwright.check.kernel.lines import Line
 from clusterwright.config.load import load_cluster
@@ -26,13 +26,14 @@ GPUS = Path(__file__).parents[2] / "check" / "facts" / "gpus"
 def want():
     """A host with GPUs."""
     cluster = load_cluster(HGX)
-    return Want(cluster, next(host for host in cluster.hosts() if host.group.gpus))
+    return HostSpec(cluster, next(host for host in cluster.hosts() if host.group.gpus))
 
 
 def codes_and_rules(check, *read):
     """What heal finds in what the check says of the host, with every text of it replaced."""
     verdicts = [
-        replace(each, saw="...", want="...", mend="...") for each in _named(check, check.judge(*read), "n1")
+        replace(each, observed="...", expected="...", fix="...")
+        for each in _named(check, check.judge(*read), "n1")
     ]
     found = of_verdicts(verdicts)
     return [(each.code, rule.name if (rule := rule_for(each, rules())) else "") for each in found]
@@ -64,7 +65,7 @@ def test_an_xid_is_a_code(want, number, rule):
 
 def test_each_service_is_found_by_its_unit(want):
     """Munge and slurmd have rules of their own."""
-    have = dict.fromkeys(wanted(want), "active (running)")
+    have = dict.fromkeys(required_units(want), "active (running)")
     have |= {"munge.service": "failed (failed)", "slurmd.service": "inactive (dead)"}
 
     assert codes_and_rules(services, want, have) == [

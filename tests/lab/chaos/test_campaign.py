@@ -22,16 +22,16 @@ from clusterwright.lab.chaos.kind import (
     draw,
     job,
     kinds,
-    one_of,
+    choose_host,
     read,
 )
-from clusterwright.lab.chaos.page import page
-from clusterwright.lab.chaos.planting import places
-from clusterwright.lab.chaos.score import Seen, document, judge, summary
+from clusterwright.lab.chaos.html_report import render_html
+from clusterwright.lab.chaos.fault_injection import places
+from clusterwright.lab.chaos.score import FaultRecord, document, judge, summary
 from clusterwright.lab.demo.events import Event
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "campaign" / "cluster.yaml"
-WELL = Seen(
+WELL = FaultRecord(
     run="campaign-1", host="gpu-node2", detected_s=1.0, progress_s=9.0, causes=("node-lost",), actions=("drain",),
     outcome="finished", lost=3, ideal_s=40.0, took_s=50.0,
 )  # fmt: skip
@@ -50,13 +50,13 @@ def test_a_seed_says_all(seed, count):
     assert [each.number for each in drawn] == list(range(1, count + 1))
     often = [sum(each.kind.name == name for each in drawn) for name in kinds()]
     assert max(often) - min(often) <= 1
-    assert all(EARLIEST <= each.at <= LATEST for each in drawn)
+    assert all(EARLIEST <= each.placement <= LATEST for each in drawn)
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, unique=True), st.floats(0, 1, exclude_max=True))
 def test_a_host_is_chosen_whatever_the_order_in_which_they_are_named(hosts, which):
     """By its name alone."""
-    assert one_of(hosts, which) == one_of(list(reversed(hosts)), which)
+    assert choose_host(hosts, which) == choose_host(list(reversed(hosts)), which)
 
 
 def test_every_kind_is_one_that_the_lab_can_plant_and_whose_cause_somebody_can_say():
@@ -108,7 +108,7 @@ def test_each_thing_that_may_go_wrong_is_seen(change, wrong):
     score = judge(planned("host-killed"), dataclasses.replace(WELL, **change), EVERY)
     judged = ("detected", "cause", "action", "finished", "exact", "unharmed")
     assert [name for name in judged if getattr(score, name) is False] == ([wrong] if wrong else [])
-    assert score.good is (wrong is None)
+    assert score.passed is (wrong is None)
 
 
 def test_what_has_to_be_done_is_missed_when_nothing_was():
@@ -121,15 +121,17 @@ def test_what_has_to_be_done_is_missed_when_nothing_was():
 def test_a_program_that_breaks_is_to_fail():
     """Finished would mean that nobody has noticed."""
     seen = dataclasses.replace(WELL, outcome="failed", causes=("user-code",), actions=())
-    assert judge(planned("user-exception"), seen, EVERY).good
+    assert judge(planned("user-exception"), seen, EVERY).passed
     assert judge(planned("user-exception"), dataclasses.replace(seen, outcome="no-progress"), EVERY).finished
     assert not judge(planned("user-exception"), dataclasses.replace(seen, outcome="finished"), EVERY).finished
 
 
 def test_a_torn_checkpoint_costs_one_interval_more_and_no_step_beyond():
     """The one before it is what is left."""
-    assert judge(planned("checkpoint-torn"), dataclasses.replace(WELL, lost=2 * EVERY), EVERY).exact
-    assert not judge(planned("checkpoint-torn"), dataclasses.replace(WELL, lost=2 * EVERY + 1), EVERY).exact
+    assert judge(planned("checkpoint-torn"), dataclasses.replace(WELL, lost_hosts=2 * EVERY), EVERY).exact
+    assert not judge(
+        planned("checkpoint-torn"), dataclasses.replace(WELL, lost_hosts=2 * EVERY + 1), EVERY
+    ).exact
 
 
 def test_figures_are_shares_of_what_could_be_judged():
@@ -149,7 +151,7 @@ def test_figures_are_shares_of_what_could_be_judged():
 def test_the_page_escapes_what_hosts_say_and_names_what_was_missed():
     """A host's words are no HTML."""
     seen = dataclasses.replace(WELL, causes=("<script>",), harmed=("gpu&5",))
-    text = page([judge(planned("host-killed"), seen, EVERY)], seed=3, wanted=9, machine="2 cores")
+    text = render_html([judge(planned("host-killed"), seen, EVERY)], seed=3, fault_count=9, machine="2 cores")
     assert "Campaign 3: 1 of 9 faults" in text
     assert "&lt;script&gt;" in text
     assert "gpu&amp;5" in text
@@ -179,11 +181,11 @@ def test_hosts_are_what_they_are_for_the_training():
     ]
     found = places(cluster, events)
     assert found.free == ("gpu-node4", "gpu-node5", "gpu-node6", "gpu-node7", "gpu-node8")
-    assert [found.of(on, 0.0) for on in ("member", "supervisor", "free", "control", "none")] == [
+    assert [found.host_for(on, 0.0) for on in ("member", "supervisor", "free", "control", "none")] == [
         "gpu-node2", "gpu-node1", "gpu-node4", "control", "",
     ]  # fmt: skip
     alone = places(cluster, [events[0], event("generation_start", "gpu-node1", hosts=["gpu-node1"])])
-    assert alone.of("member", 0.0) == "gpu-node1"
+    assert alone.host_for("member", 0.0) == "gpu-node1"
 
 
 @pytest.mark.parametrize("name", kinds())

@@ -7,7 +7,7 @@ import pytest
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.lab.demo.events import parse_events
 from clusterwright.lab.demo.lanes import Fault
-from clusterwright.lab.demo.report import DrawnCluster, DrawnHost, DrawnNetwork, Told
+from clusterwright.lab.demo.report import DrawnCluster, DrawnHost, DrawnNetwork, DemoFacts
 
 ZERO = 1_764_000_000.0
 STEPS, EVERY, EPOCH = 60, 10, 24
@@ -192,9 +192,9 @@ def drawn():
 def told(lost_host, whole):
     """A demo on a lab in which all happened that it claims."""
     killed = lost_host[1]
-    return Told(
+    return DemoFacts(
         mode="lab",
-        made_at="2026-11-21 13:00:00 +0000",
+        created_at="2026-11-21 13:00:00 +0000",
         places=tuple(f"gpu-node{n}" for n in range(1, 5)),
         cluster=drawn(),
         seconds={
@@ -214,7 +214,7 @@ def told(lost_host, whole):
         faulted=parse_events(lost_host[0])[0],
         uninterrupted=parse_events(whole)[0],
         checkpoint_every=EVERY,
-        left_behind=(),
+        leftovers=(),
         software={"torch": "2.13.0"},
         machine={"cores": "2"},
     )
@@ -223,14 +223,14 @@ def told(lost_host, whole):
 @pytest.fixture
 def told_local(lost_rank, whole):
     """A demo on one machine in which all happened that it claims."""
-    return Told(
+    return DemoFacts(
         mode="local",
-        made_at="2026-11-21 13:00:00 +0000",
+        created_at="2026-11-21 13:00:00 +0000",
         places=tuple(f"rank {rank}" for rank in range(4)),
         fault=Fault("kill-rank", "here", 2, lost_rank[1]),
         faulted=parse_events(lost_rank[0])[0],
         uninterrupted=parse_events(whole)[0],
         checkpoint_every=EVERY,
-        left_behind=(),
+        leftovers=(),
         reasons={"lab": "not root", "seconds.lab_up": "needs hosts"},
     )

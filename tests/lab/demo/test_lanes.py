@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from clusterwright.lab.demo.events import Event, parse_events
-from clusterwright.lab.demo.lanes import Fault, lanes, marks, origin, place_of
+from clusterwright.lab.demo.lanes import Fault, lanes, markers, origin, place_of
 
 HOSTS = ("gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4")
 
@@ -102,7 +102,7 @@ def test_marks_come_in_order_and_hold_the_fault(lost_host):
     """Checkpoints, the fault, the loss noticed, the resume, the end."""
     events, killed = parse_events(lost_host[0])[0], lost_host[1]
 
-    found = marks(events, Fault("kill-host", "gpu-node2", None, killed))
+    found = markers(events, Fault("kill-host", "gpu-node2", None, killed))
     assert [mark.time for mark in found] == sorted(mark.time for mark in found)
     order = [mark.what for mark in found if mark.what != "checkpoint"]
     assert order == ["fault", "lost", "resumed", "finished"]

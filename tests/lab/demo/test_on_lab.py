@@ -11,7 +11,7 @@ from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
 from clusterwright.lab import state
 from clusterwright.lab.demo import on_lab
-from clusterwright.lab.demo.story import OWN_JOB, demo
+from clusterwright.lab.demo.runner import DEFAULT_JOB, demo
 from clusterwright.lab.demo.talk import Talk
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"
@@ -53,15 +53,15 @@ def standing(file, monkeypatch, tmp_path):
 def test_somebody_elses_lab_is_left_alone(standing):
     """The demo ends with `lab down`, so it never begins on a lab that it did not make."""
     with pytest.raises(WrightError, match="stands and belongs to you"):
-        on_lab._make_room(standing.name, Talk(lambda _: None, FakeClock()))
+        on_lab._remove_old_lab(standing.name, Talk(lambda _: None, FakeClock()))
 
 
 def test_the_lab_of_a_demo_that_is_still_going_on_is_left_alone(standing):
     """Two demos of the same file do not share a lab."""
-    (state.folder(NAME) / on_lab.MARK).write_text(f"{os.getpid()}\n")
+    (state.folder(NAME) / on_lab.OWNER_FILE).write_text(f"{os.getpid()}\n")
 
     with pytest.raises(WrightError, match=f"the demo of process {os.getpid()}"):
-        on_lab._make_room(standing.name, Talk(lambda _: None, FakeClock()))
+        on_lab._remove_old_lab(standing.name, Talk(lambda _: None, FakeClock()))
 
 
 @pytest.mark.lab
@@ -70,7 +70,7 @@ def test_the_lab_of_a_demo_that_is_still_going_on_is_left_alone(standing):
 @pytest.mark.timeout(900)
 def test_a_killed_host_changes_no_bit_of_the_training(file, tmp_path):
     """The whole demo with its own job, made shorter, and every claim of its report."""
-    said, own = [], load_job(OWN_JOB)
+    said, own = [], load_job(DEFAULT_JOB)
     job = own.model_copy(update={"arguments": {**own.arguments, "steps": 175}})
 
     made = demo(tmp_path / "out", cluster_file=file, job=job, write=said.append)

@@ -104,7 +104,7 @@ def test_events_that_are_missing_are_said(told):
 
 def test_what_broke_stands_alone_with_what_it_left(told):
     """Claims that were never reached would only hide the reason."""
-    made = report(dataclasses.replace(told, broke=["no space"], left_behind=("bridge x",), faulted=()))
+    made = report(dataclasses.replace(told, broke=["no space"], leftovers=("bridge x",), faulted=()))
 
     assert made.problems == ("no space", "left behind: bridge x")
 

@@ -23,7 +23,7 @@ def test_a_chapter_says_when_it_began_and_how_long_it_took(clock):
 
     with talk.chapter("apply", "apply: the hosts"):
         clock.sleep(3.5)
-        talk.say("two lines\nof text")
+        talk.log("two lines\nof text")
     talk.end()
     assert said == [
         "    2.0 s  apply: the hosts", "    5.5 s    two lines", "    5.5 s    of text", "    5.5 s    done in 3.5 s",

@@ -42,11 +42,11 @@ class Bench:
 
     def put(self, name, rows, index=None):
         """Something happened to them."""
-        state.put(self.folder, name, rows, index, lasting=False)
+        state.set_values(self.folder, name, rows, index, lasting=False)
 
     def take(self, name):
         """And was taken back."""
-        state.take(self.folder, name)
+        state.clear_values(self.folder, name)
 
     def smi(self, *words):
         """What nvidia-smi says."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.lab.gpus.made import made
+from clusterwright.lab.gpus.initial_state import render_state
 from clusterwright.lab.gpus.simulated import simulated
 
 
@@ -26,7 +26,7 @@ def test_a_model_that_nobody_knows_is_simulated_by_its_name(of):
     found = of(model="k9000", nvlink=True)
 
     assert (found.name, found.memory_bytes, found.nvlinks) == ("Simulated k9000", 80 * 2**30, 0)
-    assert "0.name Simulated k9000\n" in made(found)
+    assert "0.name Simulated k9000\n" in render_state(found)
 
 
 def test_gpus_of_another_vendor_have_no_nvml(of, cluster):
@@ -57,7 +57,7 @@ def test_a_driver_has_three_numbers_and_begins_as_declared(cluster, declared, sa
 
 def test_rows_are_remapped_or_pages_retired(of):
     """One of the two, by the generation."""
-    new, old = made(of(model="h100")), made(of(model="v100", memory=None))
+    new, old = render_state(of(model="h100")), render_state(of(model="v100", memory=None))
 
     assert ("remap.pending" in new, "retired.pending" in new) == (True, False)
     assert ("remap.pending" in old, "retired.pending" in old) == (False, True)

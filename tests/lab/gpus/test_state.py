@@ -33,17 +33,17 @@ def boot(folder):
 def test_what_is_put_counts_until_it_is_taken(folder):
     """The last value of a key is the one."""
     sound = last(folder, "1.temperature")
-    state.put(folder, "hot", {"temperature": 93}, 1, lasting=True)
+    state.set_values(folder, "hot", {"temperature": 93}, 1, lasting=True)
     assert last(folder, "1.temperature") == "93"
 
-    state.take(folder, "hot")
+    state.clear_values(folder, "hot")
     assert last(folder, "1.temperature") == sound
 
 
 def test_a_boot_takes_what_lasts_no_longer_and_leaves_the_rest(folder):
     """As a reboot resets volatile counters, and keeps aggregate ones."""
-    state.put(folder, "ecc", {"ecc.uncorrected.volatile.dram": 1}, 0, lasting=False)
-    state.put(folder, "ecc", {"ecc.uncorrected.aggregate.dram": 1}, 0, lasting=True)
+    state.set_values(folder, "ecc", {"ecc.uncorrected.volatile.dram": 1}, 0, lasting=False)
+    state.set_values(folder, "ecc", {"ecc.uncorrected.aggregate.dram": 1}, 0, lasting=True)
     boot(folder)
 
     assert last(folder, "0.ecc.uncorrected.volatile.dram") is None

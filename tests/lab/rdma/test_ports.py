@@ -78,14 +78,14 @@ def test_plain_ethernet_has_no_ports(ports_of):
 def test_what_is_put_shows_at_once_and_is_mended(shown):
     """On that port alone."""
     ports, folder, read = shown("infiniband")
-    state.put(folder, ports, 1, {"state": "1: DOWN", "phys_state": "2: Polling"})
+    state.set_values(folder, ports, 1, {"state": "1: DOWN", "phys_state": "2: Polling"})
     state.add(folder, ports, 1, {"counters/link_downed": 2})
     state.add(folder, ports, 1, {"counters/link_downed": 2})
     downed = folder / "mlx5_1/ports/1/counters/link_downed"
 
     assert [port.up for port in read()] == [True, False]
     assert downed.read_text() == "4\n"
-    state.mend(folder, ports, 1)
+    state.reset(folder, ports, 1)
     assert [port.up for port in read()] == [True, True]
     assert downed.read_text() == "0\n"
 
@@ -95,7 +95,7 @@ def test_what_is_put_shows_at_once_and_is_mended(shown):
 def test_ibstat_believes_them(shown):
     """rdma-core's own program, in mounts of its own; the lab's boot lays the tree over /sys as is done here."""
     ports, folder, _ = shown("infiniband")
-    state.put(folder, ports, 1, {"state": "1: DOWN", "phys_state": "2: Polling"})
+    state.set_values(folder, ports, 1, {"state": "1: DOWN", "phys_state": "2: Polling"})
     script = state.AT_BOOT.replace(state.INSIDE, str(folder)).replace("/dev/", f"{folder.parent}/")
     script = script.replace("/run/", f"{folder.parent}/")
     done = subprocess.run(

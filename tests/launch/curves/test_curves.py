@@ -12,7 +12,7 @@ import pytest
 from clusterwright.cli.curves import curves
 from clusterwright.edge.bundler import RUNS, bundle_script
 from clusterwright.errors import WrightError
-from clusterwright.launch.curves import page
+from clusterwright.launch.curves import render_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -96,7 +96,7 @@ def test_restarts_are_marked_with_what_began_them(found):
 
 def test_the_page_stands_alone_and_has_every_value_in_words(found):
     """No script, nothing fetched, a run's own words as text; a table for who cannot see the curves."""
-    text = page(found)
+    text = render_page(found)
 
     assert "<script" not in text
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
@@ -112,7 +112,7 @@ def test_a_run_without_a_step_has_a_page(found):
     """Which says so."""
     empty = {**found, "series": {}, "marks": [], "measures": {}, "now": {**found["now"], "step": None}}
 
-    assert "has made no step yet" in page(empty)
+    assert "has made no step yet" in render_page(empty)
 
 
 def test_the_command_writes_it_and_says_where(run, tmp_path, capfd, monkeypatch):
@@ -144,8 +144,8 @@ def test_a_browser_draws_it_without_a_complaint(found, tmp_path, width, height, 
     probe = (
         "<script>document.title = document.documentElement.scrollWidth + ' of ' + innerWidth</script></html>"
     )
-    (tmp_path / "page.html").write_text(page(found))
-    (tmp_path / "wide.html").write_text(page(found).replace("</html>", probe))
+    (tmp_path / "page.html").write_text(render_page(found))
+    (tmp_path / "wide.html").write_text(render_page(found).replace("</html>", probe))
     shot = tmp_path / "shot.png"
     said = browse(tmp_path, dark, f"--window-size={width},{height}", f"--screenshot={shot}", "page.html")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.edge.bundler import DEV_REQUESTS, DEV_SESSION, bundle_script, sources
-from clusterwright.onhost.dev import home, ports, said, work
+from clusterwright.onhost.dev import home, ports, events, work
 
 
 @pytest.mark.parametrize("program", [DEV_REQUESTS, DEV_SESSION])
@@ -40,12 +40,12 @@ def test_it_is_one_script_without_us(program, tmp_path):
 
 def test_a_torn_line_is_not_heard_yet(tmp_path):
     """A whole one is."""
-    said.say(str(tmp_path), "up", port=1)
-    with (tmp_path / said.FILE).open("a") as file:
+    events.append_event(str(tmp_path), "up", port=1)
+    with (tmp_path / events.FILE).open("a") as file:
         file.write('{"event": "end')
 
-    assert said.heard(str(tmp_path)) == [{"event": "up", "port": 1}]
-    assert said.heard(str(tmp_path / "none")) == []
+    assert events.read_events(str(tmp_path)) == [{"event": "up", "port": 1}]
+    assert events.read_events(str(tmp_path / "none")) == []
 
 
 def test_a_port_that_is_taken_gives_way_to_another():
@@ -79,10 +79,10 @@ def test_what_computes_works_and_what_waits_does_not():
         time.sleep(0.5)
         seen = work.Work("990077", time.time())
         time.sleep(1)
-        waited = seen.look(time.time())
+        waited = seen.poll(time.time())
         process.stdin.close()
         time.sleep(1)
-        worked = seen.look(time.time())
+        worked = seen.poll(time.time())
     finally:
         process.kill()
         process.wait()
@@ -99,9 +99,9 @@ def test_who_gets_little_of_a_crowded_host_works_all_the_same(monkeypatch):
         time.sleep(0.5)
         seen = work.Work("990079", time.time())
         time.sleep(0.3)
-        once = seen.look(time.time())
+        once = seen.poll(time.time())
         time.sleep(0.3)
-        twice = seen.look(time.time())
+        twice = seen.poll(time.time())
     finally:
         process.kill()
         process.wait()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.onhost.dev.jupyter import Jupyter
-from clusterwright.onhost.dev.said import Trouble
+from clusterwright.onhost.dev.events import Trouble
 
 pytestmark = pytest.mark.skipif(not find_spec("jupyterlab"), reason="no jupyterlab (pip install jupyterlab)")
 
@@ -54,7 +54,7 @@ def test_a_port_that_somebody_takes_in_the_last_moment_is_left_to_them(server):
 
     assert server.port not in (0, theirs)
     assert server.ports == ()
-    assert server.ask("status")["kernels"] == 0
+    assert server.query_api("status")["kernels"] == 0
     assert server.alive()
 
 
@@ -78,7 +78,7 @@ def test_the_token_is_in_one_file_that_only_the_user_reads(server):
 
 def test_one_that_ends_at_once_is_told_with_its_last_words(server):
     """As where packages of the environment do not go together."""
-    server.wish["python"] = "/bin/false"
+    server.request["python"] = "/bin/false"
 
     with pytest.raises(Trouble) as caught:
         server.start()

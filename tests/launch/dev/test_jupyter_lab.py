@@ -183,7 +183,7 @@ def test_a_python_without_jupyter_is_named_with_the_mend(dev):
 
     assert "error[dev-no-jupyter]: job " in said
     assert "there is no JupyterLab in /usr/bin/python3" in said
-    assert "mend: /usr/bin/python3 -m pip install 'jupyterlab>=4'" in said
+    assert "fix: /usr/bin/python3 -m pip install 'jupyterlab>=4'" in said
     dev.until("squeue -h", "")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.config.load import load_cluster
-from clusterwright.launch.dev import Asked, reach
+from clusterwright.launch.dev import Session, reach
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -20,7 +20,7 @@ def site():
 def asked(**fields):
     """A session of bob's that is up."""
     known = {"job": "12", "kind": "jupyter", "user": "bob", "host": "gpu-node1", "gpus": "0", "idle_s": 60}
-    return Asked(**{**known, "joined": False, "port": 4000, "token": "abc", **fields})
+    return Session(**{**known, "joined": False, "port": 4000, "token": "abc", **fields})
 
 
 def test_the_tunnel_goes_by_the_control_host_to_the_loopback_address(site):

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from clusterwright.edge.bundler import RUNS, bundle_script
-from clusterwright.launch.follow.screen import Screen, able, plain
+from clusterwright.launch.follow.screen import Screen, able, strip_control_characters
 from clusterwright.onhost.runs import run_progress
 
 NOW = {
@@ -122,8 +122,8 @@ def test_logs_scroll_above_a_line_that_stays(monkeypatch):
 
 def test_a_ranks_progress_bar_does_not_move_our_cursor():
     """Of a line that was drawn over itself, what it showed last."""
-    assert plain("10%\r50%\r100%\r") == "100%"
-    assert plain("a\x08b") == "a b"
+    assert strip_control_characters("10%\r50%\r100%\r") == "100%"
+    assert strip_control_characters("a\x08b") == "a b"
 
 
 def test_what_is_no_terminal_gets_plain_lines():

@@ -4,12 +4,12 @@ import time
 
 import pytest
 
-from clusterwright.onhost.runs.merged_logs import Chunk, Said, fold, merge, prefix, split
+from clusterwright.onhost.runs.merged_logs import Chunk, MergedLine, fold, merge, prefix, split
 
 
 def told(lines):
     """What is shown, as text."""
-    return [f"{prefix(said.who)} {said.text.decode()}" for said in fold(lines)]
+    return [f"{prefix(said.sources)} {said.text.decode()}" for said in fold(lines)]
 
 
 def test_what_all_say_is_told_once():
@@ -27,7 +27,9 @@ def test_lines_that_come_crosswise_are_all_told():
     """Each rank keeps its own order, whatever the others do."""
     found = list(fold({"a:0": [b"x", b"y"], "a:1": [b"y", b"x"]}))
 
-    assert sorted(found) == sorted([Said(("a:0",), b"x"), Said(("a:0", "a:1"), b"y"), Said(("a:1",), b"x")])
+    assert sorted(found) == sorted(
+        [MergedLine(("a:0",), b"x"), MergedLine(("a:0", "a:1"), b"y"), MergedLine(("a:1",), b"x")]
+    )
 
 
 def test_a_line_that_one_repeats_is_told_as_often():
@@ -79,7 +81,7 @@ def test_a_million_lines_do_not_stop_the_reader(alike):
             for rank in range(ranks)
         }
         begun = time.process_time()
-        count = sum(len(said.who) for said in fold(lines))
+        count = sum(len(said.sources) for said in fold(lines))
         assert count == each * ranks
         return time.process_time() - begun
 

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from clusterwright.config.load import load_cluster, load_job
-from clusterwright.launch.kubernetes.asked import Asked
+from clusterwright.launch.kubernetes.options import ManifestOptions
 from clusterwright.launch.kubernetes.manifests import manifests
 
 ROOT = Path(__file__).parents[3]
@@ -35,7 +35,7 @@ def made(tmp_path):
             paths[-1].write_text(text)
         spec = load_cluster(paths[0])
         chosen = {"version": (1, 33), "image": "reg.example.org/torch:2.8", **asked}
-        files, left = manifests(spec, (load_job(paths[1], spec),), Asked(**chosen))
+        files, left = manifests(spec, (load_job(paths[1], spec),), ManifestOptions(**chosen))
         return Made(files, left)
 
     return make

@@ -157,13 +157,15 @@ def test_pods_are_their_user_with_all_groups_and_no_token(made):
         "runAsGroup": 5000,
         "supplementalGroups": [5001],
     }
-    assert {each["automountServiceAccountToken"] for each in found.of("ServiceAccount").values()} == {False}
+    assert {each["automountServiceAccountToken"] for each in found.from_code("ServiceAccount").values()} == {
+        False
+    }
 
 
 def test_nfs_is_mounted_with_the_options_of_hosts_and_all_else_taken_from_the_host(made):
     """Under the paths of the files; a claim for each team, each with a volume of its own."""
     found = made("hgx")
-    volumes = found.of("PersistentVolume")
+    volumes = found.from_code("PersistentVolume")
 
     nfs = volumes["", "hgx-pretraining-shared"]["spec"]
     assert nfs["nfs"] == {"server": "10.30.0.10", "path": "/shared"}
@@ -209,7 +211,7 @@ def test_a_job_without_an_image_of_a_registry_is_refused(made):
     found = refused(made, "hgx", image="")
 
     assert found.code == "kubernetes-image"
-    assert "--image" in found.mend
+    assert "--image" in found.fix
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def test_a_kubernetes_that_cannot_have_the_kind_is_refused_by_the_kind(made, kin
 
     assert found.code == "kubernetes-kind-missing"
     assert f"Kubernetes 1.{version[1]} cannot have {named}" in found.message
-    assert first in found.mend
+    assert first in found.fix
 
 
 def test_a_newer_kubernetes_than_any_schema_is_told_and_not_refused(made):

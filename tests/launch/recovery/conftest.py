@@ -9,7 +9,7 @@ import pytest
 from clusterwright import lab
 from clusterwright.config.job import Job
 from clusterwright.errors import WrightError
-from clusterwright.launch.events import There, events, wait
+from clusterwright.launch.events import RemoteReader, events, wait
 from clusterwright.launch.submit import submit
 
 STORMY = Path(__file__).parent / "stormy.py"
@@ -20,7 +20,7 @@ class Training:
 
     def __init__(self, where):
         self.where, self.run = where, None
-        self.there = There(where.remote, where.cluster.control.name)
+        self.there = RemoteReader(where.remote, where.cluster.control.name)
 
     def submit(self, steps=150, **fields):
         """Two hosts with one rank each."""

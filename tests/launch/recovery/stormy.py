@@ -27,7 +27,7 @@ sampler = runtime.Sampler(300, batch=8, seed=5)
 loader = DataLoader(TensorDataset(inputs), batch_sampler=sampler, num_workers=1)
 losses = (run.folder / f"losses-{run.rank}").open("a")
 
-for (x,) in run.steps(loader, until=int(os.environ["STORMY_STEPS"])):
+for (x,) in run.steps(loader, total_steps=int(os.environ["STORMY_STEPS"])):
     time.sleep(0.02)
     loss = nn.functional.mse_loss(parallel(x).squeeze(1), x.sum(1))
     optimizer.zero_grad()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from clusterwright.cli.cancel import cancel
-from clusterwright.cli.train import Typed, asked
-from clusterwright.launch.events import There, events
+from clusterwright.cli.train import Typed, resolve_job
+from clusterwright.launch.events import RemoteReader, events
 from clusterwright.launch.events import wait as wait_for
 from clusterwright.launch.run import Run
 from clusterwright.launch.submit import submit as submit_job
@@ -68,21 +68,23 @@ def submitted(stands):
         patch.setenv("WANDB_API_KEY", "not-to-be-seen")
         two = {"nodes": 2, "time": "10m"}
         wishes = {
-            name: asked(words, Typed(**two, gpus=2 if name in FOUR else 1), stands.file)
+            name: resolve_job(words, Typed(**two, gpus=2 if name in FOUR else 1), stands.file)
             for name, words in LINES.items()
         }
         for name, (launcher, words) in OPTIONS.items():
-            wishes[name] = asked(words, Typed(**two, launcher=launcher), stands.file)
+            wishes[name] = resolve_job(words, Typed(**two, launcher=launcher), stands.file)
         for name in EXAMPLES:
-            wishes[name] = asked(
+            wishes[name] = resolve_job(
                 [str(JOBS / f"{name}.yaml")], Typed(gpus=2 if name in FOUR else 1), stands.file
             )
-        wishes["missing"] = asked(("python", "with_torch.py"), Typed(**two, framework="jax"), stands.file)
+        wishes["missing"] = resolve_job(
+            ("python", "with_torch.py"), Typed(**two, framework="jax"), stands.file
+        )
         for name, wish in wishes.items():
             if name not in NEEDS or pytest.importorskip(NEEDS[name]):
                 found[name] = submit(stands, wish)
         later = Typed(nodes=1, gpus=1, time="5m", after=f"{found['agent'].name},{found['mpi'].job_id}")
-        found["after"] = submit(stands, asked(("python", "with_torch.py"), later, stands.file))
+        found["after"] = submit(stands, resolve_job(("python", "with_torch.py"), later, stands.file))
     return found
 
 
@@ -90,13 +92,13 @@ def submit(stands, wish):
     """As alice, by whom the lab's jobs are run; on a busy machine a silent host is not a lost one."""
     patient = wish.job.recovery.model_copy(update={"host_silence": 60})
     job = wish.job.model_copy(update={"recovery": patient})
-    return submit_job(job, wish.cluster, stands.remote, user="alice", beside=wish.beside)
+    return submit_job(job, wish.cluster, stands.remote, user="alice", base_folder=wish.base_folder)
 
 
 @pytest.fixture(scope="module")
 def ended(stands, submitted):
     """`ended(name)`: how the run ended, and all that it and its ranks have said."""
-    there = There(stands.remote, "control")
+    there = RemoteReader(stands.remote, "control")
 
     def wait(name, run=""):
         found = submitted[name]
@@ -143,7 +145,7 @@ def test_a_run_of_an_array_that_waits_is_found_and_cancelled_by_its_name(stands)
     other = stands.sh(
         "control", "runuser -u alice -- sbatch --parsable -n1 -o /dev/null --wrap 'sleep 600'"
     ).strip()
-    run = submit(stands, asked([str(JOBS / "sweep.yaml")], Typed(after=other), stands.file))
+    run = submit(stands, resolve_job([str(JOBS / "sweep.yaml")], Typed(after=other), stands.file))
     names = f"squeue -h -r -j {run.job_id} -t pending -o %j | sort"
     waiting = stands.sh("control", names).split()
     code = cancel(run.runs[2], cluster=stands.file)
@@ -172,7 +174,9 @@ def test_a_sweep_is_runs_of_one_array(stands, submitted, ended):
 def test_what_comes_after_begins_when_the_others_have_finished(stands, submitted, ended):
     """A run by its name, and a job by its id."""
     end, _ = ended("after")
-    started = [events(submitted[name], There(stands.remote, "control")) for name in ("agent", "mpi", "after")]
+    started = [
+        events(submitted[name], RemoteReader(stands.remote, "control")) for name in ("agent", "mpi", "after")
+    ]
     ends = [max(event["time"] for event in events) for events in started[:2]]
 
     assert end.outcome == "finished"

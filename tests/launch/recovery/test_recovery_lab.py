@@ -9,7 +9,7 @@ import pytest
 from clusterwright import lab
 from clusterwright.config.job import Job
 from clusterwright.errors import WrightError
-from clusterwright.launch.events import There, events, wait
+from clusterwright.launch.events import RemoteReader, events, wait
 from clusterwright.launch.submit import submit
 
 pytestmark = [pytest.mark.lab, pytest.mark.core, pytest.mark.train, pytest.mark.timeout(240)]
@@ -22,7 +22,7 @@ class Trial:
 
     def __init__(self, where):
         self.where, self.run = where, None
-        self.there = There(where.remote, where.cluster.control.name)
+        self.there = RemoteReader(where.remote, where.cluster.control.name)
         self.program = f"{where.cluster.shared_folder}/counting.py"
 
     def submit(self, steps=1000, **fields):

@@ -87,4 +87,6 @@ def test_a_run_that_is_about_to_end_is_looked_at_more_often(runs, ended, cancell
     if cancelled:
         (run / "cancelled").touch()
 
-    assert run_logs.Follow(str(run)).patience_s(ended=ended) == (run_logs.SOON_S if soon else run_logs.LOOK_S)
+    assert run_logs.Follow(str(run)).poll_interval_s(ended=ended) == (
+        run_logs.SOON_S if soon else run_logs.POLL_INTERVAL_S
+    )

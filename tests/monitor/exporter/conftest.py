@@ -16,7 +16,7 @@ from clusterwright.config.load import load_cluster
 from clusterwright.lab import compiling
 from clusterwright.lab.gpus import library, state
 from clusterwright.lab.gpus.simulated import simulated
-from clusterwright.onhost.exporter.settings import of
+from clusterwright.onhost.exporter.settings import from_mapping
 from clusterwright.onhost.exporter.text import rendered
 
 ROOT = Path(__file__).parents[3]
@@ -33,7 +33,7 @@ def settings(tmp_path):
         Path(place).mkdir()
 
     def make(**more):
-        return of({"node": "gpu-node1", "infiniband": str(tmp_path / "ib"), **places, **more})
+        return from_mapping({"node": "gpu-node1", "infiniband": str(tmp_path / "ib"), **places, **more})
 
     return make
 
@@ -56,11 +56,11 @@ class Gpus:
 
     def put(self, name, rows, index=None):
         """Something happened to them."""
-        state.put(self.folder, name, rows, index, lasting=False)
+        state.set_values(self.folder, name, rows, index, lasting=False)
 
     def take(self, name):
         """And was taken back."""
-        state.take(self.folder, name)
+        state.clear_values(self.folder, name)
 
 
 @pytest.fixture

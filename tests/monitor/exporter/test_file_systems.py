@@ -54,7 +54,7 @@ def test_one_that_is_held_is_not_asked_again(settings, held):
     told = settings(paths=["/gone"])
     before = _children()
     for _ in range(3):
-        assert file_systems.asked(told.paths, told.run) == {"/gone": None}
+        assert file_systems.probe_all(told.paths, told.run) == {"/gone": None}
 
     assert len(_children() - before) == 1
 

@@ -6,7 +6,7 @@ from subprocess import PIPE
 
 import pytest
 
-from clusterwright.onhost.exporter import cgroups, job_words
+from clusterwright.onhost.exporter import cgroups, job_environment
 from clusterwright.onhost.exporter.collectors import jobs
 
 GIB = 2**30
@@ -203,6 +203,6 @@ def test_a_real_process_tells_its_words(tmp_path):
     words = {"SLURM_JOB_ID": "42", "SLURM_JOB_ACCOUNT": "language", "PATH": os.environ["PATH"]}
     with subprocess.Popen(["sh", "-c", "echo; read x"], env=words, stdin=PIPE, stdout=PIPE) as child:
         assert child.stdout.readline() == b"\n"  # until it runs its own program, it may have no words
-        found = job_words.of("42", [1 << 22, child.pid], "/proc")
+        found = job_environment.read_environment("42", [1 << 22, child.pid], "/proc")
 
     assert found == {"SLURM_JOB_ID": "42", "SLURM_JOB_ACCOUNT": "language"}

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from clusterwright.onhost.exporter import held, keeper
+from clusterwright.onhost.exporter import collector_process, keeper
 from clusterwright.onhost.exporter.text import gauge
 
 
@@ -41,11 +41,14 @@ def run(settings):
 
     def start(collectors, until, limit_s=60):
         found = keeper.Keeper(settings())
-        found.held = [held.Held(name, each, settings(), keeper.say) for name, each in collectors.items()]
+        found.collector_processes = [
+            collector_process.CollectorProcess(name, each, settings(), keeper.log)
+            for name, each in collectors.items()
+        ]
         kept.append(found)
         end = time.monotonic() + limit_s
         while not until(found):
-            assert time.monotonic() < end, [(each.name, each.why) for each in found.held]
+            assert time.monotonic() < end, [(each.name, each.why) for each in found.collector_processes]
             found.turn()
         return found
 
@@ -62,7 +65,7 @@ def said(found, name):
 
 def test_a_process_that_stays_is_asked_again(run):
     """And has its state."""
-    found = run({"a": Collector(counting)}, lambda one: "x 3" in one.held[0].text)
+    found = run({"a": Collector(counting)}, lambda one: "x 3" in one.collector_processes[0].text)
 
     assert "clusterwright_x 3\n" in said(found, "a")
 
@@ -72,11 +75,11 @@ def test_one_that_does_not_stay_is_new_each_time(run):
     times = []
     found = run(
         {"a": Collector(counting, stays=False)},
-        lambda one: times.append(one.held[0].good_at) or len(set(times)) > 3,
+        lambda one: times.append(one.collector_processes[0].good_at) or len(set(times)) > 3,
     )
 
     assert "clusterwright_x 1\n" in said(found, "a")
-    assert found.held[0].pipe is None
+    assert found.collector_processes[0].pipe is None
 
 
 def test_one_that_hangs_is_ended_and_the_others_go_on(run):
@@ -84,13 +87,13 @@ def test_one_that_hangs_is_ended_and_the_others_go_on(run):
     hangs = Collector(lambda state: counting(state) if not state else sleeping(state))
     found = run(
         {"hangs": hangs, "works": Collector(counting)},
-        lambda one: one.held[0].up is False and one.held[1].up,
+        lambda one: one.collector_processes[0].up is False and one.collector_processes[1].up,
     )
 
     assert said(found, "hangs") == ""
     assert 'clusterwright_collector_up{collector="hangs"} 0\n' in said(found, "exporter")
     assert 'clusterwright_collector_up{collector="works"} 1\n' in said(found, "exporter")
-    assert "no answer in 1 s" in found.held[0].why
+    assert "no answer in 1 s" in found.collector_processes[0].why
 
 
 def test_one_that_fails_says_why_and_comes_back(run, capfd):
@@ -105,11 +108,13 @@ def test_one_that_fails_says_why_and_comes_back(run, capfd):
     flag.append("/proc/self/none")
     failing = run(
         {"a": Collector(fails)},
-        lambda one: one.held[0].up is False and one.held[0].due > time.monotonic() + 0.5,
+        lambda one: (
+            one.collector_processes[0].up is False and one.collector_processes[0].due > time.monotonic() + 0.5
+        ),
     )
     flag[0] = "/proc/self"
-    failing.held[0].due = 0
-    while not failing.held[0].up:
+    failing.collector_processes[0].due = 0
+    while not failing.collector_processes[0].up:
         failing.turn()
 
     assert said(failing, "a").endswith("clusterwright_x 7\n")
@@ -120,7 +125,9 @@ def test_one_that_fails_says_why_and_comes_back(run, capfd):
 
 def test_rests_grow_and_have_an_end(settings):
     """A driver that hangs for days is asked every two minutes."""
-    one = held.Held("a", Collector(counting, every_s=10), settings(), lambda _text: None)
+    one = collector_process.CollectorProcess(
+        "a", Collector(counting, every_s=10), settings(), lambda _text: None
+    )
     rests = []
     for now in range(0, 1000, 100):
         one._fail(now, "why")
@@ -132,48 +139,54 @@ def test_rests_grow_and_have_an_end(settings):
 
 def test_one_that_talks_without_end_is_ended(run, monkeypatch):
     """Memory of who keeps it has a bound."""
-    monkeypatch.setattr(held, "MOST_BYTES", 1000)
+    monkeypatch.setattr(collector_process, "MOST_BYTES", 1000)
 
     class Much(Collector):
         def collect(self, _settings, _state):
             yield from (gauge(f"x{number}", "y").add(1) for number in range(1000))
 
-    found = run({"a": Much(counting)}, lambda one: one.held[0].up is False)
+    found = run({"a": Much(counting)}, lambda one: one.collector_processes[0].up is False)
 
-    assert "says more than 1000 bytes" in found.held[0].why
+    assert "says more than 1000 bytes" in found.collector_processes[0].why
 
 
 def test_one_whose_process_is_killed_is_started_again(run):
     """As the kernel does where memory runs out."""
-    found = run({"a": Collector(counting)}, lambda one: one.held[0].up)
-    os.kill(found.held[0]._child.pid, signal.SIGKILL)
-    pid = found.held[0]._child.pid
+    found = run({"a": Collector(counting)}, lambda one: one.collector_processes[0].up)
+    os.kill(found.collector_processes[0]._child.pid, signal.SIGKILL)
+    pid = found.collector_processes[0]._child.pid
     end = time.monotonic() + 30
-    while not (found.held[0].up and found.held[0]._child and found.held[0]._child.pid != pid):
+    while not (
+        found.collector_processes[0].up
+        and found.collector_processes[0]._child
+        and found.collector_processes[0]._child.pid != pid
+    ):
         assert time.monotonic() < end
         found.turn()
 
-    assert "clusterwright_x" in found.held[0].text
+    assert "clusterwright_x" in found.collector_processes[0].text
 
 
 def test_one_that_the_kernel_holds_is_not_joined_by_another(run, monkeypatch):
     """A process that cannot be killed keeps its place."""
-    found = run({"a": Collector(sleeping)}, lambda one: one.held[0].up is False)
-    child = found.held[0]._child
+    found = run({"a": Collector(sleeping)}, lambda one: one.collector_processes[0].up is False)
+    child = found.collector_processes[0]._child
     monkeypatch.setattr(child, "ended", lambda: False)
     for now in (1e9, 2e9):
-        found.held[0].tend(now, now)
+        found.collector_processes[0].tend(now, now)
 
-    assert found.held[0]._child is child
-    assert found.held[0].pipe is None
+    assert found.collector_processes[0]._child is child
+    assert found.collector_processes[0].pipe is None
 
 
 def test_nothing_is_left_when_it_ends(run):
     """No process of a collector."""
-    found = run({"a": Collector(counting), "b": Collector(sleeping)}, lambda one: one.held[0].up)
-    pids = [each._child.pid for each in found.held]
+    found = run(
+        {"a": Collector(counting), "b": Collector(sleeping)}, lambda one: one.collector_processes[0].up
+    )
+    pids = [each._child.pid for each in found.collector_processes]
     found.end()
-    for each in found.held:
+    for each in found.collector_processes:
         each._child.wait()
 
     for pid in pids:

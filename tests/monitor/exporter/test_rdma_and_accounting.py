@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.onhost.exporter.collectors import accounting, rdma
-from clusterwright.onhost.exporter.settings import of
+from clusterwright.onhost.exporter.settings import from_mapping
 from clusterwright.onhost.exporter.text import rendered
 
 
@@ -13,9 +13,9 @@ def test_counters_of_a_port_are_read(tmp_path):
     counters.mkdir(parents=True)
     (counters / "out_of_sequence").write_text("12\n")
     (counters / "local_ack_timeout_err").write_text("\n")
-    settings = of({"infiniband": str(tmp_path)})
+    settings = from_mapping({"infiniband": str(tmp_path)})
 
-    assert rdma.wanted(settings)
+    assert rdma.is_enabled(settings)
     assert rendered(rdma.collect(settings, {})).splitlines()[2:] == [
         'clusterwright_rdma_errors_total{device="mlx5_0",port="1",counter="out_of_sequence"} 12'
     ]
@@ -23,7 +23,7 @@ def test_counters_of_a_port_are_read(tmp_path):
 
 def test_without_adapters_it_is_not_wanted(tmp_path):
     """Such as on a host of Ethernet alone."""
-    assert not rdma.wanted(of({"infiniband": str(tmp_path / "none")}))
+    assert not rdma.is_enabled(from_mapping({"infiniband": str(tmp_path / "none")}))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_slurmdbd_answers_or_does_not(tmp_path, monkeypatch, config, code, value
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")  # the one seam: where a command is looked for
-    found = rendered(accounting.collect(of({"control": True}), {}))
+    found = rendered(accounting.collect(from_mapping({"control": True}), {}))
 
     assert (f"clusterwright_slurm_accounting_up {value}\n" in found) is (value is not None)
     assert ("slurm_accounting_up" in found) is (value is not None)

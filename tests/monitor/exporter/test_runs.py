@@ -9,7 +9,7 @@ import pytest
 
 from clusterwright.onhost.exporter import run_events
 from clusterwright.onhost.exporter.collectors import runs
-from clusterwright.onhost.supervisor.ledger import figures, history
+from clusterwright.onhost.supervisor.goodput import figures, history
 
 
 class Run:
@@ -133,7 +133,7 @@ def test_a_huge_file_costs_neither_memory_nor_time(folder, look, monkeypatch):
                 "seconds": 0.01, "busy": number * 0.01, "waited": 0, "loss": 1.0, "host": "n1",
             }) + "\n")  # fmt: skip
     size = Path(file.name).stat().st_size
-    assert size > 3 * history.WHOLE
+    assert size > 3 * history.FULL_READ_BYTES
     read = []
     real = run_events._read
     monkeypatch.setattr(run_events, "_read", lambda *where: read.append(real(*where)) or read[-1])
@@ -143,7 +143,7 @@ def test_a_huge_file_costs_neither_memory_nor_time(folder, look, monkeypatch):
     assert found["run_step"] == 60_000
     assert sum(map(len, read)) < 100_000
     assert len(state["runs"]["one"].events.all()) < 200
-    whole = figures.work_out(history.read(str(one.folder), whole=1 << 40), one.begun + 605)
+    whole = figures.work_out(history.read(str(one.folder), full_read_bytes=1 << 40), one.begun + 605)
     kept = figures.work_out(history.History(state["runs"]["one"].events.all(), one.begun), one.begun + 605)
     assert kept.goodput == pytest.approx(whole.goodput, rel=0.01)
 
@@ -253,4 +253,4 @@ def test_a_counter_of_a_run_never_falls(folder, samples, settings):
 
     assert steps() == before
     plain = figures.work_out(history.read(str(one.folder)), time.time())
-    assert plain.ledger.bins["step"] / 1e6 < before
+    assert plain.accounting.bins["step"] / 1e6 < before

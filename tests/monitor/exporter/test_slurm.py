@@ -7,7 +7,7 @@ import pytest
 from clusterwright.check.drains import drain as checked
 from clusterwright.onhost.exporter import slurm_text
 from clusterwright.onhost.exporter.collectors import slurm
-from clusterwright.onhost.exporter.commands import said
+from clusterwright.onhost.exporter.commands import command_output
 from clusterwright.slurm.drain_reasons import parse_drain_reason
 from clusterwright.slurm.jobs import FORMAT_FIELDS
 from clusterwright.slurm.nodes import parse_nodes
@@ -58,7 +58,7 @@ def test_a_node_is_read_in_every_release(release):
 
     assert (node.name, node.partitions) == ("n1", ("train", "all"))
     assert (node.cpus, node.cpus_allocated, node.gpus, node.gpus_allocated) == (16, 4, 4, 2)
-    assert node.state.word == "mixed"
+    assert node.state.short_state == "mixed"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_state_is_one_word(said_by_slurm, state):
     """That of sinfo."""
     (node,) = parse_nodes(f"NodeName=n State={said_by_slurm} CPUTot=1 CPUAlloc=0").values()
 
-    assert node.state.word == state
+    assert node.state.short_state == state
 
 
 def test_gpus_and_processors_add_up(samples):
@@ -110,7 +110,7 @@ def test_who_drained_is_what_the_check_says(reason, who):
         text = "wright: gpu-lost 3 GPUs"
         reason = f"{text} [{hashlib.sha256(text.encode()).hexdigest()[:8]}]"
     for written in (reason, f"{reason} [root@2026-11-21T13:10:05]"):
-        assert parse_drain_reason(written).who == checked("n1", written).who == who
+        assert parse_drain_reason(written).origin == checked("n1", written).origin == who
 
 
 def test_a_reason_that_looks_like_a_key_is_a_reason(samples):
@@ -235,6 +235,6 @@ def test_a_controller_that_is_silent_is_told(commands, settings, samples):
 
 def test_a_command_that_gives_no_answer_is_left(tmp_path):
     """In its own time."""
-    assert said(["sleep", "60"], 0.2) is None
-    assert said(["no-such-program"], 5) is None
-    assert said(["echo", "x"], 20) == "x\n"
+    assert command_output(["sleep", "60"], 0.2) is None
+    assert command_output(["no-such-program"], 5) is None
+    assert command_output(["echo", "x"], 20) == "x\n"

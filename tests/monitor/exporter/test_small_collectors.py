@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.onhost.exporter import collectors, gpu_places, kept, traffic
+from clusterwright.onhost.exporter import collectors, gpu_places, state_files, traffic
 from clusterwright.onhost.exporter.collectors import services, verdicts
-from clusterwright.onhost.exporter.settings import of, read
+from clusterwright.onhost.exporter.settings import from_mapping, read
 
 
 def test_each_fault_of_the_health_program_is_a_verdict(settings, samples):
@@ -68,7 +68,7 @@ def test_bytes_of_infiniband_count_and_those_of_bridges_do_not(tmp_path):
     }.items():  # fmt: skip
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(str(text))
-    received, sent = traffic.bytes_so_far(str(tmp_path / "net"), str(tmp_path / "ib"))
+    received, sent = traffic.byte_totals(str(tmp_path / "net"), str(tmp_path / "ib"))
 
     assert sum(received.values()) == 10 + 400
     assert sum(sent.values()) == 20
@@ -97,7 +97,7 @@ def test_places_on_the_bus_have_one_form(text, place):
 )
 def test_a_host_has_the_collectors_of_its_role(said, has):
     """Slurm is asked on the control host alone, and jobs and GPUs where there are some."""
-    found = set(collectors.wanted(of(said)))
+    found = set(collectors.enabled_collectors(from_mapping(said)))
 
     assert has <= found
     assert not found & ({"gpus", "xids", "jobs", "verdicts", "file_systems", "slurm", "runs"} - has)
@@ -123,10 +123,10 @@ def test_settings_of_another_kind_are_refused(tmp_path, text):
 def test_what_is_kept_is_whole_or_not_there(tmp_path):
     """And a folder that is missing is made."""
     folder = str(tmp_path / "state")
-    assert kept.read(folder, "a") == {}
-    assert kept.write(folder, "a", {"x": 1})
+    assert state_files.read(folder, "a") == {}
+    assert state_files.write(folder, "a", {"x": 1})
 
-    assert kept.read(folder, "a") == {"x": 1}
+    assert state_files.read(folder, "a") == {"x": 1}
     assert [path.name for path in Path(folder).iterdir()] == ["a.json"]
 
 

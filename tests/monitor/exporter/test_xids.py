@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.onhost.exporter import kept
+from clusterwright.onhost.exporter import state_files
 from clusterwright.onhost.exporter.collectors import xids
 
 XID79 = "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
@@ -134,7 +134,9 @@ def test_what_was_kept_and_is_broken_counts_as_nothing(log, look, settings, brok
 
 def test_a_disk_that_takes_nothing_loses_no_count_now(log, look, settings, monkeypatch, capsys):
     """It is said, and the values go on."""
-    monkeypatch.setattr(kept.os, "fsync", lambda _file: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(
+        state_files.os, "fsync", lambda _file: (_ for _ in ()).throw(OSError(28, "No space left"))
+    )
     log.say(XID31)
     log.open_anew()
 

@@ -10,7 +10,7 @@ from socket import socket
 import pytest
 
 from clusterwright.monitor.fetch.fetch import job_queries, month_queries
-from clusterwright.onhost.snapshot.monitors import asked
+from clusterwright.onhost.snapshot.monitors import query_prometheus
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("prometheus") and shutil.which("promtool")),
@@ -86,7 +86,7 @@ def answers(address, wanted):
     return {
         name: {
             labels.get("gpu", labels.get("account", labels.get("node", ""))): value
-            for labels, value in asked(address, query, end)
+            for labels, value in query_prometheus(address, query, end)
         }
         for name, query in wanted.items()
     }

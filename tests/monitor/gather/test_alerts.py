@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.catalog.watch.alert import alerts as known
-from clusterwright.monitor.gather.alerts import _BLANK, alerts, both
+from clusterwright.monitor.gather.alerts import _BLANK, alerts, localized_summary
 
 
 @pytest.mark.parametrize("one", known(), ids=lambda one: one.name)
@@ -13,11 +13,11 @@ def test_every_alert_of_ours_is_said_in_both_languages(one, language):
     number = iter(range(100))
     filled = {
         blank: f"x{next(number)}"
-        for blank in _BLANK.findall(one.words["en"].summary + one.words["zh"].summary)
+        for blank in _BLANK.findall(one.texts["en"].summary + one.texts["zh"].summary)
     }
-    said = {of: _BLANK.sub(lambda blank: filled[blank[1]], words.summary) for of, words in one.words.items()}
+    said = {of: _BLANK.sub(lambda blank: filled[blank[1]], words.summary) for of, words in one.texts.items()}
 
-    assert both(one.name, said[language]) == (said["en"], said["zh"])
+    assert localized_summary(one.name, said[language]) == (said["en"], said["zh"])
 
 
 def test_the_worst_come_first_and_muted_ones_last():
@@ -40,4 +40,4 @@ def test_the_worst_come_first_and_muted_ones_last():
 @pytest.mark.parametrize("name", ["../../etc/passwd", "", "NodeDown\0", "NoSuchAlert", "a" * 5000])
 def test_a_name_of_a_strangers_is_not_looked_for_outside(name):
     """The summary stays as it was said."""
-    assert both(name, "said") == ("said", "")
+    assert localized_summary(name, "said") == ("said", "")

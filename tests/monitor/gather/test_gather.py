@@ -13,9 +13,9 @@ from clusterwright.edge.bundler import SNAPSHOT, program_command, program_input
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.edge.ssh import FromHost, Ssh
 from clusterwright.errors import WrightError
-from clusterwright.monitor.gather import Kept, gather
-from clusterwright.monitor.gather.gather import known, request, way
-from clusterwright.monitor.gather.nodes import Place
+from clusterwright.monitor.gather import SnapshotCache, gather
+from clusterwright.monitor.gather.gather import cluster_facts, request, control_remote
+from clusterwright.monitor.gather.nodes import NodeSpec
 
 LAB = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"
 
@@ -31,7 +31,7 @@ def test_one_ssh_brings_the_picture(recorded, cluster):
     remote = FakeRemote(lambda *_: json.dumps(recorded.recorded(20, 30)))
     found = gather(cluster, remote)
 
-    assert [host for host, _ in remote.asked] == ["control"]
+    assert [host for host, _ in remote.calls] == ["control"]
     assert (len(found.nodes), len(found.jobs), found.cluster) == (20, 30, "lab")
 
 
@@ -89,17 +89,17 @@ def test_on_the_control_host_no_ssh_is_needed(cluster, monkeypatch):
     remote = FakeRemote(lambda *_: "")
     monkeypatch.setattr("socket.gethostname", lambda: "control.example.org")  # the name is the machine's
 
-    assert way(site, remote) == FromHost("control", remote)
-    assert way(cluster, remote) is remote
+    assert control_remote(site, remote) == FromHost("control", remote)
+    assert control_remote(cluster, remote) is remote
     monkeypatch.setattr("socket.gethostname", lambda: "laptop")
-    assert way(site, remote) is remote
+    assert control_remote(site, remote) is remote
 
 
 def test_what_the_file_says(cluster):
     """Groups, switches, shares; and that there is neither Prometheus nor accounting."""
-    found = known(cluster)
+    found = cluster_facts(cluster)
 
-    assert found.places["gpu-node1"] == Place("a100", "leaf1", 4, "a100")
+    assert found.places["gpu-node1"] == NodeSpec("a100", "leaf1", 4, "a100")
     assert found.shares == {"vision": 0.6, "language": 0.4}
     assert "control" not in found.places
 
@@ -107,8 +107,8 @@ def test_what_the_file_says(cluster):
 def test_whoever_looks_within_five_seconds_sees_the_same(recorded):
     """Slurmctld is asked once; trouble is kept with the last picture until the next asking goes well."""
     clock, made = FakeClock(), recorded.made_picture(2, 1)
-    answers = [made, WrightError.of("unreachable", "gone", "look"), made]
-    kept = Kept(lambda: _raised(answers.pop(0)), clock, every_s=1)
+    answers = [made, WrightError.from_code("unreachable", "gone", "look"), made]
+    kept = SnapshotCache(lambda: _raised(answers.pop(0)), clock, every_s=1)
 
     assert (kept.newest(), kept.newest(), len(answers)) == (made, made, 2)
     clock.sleep(5)

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clusterwright.monitor.gather.jobs import jobs
-from clusterwright.monitor.gather.nodes import Place, nodes, state
-from clusterwright.monitor.gather.reading import Known, picture_of, teams
+from clusterwright.monitor.gather.nodes import NodeSpec, nodes, state
+from clusterwright.monitor.gather.reading import ClusterFacts, build_snapshot, teams
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.states import parse_node_state
 
@@ -28,13 +28,13 @@ NODE = (  # a real line of 22.05.8
 def known(recorded):
     """What the recorded cluster's file would say."""
     of = recorded.made_picture(60, 100)
-    return Known("recorded", {node.name: Place(node.group, node.leaf) for node in of.nodes})
+    return ClusterFacts("recorded", {node.name: NodeSpec(node.group, node.leaf) for node in of.nodes})
 
 
 def one(state="IDLE", reason="", **measures):
     """The node of one line."""
     text = NODE.format(state=state, reason=f" Reason={reason}" if reason else "")
-    return nodes(text, {"gpu-node1": Place("a100", "leaf1")}, measures, {}, {"12": "8_3"})[0]
+    return nodes(text, {"gpu-node1": NodeSpec("a100", "leaf1")}, measures, {}, {"12": "8_3"})[0]
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -43,16 +43,18 @@ def test_what_was_made_is_read(recorded, known, seed):
     made = recorded.made_picture(60, 100, seed)
     document = json.loads(recorded.as_json(recorded.texts(made)))
 
-    assert picture_of(document, known) == made
+    assert build_snapshot(document, known) == made
     assert any(job.name in recorded.HOSTILE for job in made.jobs)
 
 
 def test_a_thousand_nodes_and_five_thousand_jobs_are_read(recorded):
     """The figure that the first paint stands on."""
     made = recorded.made_picture()
-    where = {node.name: Place(node.group, node.leaf) for node in made.nodes}
+    where = {node.name: NodeSpec(node.group, node.leaf) for node in made.nodes}
 
-    found = picture_of(json.loads(recorded.as_json(recorded.texts(made))), Known("recorded", where))
+    found = build_snapshot(
+        json.loads(recorded.as_json(recorded.texts(made))), ClusterFacts("recorded", where)
+    )
     assert found == made
     assert (len(found.nodes), len(found.jobs)) == (1000, 5000)
 
@@ -78,7 +80,7 @@ def test_parts_that_do_not_answer_are_named_and_the_rest_is_shown(recorded, know
         "nodes": "scontrol: no answer",
     }
 
-    without = picture_of(document, known)
+    without = build_snapshot(document, known)
     assert {node.state for node in without.nodes} == {"unknown"}
     assert without.nodes[0].gpus[0].utilisation is not None
     assert without.missing == (
@@ -87,7 +89,7 @@ def test_parts_that_do_not_answer_are_named_and_the_rest_is_shown(recorded, know
 
     document = recorded.recorded(60, 100)
     document.update(measures={}, silent={"measures": "Connection refused"})
-    blind = picture_of(document, replace(known, absent={"measures": "not set up"}))
+    blind = build_snapshot(document, replace(known, absent={"measures": "not set up"}))
     assert blind.missing == ("what GPUs do: not set up",)
     assert {gpu.utilisation for node in blind.nodes for gpu in node.gpus} == {None}
     assert blind.jobs[0].utilisation is None

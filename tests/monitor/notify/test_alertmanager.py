@@ -19,7 +19,7 @@ import pytest
 
 from clusterwright.config.load import load_cluster
 from clusterwright.provision.render.monitoring.alertmanager import NOTIFY, SECRETS, alertmanager_conf
-from clusterwright.provision.resources import Given
+from clusterwright.provision.resources import RoleContext
 from clusterwright.provision.roles.notify import SETTINGS, notify
 
 pytestmark = pytest.mark.skipif(
@@ -31,7 +31,7 @@ KINDS = ("email", "webhook", "slack", "feishu", "dingtalk", "wecom")
 FAULT = {
     "labels": {"alertname": "GpuTooHot", "severity": "critical", "component": "gpu", "incident": "node n1",
                "cluster": "lab", "node": "n1", "gpu": "0"},
-    "annotations": {"summary": "GPU 0 of n1 has 93 °C", "description": "Too hot.", "mend": "See fans."},
+    "annotations": {"summary": "GPU 0 of n1 has 93 °C", "description": "Too hot.", "fix": "See fans."},
 }  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def monitoring(tmp_path_factory, receiving):
         cluster = cluster_of(folder, inboxes)
         ports = free_port(), free_port()
         settings = json.loads(
-            next(one for one in notify(cluster, cluster.control, Given("c")) if one.id == f"file:{SETTINGS}").content
+            next(one for one in notify(cluster, cluster.control, RoleContext("c")) if one.id == f"file:{SETTINGS}").content
         ) | {
             "port": ports[1], "secrets": str(folder), "alertmanager": f"http://127.0.0.1:{ports[0]}", "data": "/",
             "silent_s": 3, "every_s": 0.3, "least_free": 0,
@@ -149,7 +149,7 @@ def told(monitoring):
     monitoring.raise_()
     named = {kind: "n1" if kind == "email" else "node n1" for kind in KINDS}
     return {
-        kind: inbox.until(lambda one, name=named[kind]: name in json.dumps(one, ensure_ascii=False))
+        kind: inbox.retry_at(lambda one, name=named[kind]: name in json.dumps(one, ensure_ascii=False))
         for kind, inbox in monitoring.inboxes.items()
     }
 
@@ -222,11 +222,11 @@ def test_a_room_that_does_not_take_it_is_told_again(monitoring, kind, status, an
     inbox.status, kept, inbox.answer = status, inbox.answer, answer
     name = f"down-{kind}"
     monitoring.raise_(labels={**FAULT["labels"], "incident": name})
-    refused = inbox.until(lambda one: name in json.dumps(one))
+    refused = inbox.retry_at(lambda one: name in json.dumps(one))
     time.sleep(2)
     inbox.status, inbox.answer = 200, kept
     since = time.time()
-    taken = inbox.until(lambda one: name in json.dumps(one) and one["at"] > since)
+    taken = inbox.retry_at(lambda one: name in json.dumps(one) and one["at"] > since)
     time.sleep(4)
     after = [one for one in inbox.got if name in json.dumps(one) and one["at"] > since]
 
@@ -244,7 +244,9 @@ def test_a_thousand_repeats_of_one_fault_are_one_page(monitoring):
     for _ in range(50):
         monitoring.raise_(*many)
     inbox = monitoring.inboxes["webhook"]
-    found = inbox.until(lambda one: one["body"] and one["body"]["groupLabels"].get("incident") == "node n7")
+    found = inbox.retry_at(
+        lambda one: one["body"] and one["body"]["groupLabels"].get("incident") == "node n7"
+    )
     time.sleep(4)
     pages = [one for one in inbox.got if one["body"]["groupLabels"].get("incident") == "node n7"]
 
@@ -267,8 +269,8 @@ def test_a_host_that_is_down_or_drained_mutes_what_lies_on_it(monitoring):
                     "cluster": "lab", "run": "r9"}},
     )  # fmt: skip
     inbox = monitoring.inboxes["webhook"]
-    page = inbox.until(lambda one: one["body"]["groupLabels"].get("incident") == "node n8")
-    job = inbox.until(lambda one: one["body"]["groupLabels"].get("incident") == "run r9")
+    page = inbox.retry_at(lambda one: one["body"]["groupLabels"].get("incident") == "node n8")
+    job = inbox.retry_at(lambda one: one["body"]["groupLabels"].get("incident") == "run r9")
     time.sleep(3)
     drained = [one for one in inbox.got if one["body"]["groupLabels"].get("incident") == "node n9"]
 
@@ -280,10 +282,10 @@ def test_a_host_that_is_down_or_drained_mutes_what_lies_on_it(monitoring):
 def test_monitoring_that_falls_silent_says_so(monitoring):
     """No heartbeat for three beats: an alert that Prometheus did not raise; it is over when the heart beats again."""
     inbox = monitoring.inboxes["webhook"]
-    silent = inbox.until(lambda one: "MonitoringSilent" in json.dumps(one))
+    silent = inbox.retry_at(lambda one: "MonitoringSilent" in json.dumps(one))
     watchdog = {"alertname": "Watchdog", "severity": "none", "cluster": "lab", "incident": "monitoring"}
     monitoring.raise_(labels=watchdog)
-    over = inbox.until(
+    over = inbox.retry_at(
         lambda one: "MonitoringSilent" in json.dumps(one) and '"resolved"' in json.dumps(one["body"])
     )
 

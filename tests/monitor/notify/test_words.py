@@ -4,8 +4,8 @@ import pytest
 
 from clusterwright.onhost.notify.send import MOST, refusal, request
 from clusterwright.onhost.notify.settings import Settings
-from clusterwright.onhost.notify.silence import Watch
-from clusterwright.onhost.notify.words import cut, message
+from clusterwright.onhost.notify.heartbeat import Watch
+from clusterwright.onhost.notify.messages import truncate, message
 
 HOSTILE = "<b>x</b>\u202egpj\x1b[31m\n@all"
 
@@ -44,7 +44,7 @@ def test_a_message_is_never_too_long_for_its_room(kind):
 
     assert MOST[kind] - 3 <= len(text.encode()) <= MOST[kind]
     assert text.endswith("…")
-    assert cut("abc", 3) == "abc"
+    assert truncate("abc", 3) == "abc"
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_a_full_disk_of_monitoring_is_said_without_prometheus(receiving, tmp_pat
             least_free=2.0,
         )  # fmt: skip
         watch = Watch(settings)
-        watch.look()
+        watch.check()
         watch.settings = Settings(**{**settings.__dict__, "least_free": 0.0})
-        watch.look()
-        watch.look()
+        watch.check()
+        watch.check()
 
     assert [one["path"] for one in alertmanager.got] == ["/api/v2/alerts"] * 2
     assert alertmanager.got[0]["body"][0]["labels"]["alertname"] == "MonitorDiskFull"
@@ -92,7 +92,7 @@ def test_without_alertmanager_the_rooms_are_told_once(receiving, tmp_path):
         watch = Watch(settings, clock=lambda: now[0])
         for _ in range(100):
             now[0] += 5
-            watch.look()
+            watch.check()
 
     assert len(room.got) == 1
     assert "Monitoring is silent" in room.got[0]["body"]["text"]["content"]

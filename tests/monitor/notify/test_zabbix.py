@@ -25,7 +25,7 @@ from clusterwright.onhost.notify.zabbix.site import RefusedError, Site
 from clusterwright.provision.render.monitoring.alertmanager import NOTIFY, SECRETS, alertmanager_conf
 from clusterwright.provision.render.monitoring.rules import rules
 from clusterwright.provision.render.monitoring.zabbix import zabbix_template
-from clusterwright.provision.resources import Given
+from clusterwright.provision.resources import RoleContext
 from clusterwright.provision.roles.certificates import SCRAPE
 from clusterwright.provision.roles.notify import SETTINGS, TEMPLATE, notify
 
@@ -125,7 +125,7 @@ def cluster_of(folder, **receiver):
 
 def rendered(cluster):
     """What the role puts on the control host, by path."""
-    found = notify(cluster, cluster.control, Given("cluster.yaml"))
+    found = notify(cluster, cluster.control, RoleContext("cluster.yaml"))
     return {one.path: one.content for one in found if hasattr(one, "path")}
 
 
@@ -346,7 +346,7 @@ def test_monitoring_that_is_silent_is_a_problem_there(chain):
 def test_a_host_that_zabbix_lacks_is_named(chain):
     """By the real server's counts."""
     with pytest.raises(RefusedError) as caught:
-        receiver(chain, "nobody").tell([{"status": "firing", "labels": {"alertname": "NodeDown"}}])
+        receiver(chain, "nobody").notify([{"status": "firing", "labels": {"alertname": "NodeDown"}}])
 
     assert "took 0 of 1 values" in str(caught.value)
     assert "make a host `nobody`" in str(caught.value)

@@ -42,20 +42,20 @@ def alert(print_="f1", status="firing", name="GpuTooHot", **words):
     return {
         "status": status, "fingerprint": print_,
         "labels": {"alertname": name, "severity": "critical", "node": "n1", "incident": "node n1"},
-        "annotations": {"summary": "GPU 0 of n1 has 93 °C", "mend": "See fans.", **words},
+        "annotations": {"summary": "GPU 0 of n1 has 93 °C", "fix": "See fans.", **words},
     }  # fmt: skip
 
 
 def refusal(receiver, *alerts):
     """Why it was not taken."""
     with pytest.raises(RefusedError) as caught:
-        receiver.tell(alerts or [alert()])
+        receiver.notify(alerts or [alert()])
     return str(caught.value)
 
 
 def test_an_alert_is_a_value_of_its_own_item(receiver, trapper):
     """Seen by what came over the wire."""
-    receiver.tell([alert()])
+    receiver.notify([alert()])
 
     (value,) = trapper.got
     assert (value["host"], value["key"]) == ("lab", "clusterwright.alert[GpuTooHot]")
@@ -65,7 +65,7 @@ def test_an_alert_is_a_value_of_its_own_item(receiver, trapper):
 
 def test_values_are_never_of_the_same_moment(receiver, trapper):
     """Of two of one nanosecond Zabbix takes the first as the last."""
-    receiver.tell([alert(f"f{number}") for number in range(200)])
+    receiver.notify([alert(f"f{number}") for number in range(200)])
 
     moments = [(one["clock"], one["ns"]) for one in trapper.got]
     assert len(moments) == 200
@@ -77,17 +77,17 @@ def test_a_thousand_repeats_are_told_once_by_a_program_that_was_started_anew_as_
 ):
     """What is open is in a file."""
     for _ in range(1000):
-        receiver.tell([alert()])
-    Site(settings(tmp_path, trapper.port), "site").tell([alert(), alert("f2")])
+        receiver.notify([alert()])
+    Site(settings(tmp_path, trapper.port), "site").notify([alert(), alert("f2")])
 
     assert [text.split("\n")[1] for text in trapper.texts()] == ["f1", "f2"]
 
 
 def test_what_is_over_closes_its_own_problem_and_can_come_again(receiver, trapper):
     """By the fingerprint."""
-    receiver.tell([alert(), alert("f2")])
-    receiver.tell([alert("f1", "resolved")])
-    receiver.tell([alert(), alert("f2")])
+    receiver.notify([alert(), alert("f2")])
+    receiver.notify([alert("f1", "resolved")])
+    receiver.notify([alert(), alert("f2")])
 
     assert [tuple(text.split("\n")[:2]) for text in trapper.texts()] == [
         ("PROBLEM", "f1"), ("PROBLEM", "f2"), ("OK", "f1"), ("PROBLEM", "f1"),
@@ -96,7 +96,7 @@ def test_what_is_over_closes_its_own_problem_and_can_come_again(receiver, trappe
 
 def test_an_alert_that_the_template_does_not_know_has_a_place(receiver, trapper):
     """By severity."""
-    receiver.tell([alert(name="OfTheSite"), alert("f2", name="Odd") | {"labels": {"severity": "page"}}])
+    receiver.notify([alert(name="OfTheSite"), alert("f2", name="Odd") | {"labels": {"severity": "page"}}])
 
     assert [one["key"] for one in trapper.got] == [
         "clusterwright.other[critical]",
@@ -106,7 +106,7 @@ def test_an_alert_that_the_template_does_not_know_has_a_place(receiver, trapper)
 
 def test_strangers_text_adds_no_line_and_no_mark(receiver, trapper):
     """A value is eight lines, whatever a job is called."""
-    receiver.tell([alert(summary=HOSTILE, description="告" * 100000)])
+    receiver.notify([alert(summary=HOSTILE, description="告" * 100000)])
 
     lines = trapper.texts()[0].split("\n")
     assert len(lines) == 8
@@ -119,7 +119,7 @@ def test_strangers_text_adds_no_line_and_no_mark(receiver, trapper):
 def test_a_host_that_zabbix_does_not_know_is_named(trapper, tmp_path):
     """With what to make there; and it is told as soon as the host is there."""
     said = refusal(Site(settings(tmp_path, trapper.port, host="cluster one"), "site"))
-    Site(settings(tmp_path, trapper.port), "site").tell([alert()])
+    Site(settings(tmp_path, trapper.port), "site").notify([alert()])
 
     assert "took 0 of 1 values" in said
     assert "make a host `cluster one` in Zabbix with the template `Clusterwright`" in said
@@ -133,7 +133,7 @@ def test_what_was_taken_before_a_refusal_is_not_told_again(receiver, trapper):
     group = [alert(), alert("f2", name="OfTheSite")]
     said = [refusal(receiver, *group) for _ in range(3)]
     trapper.refuses = ""
-    receiver.tell(group)
+    receiver.notify(group)
 
     assert "`clusterwright.other[critical]`" in said[0]
     assert [text.split("\n")[1] for text in trapper.texts()] == ["f1", "f2"]
@@ -148,7 +148,7 @@ def test_a_server_that_is_down_loses_nothing(trappers, tmp_path):
     assert "Connection refused" in refusal(receiver)
     with trappers.trapper_server() as back:
         receiver.server = f"127.0.0.1:{back.port}"
-        receiver.tell([alert()])
+        receiver.notify([alert()])
         assert len(back.got) == 1
 
 
@@ -171,7 +171,7 @@ def test_an_answer_that_is_none_is_an_error(receiver, trapper, answer, said):
     assert said in refusal(receiver)
 
     trapper.answer = None
-    receiver.tell([alert()])
+    receiver.notify([alert()])
     assert len(trapper.got) == 1
 
 
@@ -240,7 +240,7 @@ def test_a_server_that_does_not_speak_tls_is_told_nothing(receiver, trapper, tmp
 def test_a_file_of_what_is_open_that_is_broken_keeps_nobody_silent(trapper, tmp_path, text):
     """It is begun anew; the worst is that something is told twice."""
     (tmp_path / "site.json").write_text(text)
-    Site(settings(tmp_path, trapper.port), "site").tell([alert()])
+    Site(settings(tmp_path, trapper.port), "site").notify([alert()])
 
     assert len(trapper.got) == 1
     assert json.loads((tmp_path / "site.json").read_text()) == {"f1": "clusterwright.alert[GpuTooHot]"}
@@ -248,21 +248,21 @@ def test_a_file_of_what_is_open_that_is_broken_keeps_nobody_silent(trapper, tmp_
 
 def test_who_waits_too_long_is_asked_to_come_again(receiver):
     """Another message is on its way."""
-    with receiver.told.lock:
+    with receiver.open_problems.lock:
         assert "another message is on its way" in refusal(receiver)
 
 
 def test_what_ended_while_it_was_muted_is_closed(receiver, trapper):
     """Alertmanager tells nobody; but not before it has had time to learn after a restart."""
-    receiver.tell([alert(), alert("f2")])
-    receiver.close_gone(["f2"])
+    receiver.notify([alert(), alert("f2")])
+    receiver.close_missing(["f2"])
     assert len(trapper.got) == 2
 
     receiver._gone_s = 0
-    receiver.close_gone(["f2"])
+    receiver.close_missing(["f2"])
     assert trapper.texts()[2].split("\n")[:2] == ["OK", "f1"]
     assert trapper.got[2]["key"] == "clusterwright.alert[GpuTooHot]"
-    assert list(receiver.told.open) == ["f2"]
+    assert list(receiver.open_problems.open) == ["f2"]
 
 
 def test_figures_say_first_that_monitoring_is_alive(receiver, trapper, tmp_path):
@@ -270,7 +270,7 @@ def test_figures_say_first_that_monitoring_is_alive(receiver, trapper, tmp_path)
     own = settings(tmp_path, trapper.port, prometheus="http://127.0.0.1:9")
     for alive in (True, False):
         with pytest.raises((OSError, ValueError)):
-            Figures(own, receiver, lambda alive=alive: alive).once()
+            Figures(own, receiver, lambda alive=alive: alive).push()
 
     assert [(one["key"], one["value"]) for one in trapper.got] == [
         ("clusterwright.alive", "1"), ("clusterwright.alive", "0"),

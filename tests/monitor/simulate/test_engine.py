@@ -15,7 +15,7 @@ from clusterwright.monitor.simulate.trace import TraceJob
 
 def starts(outcome):
     """When each job began."""
-    return {each.job.id: each.start for each in outcome.ran}
+    return {each.job.id: each.start for each in outcome.job_runs}
 
 
 def test_first_come_first_served_without_limits(job, settings):
@@ -42,9 +42,11 @@ def test_backfill_starts_what_ends_in_time(job, settings):
 
 def test_whole_hosts_are_held(job, settings):
     """Two jobs of one GPU take two hosts."""
-    (first, second, third) = simulate([job(name) for name in "abc"], settings(queue={"exclusive": True})).ran
+    (first, second, third) = simulate(
+        [job(name) for name in "abc"], settings(queue={"exclusive": True})
+    ).job_runs
 
-    assert (first.held, first.gpus) == (4, 1)
+    assert (first.allocated_gpus, first.gpus) == (4, 1)
     assert (second.start, third.start) == (0, 60)
 
 
@@ -68,8 +70,8 @@ def test_limits_of_teams(job, settings, account, runs):
     accounts = {"a": Account("a", **account)}
     found = simulate([job(str(number)) for number in range(8)], settings(accounts=accounts))
 
-    assert sum(each.start == 0 for each in found.ran) == runs
-    assert len(found.ran) == 8
+    assert sum(each.start == 0 for each in found.job_runs) == runs
+    assert len(found.job_runs) == 8
 
 
 @pytest.mark.parametrize(
@@ -81,14 +83,14 @@ def test_limits_of_qualities_of_service(job, settings, quality, runs):
     jobs = [job(str(number), qos="x") for number in range(8)]
     found = simulate(jobs, settings(qualities={"x": Quality(**quality)}))
 
-    assert sum(each.start == 0 for each in found.ran) == runs
+    assert sum(each.start == 0 for each in found.job_runs) == runs
 
 
 def test_head_room_is_never_taken(job, settings):
     """Half of eight GPUs."""
     found = simulate([job(str(number)) for number in range(8)], settings(queue={"most_billed": 400}))
 
-    assert sum(each.start == 0 for each in found.ran) == 4
+    assert sum(each.start == 0 for each in found.job_runs) == 4
 
 
 def test_what_can_never_run_is_said(job, settings):
@@ -96,17 +98,17 @@ def test_what_can_never_run_is_said(job, settings):
     jobs = [job("huge", hosts=3), job("much", gpus=4), job("fits", gpus=1)]
     found = simulate(jobs, settings(accounts={"a": Account("a", max_gpus=2)}))
 
-    assert [(each.id, why) for each, why in found.never] == [
+    assert [(each.id, why) for each, why in found.rejected_jobs] == [
         ("huge", "more than there is"), ("much", "more than team/a/GPUs may hold at all"),
     ]  # fmt: skip
-    assert [each.job.id for each in found.ran] == ["fits"]
+    assert [each.job.id for each in found.job_runs] == ["fits"]
 
 
 def test_a_job_is_cut_at_its_partition_s_longest_time(job, settings):
     """And said to be."""
-    (ran,) = simulate([job("long", run=7200)], settings(queue={"max_s": 3600.0})).ran
+    (ran,) = simulate([job("long", run=7200)], settings(queue={"max_s": 3600.0})).job_runs
 
-    assert (ran.end, ran.cut) == (3600, True)
+    assert (ran.end, ran.is_timed_out) == (3600, True)
 
 
 def test_a_higher_tier_goes_first(job):
@@ -124,7 +126,7 @@ def test_larger_hosts_of_another_site(job, settings):
     found = simulate([job("other", gpus=8, cpus=16, partition="dgx")], settings())
 
     assert found.moved == 1
-    assert (found.ran[0].gpus, found.ran[0].held) == (8, 8)
+    assert (found.job_runs[0].gpus, found.job_runs[0].allocated_gpus) == (8, 8)
 
 
 JOBS = st.lists(
@@ -146,14 +148,14 @@ def test_nothing_is_ever_given_twice(jobs, exclusive, fifo):
     given_ = Settings("t", kinds, {"q": Queue("q", ("x",), default=True, exclusive=exclusive)}, fifo=fifo)
     found = simulate(sorted(jobs, key=lambda each: each.submit), given_)
 
-    assert len(found.ran) + len(found.never) == len(jobs)
-    assert all(each.start >= each.job.submit for each in found.ran)
-    moments = sorted({each.start for each in found.ran})
+    assert len(found.job_runs) + len(found.rejected_jobs) == len(jobs)
+    assert all(each.start >= each.job.submit for each in found.job_runs)
+    moments = sorted({each.start for each in found.job_runs})
     for at in moments:
-        now = [each for each in found.ran if each.start <= at < each.end]
-        assert sum(each.held for each in now) <= 8
+        now = [each for each in found.job_runs if each.start <= at < each.end]
+        assert sum(each.allocated_gpus for each in now) <= 8
         assert sum(each.cpus for each in now) <= 16
-    assert all(before.start <= after.start for before, after in pairwise(found.ran))
+    assert all(before.start <= after.start for before, after in pairwise(found.job_runs))
 
 
 @given(JOBS)
@@ -163,4 +165,4 @@ def test_the_same_trace_gives_the_same_replay(jobs):
     kinds = {"x": HostKind(("h0", "h1"), 4, 8)}
     given_ = Settings("t", kinds, {"q": Queue("q", ("x",), default=True)})
 
-    assert simulate(jobs, given_).ran == simulate(jobs, given_).ran
+    assert simulate(jobs, given_).job_runs == simulate(jobs, given_).job_runs

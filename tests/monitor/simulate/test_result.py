@@ -16,7 +16,7 @@ def test_used_and_held(job, settings):
     jobs = [job(str(number), at=0 if number < 4 else 100, run=100) for number in range(5)]
     found = result(simulate(jobs, settings(queue={"exclusive": True})))
 
-    assert (found.used, found.held) == (0.25, 1.0)
+    assert (found.used, found.allocated_gpus) == (0.25, 1.0)
     assert found.waits.jobs == 5
     assert found.span_s == 300
 
@@ -61,7 +61,7 @@ def test_the_fair_tree():
     accounts = (Account("lab", 3), Account("a", 1, "lab"), Account("b", 1, "lab"), Account("c", 1))
     tree = FairTree({each.name: each for each in accounts}, 100.0)
     for team, user in (("a", "u"), ("b", "v"), ("c", "w")):
-        tree.know(team, user)
+        tree.add_user(team, user)
     tree.decay(0)
     tree.charge("a", "u", 30)
     tree.charge("c", "w", 30)

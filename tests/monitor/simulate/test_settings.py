@@ -72,5 +72,5 @@ def test_slurm_s_own_defaults(cluster):
     found = known.slurm_default(known.of_cluster(cluster(), "x"))
     (queue,) = found.queues.values()
 
-    assert (found.fifo, queue.exclusive, found.limits_known, found.accounts) == (True, True, False, {})
+    assert (found.fifo, queue.exclusive, found.has_time_limits, found.accounts) == (True, True, False, {})
     assert queue.max_s >= 365 * 86400

@@ -49,7 +49,7 @@ def made(tmp_path):
 
 def look(run, limit_s=30):
     """What is said of it."""
-    return active_runs.look(str(run.parent), [run.name], limit_s)[0].get(run.name)
+    return active_runs.read_runs(str(run.parent), [run.name], limit_s)[0].get(run.name)
 
 
 def test_a_run_says_its_step_speed_and_curve(made):
@@ -101,7 +101,7 @@ def test_events_that_are_cut_or_are_none_are_passed_over(made, damage):
     with (run / "events" / "rank-00000.jsonl").open("ab") as file:
         file.write(damage)
 
-    found = active_runs.look(str(run.parent), [run.name], 30)
+    found = active_runs.read_runs(str(run.parent), [run.name], 30)
     assert found[0].get(run.name, {}).get("state", "running") == "running"
     assert len(found[0]) + found[1] == 1
 
@@ -115,7 +115,7 @@ def test_states(made):
     assert look(run)["state"] == "starting"
     (run / "ended.json").write_text('{"outcome": "failed"}')
     assert look(run)["state"] == "failed"
-    assert active_runs.look(str(run.parent), ["other", "../x", ""], 30) == ({}, 0)
+    assert active_runs.read_runs(str(run.parent), ["other", "../x", ""], 30) == ({}, 0)
 
 
 def test_the_age_of_the_newest_whole_checkpoint(made):
@@ -134,4 +134,4 @@ def test_runs_for_which_there_is_no_time_are_counted(made):
     """They are named as missing."""
     run = made(3)
 
-    assert active_runs.look(str(run.parent), [run.name], -1) == ({}, 1)
+    assert active_runs.read_runs(str(run.parent), [run.name], -1) == ({}, 1)

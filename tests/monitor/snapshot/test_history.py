@@ -9,7 +9,7 @@ import pytest
 
 from clusterwright.config.load import load_cluster
 from clusterwright.monitor.fetch import fetch
-from clusterwright.monitor.records.sacct import FIELDS, MARK
+from clusterwright.monitor.records.sacct import FIELDS, SEPARATOR
 from clusterwright.onhost.snapshot import history
 
 LAB = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"
@@ -33,7 +33,7 @@ def asked(tmp_path):
     """A question about the last day, of a cluster without accounting, with nothing there yet."""
     (tmp_path / "runs").mkdir()
     return {
-        "job": "", "begin": NOW - 86400, "end": NOW, "fields": FIELDS, "mark": MARK, "limit_s": 5,
+        "job": "", "begin": NOW - 86400, "end": NOW, "fields": FIELDS, "mark": SEPARATOR, "limit_s": 5,
         "runs": str(tmp_path / "runs"), "prometheus": "http://127.0.0.1:1", "queries": {}, "accounting": False,
         "jobcomp": str(tmp_path / "jobcomp.log"),
     }  # fmt: skip

@@ -26,7 +26,7 @@ def test_one_that_hangs_is_killed_with_its_children(program, tmp_path):
     """A slurmctld that does not answer must not hold up the others."""
     program("squeue", f"sleep 1000 & echo $! >{tmp_path}/child; wait")
     before = time.monotonic()
-    answer = programs.said(["squeue"], 0.5)
+    answer = programs.run_program(["squeue"], 0.5)
 
     assert answer == ("", "squeue did not answer within 0.5 s")
     assert time.monotonic() - before < 30
@@ -50,12 +50,12 @@ def test_one_that_fails_says_why(program, does, why):
     """In its own last words."""
     program("squeue", does)
 
-    assert programs.said(["squeue"], 10) == ("", why)
+    assert programs.run_program(["squeue"], 10) == ("", why)
 
 
 def test_one_that_is_not_there_says_so():
     """A control host without accounting has no sshare."""
-    assert programs.said(["no-such-program"], 10) == ("", "no-such-program: No such file or directory")
+    assert programs.run_program(["no-such-program"], 10) == ("", "no-such-program: No such file or directory")
 
 
 def test_what_a_shell_asks_for_itself_is_left_out(program, monkeypatch):
@@ -64,5 +64,5 @@ def test_what_a_shell_asks_for_itself_is_left_out(program, monkeypatch):
     monkeypatch.setenv("SLURM_CONF", "/etc/other.conf")
     program("squeue", 'echo "$SQUEUE_STATES,$SLURM_CONF,$SLURM_TIME_FORMAT"; printf "\\377\\n"')
 
-    text, why = programs.said(["squeue"], 10)
+    text, why = programs.run_program(["squeue"], 10)
     assert (text.splitlines()[0], why) == (",/etc/other.conf,%s", "")

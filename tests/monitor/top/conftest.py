@@ -8,9 +8,9 @@ import pytest
 
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
-from clusterwright.monitor.gather import Kept
+from clusterwright.monitor.gather import SnapshotCache
 from clusterwright.monitor.top.app import Top
-from clusterwright.monitor.top.columns import Way
+from clusterwright.monitor.top.columns import RenderOptions
 
 
 class Acts:
@@ -24,7 +24,7 @@ class Acts:
     def cancel(self, job):
         """As Slurm would."""
         if job.id in self.refused:
-            raise WrightError.of("slurm-said", "scancel: Access/permission denied", "ask its user")
+            raise WrightError.from_code("slurm-said", "scancel: Access/permission denied", "ask its user")
         self.done.append(job.id)
 
     def output(self, job):
@@ -86,7 +86,9 @@ def on_stage():
         answer = picture if callable(picture) else lambda: picture
 
         async def play():
-            app = Top(Kept(answer, clock), acts, Way(lang, ascii_only=ascii_only), "control")
+            app = Top(
+                SnapshotCache(answer, clock), acts, RenderOptions(lang, ascii_only=ascii_only), "control"
+            )
             async with app.run_test(size=size, notifications=True) as pilot:
                 stage = Stage(app, pilot, acts, clock)
                 await stage.settle()

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.errors import WrightError
-from clusterwright.monitor.picture import Alert, JobView, Picture
-from clusterwright.monitor.top.words import KEYS
+from clusterwright.monitor.snapshot import Alert, JobView, Snapshot
+from clusterwright.monitor.top.messages import KEYS
 
 
 @pytest.fixture(scope="module")
@@ -128,14 +128,14 @@ def test_cancelling_asks_first(on_stage, picture):
         assert stage.acts.done == []
         await stage.press("c", "y")
         assert stage.acts.done == [job.id]
-        await stage.until(f"{job.id} is cancelled")
+        await stage.retry_at(f"{job.id} is cancelled")
         await stage.press("j")
         stage.acts.refused.add(stage.list("jobs").chosen.id)
         await stage.press("c", "y")
-        await stage.until("Access/permission denied")
+        await stage.retry_at("Access/permission denied")
         assert stage.acts.done == [job.id]
         await stage.press("1", "c")
-        await stage.until("choose a job first")
+        await stage.retry_at("choose a job first")
 
     on_stage(script, picture)
 
@@ -178,7 +178,7 @@ def test_names_of_strangers_do_nothing(on_stage, recorded):
         await stage.press("4", "enter")
         assert "[red]summary[/] \\x1b[31m\\x0asecond" in stage.text
 
-    on_stage(script, Picture("x\x1b[2J", 10.0, jobs=jobs, alerts=(alert,)), size=(150, 50))
+    on_stage(script, Snapshot("x\x1b[2J", 10.0, jobs=jobs, alerts=(alert,)), size=(150, 50))
 
 
 def test_a_narrow_terminal_shows_one_panel_at_a_time(on_stage, picture):
@@ -237,7 +237,7 @@ def test_the_cursor_stays_with_its_job_when_others_come_and_go(on_stage, picture
 
 def test_a_cluster_that_does_not_answer_says_so_and_keeps_what_was_known(on_stage, picture):
     """At first nothing is known; later the last picture stays, with ssh's words above it."""
-    broken = WrightError.of("unreachable", "control was not reached: timed out", "try ssh control")
+    broken = WrightError.from_code("unreachable", "control was not reached: timed out", "try ssh control")
     answers = [broken, picture, broken]
 
     def look():

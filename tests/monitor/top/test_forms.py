@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from clusterwright.monitor.picture import Gpu, JobView, NodeView, Picture
-from clusterwright.monitor.picture.lacks import NO_PROMETHEUS, lack
+from clusterwright.monitor.snapshot import Gpu, JobView, NodeView, Snapshot
+from clusterwright.monitor.snapshot.lacks import NO_PROMETHEUS, lack
 from clusterwright.monitor.top import columns
-from clusterwright.monitor.top.columns import Way, fitting
-from clusterwright.monitor.top.forms import curve, heat, many, span, strip
+from clusterwright.monitor.top.columns import RenderOptions, fitting
+from clusterwright.monitor.top.forms import curve, heat, compact_number, span, strip
 from clusterwright.monitor.top.groups import groups
-from clusterwright.monitor.top.once import lines, once
+from clusterwright.monitor.top.static_screen import lines, print_screen
 from clusterwright.monitor.top.queue import SORTS, View
-from clusterwright.monitor.top.words import KEYS, WORDS
+from clusterwright.monitor.top.messages import KEYS, MESSAGES
 
 
 def test_every_word_is_in_both_languages():
     """And takes the same values."""
-    for name, (en, zh) in WORDS.items():
+    for name, (en, zh) in MESSAGES.items():
         assert en, name
         assert zh, name
         assert sorted(part.split("}")[0] for part in en.split("{")[1:]) == sorted(
@@ -41,12 +41,12 @@ def test_every_word_is_in_both_languages():
 )  # fmt: skip
 def test_heat(use, held, sign, style):
     """A GPU that is held and idle is red; one that nobody holds, and is used, is shown."""
-    assert heat(use, held=held) == (sign, style)
+    assert heat(use, is_allocated=held) == (sign, style)
 
 
 def test_where_nobody_says_which_gpus_are_held_the_first_stand_for_them():
     """Slurm says how many."""
-    assert [sign for sign, _ in strip([Gpu(0), Gpu(1), Gpu(2)], held=2)] == ["?", "?", "·"]
+    assert [sign for sign, _ in strip([Gpu(0), Gpu(1), Gpu(2)], gpus_used=2)] == ["?", "?", "·"]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_lengths_of_time(seconds, text):
 
 def test_numbers_and_curves():
     """Three digits; the lowest value is the lowest bar."""
-    assert [many(value) for value in (None, 0.5, 812, 12_345, 1.02e6, 3e9)] == [
+    assert [compact_number(value) for value in (None, 0.5, 812, 12_345, 1.02e6, 3e9)] == [
         "-",
         "0.5",
         "812",
@@ -108,8 +108,8 @@ def test_no_text_breaks_a_line(name, user, reason, width, state, lang):
     """Whatever a stranger wrote, a row is one line, and as wide as there is room."""
     job = JobView("1", name, user, user, "train", state, reason=reason, gpus=1)
 
-    for line in lines(Picture(name, 0.0, jobs=(job,), missing=(reason,)), Way(lang), width, 20):
-        plain = line.plain
+    for line in lines(Snapshot(name, 0.0, jobs=(job,), missing=(reason,)), RenderOptions(lang), width, 20):
+        plain = line.content
         assert plain.isprintable() or not plain
         if plain.startswith("1"):
             assert cell_len(plain) <= max(width, sum(wide + 1 for _, _, wide in fitting(columns.JOBS, width)))
@@ -119,7 +119,7 @@ def test_one_screen_is_as_long_as_asked_and_says_what_is_left_out(recorded):
     """With names that look like markup."""
     picture = recorded.made_picture(100, 300)
     console = Console(width=120, file=StringIO())
-    once(picture, Way(now=picture.taken), console, rows=60)
+    print_screen(picture, RenderOptions(now=picture.taken), console, rows=60)
 
     text = console.file.getvalue()
     assert 50 < len(text.splitlines()) <= 61
@@ -132,18 +132,20 @@ def test_every_sort_is_an_order_of_all_jobs(recorded, sort):
     jobs = recorded.made_picture(60, 200).jobs
     view = View(sort=sort)
 
-    assert sorted(job.id for job in view.of(jobs)) == sorted(job.id for job in jobs)
-    assert len(replace(view, turned=True).of(jobs)) == len(jobs)
+    assert sorted(job.id for job in view.select(jobs)) == sorted(job.id for job in jobs)
+    assert len(replace(view, turned=True).select(jobs)) == len(jobs)
 
 
 def test_what_is_missing_is_said_in_the_language():
     """The part and what is not set up; a program's own words stay."""
-    lacking = Picture("c", 0.0, missing=(lack("alerts", NO_PROMETHEUS), lack("jobs", "squeue: no answer")))
-    shown = [line.plain for line in lines(lacking, Way("zh"), 150, 30)]
+    lacking = Snapshot("c", 0.0, missing=(lack("alerts", NO_PROMETHEUS), lack("jobs", "squeue: no answer")))
+    shown = [line.content for line in lines(lacking, RenderOptions("zh"), 150, 30)]
 
     assert "缺少: 告警: 未配置 Prometheus (集群文件中的 `monitoring.prometheus`)" in shown
     assert "缺少: 作业队列: squeue: no answer" in shown
-    assert "missing: the queue: squeue: no answer" in [line.plain for line in lines(lacking, Way(), 150, 30)]
+    assert "missing: the queue: squeue: no answer" in [
+        line.content for line in lines(lacking, RenderOptions(), 150, 30)
+    ]
 
 
 def test_what_is_known_of_slurm_alone_is_shown():
@@ -151,7 +153,8 @@ def test_what_is_known_of_slurm_alone_is_shown():
     node = NodeView("n1", "unknown")
     job = JobView("1", "x", "a", "", "p", "RUNNING")
     text = "\n".join(
-        line.plain for line in lines(Picture("c", 0.0, nodes=(node,), jobs=(job,)), Way(), 150, 30)
+        line.content
+        for line in lines(Snapshot("c", 0.0, nodes=(node,), jobs=(job,)), RenderOptions(), 150, 30)
     )
 
     assert "mean use -" in text

@@ -11,14 +11,14 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from clusterwright.edge.fakes import FakeClock, FakeRemote
-from clusterwright.monitor.web.acts import Hands
+from clusterwright.monitor.web.actions import ClusterActions
 from clusterwright.monitor.web.app import Site, application
 from clusterwright.monitor.web.feed import Feed
 from clusterwright.monitor.web.guard import Guard
 from clusterwright.monitor.web.history import History
 from clusterwright.monitor.web.serve import Listener, bound
 from clusterwright.monitor.web.sessions import Door, Sessions
-from clusterwright.monitor.web.users import Users, made
+from clusterwright.monitor.web.users import Users, create_user
 
 PASSWORD = "correct horse battery"
 
@@ -35,7 +35,7 @@ class Page:
         self.feed = Feed(picture.cluster, self._gathered, history=self.history, every_s=every_s)
         self.guard = Guard(Sessions(self.users, self.clock), tls=tls, open_to_all=open_to_all)
         self.door = Door(self.users, self.clock)
-        hands = Hands(self.remote, "control", "/shared/runs", self.journal, self.clock)
+        hands = ClusterActions(self.remote, "control", "/shared/runs", self.journal, self.clock)
         self.app = application(Site(self.feed, self.guard, self.door, hands))
 
     def _gathered(self):
@@ -94,7 +94,7 @@ def page_of():
 def client(page):
     """Asks the page as a browser on this machine does."""
     with TestClient(page.app, base_url="http://localhost") as opened:
-        opened.portal.call(page.feed.once)
+        opened.portal.call(page.feed.poll)
         yield opened
 
 
@@ -116,7 +116,7 @@ def signed_in(page, browser, small):
 
     def enter(role):
         name = small.jobs[0].user if role == "user" else f"{role}1"
-        page.users.put(made(name, role, PASSWORD))
+        page.users.set_user(create_user(name, role, PASSWORD))
         assert browser.sign_in(name).status_code == 303
         return browser
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from clusterwright.monitor.web.users import made
+from clusterwright.monitor.web.users import create_user
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
@@ -292,7 +292,7 @@ def test_language_and_theme_are_switched_and_kept(tab):
 
 def test_an_operator_drains_a_node_with_a_reason(tab, page):
     """Signed in by the form; asked once more; the reason is Slurm's; another may only look."""
-    page.users.put(made("opal", "operator", PASSWORD))
+    page.users.set_user(create_user("opal", "operator", PASSWORD))
     one = tab()
     node = next(each for each in page.picture.nodes if each.state == "allocated")
     opened = one.open(f"node/{node.name}")

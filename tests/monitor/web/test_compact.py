@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.monitor.picture import Alert, Gpu, JobView, NodeView, Picture, Run, Team
+from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Snapshot, Run, Team
 from clusterwright.monitor.web import compact
 from clusterwright.monitor.web.feed import encoded
-from clusterwright.monitor.web.lists import Wish, listed
+from clusterwright.monitor.web.lists import JobQuery, listed
 
 STATES = {
     ("idle", False, 0): "idle", ("mixed", False, 1): "part", ("allocated", False, 2): "full",
@@ -37,17 +37,17 @@ def test_what_nobody_said_is_nothing_and_not_zero():
         gpus_total=2,
         gpus=(Gpu(0), Gpu(1, utilisation=0.5, memory_used=1, memory_total=4, celsius=40.4)),
     )
-    picture = Picture("c", 0.0, (node,))
+    picture = Snapshot("c", 0.0, (node,))
 
     assert compact.node_row(node)[-1] == [None, None, None, None, 50, 25, 40, None]
     assert compact.sums(picture)["use"] == 0.5
-    assert compact.sums(Picture("c", 0.0, (NodeView("n1", "idle", gpus=(Gpu(0),)),)))["use"] is None
+    assert compact.sums(Snapshot("c", 0.0, (NodeView("n1", "idle", gpus=(Gpu(0),)),)))["use"] is None
 
 
 def test_a_muted_alert_is_shown_and_not_counted():
     """A node that a person drained wakes nobody."""
     alerts = (Alert("A", "critical", "n1", 1.0, "x"), Alert("B", "critical", "n2", 1.0, "y", muted=True))
-    document = compact.whole(Picture("c", 0.0, alerts=alerts))
+    document = compact.is_exclusive(Snapshot("c", 0.0, alerts=alerts))
 
     assert len(document["alerts"]) == 2
     assert document["sums"]["critical"] == document["sums"]["alerts"] == 1
@@ -86,15 +86,15 @@ def test_no_text_of_a_stranger_leaves_with_signs_that_act(name, reason, why):
     node = NodeView(
         name, name, why=why, group=name, partitions=(name,), gpus=(Gpu(0, name, job=name),), jobs=(name,)
     )
-    picture = Picture(
+    picture = Snapshot(
         name, 0.0, (node,), (job,), (Team(name),), (Alert(name, name, name, 0.0, why, why, why),), (why,)
     )
 
     documents = [
-        compact.whole(picture),
+        compact.is_exclusive(picture),
         compact.job_page(job),
         compact.node_page(node),
-        listed((job,), Wish("all", "", "id")),
+        listed((job,), JobQuery("all", "", "id")),
     ]
     for text in texts(documents):
         assert text.isprintable(), ascii(text)
@@ -129,14 +129,14 @@ names = st.sampled_from(["n1", "n2", "n3", "n4"])
 nodes = st.lists(st.builds(NodeView, names, st.sampled_from(["idle", "mixed", "down"]), gpus_used=st.integers(0, 8)),
                  unique_by=lambda node: node.name)  # fmt: skip
 pictures = st.builds(
-    Picture, st.just("c"), st.floats(0, 10), nodes.map(tuple), missing=st.just(()) | st.just(("x",))
+    Snapshot, st.just("c"), st.floats(0, 10), nodes.map(tuple), missing=st.just(()) | st.just(("x",))
 )
 
 
 @given(pictures, pictures)
 def test_a_difference_makes_the_new_of_the_old(before, after):
     """For any two pictures, nodes that come, go or change places included."""
-    old, new = compact.whole(before), compact.whole(after)
+    old, new = compact.is_exclusive(before), compact.is_exclusive(after)
 
     assert applied(old, compact.difference(old, new)) == new
 
@@ -148,7 +148,9 @@ def test_a_difference_holds_only_what_differs(small):
         node, gpus=(dataclasses.replace(node.gpus[0], utilisation=0.123), *node.gpus[1:])
     )
     nodes = tuple(other if each is node else each for each in small.nodes)
-    change = compact.difference(compact.whole(small), compact.whole(dataclasses.replace(small, nodes=nodes)))
+    change = compact.difference(
+        compact.is_exclusive(small), compact.is_exclusive(dataclasses.replace(small, nodes=nodes))
+    )
 
     assert [row[0] for row in change["nodes"]] == [node.name]
     assert change.keys() <= {"nodes", "sums"}
@@ -173,30 +175,30 @@ def test_a_job_on_odd_hosts_is_shown_all_the_same():
 
 
 @pytest.mark.parametrize(("query", "wish"), [
-    ({}, Wish("running", "", "started", 0)),
-    ({"of": "waiting", "find": " A  b ", "page": "3"}, Wish("waiting", "a  b", "priority", 3)),
-    ({"of": "<b>", "order": "; drop", "page": "-1"}, Wish("running", "", "started", 0)),
-    ({"page": "99999999999999999999"}, Wish()), ({"page": "²"}, Wish()), ({"find": "x" * 999}, Wish(find="x" * 100)),
+    ({}, JobQuery("running", "", "started", 0)),
+    ({"of": "waiting", "find": " A  b ", "page": "3"}, JobQuery("waiting", "a  b", "priority", 3)),
+    ({"of": "<b>", "order": "; drop", "page": "-1"}, JobQuery("running", "", "started", 0)),
+    ({"page": "99999999999999999999"}, JobQuery()), ({"page": "²"}, JobQuery()), ({"find": "x" * 999}, JobQuery(find="x" * 100)),
 ])  # fmt: skip
 def test_a_wish_is_read_from_any_address(query, wish):
     """What is none of ours is as if it was not said."""
-    assert Wish.read(query) == wish
+    assert JobQuery.read(query) == wish
 
 
 def test_a_list_is_found_ordered_and_cut(small):
     """Words that all have to be there; a host's name too; the page past the end is the last one."""
-    running = listed(small.jobs, Wish("running", "", "gpus", 0))
+    running = listed(small.jobs, JobQuery("running", "", "gpus", 0))
     assert [job["gpus"] for job in running["jobs"]] == sorted(
         (job["gpus"] for job in running["jobs"]), reverse=True
     )
 
     job = next(each for each in small.jobs if each.nodes)
-    found = listed(small.jobs, Wish("all", f"{job.nodes[0]} {job.user}", "id", 0))
+    found = listed(small.jobs, JobQuery("all", f"{job.nodes[0]} {job.user}", "id", 0))
     assert job.id in [each["id"] for each in found["jobs"]]
-    waiting = listed(small.jobs, Wish("waiting", "", "priority", 9999))
+    waiting = listed(small.jobs, JobQuery("waiting", "", "priority", 9999))
     assert waiting["page"] == waiting["pages"] - 1
     assert 0 < len(waiting["jobs"]) <= 50
-    assert listed(small.jobs, Wish("all", "no such word", "id", 0)) == {
+    assert listed(small.jobs, JobQuery("all", "no such word", "id", 0)) == {
         "jobs": [],
         "count": 0,
         "page": 0,

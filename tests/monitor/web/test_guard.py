@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from clusterwright.edge.bundler import program_command
-from clusterwright.monitor.web.users import made
+from clusterwright.monitor.web.users import create_user
 
 HERE = "http://localhost"
 
@@ -56,7 +56,7 @@ def test_every_answer_forbids_foreign_and_inline_script(client):
 
 def test_the_cookie_is_kept_from_scripts_and_other_sites(page, browser):
     """HttpOnly and SameSite=Strict; a new one at each sign-in."""
-    page.users.put(made("ann", "viewer", "correct horse battery"))
+    page.users.set_user(create_user("ann", "viewer", "correct horse battery"))
     first, second = (browser.sign_in("ann").headers["set-cookie"] for _ in range(2))
 
     assert first.startswith("wright=")
@@ -68,7 +68,7 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(page, browser):
 def test_with_tls_the_cookie_is_bound_to_this_host(page_of, browser_of, tmp_path, small):
     """`__Host-` and Secure."""
     page = page_of(tmp_path, small, tls=True, open_to_all=False)
-    page.users.put(made("ann", "viewer", "correct horse battery"))
+    page.users.set_user(create_user("ann", "viewer", "correct horse battery"))
     with TestClient(page.app, base_url="https://cluster.example") as client:
         cookie = browser_of(client).sign_in("ann").headers["set-cookie"]
 
@@ -85,15 +85,15 @@ def test_with_tls_the_cookie_is_bound_to_this_host(page_of, browser_of, tmp_path
 def test_a_change_from_elsewhere_is_refused(signed_in, page, small, changed):
     """Without the page's token, or from another origin: refused though the cookie is right, and nothing is done."""
     operator = signed_in("operator")
-    answer = operator.act(f"/api/job/{small.jobs[0].id}/cancel", **changed)
+    answer = operator.actions(f"/api/job/{small.jobs[0].id}/cancel", **changed)
 
     assert answer.status_code == 403
-    assert page.remote.asked == []
+    assert page.remote.calls == []
 
 
 def test_a_sign_in_from_elsewhere_is_refused(page, browser):
     """Another site can neither send the form for somebody nor do it without the form's own token."""
-    page.users.put(made("ann", "viewer", "correct horse battery"))
+    page.users.set_user(create_user("ann", "viewer", "correct horse battery"))
     data = {"name": "ann", "password": "correct horse battery", "token": "x"}
 
     assert browser.client.post("/sign-in", data=data).status_code == 403
@@ -104,8 +104,8 @@ def test_a_sign_in_from_elsewhere_is_refused(page, browser):
 def test_a_change_without_a_session_is_refused(browser, page, small):
     """One who only looks has no token that would do."""
     for path in (f"/api/job/{small.jobs[0].id}/cancel", "/api/node/h100-0001/drain", "/sign-out"):
-        assert browser.act(path).status_code == 401
-    assert page.remote.asked == []
+        assert browser.actions(path).status_code == 401
+    assert page.remote.calls == []
 
 
 ALLOWED = {
@@ -124,14 +124,14 @@ def test_each_role_may_do_its_own(signed_in, page, small, role):
     well = next(node.name for node in small.nodes if node.state == "allocated" and not node.drained)
     out = next(node.name for node in small.nodes if node.drained)
     done = {
-        "own": one.act(f"/api/job/{own.id}/cancel").status_code,
-        "other": one.act(f"/api/job/{other.id}/cancel").status_code,
-        "drain": one.act(f"/api/node/{well}/drain", {"reason": "a fan is loud"}).status_code,
-        "resume": one.act(f"/api/node/{out}/resume").status_code,
+        "own": one.actions(f"/api/job/{own.id}/cancel").status_code,
+        "other": one.actions(f"/api/job/{other.id}/cancel").status_code,
+        "drain": one.actions(f"/api/node/{well}/drain", {"reason": "a fan is loud"}).status_code,
+        "resume": one.actions(f"/api/node/{out}/resume").status_code,
     }
 
     assert done == ALLOWED[role]
-    assert len(page.remote.asked) == list(done.values()).count(200)
+    assert len(page.remote.calls) == list(done.values()).count(200)
 
 
 def test_what_one_may_do_is_offered_to_them_alone(signed_in, client, small):
@@ -149,7 +149,7 @@ def test_signing_out_ends_the_session(signed_in, client):
     """The cookie opens nothing any more, even if it was kept."""
     operator = signed_in("operator")
     kept = client.cookies["wright"]
-    assert operator.act("/sign-out").status_code == 204
+    assert operator.actions("/sign-out").status_code == 204
 
     client.cookies.set("wright", kept)
     assert client.get("/api/me").json()["name"] == ""
@@ -158,7 +158,7 @@ def test_signing_out_ends_the_session(signed_in, client):
 def test_a_removed_user_and_a_new_password_end_sessions(signed_in, page, client):
     """At the next request, not at the next sign-in; a new role counts at once."""
     signed_in("operator")
-    page.users.put(made("operator1", "viewer", "another password"))
+    page.users.set_user(create_user("operator1", "viewer", "another password"))
     assert client.get("/api/me").json()["name"] == ""
 
     signed_in("operator")
@@ -179,7 +179,7 @@ def test_a_session_that_is_not_used_ends(signed_in, page, client):
 
 def test_guessing_becomes_slow(page, browser):
     """Five wrong tries are free; then a wait that doubles, which the right password does not shorten."""
-    page.users.put(made("ann", "operator", "correct horse battery"))
+    page.users.set_user(create_user("ann", "operator", "correct horse battery"))
     tries = [browser.sign_in("ann", f"wrong password {number}").status_code for number in range(7)]
     assert tries == [403] * 5 + [429] * 2
 
@@ -205,7 +205,7 @@ def test_a_body_that_is_too_long_or_of_no_length_is_refused(signed_in, page, cli
     endless = client.post("/api/node/h100-0001/drain", content=iter([b"{}"]), headers=token)
 
     assert (long.status_code, endless.status_code) == (413, 413)
-    assert page.remote.asked == []
+    assert page.remote.calls == []
 
 
 @pytest.mark.parametrize(
@@ -214,22 +214,22 @@ def test_a_body_that_is_too_long_or_of_no_length_is_refused(signed_in, page, cli
 def test_a_drain_needs_a_readable_reason(signed_in, page, small, reason):
     """On one line, with signs that show."""
     well = next(node.name for node in small.nodes if not node.drained)
-    answer = signed_in("operator").act(f"/api/node/{well}/drain", {"reason": reason})
+    answer = signed_in("operator").actions(f"/api/node/{well}/drain", {"reason": reason})
 
     assert (answer.status_code, answer.json()) == (422, {"error": "reason"})
-    assert page.remote.asked == []
+    assert page.remote.calls == []
 
 
 def test_what_was_done_is_written_down(signed_in, page, small):
     """Who, what, when, and how it ended; the command is the one of the command line, with the reason as one word."""
     well = next(node.name for node in small.nodes if not node.drained)
-    signed_in("operator").act(f"/api/node/{well}/drain", {"reason": "$(reboot); 'fan'"})
+    signed_in("operator").actions(f"/api/node/{well}/drain", {"reason": "$(reboot); 'fan'"})
 
     rows = [json.loads(line) for line in page.journal.read_text().splitlines()]
     assert [(row["by"], row["what"], row["subject"], row["outcome"]) for row in rows] == [
         ("operator1", "drain", well, "begins"), ("operator1", "drain", well, "done"),
     ]  # fmt: skip
-    assert page.remote.asked == [
+    assert page.remote.calls == [
         (
             "control",
             f"scontrol update NodeName={well} State=DRAIN Reason='operator1: $(reboot); '\"'\"'fan'\"'\"''",
@@ -241,20 +241,20 @@ def test_what_was_done_is_written_down(signed_in, page, small):
 def test_what_cannot_be_written_down_is_not_done(signed_in, page, small):
     """The journal's place is a folder: no command is run."""
     page.journal.mkdir()
-    answer = signed_in("operator").act(f"/api/job/{small.jobs[0].id}/cancel")
+    answer = signed_in("operator").actions(f"/api/job/{small.jobs[0].id}/cancel")
 
     assert answer.status_code == 502
     assert "cannot be written" in answer.json()["said"]
-    assert page.remote.asked == []
+    assert page.remote.calls == []
 
 
 def test_another_persons_reason_is_not_written_over(signed_in, page, small):
     """A node that is out already stays as it is."""
     out = next(node for node in small.nodes if node.by == "person")
-    answer = signed_in("operator").act(f"/api/node/{out.name}/drain", {"reason": "mine"})
+    answer = signed_in("operator").actions(f"/api/node/{out.name}/drain", {"reason": "mine"})
 
     assert answer.status_code == 502
-    assert page.remote.asked == []
+    assert page.remote.calls == []
 
 
 def test_a_run_is_cancelled_as_wright_cancel_does(signed_in, page, small):
@@ -262,21 +262,23 @@ def test_a_run_is_cancelled_as_wright_cancel_does(signed_in, page, small):
     operator = signed_in("operator")
     run = next(job for job in small.jobs if job.run)
     array = next(job for job in small.jobs if "%" in job.id)
-    operator.act(f"/api/job/{run.id}/cancel")
-    operator.act(f"/api/job/{array.id.replace('%', '%25')}/cancel")
+    operator.actions(f"/api/job/{run.id}/cancel")
+    operator.actions(f"/api/job/{array.id.replace('%', '%25')}/cancel")
 
-    (_, first), (_, second) = page.remote.asked
+    (_, first), (_, second) = page.remote.calls
     assert first == program_command("cancel", "/shared/runs", run.id)
     assert second == f"scancel '{array.id.split('%')[0]}]'"
 
 
 def test_what_slurm_refuses_is_said(signed_in, page, small):
     """In Slurm's own words, and nothing is claimed."""
-    from clusterwright.edge.processes import Done
+    from clusterwright.edge.processes import CommandResult
 
-    page.remote.run = lambda host, command, **_: Done((host,), 1, "", "Access/permission denied", 0.1)
+    page.remote.run = lambda host, command, **_: CommandResult(
+        (host,), 1, "", "Access/permission denied", 0.1
+    )
     plain = next(job for job in small.jobs if job.run is None)
-    answer = signed_in("operator").act(f"/api/job/{plain.id}/cancel")
+    answer = signed_in("operator").actions(f"/api/job/{plain.id}/cancel")
 
     assert answer.status_code == 502
     assert "Access/permission denied" in answer.json()["said"]

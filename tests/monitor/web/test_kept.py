@@ -9,11 +9,11 @@ import pytest
 
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
-from clusterwright.monitor.picture import Gpu, JobView, NodeView, Picture, Run
-from clusterwright.monitor.web.history import KEPT, MOST, SPANS, History
+from clusterwright.monitor.snapshot import Gpu, JobView, NodeView, Snapshot, Run
+from clusterwright.monitor.web.history import ROW_LIMITS, MOST, SPANS, History
 from clusterwright.monitor.web.trails import MOST as TRAIL_MOST
 from clusterwright.monitor.web.trails import Trail, Trails
-from clusterwright.monitor.web.users import Users, made
+from clusterwright.monitor.web.users import Users, create_user
 
 PASSWORD = "correct horse battery"
 START = 1_795_003_200  # a whole hour
@@ -25,7 +25,7 @@ def moment(*, used=3, use=0.5):
         NodeView("n1", "mixed", gpus_total=8, gpus_used=used, gpus=(Gpu(0, utilisation=use),)),
         NodeView("n2", "down"),
     )
-    return Picture("c", 0.0, nodes, (JobView("1", "a", "u", "t", "p", "RUNNING"),))
+    return Snapshot("c", 0.0, nodes, (JobView("1", "a", "u", "t", "p", "RUNNING"),))
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_the_file_stops_growing(history, clock):
         clock.sleep(1800)
     rows = dict(history._file.execute("SELECT step, count(*) FROM moments GROUP BY step").fetchall())
 
-    assert rows == {60: KEPT[60], 600: KEPT[600], 3600: 366 * 24}
+    assert rows == {60: ROW_LIMITS[60], 600: ROW_LIMITS[600], 3600: 366 * 24}
     assert all(0 < len(history.read(span)["at"]) <= MOST + 2 for span in SPANS)
 
 
@@ -96,7 +96,7 @@ import resource, signal, sys
 sys.path[:0] = {sys.path!r}
 from pathlib import Path
 from clusterwright.edge.fakes import FakeClock
-from clusterwright.monitor.picture import Picture
+from clusterwright.monitor.snapshot import Picture
 from clusterwright.monitor.web.history import History
 clock = FakeClock({START})
 history = History(Path({str(tmp_path / "h.sqlite")!r}), clock)
@@ -122,7 +122,7 @@ def test_a_trail_keeps_a_whole_life_in_little_room():
     trail = Trail()
     for second in range(100_000):
         trail.add(second, (second / 10, None, 0.4, None))
-    shown = trail.shown()
+    shown = trail.value()
 
     assert len(shown["at"]) <= TRAIL_MOST
     assert shown["at"][0] == 0
@@ -139,22 +139,22 @@ def test_a_job_that_has_ended_leaves_no_trail():
     job = JobView("1", "a", "u", "t", "p", "RUNNING", started=1.0, run=run)
     trails = Trails()
     trails.add(10.0, (job, JobView("2", "b", "u", "t", "p", "PENDING")))
-    assert trails.of("1")["loss"] == [2.0]
-    assert trails.of("2")["at"] == []
+    assert trails.series("1")["loss"] == [2.0]
+    assert trails.series("2")["at"] == []
 
     trails.add(20.0, ())
-    assert trails.of("1")["at"] == []
+    assert trails.series("1")["at"] == []
 
 
 def test_a_user_is_known_by_the_password_alone(tmp_path):
     """A hash with a salt of its own; the password stands nowhere; nobody else can read the file."""
     users = Users(tmp_path / "users.json")
-    users.put(made("ann", "operator", PASSWORD))
-    users.put(made("bob", "user", PASSWORD))
+    users.set_user(create_user("ann", "operator", PASSWORD))
+    users.set_user(create_user("bob", "user", PASSWORD))
     ann, bob = Users(users.path).all().values()
 
-    assert ann.knows(PASSWORD)
-    assert not ann.knows(PASSWORD + " ")
+    assert ann.check_password(PASSWORD)
+    assert not ann.check_password(PASSWORD + " ")
     assert ann.salt != bob.salt
     assert ann.hashed != bob.hashed
     assert PASSWORD not in users.path.read_text()
@@ -168,13 +168,13 @@ def test_a_user_is_known_by_the_password_alone(tmp_path):
 def test_a_user_that_will_not_do_is_refused(name, role, password):
     """With what would."""
     with pytest.raises(WrightError, match=r"error\[web-user\]"):
-        made(name, role, password)
+        create_user(name, role, password)
 
 
 def test_a_file_that_others_can_read_is_refused(tmp_path):
     """Its hashes may be known, and who is in it may be another's doing."""
     users = Users(tmp_path / "users.json")
-    users.put(made("ann", "user", PASSWORD))
+    users.set_user(create_user("ann", "user", PASSWORD))
     users.path.chmod(0o640)
 
     with pytest.raises(WrightError, match="others can read it"):
@@ -192,14 +192,14 @@ def test_a_damaged_file_is_refused(tmp_path, text):
     path.chmod(0o600)
 
     with pytest.raises(WrightError, match=r"error\[web-users-file\]"):
-        Users(path).put(made("ann", "user", PASSWORD))
+        Users(path).set_user(create_user("ann", "user", PASSWORD))
     assert path.read_text() == text
 
 
 def test_a_role_that_is_none_lets_nobody_in(tmp_path):
     """Written by hand, or by a newer program."""
     users = Users(tmp_path / "users.json")
-    users.put(made("ann", "operator", PASSWORD))
+    users.set_user(create_user("ann", "operator", PASSWORD))
     rows = json.loads(users.path.read_text())
     rows["users"]["ann"]["role"] = "emperor"
     users.path.write_text(json.dumps(rows))

@@ -9,10 +9,10 @@ import time
 import pytest
 
 from clusterwright.errors import WrightError
-from clusterwright.monitor.picture import Alert
+from clusterwright.monitor.snapshot import Alert
 from clusterwright.monitor.web import feed as feeds
 from clusterwright.monitor.web import stream as streams
-from clusterwright.monitor.web.users import made
+from clusterwright.monitor.web.users import create_user
 
 
 def events(lines):
@@ -124,7 +124,7 @@ def test_a_viewer_that_is_behind_is_marked_and_not_buffered():
     """At most a few changes are put by for one."""
     viewer = feeds.Viewer()
     for _ in range(1000):
-        viewer.give(b"x")
+        viewer.enqueue(b"x")
 
     assert viewer.slow
     assert viewer.queue.qsize() <= 4
@@ -141,7 +141,7 @@ def test_there_is_room_for_so_many(page, monkeypatch, client):
 def test_the_stream_of_one_who_is_taken_out_ends(page_of, browser_of, served, asking, tmp_path, small):
     """Where looking needs a sign-in, an open stream does not outlive it."""
     page = page_of(tmp_path, small, open_to_all=False)
-    page.users.put(made("ann", "viewer", "correct horse battery"))
+    page.users.set_user(create_user("ann", "viewer", "correct horse battery"))
     with served(page) as url:
         asking.base_url = url
         browser_of(asking).sign_in("ann")
@@ -155,16 +155,16 @@ def test_the_stream_of_one_who_is_taken_out_ends(page_of, browser_of, served, as
 
 
 @pytest.mark.parametrize("trouble", [
-    WrightError.of("unreachable", "control was not reached: \x1b[31mtimed out", "try ssh"),
+    WrightError.from_code("unreachable", "control was not reached: \x1b[31mtimed out", "try ssh"),
     OSError("no ssh here"), ValueError("not JSON: <b>"), KeyError("a field of a newer Slurm"),
 ])  # fmt: skip
 def test_a_cluster_that_does_not_answer_is_said_and_its_last_picture_stays(page, trouble):
     """The page goes on with what was seen last, and says since when."""
 
     async def twice():
-        await page.feed.once()
+        await page.feed.poll()
         page.trouble = trouble
-        await page.feed.once()
+        await page.feed.poll()
         return json.loads(page.feed.document()[0])
 
     document = asyncio.run(twice())
@@ -177,7 +177,7 @@ def test_a_cluster_that_does_not_answer_is_said_and_its_last_picture_stays(page,
 def test_a_picture_that_never_came_is_said(page):
     """Before the first one the page stands, empty, and says what is wrong."""
     page.trouble = OSError("no route")
-    asyncio.run(page.feed.once())
+    asyncio.run(page.feed.poll())
     document = json.loads(page.feed.document()[0])
 
     assert (document["nodes"], document["taken"], document["trouble"]) == ([], 0.0, "OSError: no route")
@@ -187,6 +187,6 @@ def test_a_history_that_cannot_be_written_is_said(page):
     """A full disk loses moments, and nothing else."""
     page.history.trouble = "history.sqlite: disk is full"
     page.history.add = lambda _: None
-    asyncio.run(page.feed.once())
+    asyncio.run(page.feed.poll())
 
     assert "history.sqlite: disk is full" in json.loads(page.feed.document()[0])["missing"]

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from clusterwright.monitor.picture import NodeView
+from clusterwright.monitor.snapshot import NodeView
 from clusterwright.monitor.web.lists import ORDERS
 from clusterwright.monitor.web.pages import SUMS, VIEWS, spoken, words
 from clusterwright.monitor.web.users import ROLES

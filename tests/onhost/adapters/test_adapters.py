@@ -8,12 +8,12 @@ import sys
 import pytest
 
 from clusterwright.onhost.adapters import begin, registry
-from clusterwright.onhost.adapters.place import Place, read
+from clusterwright.onhost.adapters.process_context import ProcessContext, read
 
 NAMES = registry.framework_names()
 HOSTS = ("gpu-node1", "gpu-node2")
-RANK = Place(HOSTS, 1, 2, "10.0.1.11", 20000, 1, "7")
-HOST = Place(HOSTS, 1, 2, "10.0.1.11", 20000, -1, "7")
+RANK = ProcessContext(HOSTS, 1, 2, "10.0.1.11", 20000, 1, "7")
+HOST = ProcessContext(HOSTS, 1, 2, "10.0.1.11", 20000, -1, "7")
 CUT = {
     "tensor": 2, "pipeline": 2, "context": 1, "expert": 1, "expert_tensor": 1, "data": 4, "shard": "full",
     "shard_group": 2, "micro_batch": 3, "sequence_parallel": True, "recompute": "full",
@@ -26,7 +26,7 @@ SLURM = {
 
 def cut(place):
     """The place in a job that says how the model is cut."""
-    return Place(
+    return ProcessContext(
         place.hosts,
         place.host,
         place.ranks,
@@ -60,8 +60,8 @@ def test_who_starts_the_ranks_of_a_host_is_none_of_them():
 def test_nothing_that_is_said_is_overwritten(name):
     """Neither in the environment nor on the line."""
     framework = registry.adapter(name)
-    told = begin.wanted("task", RANK, framework, {})
-    kept = begin.wanted("task", RANK, framework, dict.fromkeys(told, "mine"))
+    told = begin.missing_variables("task", RANK, framework, {})
+    kept = begin.missing_variables("task", RANK, framework, dict.fromkeys(told, "mine"))
     line = framework.arguments(("python", "train.py"), cut(RANK))
 
     assert {"RANK", "MASTER_ADDR"} <= told.keys()
@@ -80,7 +80,7 @@ def test_a_framework_that_can_be_missing_says_how_it_is_installed(name):
 def test_torchruns_own_parser_reads_what_its_line_leaves_out(monkeypatch):
     """PET_ variables are its defaults; what the line says comes first."""
     run = pytest.importorskip("torch.distributed.run")
-    for variable, text in begin.wanted("host", HOST, registry.adapter("pytorch"), {}).items():
+    for variable, text in begin.missing_variables("host", HOST, registry.adapter("pytorch"), {}).items():
         monkeypatch.setenv(variable, text)
     bare, said = (
         run.parse_args(["train.py"]),
@@ -99,7 +99,7 @@ def test_torchruns_own_parser_reads_what_its_line_leaves_out(monkeypatch):
 def test_the_old_launcher_of_torch_reads_them_too(monkeypatch):
     """`python -m torch.distributed.launch` has torchrun's parser."""
     launch = pytest.importorskip("torch.distributed.launch")
-    for variable, text in begin.wanted("host", HOST, registry.adapter("pytorch"), {}).items():
+    for variable, text in begin.missing_variables("host", HOST, registry.adapter("pytorch"), {}).items():
         monkeypatch.setenv(variable, text)
     found = launch.parse_args(["--nproc_per_node=8", "train.py"])
 
@@ -174,7 +174,7 @@ def test_megatron_is_told_the_groups_of_the_job():
     framework = registry.adapter("megatron")
     line = framework.arguments(("python", "pretrain_gpt.py", "--tensor-model-parallel-size", "8"), cut(RANK))
 
-    assert begin.wanted("rank", RANK, framework, {}) == {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+    assert begin.missing_variables("rank", RANK, framework, {}) == {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
     assert set(line[4:]) == {
         "--pipeline-model-parallel-size=2", "--micro-batch-size=3", "--sequence-parallel",
         "--use-distributed-optimizer", "--recompute-granularity=full", "--recompute-method=uniform",
@@ -198,7 +198,7 @@ def test_torchtitan_is_told_the_degrees_of_the_job():
 
 def test_every_worker_of_tensorflow_is_named_with_a_port_of_its_own():
     """In the form of tf.distribute's TFConfigClusterResolver: cluster, and which task this is."""
-    told = json.loads(begin.wanted("rank", RANK, registry.adapter("tensorflow"), {})["TF_CONFIG"])
+    told = json.loads(begin.missing_variables("rank", RANK, registry.adapter("tensorflow"), {})["TF_CONFIG"])
 
     assert told["cluster"]["worker"] == [
         "gpu-node1:20001",

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.onhost.adapters import registry
-from clusterwright.onhost.adapters.place import Place
+from clusterwright.onhost.adapters.process_context import ProcessContext
 
 pytestmark = [pytest.mark.train, pytest.mark.long, pytest.mark.timeout(1500)]
 
@@ -26,7 +26,7 @@ CUT = {
     "tensor": 2, "pipeline": 4, "context": 1, "expert": 1, "expert_tensor": 1, "data": 4, "shard": "full",
     "shard_group": 2, "micro_batch": 3, "sequence_parallel": True, "recompute": "full",
 }  # fmt: skip
-PLACE = Place(("a", "b"), 1, 2, "10.0.1.11", 20000, 1, "7", tuple(CUT.items()))
+PLACE = ProcessContext(("a", "b"), 1, 2, "10.0.1.11", 20000, 1, "7", tuple(CUT.items()))
 # What is read in place of a whole configuration, which needs Triton: the part of it that our adapter speaks of.
 TITANS = """
 import dataclasses, json, sys, tyro

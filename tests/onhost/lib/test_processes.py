@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.onhost.lib.processes import NOT_STARTED, PIPE, TIMED_OUT, TOO_MUCH, kill_group, run, start
+from clusterwright.onhost.lib.processes import NOT_STARTED, PIPE, TIMED_OUT, TOO_LARGE, kill_group, run, start
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -54,7 +54,7 @@ def test_one_that_prints_without_end_is_stopped():
     """By its output limit, and by its time limit where that comes first."""
     done = run(["yes"], 60, limit=100_000)
 
-    assert (done.code, len(done.out), done.stopped) == (TOO_MUCH, 100_000, "printed too much")
+    assert (done.code, len(done.out), done.stopped) == (TOO_LARGE, 100_000, "printed too much")
     assert run(["sh", "-c", "while :; do echo y; done"], 0.3).code == TIMED_OUT
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.check.reading import MARK, answer_of
+from clusterwright.check.reading import MARKER, answer_of
 from clusterwright.edge.bundler import FACTS, LOADER, program_input
 
 SOURCE = (resources.files("clusterwright.onhost.probes") / "reader.py").read_text()
@@ -124,7 +124,7 @@ def test_the_answer_is_found_behind_a_banner(before):
     """Login shells talk."""
     whole = json.dumps({"python": "3.6.8", "began": 1, "ended": 2, "facts": {}})
 
-    assert answer_of(f"{before}\n{MARK}{whole}\n")["python"] == "3.6.8"
+    assert answer_of(f"{before}\n{MARKER}{whole}\n")["python"] == "3.6.8"
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class LocalRun:
         }  # fmt: skip
         write_record(self.folder, fields, imports=fields["warm"].get("imports", []), **more)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "clusterwright.onhost.supervisor.standin", str(self.folder)],
+            [sys.executable, "-m", "clusterwright.onhost.supervisor.local_scheduler", str(self.folder)],
             env={**os.environ, "PYTHONPATH": f"{SOURCE}:{self.folder.parent}", **env}, start_new_session=True,
         )  # fmt: skip
         return self

@@ -9,13 +9,13 @@ from clusterwright.onhost.supervisor.decide import (
     ENDED,
     GROW_S,
     GROWN,
-    ROOM_S,
+    GROW_TIMEOUT_S,
     SETTLE_S,
-    Ask,
+    RequestStop,
     Drop,
     End,
     Event,
-    HandOver,
+    Handoff,
     Kill,
     Policy,
     RankExit,
@@ -81,7 +81,7 @@ def test_too_few_hosts_hand_over():
     """After a minute the missing hosts count as lost, and the policy says what follows."""
     _, actions = told(SPARE, on("joined", "b"), ("tick", {"now": 61}))
 
-    assert actions == [HandOver("lost a, c, and 1 hosts left are fewer than 2", ("a", "c"))]
+    assert actions == [Handoff("lost a, c, and 1 hosts left are fewer than 2", ("a", "c"))]
 
 
 def test_a_spare_takes_the_place_of_a_lost_host():
@@ -104,7 +104,7 @@ def test_a_host_that_cannot_end_its_ranks_is_dropped():
     events = on("lost", "b", now=10), ("tick", {"now": 10 + CLEAR_S})
     _, actions = told(SPARE, *events, state=running())
 
-    assert actions[1:] == [Drop("a"), HandOver("lost b, a, and 1 hosts left are fewer than 2", ("b", "a"))]
+    assert actions[1:] == [Drop("a"), Handoff("lost b, a, and 1 hosts left are fewer than 2", ("b", "a"))]
 
 
 def test_a_spare_is_used_before_the_job_shrinks():
@@ -124,14 +124,14 @@ def test_a_job_does_not_shrink_below_its_least():
     policy = Policy(hosts=("a", "b"), nodes=2, min_nodes=2, on_host_loss="shrink")
     _, actions = lose(policy)
 
-    assert isinstance(actions[-1], HandOver)
+    assert isinstance(actions[-1], Handoff)
 
 
 def test_a_successor_keeps_away_from_the_lost_host():
     """The hand-over names the hosts to exclude."""
     policy = Policy(hosts=("a", "b"), nodes=2, min_nodes=2)
 
-    assert lose(policy)[1][-1] == HandOver("lost b, and 1 hosts left are fewer than 2", ("b",))
+    assert lose(policy)[1][-1] == Handoff("lost b, and 1 hosts left are fewer than 2", ("b",))
 
 
 def test_without_successors_left_a_lost_host_ends_the_run():
@@ -175,7 +175,7 @@ def growing():
     """The one that trains has been asked to leave, since the other is back."""
     policy, state = shrunken()
     state, actions = told(policy, on("joined", "b", now=20), ("tick", {"now": 499.0}), state=state)
-    assert actions == [Ask(GROWN)]
+    assert actions == [RequestStop(GROWN)]
     return policy, state
 
 
@@ -188,11 +188,11 @@ def test_a_host_that_comes_back_to_fewer_than_wanted_is_taken_in_after_a_while()
         on("idle", "a", generation=2, now=15 + GROW_S), state=state,
     )  # fmt: skip
 
-    assert actions == [Ask(GROWN), Kill(2, ("a",), GROWN), Start(3, ("a", "b"))]
+    assert actions == [RequestStop(GROWN), Kill(2, ("a",), GROWN), Start(3, ("a", "b"))]
 
 
 @pytest.mark.parametrize(
-    "event", [on("deaf", "a", generation=2, now=500.0), ("tick", {"now": 500.0 + ROOM_S})]
+    "event", [on("deaf", "a", generation=2, now=500.0), ("tick", {"now": 500.0 + GROW_TIMEOUT_S})]
 )
 def test_ranks_that_cannot_be_asked_or_do_not_leave_are_ended(event):
     """They go on from the newest step that is kept anywhere."""
@@ -225,7 +225,7 @@ def test_a_stop_goes_before_growing():
     done = [on(kind, "a", generation=2, now=501.0) for kind in ("done", "idle")]
     _, actions = told(policy, asked, on("deaf", "a", generation=2, now=500.5), *done, state=state)
 
-    assert actions == [Ask("preempted"), Kill(2, ("a",), "stopped"), HandOver("preempted", ())]
+    assert actions == [RequestStop("preempted"), Kill(2, ("a",), "stopped"), Handoff("preempted", ())]
 
 
 def test_a_host_that_has_just_come_gets_ready_first():
@@ -234,7 +234,7 @@ def test_a_host_that_has_just_come_gets_ready_first():
     joined = on("joined", "b", now=1000.0)
 
     assert told(policy, joined, ("tick", {"now": 999.0 + SETTLE_S}), state=state)[1] == []
-    assert told(policy, joined, ("tick", {"now": 1000.0 + SETTLE_S}), state=state)[1] == [Ask(GROWN)]
+    assert told(policy, joined, ("tick", {"now": 1000.0 + SETTLE_S}), state=state)[1] == [RequestStop(GROWN)]
 
 
 @pytest.mark.parametrize("not_now", [{"asked": "preempted", "asked_at": 10.0**6}, {"barred": ("b",)}])
@@ -293,14 +293,14 @@ def test_hosts_that_are_all_silent_at_once_are_waited_for_before_a_successor_is(
 
     back, later = (on("joined", host, now=12) for host in "ab"), ("tick", {"now": 10 + policy.return_s})
 
-    assert isinstance(told(policy, later, state=state)[1][-1], HandOver)
+    assert isinstance(told(policy, later, state=state)[1][-1], Handoff)
     assert told(policy, *back, state=state)[1] == [Start(2, ("a", "b"))]
 
 
 def test_a_supervisor_that_took_over_waits_for_who_trained():
     """The one before was silent, and its host counts as lost; yet that host may be there, and alone has the state."""
     policy, _ = shrunken()
-    before = State(generation=2, lost=("a",), members=("a",))
+    before = State(generation=2, lost_hosts=("a",), members=("a",))
     state, actions = told(policy, on("joined", "b"), state=before)
     assert actions == []
 
@@ -311,7 +311,7 @@ def test_a_supervisor_that_took_over_waits_for_who_trained():
 def test_a_supervisor_that_took_over_waits_for_nobody_when_one_who_trained_is_there():
     """It holds what the lost one had, and is all that was named (Folder.who_trained)."""
     policy, _ = shrunken()
-    before = State(generation=2, lost=("a",), members=("b",))
+    before = State(generation=2, lost_hosts=("a",), members=("b",))
     early = ("tick", {"now": 0.1})
 
     assert told(policy, early, on("joined", "b", now=0.2), state=before)[1] == [Start(3, ("b",))]
@@ -332,7 +332,7 @@ def test_a_failure_that_is_not_retryable_ends_the_run_and_words_never_do(retryab
     _, actions = told(SPARE, on("failed", "b", generation=1, exit=how), *events, state=running())
 
     assert actions[-1] == (
-        Start(2, ("a", "b")) if retryable else End("failed", f"{how.words}; not retryable")
+        Start(2, ("a", "b")) if retryable else End("failed", f"{how.message}; not retryable")
     )
 
 
@@ -361,7 +361,7 @@ def test_a_hung_rank_ends_the_generation_and_the_next_one_begins():
 
     assert told(SPARE, hung, *gone, state=running())[1] == [Kill(1, ("a", "b"), "hung"), Start(2, ("a", "b"))]
     asked = running(asked="time-limit", asked_at=9)
-    assert isinstance(told(SPARE, hung, *gone, state=asked)[1][-1], HandOver)
+    assert isinstance(told(SPARE, hung, *gone, state=asked)[1][-1], Handoff)
 
 
 def test_a_host_on_which_ranks_hang_again_makes_room_for_a_spare():
@@ -438,7 +438,7 @@ def test_a_broken_host_is_left_out_even_when_it_comes_back():
     events = on("joined", "b"), on("lost", "c"), on("idle", "a", generation=2)
     _, actions = told(SPARE, *events, state=state)
 
-    assert actions[-1] == HandOver("lost b, c, and 1 hosts left are fewer than 2", ("b", "c"))
+    assert actions[-1] == Handoff("lost b, c, and 1 hosts left are fewer than 2", ("b", "c"))
 
 
 def test_a_host_that_reaches_no_others_counts_as_lost_and_trains_no_more():
@@ -448,7 +448,7 @@ def test_a_host_that_reaches_no_others_counts_as_lost_and_trains_no_more():
 
     assert actions[0] == Kill(1, ("a", "b"), "host-lost")
     assert actions[-1] == Start(2, ("a", "c"))
-    assert (state.barred, state.lost) == (("b",), ("b",))
+    assert (state.barred, state.lost_hosts) == (("b",), ("b",))
 
 
 def test_a_host_that_is_found_apart_while_its_ranks_are_being_ended_trains_no_more():
@@ -462,7 +462,7 @@ def test_a_host_that_is_found_apart_while_its_ranks_are_being_ended_trains_no_mo
     state, actions = told(SPARE, *events, state=running())
 
     assert actions[-1] == Start(2, ("a", "c"))
-    assert (state.barred, state.lost) == (("b",), ("b",))
+    assert (state.barred, state.lost_hosts) == (("b",), ("b",))
 
 
 def test_a_spare_that_is_apart_replaces_nobody():
@@ -504,12 +504,12 @@ def test_no_restarts_wanted_means_none():
 
 @pytest.mark.parametrize(
     ("why", "last"),
-    [("time-limit", HandOver("time-limit", ())), ("cancelled", End("cancelled", "cancelled by a person"))],
+    [("time-limit", Handoff("time-limit", ())), ("cancelled", End("cancelled", "cancelled by a person"))],
 )
 def test_ranks_that_were_asked_leave_and_then_it_is_decided(why, last):
     """A time limit leads to a successor, a person's wish to the end."""
     state, actions = told(SPARE, ("asked", {"why": why}), state=running())
-    assert actions == [Ask(why)]
+    assert actions == [RequestStop(why)]
 
     exits = (on("done", host, generation=1) for host in "ab")
     _, actions = told(
@@ -593,6 +593,6 @@ def test_whatever_happens_one_generation_trains_at_a_time(policy, happenings):
                     policy.min_nodes if policy.on_host_loss == "shrink" else policy.nodes
                 )
                 training = set(action.hosts)
-            if isinstance(action, HandOver):
+            if isinstance(action, Handoff):
                 assert policy.successors > 0
-            ends += isinstance(action, End | HandOver)
+            ends += isinstance(action, End | Handoff)

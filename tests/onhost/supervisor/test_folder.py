@@ -25,11 +25,11 @@ def test_a_later_job_takes_the_run_from_an_earlier_one(tmp_path):
     """The earlier one sees it, and which job it is, and lets go."""
     folder = Folder(str(tmp_path))
     first = folder.join_chain("7")
-    assert folder.after(first) == ""
+    assert folder.successor(first) == ""
 
     folder.join_chain("8")
 
-    assert folder.after(first) == "8"
+    assert folder.successor(first) == "8"
 
 
 def test_a_job_counts_once_however_many_supervisors_it_had(tmp_path):
@@ -132,7 +132,7 @@ def test_who_trained_is_told_by_the_logs(tmp_path):
     for name in ("b", "a", "stacks"):
         (tmp_path / "logs" / "3" / name).mkdir(parents=True)
 
-    assert folder.who_trained(3, ("a", "b", "c")) == ("a", "b")
-    assert folder.who_trained(3, ("a", "b", "c"), lost=("a",)) == ("b",)
-    assert folder.who_trained(3, ("a", "b", "c"), lost=("a", "b")) == ("a", "b")
-    assert folder.who_trained(2, ("a", "b", "c")) == ()
+    assert folder.trained_hosts(3, ("a", "b", "c")) == ("a", "b")
+    assert folder.trained_hosts(3, ("a", "b", "c"), lost_hosts=("a",)) == ("b",)
+    assert folder.trained_hosts(3, ("a", "b", "c"), lost_hosts=("a", "b")) == ("a", "b")
+    assert folder.trained_hosts(2, ("a", "b", "c")) == ()

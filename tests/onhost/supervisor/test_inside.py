@@ -19,7 +19,7 @@ AGENT = ("-m", "agent", "RUN")
 )
 def test_each_runtime_is_asked_in_its_own_way(runtime, step, command):
     """Slurm's own reads further mounts from the environment."""
-    image = inside.of((runtime, "/i", "/a:/b", "python3"))
+    image = inside.parse_image((runtime, "/i", "/a:/b", "python3"))
 
     assert image.step() == step
     assert image.command(AGENT) == command

@@ -14,7 +14,7 @@ LO = "127.0.0.1"
 def said(place, limit_s=0.5):
     """What an agent answers of a store at that place."""
     answers = queue.Queue()
-    meeting._try(3, place, LO, answers.put, limit_s)
+    meeting._probe(3, place, LO, answers.add, limit_s)
     return answers.get(timeout=5)
 
 
@@ -23,7 +23,7 @@ def test_a_store_that_listens_is_reached():
     answers = queue.Queue()
     with socket.create_server((LO, 0)) as store:
         place = {"address": LO, "port": store.getsockname()[1]}
-        meeting.try_it({"meet": 3, **place}, LO, answers.put)
+        meeting.start_probe({"meet": 3, **place}, LO, answers.add)
 
         assert answers.get(timeout=10) == {"met": 3, "well": True}
 
@@ -70,7 +70,7 @@ def asked(*hosts, number=3):
     """A meeting of these hosts, whose store is on the first."""
     peers = Told(*hosts)
     found = meeting.Meeting(peers)
-    found.ask(number, peers.here[hosts[0]], 29500, NOW)
+    found.probe_all(number, peers.here[hosts[0]], 29500, NOW)
     return found, peers
 
 
@@ -97,7 +97,7 @@ def test_who_is_to_blame(answers, guilty):
     """One that others are not like; the store's own host where nobody comes through."""
     found, peers = asked("a", "b", "c")
 
-    told = [found.heard(host, {"met": 3, "well": well}) for host, well in answers]
+    told = [found.receive(host, {"met": 3, "well": well}) for host, well in answers]
 
     assert sorted(peers.told) == [("b", 3), ("c", 3)]
     assert [host for each in told for host, _ in each] == guilty
@@ -108,7 +108,7 @@ def test_of_two_hosts_the_one_that_asked_is_blamed():
     """There is no witness; the other one can train on alone."""
     found, _ = asked("a", "b")
 
-    assert found.heard("b", {"met": 3, "well": False}) == [
+    assert found.receive("b", {"met": 3, "well": False}) == [
         ("b", "nothing passes between it and a in the ranks' network")
     ]
 
@@ -116,28 +116,28 @@ def test_of_two_hosts_the_one_that_asked_is_blamed():
 def test_who_is_known_to_be_apart_is_no_witness():
     """It would answer that it does not come through, whoever has the store."""
     found, peers = asked("a", "b", "c")
-    found.heard("c", {"met": 3, "well": True})
-    found.heard("b", {"met": 3, "well": False})
+    found.receive("c", {"met": 3, "well": True})
+    found.receive("b", {"met": 3, "well": False})
     peers.told.clear()
-    found.ask(4, peers.here["a"], 29501, NOW + 1)
+    found.probe_all(4, peers.here["a"], 29501, NOW + 1)
 
     assert peers.told == [("c", 4)]
-    assert found.heard("b", {"met": 4, "well": False}) == []
+    assert found.receive("b", {"met": 4, "well": False}) == []
 
 
 def test_who_met_once_is_asked_again_but_not_at_once():
     """A network that is cut later is found by that: who answered well before has to answer again."""
     found, peers = asked("a", "b", "c")
     for host in ("b", "c"):
-        found.heard(host, {"met": 3, "well": True})
+        found.receive(host, {"met": 3, "well": True})
     peers.told.clear()
 
-    found.ask_again(NOW + meeting.AGAIN_S - 1)
+    found.reprobe(NOW + meeting.RECHECK_S - 1)
     assert peers.told == []
-    found.ask_again(NOW + meeting.AGAIN_S)
+    found.reprobe(NOW + meeting.RECHECK_S)
     assert sorted(peers.told) == [("b", 3), ("c", 3)]
-    assert found.heard("b", {"met": 3, "well": False}) == []
-    assert [host for host, _ in found.heard("c", {"met": 3, "well": True})] == ["b"]
+    assert found.receive("b", {"met": 3, "well": False}) == []
+    assert [host for host, _ in found.receive("c", {"met": 3, "well": True})] == ["b"]
 
 
 def test_a_store_is_not_asked_by_too_many_at_once():
@@ -145,16 +145,16 @@ def test_a_store_is_not_asked_by_too_many_at_once():
     found, peers = asked(*(f"n{number}" for number in range(4001)))
     peers.told.clear()
 
-    found.ask_again(NOW + meeting.AGAIN_S)
+    found.reprobe(NOW + meeting.RECHECK_S)
     assert peers.told == []
-    found.ask_again(NOW + 40)
+    found.reprobe(NOW + 40)
     assert len(peers.told) == 4000
 
 
 def test_without_a_first_question_there_is_no_second():
     """Ranks that torchrun starts have a store of torchrun's."""
     peers = Told("a", "b")
-    meeting.Meeting(peers).ask_again(NOW)
+    meeting.Meeting(peers).reprobe(NOW)
 
     assert peers.told == []
 
@@ -163,4 +163,4 @@ def test_an_answer_about_an_earlier_generation_says_nothing():
     """It took eight seconds, and another one has begun meanwhile."""
     found, _ = asked("a", "b", number=4)
 
-    assert found.heard("b", {"met": 3, "well": False}) == []
+    assert found.receive("b", {"met": 3, "well": False}) == []

@@ -37,7 +37,7 @@ def agent(peers, place):
     heard(peers, line)
     line.send({"ready": "127.0.0.1"})
     heard(peers, line)
-    assert list(peers.here) == ["a"]
+    assert list(peers.by_host) == ["a"]
     return line
 
 
@@ -48,7 +48,7 @@ def test_agents_are_told_when_it_is_over(peers):
     ours.farewell(0.1)
 
     assert line.read() == [{"end": True}]
-    ours.let_go()
+    ours.disconnect_all()
     line.close()
 
 
@@ -56,11 +56,11 @@ def test_agents_are_told_nothing_when_another_supervisor_follows(peers):
     """They would leave, and what they hold in memory with them; nobody takes their next connection for ours."""
     ours, place = peers
     line = agent(ours, place)
-    ours.let_go()
+    ours.disconnect_all()
 
     with pytest.raises(wire.Broken, match="closed"):
         line.read()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(place)
-    assert not ours.here
+    assert not ours.by_host
     line.close()

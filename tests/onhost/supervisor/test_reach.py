@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from clusterwright.onhost.supervisor.room import AT_ONCE_S, FORGOTTEN_S, Reach
+from clusterwright.onhost.supervisor.schedulers import AT_ONCE_S, FORGOTTEN_S, Reach
 
 GOOD = "JobState=RUNNING"
 
@@ -33,8 +33,8 @@ def test_nobody_waits_for_an_answer():
     """What comes too late is none, and the one who was asked is ended."""
     reach = Reach(("sleep", "600"), GOOD)
     assert reach.answer() is None
-    asked = reach._asked
-    reach._until -= AT_ONCE_S  # what two seconds of waiting would do
+    asked = reach._process
+    reach._deadline -= AT_ONCE_S  # what two seconds of waiting would do
 
     assert reach.answer() is False
     assert asked.returncode is not None
@@ -44,6 +44,6 @@ def test_an_answer_that_was_forgotten_is_asked_for_anew():
     """The others were heard again meanwhile, and now are no more."""
     reach = Reach(("echo", GOOD), GOOD, limit_s=200)
     assert reach.answer() in (None, True)
-    reach._until -= 200 + FORGOTTEN_S + 1
+    reach._deadline -= 200 + FORGOTTEN_S + 1
 
     assert said(reach) is True

@@ -61,7 +61,7 @@ class Told:
             "-W",
             "ignore",
             "-m",
-            "clusterwright.onhost.trackers.beside",
+            "clusterwright.onhost.trackers.follower",
             str(self.folder),
             name,
         ]

@@ -39,4 +39,4 @@ def test_scores_grow_with_the_square_of_the_length():
     short, long = (demand(Encoder(architecture("bert-large"), tokens)) for tokens in (128, 512))
 
     assert 4 < long.flops / short.flops < 5
-    assert long.between > 4 * short.between
+    assert long.elementwise > 4 * short.elementwise

@@ -13,7 +13,7 @@ from clusterwright.catalog.gpus import gpu
 from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s, seconds
 from clusterwright.plan.collectives.algorithms import PROTOCOLS, ring
 from clusterwright.plan.collectives.coefficients import stored
-from clusterwright.plan.collectives.links import Group, between, local, path
+from clusterwright.plan.collectives.links import Group, nic_rate, local, path
 from clusterwright.plan.run import Machine, Network
 
 NODES = Machine(gpu("h100-sxm-80gb"), 1024, 8, 8, Network("infiniband", 8, 50e9))
@@ -67,7 +67,7 @@ def test_a_ring_all_reduce_is_a_reduce_scatter_and_an_all_gather(size, machine, 
 def test_bus_bandwidth_stays_below_the_slower_tier(kind, size, machine, group):
     """A ring is as fast as its slowest link, at the fitted share of line rate, at best."""
     on = Group(machine, *group)
-    ceiling = min(local(on, stored()), between(on, stored()))
+    ceiling = min(local(on, stored()), nic_rate(on, stored()))
 
     assert bus_bw_bytes_per_s(kind, size, machine, *group) <= ceiling
     assert ceiling <= max(machine.gpu.link_bytes_per_s, 63e9)

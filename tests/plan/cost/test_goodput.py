@@ -14,7 +14,7 @@ from clusterwright.plan.cost.goodput import (
     checkpoint_every_s,
     goodput,
     job_mtbf_s,
-    share_kept,
+    goodput_share,
     spot_node_mtbf_h,
     straggler_slowdown,
 )
@@ -45,8 +45,8 @@ def test_no_other_interval_keeps_more(write_s, mtbf_s, factor):
     """Daly's interval is the best to a thousandth, where a checkpoint is short against the MTBF."""
     best = checkpoint_every_s(write_s, mtbf_s)
 
-    kept = share_kept(best, write_s, 0, mtbf_s)
-    assert kept >= share_kept(best * factor, write_s, 0, mtbf_s) - 1e-3
+    kept = goodput_share(best, write_s, 0, mtbf_s)
+    assert kept >= goodput_share(best * factor, write_s, 0, mtbf_s) - 1e-3
 
 
 def test_it_is_young_s_interval_for_rare_failures():
@@ -107,4 +107,4 @@ def test_the_formula_is_what_a_simulation_gives():
     dice, case = random.Random(1), (900.0, 60.0, 300.0, 7200.0)
 
     walls = [wall_s(dice, *case) for _ in range(20_000)]
-    assert share_kept(*case) == pytest.approx(case[0] * len(walls) / sum(walls), rel=0.01)
+    assert goodput_share(*case) == pytest.approx(case[0] * len(walls) / sum(walls), rel=0.01)

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from clusterwright.catalog import Own, gpu
+from clusterwright.catalog import UserCatalog, gpu
 from clusterwright.catalog.prices import price
 from clusterwright.catalog.records import Deal
 from clusterwright.errors import WrightError
@@ -28,7 +28,7 @@ def test_the_users_own_price_wins():
     name = server_of(A100).name
     mine = replace(price(name, Deal.OWNED), low=1, likely=1, high=1)
 
-    assert gather(A100, 4, Own(prices=(mine,))).values["server"].likely == 1
+    assert gather(A100, 4, UserCatalog(prices=(mine,))).values["server"].likely == 1
 
 
 def test_prices_in_two_currencies_are_refused():
@@ -36,7 +36,7 @@ def test_prices_in_two_currencies_are_refused():
     mine = replace(price("electricity", Deal.OWNED), currency="CNY")
 
     with pytest.raises(WrightError, match="currency-mixed") as caught:
-        gather(A100, 4, Own(prices=(mine,)))
+        gather(A100, 4, UserCatalog(prices=(mine,)))
     assert "CNY" in str(caught.value)
     assert caught.value.exit_code == 2
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import fields
 
 from clusterwright.plan.cost.figures import Figures
-from clusterwright.plan.cost.tornado import NAMES, SHOWN, Bar, drawn
+from clusterwright.plan.cost.tornado import NAMES, MAX_BARS, Bar, drawn
 
 
 def test_every_figure_of_owning_has_its_words():
@@ -19,5 +19,5 @@ def test_a_longer_swing_is_a_longer_bar():
     widths = [
         float(width) for width in re.findall(r'<rect[^>]* width="([0-9.]+)"', drawn(bars, 1.0, "USD", 900))
     ]
-    assert len(widths) == SHOWN
+    assert len(widths) == MAX_BARS
     assert widths == sorted(widths, reverse=True)

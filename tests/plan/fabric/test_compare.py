@@ -3,11 +3,11 @@
 import pytest
 
 from clusterwright.catalog import gpu
-from clusterwright.catalog.own import Own
+from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.catalog.parts import switches
 from clusterwright.errors import WrightError
 from clusterwright.plan.fabric.cables import HALL, schedule
-from clusterwright.plan.fabric.compare import Wanted, compare, cost
+from clusterwright.plan.fabric.compare import FabricRequirements, compare, cost
 from clusterwright.plan.fabric.design import design
 from clusterwright.plan.fabric.networks import networks
 from clusterwright.plan.fabric.parts import Kind, Switch
@@ -22,7 +22,9 @@ H100 = machine(gpu("h100-sxm-80gb"), 512)
 
 def test_every_kind_has_a_row_and_what_cannot_be_built_says_why():
     """Two nodes: a ring cannot be closed, and direct is one more kind."""
-    rows = {row.kind: row for row in compare(Wanted(2, 8, QM9700), machine(gpu("h100-sxm-80gb"), 16))}
+    rows = {
+        row.kind: row for row in compare(FabricRequirements(2, 8, QM9700), machine(gpu("h100-sxm-80gb"), 16))
+    }
 
     assert set(rows) == set(Kind)
     assert rows[Kind.RING].fabric is None
@@ -32,7 +34,7 @@ def test_every_kind_has_a_row_and_what_cannot_be_built_says_why():
 
 def test_a_row_agrees_with_its_fabric():
     """Power is switches and optics, cost the prices of both, cables what the schedule holds."""
-    row = compare(Wanted(64, 8, QM9700), H100, kinds=(Kind.RAIL,))[0]
+    row = compare(FabricRequirements(64, 8, QM9700), H100, kinds=(Kind.RAIL,))[0]
 
     assert sum(cable.count for cable in row.cables) == row.fabric.cables == 1024
     assert row.power_w > row.fabric.switch_power_w == 24 * QM9700.power_w
@@ -44,7 +46,7 @@ def test_a_row_agrees_with_its_fabric():
 def test_leaf_spine_is_tapered_unless_said_otherwise():
     """2 to 1 where nothing is said; 1 to 1 where it is."""
     usual, full = (
-        compare(Wanted(64, 8, QM9700, ratio), H100, kinds=(Kind.LEAF_SPINE,))[0].fabric
+        compare(FabricRequirements(64, 8, QM9700, ratio), H100, kinds=(Kind.LEAF_SPINE,))[0].fabric
         for ratio in (None, 1.0)
     )
 
@@ -55,7 +57,7 @@ def test_leaf_spine_is_tapered_unless_said_otherwise():
 def test_nonsense_is_not_a_row():
     """A ratio below 1 is refused for all of them."""
     with pytest.raises(WrightError, match="oversubscription"):
-        compare(Wanted(64, 8, QM9700, 0.5), H100)
+        compare(FabricRequirements(64, 8, QM9700, 0.5), H100)
 
 
 def test_what_has_no_price_is_named():
@@ -114,7 +116,7 @@ def test_the_usual_switch_has_the_ports_rate_and_protocol():
     """InfiniBand of 400G is Quantum-2; a rate that none has is a shape."""
     assert usual_switch(400 * GBIT, "infiniband").name == "qm9700"
     assert usual_switch(25 * GBIT, "roce").protocol == "roce"
-    assert usual_switch(7 * GBIT, "roce", Own()).ports == 64
+    assert usual_switch(7 * GBIT, "roce", UserCatalog()).ports == 64
 
 
 def test_faster_ports_split_and_slower_ones_are_refused():

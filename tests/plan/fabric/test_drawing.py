@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from clusterwright.plan.fabric.design import Options, design
-from clusterwright.plan.fabric.drawing import MOST, WORDS, svg
+from clusterwright.plan.fabric.drawing import MOST, FABRIC_LABELS, svg
 from clusterwright.plan.fabric.parts import Kind, Switch
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -74,8 +74,8 @@ def test_words_are_in_the_language(language, word):
 
 def test_every_word_has_both_languages():
     """And every kind has a word."""
-    assert all(english and chinese for english, chinese in WORDS.values())
-    assert {str(kind) for kind in Kind} <= set(WORDS)
+    assert all(english and chinese for english, chinese in FABRIC_LABELS.values())
+    assert {str(kind) for kind in Kind} <= set(FABRIC_LABELS)
 
 
 def test_colours_are_variables_and_a_file_of_its_own_brings_them():

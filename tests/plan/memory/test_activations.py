@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from clusterwright.plan.memory.activations import attention, dense, experts, kept, per_op, saved_input, tokens
+from clusterwright.plan.memory.activations import (
+    attention,
+    dense,
+    experts,
+    activation_bytes,
+    per_op,
+    saved_input,
+    tokens,
+)
 from clusterwright.plan.memory.stage import stage_at
 from clusterwright.plan.parameters import count
 from clusterwright.plan.run import Recompute
@@ -34,7 +42,7 @@ def test_gated_layer(plan_of):
     """Gate and up, and their product: six bytes per element of the inner width."""
     run = plan_of("llama")
 
-    assert dense(run, ()).cut == 6 * 14336
+    assert dense(run, ()).sharded == 6 * 14336
 
 
 @pytest.mark.parametrize(("sequence_parallel", "expected"), [(1, 34 / 8), (0, 10 + 24 / 8)])
@@ -51,7 +59,7 @@ def test_full_recomputation_keeps_the_input(plan_of):
     """Two bytes per token and hidden element of each layer."""
     run = plan_of("llama", recompute=Recompute.FULL)
 
-    assert kept(run, layers_of(run)) == 2 * 4096 * 4096 * 32
+    assert activation_bytes(run, layers_of(run)) == 2 * 4096 * 4096 * 32
 
 
 @pytest.mark.parametrize("model", ["llama", "gpt", "moe", "mla"])
@@ -59,7 +67,7 @@ def test_full_recomputation_keeps_the_input(plan_of):
 def test_recomputation_keeps_less(plan_of, model, flash):
     """Full keeps no more than selective, selective no more than none."""
     none, selective, full = (
-        kept(run, layers_of(run))
+        activation_bytes(run, layers_of(run))
         for run in (plan_of(model, recompute=kind, flash_attention=flash) for kind in Recompute)
     )
 
@@ -72,7 +80,7 @@ def test_each_module_saves(plan_of, module):
     every = plan_of("mla", recompute=Recompute.NONE)
     some = plan_of("mla", recompute=Recompute.SELECTIVE, recompute_modules=(module,))
 
-    assert kept(some, layers_of(some)) < kept(every, layers_of(every))
+    assert activation_bytes(some, layers_of(some)) < activation_bytes(every, layers_of(every))
 
 
 def test_experts_take_their_tokens(plan_of):

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from clusterwright.errors import WrightError
-from clusterwright.plan.memory import Fit, fits, peak, reported
+from clusterwright.plan.memory import MemoryFit, classify_fit, peak, reported
 from clusterwright.plan.predict.cells import Cells
 from clusterwright.plan.predict.infer_memory_notes import definition
-from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.lookup import CatalogLookup
 from clusterwright.plan.predict.runs import run_of
 
 PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published"
-KNOWN = Known()
+KNOWN = CatalogLookup()
 
 
 def rows(table):
@@ -33,7 +33,7 @@ def errors(table):
             run, _ = run_of(row, KNOWN)
         except WrightError:
             continue
-        said = float(reported(run, definition(Cells.of(row)))) / 2**30
+        said = float(reported(run, definition(Cells.from_row(row)))) / 2**30
         found.append(abs(said / float(row["measured_peak_mem_gib"]) - 1))
     return found
 
@@ -52,7 +52,7 @@ def test_out_of_memory_is_called():
     for row in rows("bigscience"):
         if row["status"] == "oom":
             run, _ = run_of(row, KNOWN)
-            assert fits(peak(run), run.machine.gpu) is Fit.OOM
+            assert classify_fit(peak(run), run.machine.gpu) is MemoryFit.OOM
 
 
 def test_few_of_the_runs_that_ran_are_called_out_of_memory():
@@ -61,6 +61,6 @@ def test_few_of_the_runs_that_ran_are_called_out_of_memory():
     for row in rows("bigscience"):
         if row["status"] == "ok" and "A100" in row["source"]:
             run, _ = run_of(row, KNOWN)
-            called.append(fits(peak(run), run.machine.gpu) is not Fit.OOM)
+            called.append(classify_fit(peak(run), run.machine.gpu) is not MemoryFit.OOM)
 
-    assert statistics.mean(called) >= 0.97
+    assert statistics.average(called) >= 0.97

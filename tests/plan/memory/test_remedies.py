@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from clusterwright.plan.memory import Fit, fits, ladder, peak
+from clusterwright.plan.memory import MemoryFit, classify_fit, ladder, peak
 from clusterwright.plan.run import Recompute
 
 
@@ -15,7 +15,7 @@ def test_cheapest_first_and_more_gpus_last(plan_of):
 
     steps = ladder(run, seconds)
 
-    words = [step.words for step in steps]
+    words = [step.description for step in steps]
     costs = [step.slower for step in steps[:-1]]
     assert words[-1] == "take 16 GPUs"
     assert costs == sorted(costs)
@@ -27,12 +27,12 @@ def test_cheapest_first_and_more_gpus_last(plan_of):
 def test_together_where_none_does_alone(plan_of):
     """A run far too large: the last remedy is several at once, and it fits or all were taken."""
     run = plan_of(recompute=Recompute.NONE, micro_batch=8, seq_len=16384, flash_attention=False)
-    assert fits(peak(run), run.machine.gpu) is Fit.OOM
+    assert classify_fit(peak(run), run.machine.gpu) is MemoryFit.OOM
 
     *single, together = ladder(run, seconds)
 
-    assert all(step.fit is Fit.OOM for step in single)
-    assert " and " in together.words
+    assert all(step.fit is MemoryFit.OOM for step in single)
+    assert " and " in together.description
     assert together.saved_bytes > max(step.saved_bytes for step in single)
     assert together.peak == peak(together.run)
 
@@ -51,4 +51,4 @@ def test_nothing_left_to_do(plan_of):
         dp=1, zero=0, recompute=2, optimizer="adam8bit", gradient_bytes=2, fused_loss=True, offload=2
     )
 
-    assert [step.words for step in ladder(run, seconds)] == []
+    assert [step.description for step in ladder(run, seconds)] == []

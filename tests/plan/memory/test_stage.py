@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.catalog.records import Architecture
-from clusterwright.plan.memory.stage import held, stage_at, vocabulary
+from clusterwright.plan.memory.stage import stage_parameters, stage_at, vocabulary
 from clusterwright.plan.parameters import count
 from clusterwright.plan.run import Layout, Schedule
 
@@ -44,7 +44,7 @@ def test_what_gpus_hold_adds_up_to_the_model(plan_of, model, tp, pp, ep):
     params = count(run.training.architecture)
     stages = [stage_at(params, run.layout, index) for index in range(pp)]
 
-    parts = [held(run, stage) for stage in stages]
+    parts = [stage_parameters(run, stage) for stage in stages]
     whole = sum(part.dense * tp + part.expert * ep for part in parts)
     table = params.embedding - params.positions
     copied = (pp > 1) * ((not params.head) + (params.mtp_layers > 0)) * table
@@ -77,7 +77,7 @@ def test_zb_v_comes_back(plan_of):
 
     first, last = (stage_at(params, run.layout, index) for index in (0, 3))
 
-    assert (first.first, first.last, last.last) == (1, 1, 0)
+    assert (first.has_embedding, first.last, last.last) == (1, 1, 0)
 
 
 def test_dualpipe_holds_its_layers_twice(plan_of):
@@ -85,7 +85,7 @@ def test_dualpipe_holds_its_layers_twice(plan_of):
     once, twice = plan_of("llama", pp=4), plan_of("llama", pp=4, schedule=Schedule.DUALPIPE)
     stage = stage_at(count(once.training.architecture), once.layout, 1)
 
-    assert held(twice, stage).dense == 2 * held(once, stage).dense
+    assert stage_parameters(twice, stage).dense == 2 * stage_parameters(once, stage).dense
 
 
 def test_as_many_dense_layers_alternate(plan_of):

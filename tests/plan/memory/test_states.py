@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from clusterwright.plan.memory.stage import Held
+from clusterwright.plan.memory.stage import StageParameters
 from clusterwright.plan.memory.states import engine, expert_shards, shards, states
 from clusterwright.plan.parameters import lora
 from clusterwright.plan.run import Offload, Stack
 
-OWN = Held(dense=1e9, expert=0.0, matrices=0.9e9)
+OWN = StageParameters(dense=1e9, expert=0.0, matrices=0.9e9)
 
 
 def total(run, own=OWN):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterwright.plan.memory.stage import Held
+from clusterwright.plan.memory.stage import StageParameters
 from clusterwright.plan.memory.transients import backward, gathered, joined, loss, stepping
 from clusterwright.plan.run import Recompute
 
@@ -44,7 +44,7 @@ def test_joined_sequences(plan_of):
 
 def test_stepping(plan_of):
     """An optimiser that is not fused holds temporaries of its share of the parameters."""
-    own = Held(dense=1e9, expert=2e9, matrices=0.9e9)
+    own = StageParameters(dense=1e9, expert=2e9, matrices=0.9e9)
 
     assert stepping(plan_of(zero=1, dp=8, ep=2), own) == 0
     assert stepping(plan_of(zero=1, dp=8, ep=2, step_bytes=8.0), own) == 8 * (1e9 / 8 + 2e9 / 4)

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from clusterwright.plan.predict.answers import answer, number
 from clusterwright.plan.predict.cells import COLUMNS
 from clusterwright.plan.predict.headers import CNN, COLLECTIVES, RUNS
-from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.lookup import CatalogLookup
 
-KNOWN = Known()
+KNOWN = CatalogLookup()
 CELLS = st.one_of(
     st.sampled_from(
         [

@@ -3,10 +3,10 @@
 import pytest
 
 from clusterwright.plan import memory, speed
-from clusterwright.plan.memory import Fit
+from clusterwright.plan.memory import MemoryFit
 from clusterwright.plan.predict.changes import changes
 from clusterwright.plan.predict.explained import PARTS, explained
-from clusterwright.plan.predict.pages import page
+from clusterwright.plan.predict.pages import render_html
 from clusterwright.plan.predict.runs import run_of
 
 
@@ -48,7 +48,7 @@ def test_changes_are_predicted_again_and_keep_the_gpus(row):
         assert each.saved == pytest.approx(1 - own / each.run.training.global_batch / now)
         assert each.run.layout.gpus == run.layout.gpus
         assert each.run.machine.gpus == run.machine.gpus
-    assert any("recomputation" in each.words for each in found)
+    assert any("recomputation" in each.full_text for each in found)
 
 
 def test_a_change_that_does_not_fit_says_so(row):
@@ -57,9 +57,9 @@ def test_a_change_that_does_not_fit_says_so(row):
         row | {"tp": "1", "pp": "8", "dp_or_fsdp": "DP:8", "recompute": "full", "micro_batch": "4"}
     )
 
-    verdicts = {each.words: each.fit for each in changes(run)}
+    verdicts = {each.full_text: each.fit for each in changes(run)}
 
-    assert verdicts["no recomputation"] is Fit.OOM
+    assert verdicts["no recomputation"] is MemoryFit.OOM
 
 
 def test_every_number_it_rests_on_has_a_source(found):
@@ -70,7 +70,7 @@ def test_every_number_it_rests_on_has_a_source(found):
 
 def test_the_page_is_one_file_in_two_languages(found):
     """Pictures inside, nothing fetched."""
-    html = page(found)
+    html = render_html(found)
 
     assert html.count("<svg") >= 4  # waterfall and memory, for desk and phone
     assert "时间去向" in html

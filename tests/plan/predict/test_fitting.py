@@ -9,7 +9,7 @@ from clusterwright.plan.run import Recompute
 
 def fits(run):
     """Unless it is called out of memory."""
-    return memory.fits(memory.peak(run), run.machine.gpu) is not memory.Fit.OOM
+    return memory.classify_fit(memory.peak(run), run.machine.gpu) is not memory.MemoryFit.OOM
 
 
 BIG = {"model": "llama2-70b", "gpu_type": "H100", "num_gpus": "64", "seq_len": "4096", "global_batch": "128",

@@ -19,7 +19,7 @@ def test_all_missing_columns_are_named():
     with pytest.raises(WrightError) as caught:
         sort_of(["model", "gpu_type", "num_gpu", "seqlen"], "t.csv")
 
-    said = {finding.message.split("`")[1]: finding.mend for finding in caught.value.findings}
+    said = {finding.message.split("`")[1]: finding.fix for finding in caught.value.findings}
     assert set(said) == {"num_gpus", "seq_len", "global_batch"}
     assert "num_gpu`" in said["num_gpus"]
     assert "seqlen`" in said["seq_len"]

@@ -40,7 +40,7 @@ def planned(row, notes="", source="Megatron-LM", **given):
 )
 def test_definition(row, expected):
     """What a source reads its memory from decides which prediction is comparable."""
-    assert definition(Cells.of(row)) is expected
+    assert definition(Cells.from_row(row)) is expected
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_zero_bubble_had_no_flash_attention():
 )
 def test_who_keeps_whole_gradients(source, expected):
     """Trainers on torch's FSDP reduce after the last microbatch, but those known to do it after each."""
-    assert planned(LLAMA, source=source).training.whole_gradients is expected
+    assert planned(LLAMA, source=source).training.unsharded_gradients is expected
 
 
 def test_whole_gradients_give_way():
@@ -157,7 +157,7 @@ def test_whole_gradients_give_way():
     large = {"model": "llama3.1-70b", "layers": "80", "hidden": "8192", "heads": "64", "num_gpus": "64"}
     row = LLAMA | large | {"global_batch": "128", "micro_batch": "1", "recompute": "full"}
 
-    assert not planned(row, source="Lit-GPT").training.whole_gradients
+    assert not planned(row, source="Lit-GPT").training.unsharded_gradients
 
 
 def test_low_states_and_steps():
@@ -180,7 +180,7 @@ def test_pipelines_of_torch_reduce_at_the_end():
     """Even where the trainer reduces each microbatch otherwise; where it would not fit, not."""
     row = LLAMA | {"pp": "8", "num_gpus": "64", "global_batch": "64", "micro_batch": "1", "zero_stage": "3"}
 
-    assert planned(row, source="torchtitan").training.whole_gradients
+    assert planned(row, source="torchtitan").training.unsharded_gradients
     assert not planned(
         row | {"micro_batch": "64", "global_batch": "1024"}, source="torchtitan"
-    ).training.whole_gradients
+    ).training.unsharded_gradients

@@ -30,7 +30,7 @@ from clusterwright.plan.predict.networks import of_row
 )
 def test_words_of_a_network(words, chip, kind, node_bytes_per_s):
     """Kind, and bytes/s of one node in one direction; the maker's own system where nothing is said."""
-    machine = of_row(Cells.of({"interconnect": words}), gpu(chip), 64)
+    machine = of_row(Cells.from_row({"interconnect": words}), gpu(chip), 64)
 
     assert machine.network.kind == kind
     assert machine.network.nics * machine.network.nic_bytes_per_s == pytest.approx(node_bytes_per_s)
@@ -38,7 +38,7 @@ def test_words_of_a_network(words, chip, kind, node_bytes_per_s):
 
 def test_a_rack_is_one_nvlink_domain():
     """GB200 comes four to a node, and NVLink joins 72."""
-    machine = of_row(Cells.of({}), gpu("GB200"), 144)
+    machine = of_row(Cells.from_row({}), gpu("GB200"), 144)
 
     assert (machine.gpus_per_node, machine.nvlink_domain) == (4, 72)
 
@@ -46,7 +46,7 @@ def test_a_rack_is_one_nvlink_domain():
 def test_smaller_nodes_have_ports_in_proportion():
     """Four H200 have half of what eight have."""
     network = of_row(
-        Cells.of({"gpus_per_node": "4", "interconnect": "InfiniBand NDR 400Gbps"}), gpu("H200"), 16
+        Cells.from_row({"gpus_per_node": "4", "interconnect": "InfiniBand NDR 400Gbps"}), gpu("H200"), 16
     ).network
 
     assert network.nics * network.nic_bytes_per_s == pytest.approx(200e9)
@@ -54,4 +54,4 @@ def test_smaller_nodes_have_ports_in_proportion():
 
 def test_one_node_needs_no_network():
     """Eight GPUs of one node talk over NVLink."""
-    assert of_row(Cells.of({}), gpu("H100"), 8).network.kind == "none"
+    assert of_row(Cells.from_row({}), gpu("H100"), 8).network.kind == "none"

@@ -4,11 +4,11 @@ import pytest
 from bench.lib.rows import complete
 
 from clusterwright.errors import WrightError
-from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.lookup import CatalogLookup
 from clusterwright.plan.predict.runs import run_of
 from clusterwright.plan.run import Recompute
 
-KNOWN = Known()  # looks every name up once
+KNOWN = CatalogLookup()  # looks every name up once
 TABLES = ("megatron_lm", "bigscience", "llm_foundry", "megatron_bridge", "nemo", "dgxc_benchmarking")
 
 

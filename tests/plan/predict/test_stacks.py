@@ -24,15 +24,15 @@ from clusterwright.plan.predict.stacks import stack
 )
 def test_a_source_names_its_software(source, family, year):
     """By words for the family, and a date, release or arXiv number for the year."""
-    found = stack(Cells.of({"source": source}), "Hopper")
+    found = stack(Cells.from_row({"source": source}), "Hopper")
 
     assert (found.family, found.year) == (family, year)
 
 
 def test_an_unknown_source_is_judged_by_its_cut_and_gpu():
     """Full sharding without model parallelism is FSDP; the year is of the GPU's generation."""
-    sharded = Cells.of({"zero_stage": "3", "tp": "1", "pp": "1"})
-    piped = Cells.of({"tp": "8", "pp": "4"})
+    sharded = Cells.from_row({"zero_stage": "3", "tp": "1", "pp": "1"})
+    piped = Cells.from_row({"tp": "8", "pp": "4"})
 
     assert (stack(sharded, "Ampere").family, stack(sharded, "Ampere").year) == ("fsdp", 2022)
     assert (stack(piped, "Hopper").family, stack(piped, "Hopper").year) == ("megatron", 2024)
@@ -41,4 +41,4 @@ def test_an_unknown_source_is_judged_by_its_cut_and_gpu():
 
 def test_a_version_is_not_a_date():
     """`v2.1` and `0.8.0` are no years."""
-    assert stack(Cells.of({"source": "trainer v2.1 r0.8.0"}), "Volta").year == 2020
+    assert stack(Cells.from_row({"source": "trainer v2.1 r0.8.0"}), "Volta").year == 2020

@@ -70,4 +70,4 @@ def test_without_numpy_the_mend_is_the_extra(monkeypatch):
     """The search says what to install, before it begins."""
     monkeypatch.setattr(meshes, "find_spec", lambda name: None)  # stands for a Python without numpy
 
-    assert refused(llama())[0].mend == 'pip install "clusterwright[plan]"'
+    assert refused(llama())[0].fix == 'pip install "clusterwright[plan]"'

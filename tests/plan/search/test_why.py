@@ -7,7 +7,7 @@ from clusterwright.plan.machines import machine
 from clusterwright.plan.prediction import Memory, Time
 from clusterwright.plan.run import Layout, Run, Training
 from clusterwright.plan.search import Family, Plan
-from clusterwright.plan.search.answer import HOLDS, PARTS, loses, too_large
+from clusterwright.plan.search.answer import MEMORY_LABELS, PARTS, loses, too_large
 
 RUN = Run(Training(architecture("llama3-8b"), 8192, 256), Layout(dp=8), machine(gpu("h100"), 8))
 
@@ -22,7 +22,7 @@ def plan(memory=1e9, **seconds):
 def test_every_part_of_time_and_memory_has_words():
     """A new part of a prediction needs its words."""
     assert PARTS.keys() == {part.name for part in fields(Time)}
-    assert HOLDS.keys() == {part.name for part in fields(Memory)}
+    assert MEMORY_LABELS.keys() == {part.name for part in fields(Memory)}
 
 
 def test_the_part_that_grew_most_is_named():

@@ -5,7 +5,7 @@ import pytest
 from clusterwright.catalog.records import Architecture, Gpu
 from clusterwright.plan.prediction import Memory, Time
 from clusterwright.plan.run import Layout, Machine, Training
-from clusterwright.plan.sizing.fewest import Cut, Means
+from clusterwright.plan.sizing.fewest import PlannedLayout, Assumptions
 from clusterwright.plan.sizing.workload import Workload
 
 SMALL = Architecture("small", 24, 2048, 16, 16, 128, 8192, 32000)
@@ -20,13 +20,13 @@ def amdahl(training, machine):
     ideal = flops / (machine.gpus * machine.gpu.peak.get(training.precision, 300e12))
     time = Time(ideal, ideal, 0, 0, 0, 0, 0, 0, 0, 0.01 * machine.gpus**0.2, 0.01, 0, 0)
     memory = Memory(1e9, 1e9, 1e9, 1e9, 0, 0, 0)
-    return Cut(Layout(dp=machine.gpus), time, (0.9 * time.total, 1.2 * time.total), memory)
+    return PlannedLayout(Layout(dp=machine.gpus), time, (0.9 * time.total, 1.2 * time.total), memory)
 
 
 @pytest.fixture(scope="session")
 def means():
     """A planner whose times are known in closed form, nodes of eight."""
-    return Means(amdahl, Machine)
+    return Assumptions(amdahl, Machine)
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,9 @@ def test_kinds_add_up_to_the_total(lines):
     """Nothing is counted twice."""
     made = bill(lines)
 
-    assert made.of("server").total.likely + made.of("switch").total.likely == pytest.approx(made.total.likely)
+    assert made.filter_kinds("server").total.likely + made.filter_kinds(
+        "switch"
+    ).total.likely == pytest.approx(made.total.likely)
 
 
 def test_what_has_no_price_is_named():

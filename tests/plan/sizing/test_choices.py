@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from clusterwright.catalog import Own, architecture, gpus
+from clusterwright.catalog import UserCatalog, architecture, gpus
 from clusterwright.catalog.gpus import fp64
 from clusterwright.catalog.prices import price
 from clusterwright.catalog.records import Deal
@@ -60,4 +60,4 @@ def test_prices_side_by_side_are_in_one_currency():
 
     assert currency(for_science(cards, fp64())) == "USD"
     with pytest.raises(WrightError, match="currency-mixed"):
-        currency(for_science(cards, fp64(), Own(prices=(mine,))))
+        currency(for_science(cards, fp64(), UserCatalog(prices=(mine,))))

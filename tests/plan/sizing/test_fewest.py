@@ -89,7 +89,7 @@ def test_failures_make_it_longer(work, gpu, means):
     )
 
     assert quick.hours < slow.hours
-    assert 0 < slow.kept.share < quick.kept.share < 1
+    assert 0 < slow.goodput.share < quick.goodput.share < 1
 
 
 def test_the_last_batch_of_an_epoch_counts_whole(work):
@@ -115,7 +115,7 @@ def test_a_precision_without_units_is_refused(work, gpu):
 
 def test_smaller_nodes_fail_less_often(work, gpu, means):
     """Failures go with the GPUs."""
-    eight, four = (sized(work, Machine(gpu, 16, each), means).kept.mtbf_s for each in (8, 4))
+    eight, four = (sized(work, Machine(gpu, 16, each), means).goodput.mtbf_s for each in (8, 4))
 
     assert four == eight
 

@@ -5,7 +5,7 @@ import pytest
 from clusterwright.catalog import architecture, gpu
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Offload, Training
-from clusterwright.plan.sizing.fewest import Means, fewest, searched, with_offload
+from clusterwright.plan.sizing.fewest import Assumptions, fewest, searched, with_offload
 from clusterwright.plan.sizing.workload import Workload
 
 SMALL = Training(architecture("llama2-7b"), 2048, 64, task="sft")
@@ -36,7 +36,7 @@ def test_offload_is_the_last_resort():
 def test_more_time_takes_no_more_gpus_with_the_real_planner(hours):
     """The law of the fewest, on the models themselves."""
     work = Workload(SMALL, 52_000)
-    means = Means(searched, machine)
+    means = Assumptions(searched, machine)
 
     early, late = (fewest(work, gpu("a100"), each * 3600, means) for each in hours)
     assert early.gpus >= late.gpus

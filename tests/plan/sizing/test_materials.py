@@ -27,7 +27,7 @@ def test_one_server_needs_no_fabric(bought):
     made = bought("h100-sxm-80gb", 8)
 
     assert made.networks is None
-    assert [line.count for line in made.bill.of("server", "switch").lines] == [1, 1]
+    assert [line.count for line in made.bill.filter_kinds("server", "switch").lines] == [1, 1]
 
 
 def test_the_bill_counts_what_the_networks_have(bought):

@@ -5,7 +5,7 @@ import pytest
 from clusterwright.catalog import architecture, gpu
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Training
-from clusterwright.plan.sizing.fewest import Means, least_s, searched, sized
+from clusterwright.plan.sizing.fewest import Assumptions, least_s, searched, sized
 from clusterwright.plan.sizing.workload import Workload
 
 
@@ -23,5 +23,5 @@ def test_a_published_run_takes_at_most_as_long_as_it_took(model, seq, batch, tok
     card, count = gpu(where[0]), where[1]
     work = Workload(Training(architecture(model), seq, batch), tokens / seq)
 
-    found = sized(work, machine(card, count), Means(searched, machine)).hours * 3600
+    found = sized(work, machine(card, count), Assumptions(searched, machine)).hours * 3600
     assert least_s(work, card, count) < found < 1.1 * days * 86400

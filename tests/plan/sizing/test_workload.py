@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.errors import WrightError
-from clusterwright.plan.sizing.workload import Asked, workload
+from clusterwright.plan.sizing.workload import WorkloadRequest, workload
 
 
 def test_samples_are_sequences_of_the_length_said(work):
     """52,000 of 512 tokens, three times, in batches of 64."""
-    asked = Asked(
+    asked = WorkloadRequest(
         work.training.architecture, task="sft", samples="52k", seq="512", global_batch="64", deadline="3h"
     )
 
@@ -23,7 +23,7 @@ def test_samples_are_sequences_of_the_length_said(work):
 
 def test_what_was_not_said_is_assumed_and_noted(work):
     """The task's usual values, with where they are from."""
-    made, deadline = workload(Asked(work.training.architecture, task="sft", samples="52k"))
+    made, deadline = workload(WorkloadRequest(work.training.architecture, task="sft", samples="52k"))
 
     assert deadline == math.inf
     assert made.notes[0].startswith("assumed --seq 2048, --global-batch 64, --epochs 3 for sft (")
@@ -34,7 +34,9 @@ def test_what_was_not_said_is_assumed_and_noted(work):
 def test_no_token_is_left_out(work, tokens, seq):
     """What goes through the model is at least what was asked, and less than a batch more."""
     made, _ = workload(
-        Asked(work.training.architecture, tokens=str(tokens), seq=str(seq), global_batch="64", epochs=1)
+        WorkloadRequest(
+            work.training.architecture, tokens=str(tokens), seq=str(seq), global_batch="64", epochs=1
+        )
     )
 
     assert tokens * (1 - 1e-9) <= made.tokens < tokens + 64 * seq * (1 + 1e-9)
@@ -42,7 +44,7 @@ def test_no_token_is_left_out(work, tokens, seq):
 
 def test_everything_wrong_is_told_at_once(work):
     """One finding each."""
-    asked = Asked(
+    asked = WorkloadRequest(
         work.training.architecture, task="dance", samples="-3", tokens="1e9", seq="2048x", deadline="3 hours", epochs=0
     )  # fmt: skip
 
@@ -57,19 +59,19 @@ def test_everything_wrong_is_told_at_once(work):
 def test_the_amount_of_data_is_given_once(work, given_):
     """Neither or both is refused."""
     with pytest.raises(WrightError, match="how much data"):
-        workload(Asked(work.training.architecture, **given_))
+        workload(WorkloadRequest(work.training.architecture, **given_))
 
 
 def test_no_time_is_no_deadline(work):
     """0s cannot be met."""
     with pytest.raises(WrightError, match="no time at all"):
-        workload(Asked(work.training.architecture, tokens="1e9", deadline="0s"))
+        workload(WorkloadRequest(work.training.architecture, tokens="1e9", deadline="0s"))
 
 
 @pytest.mark.parametrize(("given_", "task"), [({"samples": "1k"}, "sft"), ({"tokens": "1e9"}, "pretrain")])
 def test_samples_are_tuned_on_and_tokens_trained_on(work, given_, task):
     """Where no task is named, and the note says so."""
-    made, _ = workload(Asked(work.training.architecture, **given_))
+    made, _ = workload(WorkloadRequest(work.training.architecture, **given_))
 
     assert made.training.task == task
     assert f"--task {task}" in made.notes[0]

@@ -28,7 +28,7 @@ def test_one_forward_one_backward_idles_for_all_other_stages(run: Run, stages_of
     other, stage = evenly(run, pp=stages_of, interleave=1)
     whole = 96 / stages_of * 3
 
-    assert stage.fullest == stage.mean == whole
+    assert stage.fullest == stage.average == whole
     assert bubble(other, ONE, stage) == pytest.approx((stages_of - 1) * whole)
 
 
@@ -57,7 +57,7 @@ def test_the_fullest_stage_sets_the_pace(run: Run) -> None:
     stage = stages(other, ONE, Ends(0.0, 6.0, 0.0), 0.0)
 
     assert stage.fullest == 24 * 3 + 6
-    assert bubble(other, ONE, stage) >= microbatches(other) * (stage.fullest - stage.mean)
+    assert bubble(other, ONE, stage) >= microbatches(other) * (stage.fullest - stage.average)
 
 
 def test_embedding_and_head_take_slots_where_layers_leave_them(llama: Run) -> None:
@@ -77,7 +77,7 @@ def test_layers_that_do_not_divide_leave_a_fuller_stage(run: Run) -> None:
     other, stage = evenly(run, pp=5, interleave=1)
 
     assert stage.fullest == 60
-    assert stage.mean == pytest.approx(96 * 3 / 5)
+    assert stage.average == pytest.approx(96 * 3 / 5)
     assert bubble(other, ONE, stage) > 0
 
 

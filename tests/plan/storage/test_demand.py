@@ -53,7 +53,9 @@ def test_shards_save_opens():
 def test_a_checkpoint_is_written_within_its_share_of_the_interval(parameters, every, share, kept):
     """Bandwidth times that share of the interval is the checkpoint; all kept ones and the dataset fit."""
     need = demand(
-        Workload(parameters, 1e12, 1e6, 100, checkpoint_every_s=every, stall_share=share, kept=kept)
+        Workload(
+            parameters, 1e12, 1e6, 100, checkpoint_every_s=every, stall_share=share, save_total_limit=kept
+        )
     )
 
     assert math.isclose(need.write_bytes_per_s * every * share, need.checkpoint_bytes)

@@ -4,15 +4,15 @@ import pytest
 
 from clusterwright.onhost.provision.accounts import (
     differences,
-    gone,
+    find_obsolete,
     jobs_of,
     key_of,
     rows_of,
     settings,
     strangers,
-    told,
+    describe_key,
     value_of,
-    words_for,
+    describe_changes,
 )
 
 # As Slurm 22.05 of Debian 12 shows them with -nP.
@@ -56,7 +56,10 @@ def test_a_changed_limit_is_told_with_both_sides(have):
     """The words that a person reads."""
     found = differences(VISION | {"GrpTRES gres/gpu": "16"}, have["account", "vision"])
 
-    assert f"{told(key_of(VISION))}: {words_for(found)}" == "team vision: GrpTRES gres/gpu 8 -> 16"
+    assert (
+        f"{describe_key(key_of(VISION))}: {describe_changes(found)}"
+        == "team vision: GrpTRES gres/gpu 8 -> 16"
+    )
     assert settings(found) == ["GrpTRES=gres/gpu=16"]
 
 
@@ -112,8 +115,12 @@ def test_what_we_made_goes_members_first(have):
     """A team cannot go before those in it; what is not there any more is not removed again."""
     ours = [("account", "vision"), ("qos", "urgent"), ("user", "bob", "vision"), ("account", "away")]
 
-    assert gone([], have, ours) == [("user", "bob", "vision"), ("account", "vision"), ("qos", "urgent")]
-    assert gone([VISION, BOB], have, ours) == [("qos", "urgent")]
+    assert find_obsolete([], have, ours) == [
+        ("user", "bob", "vision"),
+        ("account", "vision"),
+        ("qos", "urgent"),
+    ]
+    assert find_obsolete([VISION, BOB], have, ours) == [("qos", "urgent")]
 
 
 def test_what_others_made_is_named(have):

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.edge.bundler import PROVISION, program_command, program_input, sources
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.onhost.provision import agent, files, undo
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import Directory, File, Module, Symlink, Sysctl
@@ -70,7 +70,7 @@ def test_the_diff_of_a_new_shared_file_is_completed_where_its_content_is(host):
 
 def done(answer):
     """The answer as ssh brings it."""
-    return Done((), 0, f"{agent.ANSWER}{json.dumps(answer)}\n", "", 1.0)
+    return CommandResult((), 0, f"{agent.ANSWER}{json.dumps(answer)}\n", "", 1.0)
 
 
 def test_looking_changes_nothing(host):
@@ -277,7 +277,7 @@ def test_old_undo_folders_go(host):
     for count in range(13):
         host("apply", file(content=f"{count}\n"), when=str(100 + count))
 
-    assert len(list((host.root / STATE / "undo").iterdir())) == undo.KEPT
+    assert len(list((host.root / STATE / "undo").iterdir())) == undo.MAX_UNDO
 
 
 def test_the_receipt_says_what_was_written(host):

@@ -9,8 +9,8 @@ import pytest
 from clusterwright.onhost.provision import agent, drift
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.host import Host
-from clusterwright.onhost.provision.units import look_unit
-from clusterwright.provision.bundle import _plain
+from clusterwright.onhost.provision.units import plan_unit
+from clusterwright.provision.bundle import _resource_fields
 from clusterwright.provision.resources import Directory, File, Package, Unit
 
 ME = {"owner": pwd.getpwuid(os.getuid()).pw_name, "group": grp.getgrgid(os.getgid()).gr_name}
@@ -22,9 +22,9 @@ def look(tmp_path):
     """What the agent finds, and does when told: cause by id of each change."""
 
     def look(*resources, mode="check", when="1"):
-        plain = [_plain(resource) for resource in resources]
+        plain = [_resource_fields(resource) for resource in resources]
         order = {"mode": mode, "root": str(tmp_path), "source": "c", "when": when, "expect": ""}
-        answer = agent.act(order | {"resources": plain})
+        answer = agent.run_bundle(order | {"resources": plain})
         assert answer["error"] == ""
         return {change["id"]: change["drift"] for change in answer["changes"]}
 
@@ -97,7 +97,7 @@ def test_what_nobody_wants_any_more_is_a_change_of_the_file(look):
 )
 def test_units_and_packages_of_an_earlier_apply(tmp_path, resource, verbs, cause):
     """Wanted then as now, so somebody stopped or removed it; a restart only follows another change."""
-    host = Host({"root": str(tmp_path), "resources": [_plain(resource)]})
+    host = Host({"root": str(tmp_path), "resources": [_resource_fields(resource)]})
     now = drift.digests(host)
     host.receipt["wanted"] = dict(now)
     change = {"id": resource.id, "verbs": verbs}
@@ -110,10 +110,10 @@ def test_units_and_packages_of_an_earlier_apply(tmp_path, resource, verbs, cause
 def test_a_path_that_contains_a_verb_changes_no_cause(tmp_path):
     """The text names /etc/default/quickstart; the unit only follows the change of that file."""
     unit = Unit(name="a.service", restart_on=("file:/etc/default/quickstart",))
-    host = Host({"root": str(tmp_path), "resources": [_plain(unit)]})
+    host = Host({"root": str(tmp_path), "resources": [_resource_fields(unit)]})
     now = drift.digests(host)
     host.receipt["wanted"] = dict(now)
     running = {"ActiveState": "active", "UnitFileState": "enabled"}
-    change = look_unit(_plain(unit), running, set(unit.restart_on), set())
+    change = plan_unit(_resource_fields(unit), running, set(unit.restart_on), set())
 
     assert drift.cause(host, dict(change, id=unit.id), now) == "follows"

@@ -16,7 +16,7 @@ def notes(root, devices=(), memory_mib=0):
     host = Host({"root": str(root), "resources": []})
     wanted = {"devices": DEVICES, "memory_mib": memory_mib, "group": "a100"}
 
-    assert system.look_hardware(host, wanted) is None
+    assert system.check_hardware(host, wanted) is None
     return host.notes
 
 

@@ -27,12 +27,12 @@ def host(tmp_path, monkeypatch):
 def link(host):
     """A link, made."""
     files.do_symlink(host, {"path": "/etc/localtime", "target": "/usr/share/zoneinfo/UTC"})
-    return host.at("/etc/localtime")
+    return host.resolve_path("/etc/localtime")
 
 
 def test_where_selinux_is_a_new_name_gets_the_label_of_its_place(host):
     """A file that was renamed into a folder would keep the folder's own."""
-    enforce = Path(host.at("/sys/fs/selinux/enforce"))
+    enforce = Path(host.resolve_path("/sys/fs/selinux/enforce"))
     enforce.parent.mkdir(parents=True)
     enforce.write_text("1")
     path = link(host)

@@ -15,7 +15,7 @@ from clusterwright.onhost.provision.host import Host
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.packages import slurm_packages
 from clusterwright.provision.resources import File, Hold, Package
-from clusterwright.provision.roles.held_packages import DRIVER, FABRIC, SLURM
+from clusterwright.provision.roles.package_hold import DRIVER, FABRIC, SLURM
 from clusterwright.provision.roles.repositories import repositories
 
 PROGRAMS = ("rpmbuild", "dnf", "createrepo_c")
@@ -187,7 +187,7 @@ def test_a_package_that_no_repository_has_is_named(rocky, repository):
 )  # fmt: skip
 def test_a_release_fits_its_versions(version, wanted, fit):
     """24.11 is not 24.110."""
-    assert packages.fits(version, wanted) == fit
+    assert packages.matches_release(version, wanted) == fit
 
 
 @pytest.mark.parametrize(

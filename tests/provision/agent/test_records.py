@@ -7,7 +7,7 @@ import pytest
 
 from clusterwright.onhost.provision import records
 from clusterwright.onhost.provision.host import STATE, Host
-from clusterwright.onhost.provision.records import begin, do_all, look, remember
+from clusterwright.onhost.provision.records import begin, do_all, plan_rows, remember
 
 WHERE = {"kind": "slurmdbd", "name": "control", "cluster": "lab", "address": "127.0.0.1", "port": "1",
          "controller": "127.0.0.1", "controller_port": "1"}  # fmt: skip
@@ -42,7 +42,7 @@ def test_a_silent_slurmdbd_is_one_change_for_all_rows(tmp_path):
     host = host_with(tmp_path, TEAM, BOB)
 
     assert begin(host) == {}
-    assert [one["what"] for one in look(host, host.resources[0], {})] == [
+    assert [one["what"] for one in plan_rows(host, host.resources[0], {})] == [
         "compare 2 rows with those of slurmdbd, which does not answer yet"
     ]
 
@@ -51,7 +51,7 @@ def test_names_are_waited_for_even_where_there_are_none(tmp_path):
     """A slurmctld that never ran ends where slurmdbd does not listen before it starts."""
     host = host_with(tmp_path)
 
-    assert len(look(host, host.resources[0], {})) == 1
+    assert len(plan_rows(host, host.resources[0], {})) == 1
 
 
 def test_a_host_without_sacctmgr_is_no_trouble(tmp_path, monkeypatch):
@@ -68,7 +68,7 @@ def test_each_row_that_differs_is_a_change_and_strangers_are_notes(tmp_path):
     """Carol was put into the team by hand."""
     host = host_with(tmp_path, TEAM, BOB)
     host.answers = ANSWERS
-    changes = look(host, host.resources[0], {"asked": True})
+    changes = plan_rows(host, host.resources[0], {"asked": True})
 
     assert [(one["what"], one["cost"]) for one in changes] == [
         ("team vision: Fairshare 40 -> 60", "live"),
@@ -91,7 +91,7 @@ def test_what_was_ours_goes_unless_it_has_jobs(tmp_path, monkeypatch, jobs, chan
     (tmp_path / records.MEMORY.strip("/")).write_text(json.dumps(kept))
     monkeypatch.setattr(records, "in_use", lambda: jobs)  # squeue is real in the lab's tests
 
-    assert [one["what"] for one in look(host, host.resources[0], {"asked": True})] == changes
+    assert [one["what"] for one in plan_rows(host, host.resources[0], {"asked": True})] == changes
     assert len(host.notes) == notes
 
 
@@ -111,9 +111,11 @@ def test_silence_is_told_with_place_and_mend_and_holds_up_nobody(tmp_path, monke
     host = host_with(tmp_path, TEAM)
     monkeypatch.setattr(records, "READY_S", 0)
     (resource,) = host.resources
-    trouble = do_all(host, [resource], [dict(one, id="records:accounts") for one in look(host, resource, {})])
+    trouble = do_all(
+        host, [resource], [dict(one, id="records:accounts") for one in plan_rows(host, resource, {})]
+    )
 
-    assert trouble.blame == "host"
+    assert trouble.record_fault == "host"
     assert "slurmdbd on control (127.0.0.1:1) does not answer" in str(trouble)
     assert "journalctl -u slurmdbd -u mariadb" in str(trouble)
 
@@ -122,7 +124,7 @@ def test_a_daemon_that_listens_is_asked(tmp_path, monkeypatch):
     """Three questions, under way before files are looked at."""
     host = host_with(tmp_path, TEAM)
     asked = []
-    monkeypatch.setattr(records, "ask", lambda cluster: asked.append(cluster) or {"asked": True})
+    monkeypatch.setattr(records, "request_state", lambda cluster: asked.append(cluster) or {"asked": True})
     with socket.create_server(("127.0.0.1", 0)) as server:
         host.resources[0]["rows"][0] = WHERE | {"port": str(server.getsockname()[1])}
         found = begin(host)

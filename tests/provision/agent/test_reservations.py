@@ -11,8 +11,8 @@ from clusterwright.onhost.provision.reservations import (
     is_over,
     minutes_of,
     next_start,
-    shown,
-    words,
+    query_reservations,
+    scontrol_arguments,
 )
 
 # As Slurm 22.05 of Debian 12 shows it.
@@ -33,7 +33,7 @@ def have(monkeypatch):
     text = LINE.format(start=TOMORROW.isoformat(), end=end.isoformat())
     done = type("Done", (), {"code": 0, "out": text})
     monkeypatch.setattr(reservations, "run", lambda *_: done)  # the real one is in the lab's tests
-    return shown()["demo"]
+    return query_reservations()["demo"]
 
 
 def test_a_reservation_as_wanted_has_no_differences(have):
@@ -85,7 +85,9 @@ def test_one_that_is_over_is_not_made():
 def test_a_start_that_has_passed_is_now():
     """Slurm refuses one in the past; the end stays."""
     start = datetime.now() - timedelta(minutes=30)
-    made = dict(word.split("=", 1) for word in words(ROW | {"StartTime": start.isoformat()[:16]}))
+    made = dict(
+        word.split("=", 1) for word in scontrol_arguments(ROW | {"StartTime": start.isoformat()[:16]})
+    )
 
     assert made["StartTime"] == "now"
     assert 448 <= int(made["Duration"]) <= 450

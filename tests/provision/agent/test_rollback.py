@@ -36,7 +36,7 @@ def host(tmp_path):
         data = program_input(PROVISION) + bundle(order, resources)
         if not alone:
             length, _, rest = data.partition(b"\n")
-            return agent.act(json.loads(zlib.decompress(rest[int(length) :])))
+            return agent.run_bundle(json.loads(zlib.decompress(rest[int(length) :])))
         argv = ["sh", "-c", program_command()]
         return subprocess.run(argv, input=data, capture_output=True, check=False, timeout=60)
 
@@ -228,5 +228,5 @@ def test_how_far_back_it_goes_is_said(host):
         host("apply", file(content=f"{count}\n"), when=str(100 + count))
     answer = host("check", to="100", when="200")
 
-    assert answer["notes"] == [f"only the last {undo.KEPT} applies are kept: this goes back to 102"]
+    assert answer["notes"] == [f"only the last {undo.MAX_UNDO} applies are kept: this goes back to 102"]
     assert "+1" in answer["changes"][0]["diff"]

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from clusterwright.onhost.provision.host import ChangeError
-from clusterwright.onhost.provision.sacctmgr import answers, ask, change_all, load, read_answers
+from clusterwright.onhost.provision.sacctmgr import answers, start_queries, change_all, load, read_answers
 
 FAKE = """#!/bin/sh
 echo "$*" >> {log}
@@ -31,7 +31,7 @@ def log(tmp_path, monkeypatch):
 
 def test_answers_are_rows_by_field(log):
     """Associations are those of this cluster alone."""
-    found = read_answers(ask("lab"))
+    found = read_answers(start_queries("lab"))
 
     assert [row["Name"] for row in found["qos"]] == ["normal"]
     assert [(row["Account"], row["User"], row["ParentName"]) for row in found["assoc"]] == [
@@ -47,7 +47,7 @@ def test_every_change_is_made_before_the_first_failure_is_told(log):
     with pytest.raises(ChangeError, match="no such TRES") as caught:
         change_all([["add", "refused"], *([["add", "qos", f"q{number}"] for number in range(10)])])
 
-    assert caught.value.blame == "host"
+    assert caught.value.record_fault == "host"
     assert len(log.read_text().splitlines()) == 11
 
 

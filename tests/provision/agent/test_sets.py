@@ -55,20 +55,20 @@ NO_VERSION = "no version 2.0 of driver is known here (known: none)"
 
 
 @pytest.mark.parametrize(
-    ("why", "said", "line", "mend"),
+    ("why", "said", "line", "fix"),
     [
-        (ChangeError(UNREACHABLE), "", "E: Failed to fetch http://10.221.0.254:8580/", sets.FETCH_MEND),
-        (ChangeError(UNMET), "", "nvidia-driver-cuda : Depends: libcuda1 (= 580.95.05-1)", sets.VERSION_MEND),
-        (MissingError(NO_VERSION), "", NO_VERSION, sets.VERSION_MEND),
-        (MissingError(NO_VERSION), OTHER_KEY, NO_VERSION, sets.SIGNATURE_MEND),
-        (MissingError(NO_VERSION), UNREACHABLE, NO_VERSION, sets.FETCH_MEND),
-        (MissingError(NO_VERSION, ["http://10.221.0.254:8580"]), UNREACHABLE, NO_VERSION, sets.FETCH_MEND),
-        (MissingError(NO_VERSION, ["http://elsewhere"]), UNREACHABLE, NO_VERSION, sets.VERSION_MEND),
+        (ChangeError(UNREACHABLE), "", "E: Failed to fetch http://10.221.0.254:8580/", sets.FETCH_FIX),
+        (ChangeError(UNMET), "", "nvidia-driver-cuda : Depends: libcuda1 (= 580.95.05-1)", sets.VERSION_FIX),
+        (MissingError(NO_VERSION), "", NO_VERSION, sets.VERSION_FIX),
+        (MissingError(NO_VERSION), OTHER_KEY, NO_VERSION, sets.SIGNATURE_FIX),
+        (MissingError(NO_VERSION), UNREACHABLE, NO_VERSION, sets.FETCH_FIX),
+        (MissingError(NO_VERSION, ["http://10.221.0.254:8580"]), UNREACHABLE, NO_VERSION, sets.FETCH_FIX),
+        (MissingError(NO_VERSION, ["http://elsewhere"]), UNREACHABLE, NO_VERSION, sets.VERSION_FIX),
     ],
 )
 def test_each_trouble_has_its_own_mend(why, said, line, mend):
     """A version that is not known may be one that could not be learnt of, where it would come from; not elsewhere."""
-    told = sets.told(why, said)
+    told = sets.explain_error(why, said)
 
     assert line in told
     assert told.endswith(mend)
@@ -81,7 +81,7 @@ def test_a_set_is_what_of_it_is_not_as_wanted(host):
         DRIVER, NCCL, PLAIN, installed={"driver": ("2.0-1", False), "libnccl2": ("2.27.3-1+cuda13.0", False)}
     )
 
-    assert {name: [one["name"] for one in todo] for name, todo in sets.wanted_sets(here).items()} == {
+    assert {name: [one["name"] for one in todo] for name, todo in sets.pending_sets(here).items()} == {
         "nccl": ["libnccl2"]
     }
 
@@ -105,9 +105,9 @@ def test_modules_of_another_branch_are_no_first_install(host, there, what, cost)
     )
     here = host(package, installed=there)
 
-    [change] = packages.look_packages(here)
+    [change] = packages.plan_packages(here)
     assert (change["what"], change["cost"]) == (what, cost)
-    assert packages.held_with(here, packages.wanted_of(here)) == list(there)
+    assert packages.hold_siblings(here, packages.desired_packages(here)) == list(there)
 
 
 def test_without_a_set_its_packages_and_the_units_that_need_them_wait(host):
@@ -116,9 +116,9 @@ def test_without_a_set_its_packages_and_the_units_that_need_them_wait(host):
     bare = host(DRIVER, PLAIN, UNIT)
     older = host(DRIVER, PLAIN, UNIT, installed={"driver": ("1.0-1", True)})
 
-    assert sets.without(bare, changes, {"driver": "no"}) == [{"id": "package:less"}]
-    assert sets.without(older, changes, {"driver": "no"}) == changes[1:]
-    assert sets.without(bare, changes, {}) == changes
+    assert sets.exclude_sets(bare, changes, {"driver": "no"}) == [{"id": "package:less"}]
+    assert sets.exclude_sets(older, changes, {"driver": "no"}) == changes[1:]
+    assert sets.exclude_sets(bare, changes, {}) == changes
 
 
 def test_holds_of_ours_are_known_from_those_of_others(host):
@@ -126,12 +126,12 @@ def test_holds_of_ours_are_known_from_those_of_others(host):
     held = {"driver": ("1.0-1", True), "site-tool": ("1", True)}
     hold = Hold(name="packages", patterns=("driver",))
 
-    assert packages.held_by_us(host(hold, installed=held)) == set()
-    assert packages.held_by_us(host(hold, installed=held, receipt={"wanted": {"hold:packages": "x"}})) == {
+    assert packages.managed_hold(host(hold, installed=held)) == set()
+    assert packages.managed_hold(host(hold, installed=held, receipt={"wanted": {"hold:packages": "x"}})) == {
         "driver"
     }
-    packages.remember_held(host(hold, installed=held), ["other"])
-    assert packages.held_by_us(host(hold, installed=held)) == {"driver", "other"}
+    packages.record_hold(host(hold, installed=held), ["other"])
+    assert packages.managed_hold(host(hold, installed=held)) == {"driver", "other"}
 
 
 def test_what_somebody_else_holds_is_refused_by_name(host):
@@ -141,7 +141,7 @@ def test_what_somebody_else_holds_is_refused_by_name(host):
     with pytest.raises(
         sets.ChangeError, match=r"driver is held at 1\.0-1, libdriver is held at 1\.0-1 by somebody here"
     ):
-        sets.refuse_held(here, sets.wanted_sets(here)["driver"])
+        sets.refuse_foreign_hold(here, sets.pending_sets(here)["driver"])
 
 
 def test_a_reboot_is_owed_until_the_host_is_booted(host):
@@ -152,7 +152,7 @@ def test_a_reboot_is_owed_until_the_host_is_booted(host):
     reboots.owe(here, {"id": "package:driver", "cost": "reboot"})
     reboots.owe(here, {"id": "package:driver", "cost": "reboot"})
     after = reboots.owed(here)
-    note = Path(here.at(reboots.OWED))
+    note = Path(here.resolve_path(reboots.OWED))
     note.write_text(note.read_text().replace(reboots.boot_id(), "another"))
 
     assert (before, after, reboots.owed(here)) == ([], ["package:driver"], [])

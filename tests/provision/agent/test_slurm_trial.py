@@ -11,7 +11,7 @@ import pytest
 
 from clusterwright.config.load import load_cluster
 from clusterwright.onhost.provision import slurm_trial
-from clusterwright.provision.resources import File, Given, Trial
+from clusterwright.provision.resources import File, RoleContext, Trial
 from clusterwright.provision.roles.slurm import slurm
 
 SLURMS = Path("/var/cache/clusterwright/slurms")  # where tools/slurms puts them
@@ -56,7 +56,7 @@ def attempt(tmp_path):
     """(exit code, words) of the trial of a host, with files changed as a test wants."""
 
     def run(cluster, host, programs=None, edit=None):
-        resources = slurm(cluster, cluster.host(host), Given("cluster.yaml"))
+        resources = slurm(cluster, cluster.host(host), RoleContext("cluster.yaml"))
         (trial,) = (found for found in resources if isinstance(found, Trial))
         folder = tmp_path / "scratch"
         folder.mkdir()
@@ -197,8 +197,8 @@ def test_what_needs_slurmdbd_or_other_hosts_is_left_out():
     """Accounts, qualities of service, power programs; nodes are all here."""
     partition = "PartitionName=a Nodes=b QoS=headroom-a AllowQos=x,y State=UP"
 
-    assert slurm_trial.of_this_host(partition) == "PartitionName=a Nodes=b State=UP"
-    assert slurm_trial.of_this_host("NodeName=b[1-2] MemSpecLimit=1024 CPUs=2") == (
+    assert slurm_trial.localize_line(partition) == "PartitionName=a Nodes=b State=UP"
+    assert slurm_trial.localize_line("NodeName=b[1-2] MemSpecLimit=1024 CPUs=2") == (
         "NodeName=b[1-2] CPUs=2 NodeAddr=127.0.0.[1-2]"
     )
     assert slurm_trial.DROPPED.match("AccountingStorageType=accounting_storage/slurmdbd")

@@ -9,7 +9,7 @@ import pytest
 
 from clusterwright.onhost.provision import agent
 from clusterwright.onhost.provision.host import Host
-from clusterwright.provision.bundle import _plain
+from clusterwright.provision.bundle import _resource_fields
 from clusterwright.provision.resources import File, Trial
 
 ME = {"owner": pwd.getpwuid(os.getuid()).pw_name, "group": grp.getgrgid(os.getgid()).gr_name}
@@ -33,9 +33,9 @@ def host(tmp_path):
     """Applies, with the answer."""
 
     def run(*resources, when="1", mode="apply"):
-        plain = [_plain(resource) for resource in resources]
+        plain = [_resource_fields(resource) for resource in resources]
         order = {"mode": mode, "root": str(tmp_path), "source": "c", "when": when, "expect": ""}
-        return agent.act(order | {"resources": plain})
+        return agent.run_bundle(order | {"resources": plain})
 
     run.root = tmp_path
     return run
@@ -142,7 +142,7 @@ def test_what_a_crash_left_owed_is_told_from_the_journal(host, journal, owed, ge
     (host.root / STATE / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in journal))
     found = Host({"root": str(host.root), "resources": []})
 
-    assert (found.owed, found.owed_gently) == (owed, gently)
+    assert (found.owed, found.owed_reloads) == (owed, gently)
 
 
 def test_a_file_of_a_killed_apply_that_nobody_wants_now_is_removed(host):
@@ -161,9 +161,9 @@ def test_a_change_that_wants_an_empty_host_is_not_made_under_a_job(host, monkeyp
     monkeypatch.setattr(agent, "job_steps", lambda: 1)  # no Slurm runs jobs here
     host(File(path="/etc/a.conf", content="one", **ME))
     wanted = File(path="/etc/a.conf", content="two", cost=cost, **ME)
-    answer = agent.act(
+    answer = agent.run_bundle(
         {"mode": "apply", "root": str(host.root), "source": "c", "when": "2", "expect": "", "idle": True}
-        | {"resources": [_plain(wanted)]}
+        | {"resources": [_resource_fields(wanted)]}
     )
 
     assert ("a job has begun here" in answer["error"], (host.root / "etc/a.conf").read_text()) == (

@@ -11,7 +11,7 @@ import pytest
 from clusterwright.onhost.provision import agent, troubles
 from clusterwright.onhost.provision.host import ChangeError, Host
 from clusterwright.platforms import names_by_os_release
-from clusterwright.provision.bundle import _plain
+from clusterwright.provision.bundle import _resource_fields
 from clusterwright.provision.resources import File
 
 ME = {"owner": pwd.getpwuid(os.getuid()).pw_name, "group": grp.getgrgid(os.getgid()).gr_name}
@@ -20,7 +20,7 @@ ROOT = pytest.mark.skipif(os.getuid() != 0, reason="only root mounts")
 
 def order(root, mode="apply", **other):
     """One file of ours."""
-    resources = [_plain(File(path="/etc/app.conf", content="x" * 5000, **ME))]
+    resources = [_resource_fields(File(path="/etc/app.conf", content="x" * 5000, **ME))]
     wanted = {
         "mode": mode,
         "root": str(root),
@@ -47,9 +47,9 @@ def test_a_full_disk_is_the_hosts_own_trouble(small):
     """Named with the mend; nothing half-written is left, and with room again the same apply goes through."""
     with pytest.raises(OSError, match="No space"):
         (small / "filler").write_bytes(bytes(2**18))
-    answer = agent.act(order(small))
+    answer = agent.run_bundle(order(small))
     (small / "filler").unlink()
-    again = agent.act(order(small))
+    again = agent.run_bundle(order(small))
 
     assert "the disk is full" in answer["error"]
     assert "df -h" in answer["error"]
@@ -60,11 +60,11 @@ def test_a_full_disk_is_the_hosts_own_trouble(small):
 @ROOT
 def test_a_disk_that_fills_in_the_middle_leaves_the_old_file(small):
     """There is room for the journal and none for the file."""
-    agent.act(order(small))
+    agent.run_bundle(order(small))
     os.posix_fallocate(handle := os.open(small / "filler", os.O_RDWR | os.O_CREAT), 0, 76 * 1024)
     os.close(handle)
-    bigger = [_plain(File(path="/etc/app.conf", content="y" * 60_000, **ME))]
-    answer = agent.act(order(small, resources=bigger, when="2"))
+    bigger = [_resource_fields(File(path="/etc/app.conf", content="y" * 60_000, **ME))]
+    answer = agent.run_bundle(order(small, resources=bigger, when="2"))
 
     assert ("full" in answer["error"], answer["blame"]) == (True, "host")
     assert (small / "etc/app.conf").read_text() == "x" * 5000
@@ -76,7 +76,7 @@ def test_a_read_only_disk_is_named(small):
     """Looking still works; changing says what is wrong and where to look."""
     (small / "etc").mkdir()
     subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
-    seen, answer = agent.act(order(small, "check")), agent.act(order(small))
+    seen, answer = agent.run_bundle(order(small, "check")), agent.run_bundle(order(small))
 
     assert (seen["error"], len(seen["changes"])) == ("", 1)
     assert "Read-only file system" in answer["error"]
@@ -86,9 +86,11 @@ def test_a_read_only_disk_is_named(small):
 
 def test_a_refused_change_is_the_changes_fault(tmp_path):
     """The next host would refuse it too."""
-    refused = [_plain(File(path="/etc/a", content="x", validate=("sh", "-c", "exit 3", "{}"), **ME))]
+    refused = [
+        _resource_fields(File(path="/etc/a", content="x", validate=("sh", "-c", "exit 3", "{}"), **ME))
+    ]
 
-    assert agent.act(order(tmp_path, resources=refused))["blame"] == "change"
+    assert agent.run_bundle(order(tmp_path, resources=refused))["blame"] == "change"
 
 
 @pytest.mark.parametrize(
@@ -100,14 +102,14 @@ def test_a_refused_change_is_the_changes_fault(tmp_path):
             ),
             "host",
         ),
-        (ChangeError("it has id 7 here, 6 in the file", blame="host"), "host"),
+        (ChangeError("it has id 7 here, 6 in the file", fault_domain="host"), "host"),
         (ChangeError("slurmd.service is failed after its start"), "change"),
         (OSError(errno.EIO, "Input/output error"), "host"),
     ],
 )
 def test_words_tell_whose_fault_it_is(tmp_path, why, blame):
     """A package lock is one host's; a daemon that does not come up is the change's."""
-    assert troubles.told(Host(order(tmp_path)), why)[1] == blame
+    assert troubles.explain_error(Host(order(tmp_path)), why)[1] == blame
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_another_system_is_left_as_it_is(tmp_path, mode):
     """Packages and paths have other names there."""
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/os-release").write_text("ID=ubuntu\nVERSION_ID=20.04\n")
-    answer = agent.act(order(tmp_path, mode, os="debian-12", os_names=names_by_os_release()))
+    answer = agent.run_bundle(order(tmp_path, mode, os="debian-12", os_names=names_by_os_release()))
 
     assert "it runs ubuntu-20.04, and the file says debian-12" in answer["error"]
     assert (answer["blame"], [path.name for path in tmp_path.iterdir()]) == ("host", ["etc"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.onhost.provision.units import look_unit, replaced
+from clusterwright.onhost.provision.units import plan_unit, replaced
 
 RUNNING = {"ActiveState": "active", "UnitFileState": "enabled"}
 
@@ -14,7 +14,7 @@ def unit(**other):
 
 def test_a_running_unit_is_left_alone():
     """Also when something else has changed."""
-    assert look_unit(unit(), RUNNING, {"file:/etc/hosts"}, set()) is None
+    assert plan_unit(unit(), RUNNING, {"file:/etc/hosts"}, set()) is None
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_running_unit_is_left_alone():
 )
 def test_a_changed_input_restarts_what_runs_and_starts_what_does_not(state, what, cost):
     """A start disturbs no job; a restart may."""
-    change = look_unit(unit(), state, {"file:/etc/slurm/slurm.conf"}, set())
+    change = plan_unit(unit(), state, {"file:/etc/slurm/slurm.conf"}, set())
 
     assert (change["what"], change["cost"]) == (what, cost)
 
@@ -42,8 +42,8 @@ def test_a_changed_input_restarts_what_runs_and_starts_what_does_not(state, what
 def test_a_gentle_change_is_a_reload_and_another_beside_it_a_restart():
     """Slurm reads a new time limit by itself; a new port needs a new daemon."""
     name = "file:/etc/slurm/slurm.conf"
-    gentle = look_unit(unit(), RUNNING, {name}, {name})
-    both = look_unit(unit() | {"restart_on": [name, "file:/x"]}, RUNNING, {name, "file:/x"}, {name})
+    gentle = plan_unit(unit(), RUNNING, {name}, {name})
+    both = plan_unit(unit() | {"restart_on": [name, "file:/x"]}, RUNNING, {name, "file:/x"}, {name})
 
     assert (gentle["what"], gentle["cost"]) == (f"reload for {name}", "reconfigure")
     assert both["cost"] == "restart"
@@ -51,7 +51,7 @@ def test_a_gentle_change_is_a_reload_and_another_beside_it_a_restart():
 
 def test_what_can_be_reloaded_is_not_restarted():
     """Sshd and the firewall: no connection is lost."""
-    change = look_unit(unit(reload=True), RUNNING, {"file:/etc/slurm/slurm.conf"}, set())
+    change = plan_unit(unit(reload=True), RUNNING, {"file:/etc/slurm/slurm.conf"}, set())
 
     assert (change["what"], change["cost"]) == ("reload for file:/etc/slurm/slurm.conf", "live")
 
@@ -64,7 +64,7 @@ def test_a_unit_takes_the_place_of_another_only_where_that_one_is():
         "c.service": {"LoadState": "loaded", "ActiveState": "inactive", "UnitFileState": "disabled"},
     }
     others = replaced(unit(replaces=list(states)), states)
-    change = look_unit(unit(), RUNNING, set(), set(), others)
+    change = plan_unit(unit(), RUNNING, set(), set(), others)
 
     assert others == ["a.service"]
     assert (change["what"], change["replaces"], change["cost"]) == (

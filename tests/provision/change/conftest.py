@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.config.reader import read
-from clusterwright.provision.change.fields import Said
+from clusterwright.provision.change.fields import ClusterFile
 
 LAB = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"
 
@@ -21,6 +21,6 @@ def said():
     """What a text says."""
 
     def of(text):
-        return Said.of(read(text, "cluster.yaml"))
+        return ClusterFile.from_source(read(text, "cluster.yaml"))
 
     return of

@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.config.field import Cost
-from clusterwright.provision.change.fields import between, gone_hosts, new_hosts
+from clusterwright.provision.change.fields import diff_fields, removed_hosts, new_hosts
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def differ(said, text):
         for old, other in pairs:
             assert old in new
             new = new.replace(old, other, 1)
-        return between(said(text), said(new))
+        return diff_fields(said(text), said(new))
 
     return differ
 
@@ -64,7 +64,7 @@ def test_a_named_thing_that_is_new_costs_less_than_a_change_of_it(differ, pair, 
 def test_a_partition_that_goes_takes_its_jobs_along(said, text):
     """So its hosts have to be empty."""
     more = text.replace("  train: {", "  debug: {nodes: [a100]}\n  train: {")
-    (found,) = between(said(more), said(text))
+    (found,) = diff_fields(said(more), said(text))
 
     assert (found.path, found.new, found.cost) == ("partitions.debug", "", Cost.DRAIN)
 
@@ -78,11 +78,11 @@ def test_new_hosts_cost_what_the_release_asks(said, text, slurm, cost):
         f'software: {{slurm: "{slurm}", repositories: {{site: {{url: "https://deb.example.org/slurm"}}}}}}\n'
     )
     grown = text.replace("gpu-node[1-4]", "gpu-node[1-5]")
-    (more,), (less,) = between(said(text), said(grown)), between(said(grown), said(text))
+    (more,), (less,) = diff_fields(said(text), said(grown)), diff_fields(said(grown), said(text))
 
     assert (more.path, more.cost, less.cost) == ("nodes.a100.hosts", cost, Cost.DRAIN)
     assert new_hosts(said(text).cluster, said(grown).cluster) == ("gpu-node5",)
-    assert gone_hosts(said(text).cluster, said(grown).cluster) == ()
+    assert removed_hosts(said(text).cluster, said(grown).cluster) == ()
 
 
 def test_hosts_that_move_to_other_addresses_are_no_mere_growth(differ):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clusterwright.config.reader import read
 from clusterwright.errors import SpecError, WrightError
-from clusterwright.provision.change.fields import Said
+from clusterwright.provision.change.fields import ClusterFile
 from clusterwright.provision.change.hosts import refuse_to_remove, with_hosts, without_hosts
 
 TEXT = (Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml").read_text()
@@ -20,7 +20,7 @@ NAMES = ["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"]
 
 def of(text):
     """What a text says."""
-    return Said.of(read(text, "cluster.yaml"))
+    return ClusterFile.from_source(read(text, "cluster.yaml"))
 
 
 def places(text):

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from clusterwright.onhost.containers import in_image
-from clusterwright.onhost.containers.in_image import adapt, found, unfit
+from clusterwright.onhost.containers.in_image import adapt, find_program, unfit
 
 HOST = os.uname().nodename
 
@@ -111,8 +111,8 @@ def test_a_program_may_be_in_a_folder_of_the_host_s(image, tmp_path):
     """A Python on shared storage."""
     (tmp_path / "python").touch()
 
-    assert found(str(image), f"{tmp_path}/python", {}, [str(tmp_path)]) == f"{tmp_path}/python"
-    assert found(str(image), f"{tmp_path}/python", {}, []) is None
+    assert find_program(str(image), f"{tmp_path}/python", {}, [str(tmp_path)]) == f"{tmp_path}/python"
+    assert find_program(str(image), f"{tmp_path}/python", {}, []) is None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from clusterwright.provision.export.fold import places
 from clusterwright.provision.export.inventory import group_of, inventory
 from clusterwright.provision.export.steps import steps, widest
 from clusterwright.provision.resources import File
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles import desired_resources
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -44,7 +44,7 @@ def test_every_file_of_every_host_is_there_byte_for_byte(example, given):
         library = {entry.name: tar.extractfile(entry).read() for entry in tar}
 
     for host in example.hosts():
-        for file in wanted(example, host, given):
+        for file in desired_resources(example, host, given):
             if not isinstance(file, File):
                 continue
             content = file.content if isinstance(file.content, bytes) else file.content.encode()
@@ -117,7 +117,7 @@ def test_a_source_leads_to_a_file_that_is_there(example, given):
     }
     for host in example.hosts():
         names = {"inventory_hostname": host.name, "node_group": host.group_name, "node_role": host.group.role}
-        for file in wanted(example, host, given):
+        for file in desired_resources(example, host, given):
             if isinstance(file, File) and file.path in sources:
                 text = sources[file.path]
                 for name, value in names.items():

@@ -10,7 +10,7 @@ from hypothesis import settings as tries
 from hypothesis import strategies as st
 
 from clusterwright.onhost import power
-from clusterwright.onhost.power import act, decide
+from clusterwright.onhost.power import actions, decide
 from clusterwright.onhost.power.keeper import Keeper
 from clusterwright.onhost.power.providers import Provider, Refusal
 from clusterwright.onhost.power.records import Records
@@ -126,7 +126,7 @@ class World(Provider):
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
     """The world's clock stands while a step is done."""
-    monkeypatch.setattr(act, "OFF_S", 0.0)
+    monkeypatch.setattr(actions, "OFF_S", 0.0)
 
 
 def keeper_of(world, path):
@@ -139,7 +139,7 @@ def keeper_of(world, path):
 
 def look(keeper):
     """One look, with all that follows from it done."""
-    keeper.look(keeper.slurm.now)
+    keeper.poll(keeper.slurm.now)
     for future in set(keeper.busy.values()):
         future.result()
     keeper._reap()
@@ -209,7 +209,7 @@ def test_what_does_not_come_up_is_tried_again_with_growing_pauses_and_then_drain
     world.want("n2")
     run(world, keeper, BOOT_S + 3)
     assert world.node["n2"].state == {"IDLE"}
-    assert keeper.records.of["n2"].tries == 0
+    assert keeper.records.by_host["n2"].tries == 0
 
 
 def test_what_is_refused_for_good_is_drained_at_once_and_asked_no_more(records):

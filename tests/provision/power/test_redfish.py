@@ -8,7 +8,7 @@ import pytest
 
 from clusterwright.onhost.power.keeper import Keeper
 from clusterwright.onhost.power.providers import Refusal
-from clusterwright.onhost.power.providers.each import Each
+from clusterwright.onhost.power.providers.per_host import PerHostProvider
 from clusterwright.onhost.power.records import Records
 from clusterwright.onhost.power.settings import Settings
 from clusterwright.slurm.nodes import parse_node
@@ -137,7 +137,7 @@ def test_the_keeper_boots_hosts_whatever_one_silent_controller_does(site, tmp_pa
     keeper = Keeper(
         of, switch, Records(str(tmp_path / "records.json"), list(of.hosts)), lambda _words: None, slurm
     )
-    keeper.look(1.0)
+    keeper.poll(1.0)
     for future in set(keeper.busy.values()):
         future.result()
     keeper.pool.shutdown()
@@ -162,7 +162,7 @@ def test_a_refusal_that_only_mentions_the_password_file_is_not_one_of_the_passwo
     file.write_text("secret\n")
     file.chmod(0o600)
 
-    class Switch(Each):
+    class Switch(PerHostProvider):
         def one(self, host, verb):
             return (
                 Refusal(f"refused: the certificate of {self.address(host)} is not believed")

@@ -11,7 +11,7 @@ from clusterwright.config.power_saving import Ipmi, LabPower
 from clusterwright.config.slurm_keys import RELEASES, lint
 from clusterwright.onhost.power.settings import settings
 from clusterwright.provision.render.power import power, power_settings
-from clusterwright.provision.resources import File, Given, Package
+from clusterwright.provision.resources import File, RoleContext, Package
 from clusterwright.provision.roles.power import SETTINGS
 from clusterwright.provision.roles.power import power as role
 
@@ -32,7 +32,7 @@ def with_provider(cluster, provider):
 
 def resources(cluster, host):
     """By kind and path."""
-    return role(cluster, cluster.host(host), Given("cluster.yaml"))
+    return role(cluster, cluster.host(host), RoleContext("cluster.yaml"))
 
 
 def test_slurm_conf_and_the_keepers_settings(cluster):

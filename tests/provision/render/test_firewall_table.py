@@ -4,7 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from clusterwright.provision.render.firewall_table import lets_in, openings, own_networks, strangers
+from clusterwright.provision.render.firewall_table import lets_in, openings, single_rail_networks, strangers
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_many_rails_are_a_subnet(rows, altered):
     row = rows("gpu-node1", many)["trainings", "compute", "tcp"]
 
     assert (str(row.to), told(row.peers)) == ("10.77.1.0/24", ["10.77.1.0-10.77.1.255"])
-    assert ip_network("10.77.1.0/24") not in own_networks(many, many.host("gpu-node1"))
+    assert ip_network("10.77.1.0/24") not in single_rail_networks(many, many.host("gpu-node1"))
 
 
 @pytest.mark.parametrize(

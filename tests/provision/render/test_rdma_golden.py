@@ -6,7 +6,7 @@ import pytest
 
 from clusterwright.provision.render.tree import tree
 from clusterwright.provision.resources import Package, Unit
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles import desired_resources
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "rdma"
 OURS = ("rdma", "roce", "opensm", "openmpi", "ucx", "nccl")
@@ -33,7 +33,7 @@ def test_an_rdma_host_is_given_this(case, altered, given, golden):
     cluster = altered({"lab": None, **CASES[case]})
     texts = tree(cluster, given)["gpu-node1"]
     found = {path: text for path, text in texts.items() if any(word in path for word in OURS)}
-    have = wanted(cluster, cluster.host("gpu-node1"), given)
+    have = desired_resources(cluster, cluster.host("gpu-node1"), given)
     rows = [f"{one.id} {one.version}".rstrip() for one in have if isinstance(one, Package)]
     rows += [one.id for one in have if isinstance(one, Unit) and any(word in one.id for word in OURS)]
     found["/packages-and-units"] = "\n".join(rows) + "\n"

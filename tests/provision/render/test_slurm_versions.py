@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.config.load import load_cluster
-from clusterwright.config.slurm_keys import OURS, RELEASES, WORD_LISTS, known_keys, lint
+from clusterwright.config.slurm_keys import OURS, RELEASES, LIST_VALUED_KEYS, key_spans, lint
 from clusterwright.provision.render.cgroup_conf import cgroup_conf
 from clusterwright.provision.render.gres_conf import gres_conf
 from clusterwright.provision.render.slurm_conf import slurm_conf
@@ -108,8 +108,8 @@ def test_what_we_write_is_either_ours_or_free_to_set(every):
         text = slurm_conf(of(every, version, options={}, configless=True), HEADER)
         written |= {line.partition("=")[0].lower() for line in text.splitlines() if re.match(r"\w+=", line)}
 
-    assert written - set(OURS) - WORD_LISTS - FREE == set()
-    assert (set(OURS) | WORD_LISTS | FREE) - set(known_keys("slurm.conf")) <= {"include"}
+    assert written - set(OURS) - LIST_VALUED_KEYS - FREE == set()
+    assert (set(OURS) | LIST_VALUED_KEYS | FREE) - set(key_spans("slurm.conf")) <= {"include"}
 
 
 def test_a_key_stands_once(every):

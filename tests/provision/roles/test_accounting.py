@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.provision.resources import File, Package, Records, Unit
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles import desired_resources
 
 
 def kind(resources, of):
@@ -30,7 +30,7 @@ def two(altered):
 def test_daemons_are_on_the_accountant_alone(two, given):
     """Packages, units and files; slurmctld stays where it was."""
     first, second, compute = (
-        wanted(two, two.host(name), given) for name in ("control1", "control2", "gpu-node1")
+        desired_resources(two, two.host(name), given) for name in ("control1", "control2", "gpu-node1")
     )
 
     assert {"mariadb.service", "slurmdbd.service"} <= set(kind(second, Unit))
@@ -42,31 +42,33 @@ def test_daemons_are_on_the_accountant_alone(two, given):
 
 def test_slurmdbds_file_is_slurms_alone(cluster, given):
     """Any other mode or owner is fatal to it."""
-    conf = kind(wanted(cluster, cluster.control, given), File)["/etc/slurm/slurmdbd.conf"]
+    conf = kind(desired_resources(cluster, cluster.control, given), File)["/etc/slurm/slurmdbd.conf"]
 
     assert (conf.owner, conf.group, conf.mode) == ("slurm", "slurm", 0o600)
 
 
 def test_a_database_that_does_not_come_up_holds_up_nobody(cluster, given):
     """Slurmctld goes on with what it knows."""
-    units = kind(wanted(cluster, cluster.control, given), Unit)
+    units = kind(desired_resources(cluster, cluster.control, given), Unit)
 
     assert {"mariadb.service", "slurmdbd.service"} <= {name for name, unit in units.items() if unit.alone}
 
 
 def test_records_are_changed_where_slurmctld_runs(two, given):
     """By name of the accountant; names that slurmctld needs come before it."""
-    first, second = (kind(wanted(two, two.host(name), given), Records) for name in ("control1", "control2"))
+    first, second = (
+        kind(desired_resources(two, two.host(name), given), Records) for name in ("control1", "control2")
+    )
 
     assert (set(first), set(second)) == ({"qos-names", "accounts", "reservations"}, set())
     assert first["accounts"].rows[0]["name"] == "control2"
-    assert [one.before for one in first.values()] == [("slurmctld.service",), (), ()]
+    assert [one.cluster_file for one in first.values()] == [("slurmctld.service",), (), ()]
 
 
 def test_without_accounting_there_is_nothing_of_it(altered, given):
     """No daemon, no record."""
     cluster = altered({"accounting": {"enabled": False}})
-    found = wanted(cluster, cluster.control, given)
+    found = desired_resources(cluster, cluster.control, given)
 
     assert not kind(found, Records)
     assert "slurmdbd.service" not in kind(found, Unit)
@@ -78,6 +80,6 @@ def test_without_accounting_there_is_nothing_of_it(altered, given):
 def test_names_are_the_distributions(real, given, os, folder):
     """Rocky's MariaDB reads another folder."""
     cluster = real.model_copy(update={"os": os})
-    files = kind(wanted(cluster, cluster.control, given), File)
+    files = kind(desired_resources(cluster, cluster.control, given), File)
 
     assert f"{folder}/70-clusterwright.cnf" in files

@@ -8,9 +8,9 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.provision.render.authorized_keys import hosts_only
-from clusterwright.provision.resources import Given, Group, Hold, Package, User
-from clusterwright.provision.roles import wanted
-from clusterwright.provision.roles.held_packages import DRIVER, FABRIC, KERNEL, SLURM, expression
+from clusterwright.provision.resources import RoleContext, Group, Hold, Package, User
+from clusterwright.provision.roles import desired_resources
+from clusterwright.provision.roles.package_hold import DRIVER, FABRIC, KERNEL, SLURM, expression
 from clusterwright.provision.roles.hugepages import pages
 
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQENBF\n-----END PGP PUBLIC KEY BLOCK-----\n"
@@ -23,7 +23,7 @@ def of(altered, given):
 
     def find(changes=None, host="gpu-node1"):
         cluster = altered({"lab": None} | (changes or {}))
-        return {resource.id: resource for resource in wanted(cluster, cluster.host(host), given)}
+        return {resource.id: resource for resource in desired_resources(cluster, cluster.host(host), given)}
 
     return find
 
@@ -78,7 +78,7 @@ def test_names_of_hosts_are_folded_for_ssh(altered, given):
     cluster = altered(
         {"lab": None, "nodes.a100.hosts": "gpu-node[1-12]", "nodes.a100.addresses.compute": "10.77.1.20"}
     )
-    found = {one.id: one for one in wanted(cluster, cluster.control, given)}
+    found = {one.id: one for one in desired_resources(cluster, cluster.control, given)}
     text = found["file:/etc/ssh/ssh_config.d/50-clusterwright.conf"].content
 
     assert "Host control gpu-node? gpu-node??\n" in text
@@ -282,7 +282,7 @@ def test_every_distribution_renders_whole(of, os):
 
 def test_without_secrets_a_tree_shows_their_names_only(cluster):
     """As `wright render` does, which touches none."""
-    given = Given("cluster.yaml", {"munge.key": b""})
-    found = {one.id: one for one in wanted(cluster, cluster.control, given)}
+    given = RoleContext("cluster.yaml", {"munge.key": b""})
+    found = {one.id: one for one in desired_resources(cluster, cluster.control, given)}
 
     assert "<public key ssh/bob>" in found["file:/etc/ssh/authorized_keys.d/bob"].content

@@ -7,7 +7,7 @@ import pytest
 from clusterwright.config.slurm_keys import lint
 from clusterwright.provision.render.oci_conf import oci_conf
 from clusterwright.provision.resources import File, Package, Unit
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles import desired_resources
 
 FAMILIES = ["debian-12", "ubuntu-24.04", "rocky-9"]
 REPOSITORY = {"software.repositories": {"site": {"url": "https://packages.example.org/site"}}}
@@ -21,7 +21,7 @@ def found(altered, given):
         slurm = {"debian-12": "22.05", "ubuntu-24.04": "23.11", "rocky-9": "22.05"}[os]
         said = {"environments": environments, "os": os, "software.slurm": slurm, "lab": None}
         cluster = altered({**REPOSITORY, **said})
-        return {resource.id: resource for resource in wanted(cluster, cluster.host(host), given)}
+        return {resource.id: resource for resource in desired_resources(cluster, cluster.host(host), given)}
 
     return make
 
@@ -33,7 +33,7 @@ def packages(resources):
 
 def test_a_file_without_the_section_has_nothing_of_it(cluster, given):
     """No byte of an older file changes."""
-    ids = {one.id for host in cluster.hosts() for one in wanted(cluster, host, given)}
+    ids = {one.id for host in cluster.hosts() for one in desired_resources(cluster, host, given)}
 
     assert not [
         one for one in ids if any(word in one for word in ("crun", "container", "module-", "oci", "caches"))
@@ -91,7 +91,7 @@ def test_podman_without_root(found, os):
 def test_the_largest_user_id_has_ids_too(altered, given):
     """All below 2^32."""
     cluster = altered({"environments": {"containers": ["podman"]}, "users.bob.uid": 59999, "lab": None})
-    text = {one.id: one for one in wanted(cluster, cluster.host("gpu-node1"), given)}[
+    text = {one.id: one for one in desired_resources(cluster, cluster.host("gpu-node1"), given)}[
         "file:/etc/subuid"
     ].content
     first, count = (int(word) for word in text.splitlines()[-1].split(":")[1:])
@@ -139,7 +139,7 @@ def test_where_hosts_fetch_their_files_the_plugin_stands_in_the_one_that_is_fetc
     cluster = altered({
         **REPOSITORY, "environments": {"containers": ["pyxis"]}, "slurm.configless": True, "lab": None
     })  # fmt: skip
-    host = {one.id: one for one in wanted(cluster, cluster.host("control"), given)}
+    host = {one.id: one for one in desired_resources(cluster, cluster.host("control"), given)}
 
     assert "\noptional /usr/lib" in host["file:/etc/slurm/plugstack.conf"].content
     assert "file:/etc/slurm/plugstack.conf.d/pyxis.conf" not in host

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from clusterwright.onhost.exporter.settings import Settings, of
+from clusterwright.onhost.exporter.settings import Settings, from_mapping
 from clusterwright.provision.resources import File, Unit
 from clusterwright.provision.roles.exporter import SETTINGS, UNIT, exporter
 
@@ -37,7 +37,7 @@ def test_the_program_knows_every_word_of_it(found):
     said = told(found("gpu-node1"))
 
     assert set(said) <= set(vars(Settings()))
-    assert of(said).gpus == 4
+    assert from_mapping(said).gpus == 4
 
 
 def test_local_disks_are_looked_at_where_they_are_mounted(found, altered):

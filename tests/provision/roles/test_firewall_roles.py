@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.provision.render.firewall_program import firewall_program
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles import desired_resources
 
 NAME = "unit:clusterwright-firewall.service"
 
@@ -11,7 +11,9 @@ NAME = "unit:clusterwright-firewall.service"
 @pytest.fixture
 def by_id(given):
     """Resources of a host by id."""
-    return lambda cluster: {resource.id: resource for resource in wanted(cluster, cluster.control, given)}
+    return lambda cluster: {
+        resource.id: resource for resource in desired_resources(cluster, cluster.control, given)
+    }
 
 
 @pytest.mark.parametrize(

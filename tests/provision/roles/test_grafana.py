@@ -6,7 +6,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from clusterwright.errors import WrightError
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles import desired_resources
 from clusterwright.provision.roles.grafana import FIRST_LOGIN, FOLDER, HOME
 
 SOURCE = "file:/etc/apt/sources.list.d/clusterwright-grafana.sources"
@@ -20,7 +20,7 @@ ON = {
 
 def found(cluster, host, given):
     """The resources of a host, by id."""
-    return {resource.id: resource for resource in wanted(cluster, cluster.host(host), given)}
+    return {resource.id: resource for resource in desired_resources(cluster, cluster.host(host), given)}
 
 
 def test_the_control_host_has_what_grafana_reads(altered, given):

@@ -7,12 +7,12 @@ import pytest
 from clusterwright.config.load import load_cluster
 from clusterwright.edge.heal_files import heal_files
 from clusterwright.edge.processes import run
-from clusterwright.provision.resources import File, Given, Unit
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.resources import File, RoleContext, Unit
+from clusterwright.provision.roles import desired_resources
 from clusterwright.provision.roles.heal import FOLDER, UNIT, heal
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"
-GIVEN = Given(
+GIVEN = RoleContext(
     "cluster.yaml", {"munge.key": b"", "heal/key": b"PRIVATE\n", "heal/key.pub": b"ssh-ed25519 AAAA heal\n"}
 )
 
@@ -96,7 +96,8 @@ def test_it_stands_beside_all_other_roles(cluster):
     made = cluster()
 
     assert all(
-        any(one.id.endswith(("key", "root")) for one in wanted(made, host, GIVEN)) for host in made.hosts()
+        any(one.id.endswith(("key", "root")) for one in desired_resources(made, host, GIVEN))
+        for host in made.hosts()
     )
 
 

@@ -12,8 +12,8 @@ from clusterwright.edge.receivers import receiver_secrets
 from clusterwright.errors import SpecError, WrightError
 from clusterwright.provision.render.monitoring.alertmanager import alertmanager_conf
 from clusterwright.provision.render.tree import tree
-from clusterwright.provision.resources import Given
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.resources import RoleContext
+from clusterwright.provision.roles import desired_resources
 
 LAB = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"
 SECRET = "https://open.feishu.example/hook/0123-secret"
@@ -45,14 +45,14 @@ def refused(with_monitoring, section, **more):
 
 def resources(cluster, host, **secrets):
     """All that the host must have, by id."""
-    given = Given("cluster.yaml", {"munge.key": b"", **secrets})
-    return {one.id: one for one in wanted(cluster, cluster.host(host), given)}
+    given = RoleContext("cluster.yaml", {"munge.key": b"", **secrets})
+    return {one.id: one for one in desired_resources(cluster, cluster.host(host), given)}
 
 
 def test_secrets_are_in_no_rendered_file(with_monitoring):
     """A file for Alertmanager's user alone has them; a render has their name."""
     cluster = with_monitoring({"prometheus": True, "receivers": {"room": ROOM}, "notify": ["room"]})
-    given = Given("cluster.yaml", {"munge.key": b"", "receivers/room": SECRET.encode()})
+    given = RoleContext("cluster.yaml", {"munge.key": b"", "receivers/room": SECRET.encode()})
     texts = tree(cluster, given)["control"]
     file = resources(cluster, "control", **{"receivers/room": SECRET.encode()})[
         "file:/etc/clusterwright/receivers/room"

@@ -1,6 +1,6 @@
 """What NCCL is told on hosts."""
 
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles import desired_resources
 
 PATH = "file:/etc/nccl.conf"
 SAID = {"jobs": {"variables": {"NCCL_ALGO": "Tree", "OMP_NUM_THREADS": "4"}}}
@@ -8,7 +8,7 @@ SAID = {"jobs": {"variables": {"NCCL_ALGO": "Tree", "OMP_NUM_THREADS": "4"}}}
 
 def found(cluster, host, given):
     """The resources of a host, by id."""
-    return {resource.id: resource for resource in wanted(cluster, cluster.host(host), given)}
+    return {resource.id: resource for resource in desired_resources(cluster, cluster.host(host), given)}
 
 
 def test_only_nccl_s_own_and_only_where_jobs_compute(altered, given):

@@ -6,7 +6,7 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.provision.resources import File, Hold, Package, Unit
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles import desired_resources
 
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQENBF\n-----END PGP PUBLIC KEY BLOCK-----\n"
 REPOSITORIES = {
@@ -51,7 +51,7 @@ def of(altered, given):
     def find(software=None, changes=None, host="gpu-node1"):
         said = {key: value for key, value in (SOFTWARE | (software or {})).items() if value is not None}
         cluster = altered({"lab": None, "software": said} | (changes or {}))
-        return {resource.id: resource for resource in wanted(cluster, cluster.host(host), given)}
+        return {resource.id: resource for resource in desired_resources(cluster, cluster.host(host), given)}
 
     return find
 

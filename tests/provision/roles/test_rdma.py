@@ -10,10 +10,10 @@ from ruamel.yaml import YAML
 
 from clusterwright.config.field import Cost
 from clusterwright.provision.gpudirect import gpudirect
-from clusterwright.provision.render.rdma import way_to_gpus
+from clusterwright.provision.render.rdma import find_gpudirect
 from clusterwright.provision.render.tree import tree
 from clusterwright.provision.resources import Derived, File, Package, Unit
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles import desired_resources
 
 ROCE = {"lab": None, "rdma": {}}
 INFINIBAND = {**ROCE, "networks.compute.kind": "infiniband"}
@@ -27,7 +27,7 @@ def found(altered, given):
 
     def found(changes, host="gpu-node1"):
         cluster = altered(changes)
-        return {resource.id: resource for resource in wanted(cluster, cluster.host(host), given)}
+        return {resource.id: resource for resource in desired_resources(cluster, cluster.host(host), given)}
 
     return found
 
@@ -106,7 +106,7 @@ def test_gpus_are_reached_by_what_driver_and_kernel_offer(altered, system, rdma,
     cluster = altered(
         {**ROCE, **SLURM, **REPOSITORY, "os": system, "software.driver": driver, "rdma": {"driver": rdma}}
     )
-    found = way_to_gpus(cluster, cluster.host("gpu-node1"))
+    found = find_gpudirect(cluster, cluster.host("gpu-node1"))
 
     assert (found and found.name) == way
     assert (found and found.module) == module
@@ -117,9 +117,9 @@ def test_the_closed_modules_offer_no_dma_buf(altered, given):
     nvidia = {"kernel_modules": "proprietary", "repository": "doca"}
     cluster = altered({**ROCE, **REPOSITORY, "software.driver": "580.95.05", "software.nvidia": nvidia})
 
-    have = {one.id: one for one in wanted(cluster, cluster.host("gpu-node1"), given)}
+    have = {one.id: one for one in desired_resources(cluster, cluster.host("gpu-node1"), given)}
 
-    assert way_to_gpus(cluster, cluster.host("gpu-node1")) is None
+    assert find_gpudirect(cluster, cluster.host("gpu-node1")) is None
     assert "# No way to the GPUs' memory" in have["file:/etc/clusterwright/rdma-modules.sh"].content
 
 
@@ -254,10 +254,10 @@ def test_nccl_and_ucx_are_worked_out_on_each_host(found):
     file = resources["file:/etc/nccl.conf"]
 
     assert isinstance(file, Derived)
-    assert file.given["addresses"] == {"compute": "10.77.1.11", "management": "10.77.0.11"}
-    assert file.given["variables"] == {"NCCL_ALGO": "Tree"}
-    assert file.given["nccl"] == [2, 27]
-    assert file.given["network"]["others"] == ["10.77.0.0/24", "10.77.2.0/24"]
+    assert file.arguments["addresses"] == {"compute": "10.77.1.11", "management": "10.77.0.11"}
+    assert file.arguments["variables"] == {"NCCL_ALGO": "Tree"}
+    assert file.arguments["nccl"] == [2, 27]
+    assert file.arguments["network"]["others"] == ["10.77.0.0/24", "10.77.2.0/24"]
     assert "file:/etc/clusterwright/nccl-topology.xml" not in resources
     assert "file:/etc/ucx/ucx.conf" in resources
 

@@ -4,7 +4,7 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.provision.resources import Directory, File, Module, Package, Unit, User
-from clusterwright.provision.roles import roles, wanted
+from clusterwright.provision.roles import roles, desired_resources
 from clusterwright.provision.roles.ceph import ceph_source
 from clusterwright.provision.roles.lustre import lustre_source
 from clusterwright.provision.roles.nfs_client import nfs_source
@@ -13,7 +13,9 @@ from clusterwright.provision.roles.nfs_client import nfs_source
 @pytest.fixture
 def by_id(cluster, given):
     """Resources of a host by id."""
-    return lambda host, of=cluster: {resource.id: resource for resource in wanted(of, of.host(host), given)}
+    return lambda host, of=cluster: {
+        resource.id: resource for resource in desired_resources(of, of.host(host), given)
+    }
 
 
 def test_a_file_in_the_folder_is_a_role():
@@ -36,14 +38,14 @@ def test_a_file_in_the_folder_is_a_role():
 def test_two_roles_never_contradict_each_other(cluster, given):
     """Every host of the example, with all ids distinct."""
     for host in cluster.hosts():
-        ids = [resource.id for resource in wanted(cluster, host, given)]
+        ids = [resource.id for resource in desired_resources(cluster, host, given)]
         assert len(ids) == len(set(ids))
 
 
 def test_what_restarts_a_unit_exists(cluster, given):
     """A wrong name in restart_on would never restart anything."""
     for host in cluster.hosts():
-        resources = wanted(cluster, host, given)
+        resources = desired_resources(cluster, host, given)
         ids = {resource.id for resource in resources}
         for unit in resources:
             if isinstance(unit, Unit):

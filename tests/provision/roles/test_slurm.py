@@ -6,10 +6,10 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.onhost.provision.files import is_gentle
-from clusterwright.provision.resources import Directory, File, Given, Trial, Unit
+from clusterwright.provision.resources import Directory, File, RoleContext, Trial, Unit
 from clusterwright.provision.roles.slurm import slurm
 
-GIVEN = Given("cluster.yaml")
+GIVEN = RoleContext("cluster.yaml")
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_a_partition_more_is_a_reload_and_a_host_more_is_not(cluster, altered):
 
 def test_another_name_of_the_file_restarts_nothing(of):
     """Comments alone differ: a reload covers that, in all of Slurm's files."""
-    before, after = of("gpu-node1"), of("gpu-node1", given=Given("other.yaml"))
+    before, after = of("gpu-node1"), of("gpu-node1", given=RoleContext("other.yaml"))
     for file in after.values():
         if isinstance(file, File):
             assert is_gentle(file.gentle, before[file.id].content.encode(), file.content.encode()), file.path

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from clusterwright.provision.resources import Disks, File, MountPoint, Package, Records, Unit, User
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles import desired_resources
 
 NFS = {"kind": "nfs", "path": "/shared", "server": "control", "export": "/srv/shared"}
 KINDS = {
@@ -26,7 +26,7 @@ def on(altered, given):
 
     def make(host, changes):
         cluster = altered({"lab": None, **changes})
-        return {one.id: one for one in wanted(cluster, cluster.host(host), given)}
+        return {one.id: one for one in desired_resources(cluster, cluster.host(host), given)}
 
     return make
 
@@ -124,7 +124,7 @@ def test_nfs_ganesha_serves_in_place_of_the_kernel(on, altered, given):
     assert "unit:nfs-ganesha.service" in found
     assert "file:/etc/exports.d/clusterwright.exports" not in found
     lab = altered({"storage": {"shared": NFS}})
-    assert "unit:nfs-ganesha.service" in {one.id for one in wanted(lab, lab.control, given)}
+    assert "unit:nfs-ganesha.service" in {one.id for one in desired_resources(lab, lab.control, given)}
 
 
 def test_two_folders_of_one_server_are_two_exports(on):
@@ -203,7 +203,7 @@ def test_disks_that_the_site_has_made_are_left_alone(on, altered, given):
         one for one in on("gpu-node1", {"nodes.a100.disks": [plain]}).values() if isinstance(one, Disks)
     ]
     lab = altered({"nodes.a100.disks": DISKS})
-    assert not [one for one in wanted(lab, lab.host("gpu-node1"), given) if isinstance(one, Disks)]
+    assert not [one for one in desired_resources(lab, lab.host("gpu-node1"), given) if isinstance(one, Disks)]
 
 
 def test_every_unit_file_of_a_mount_is_what_systemd_reads(on):

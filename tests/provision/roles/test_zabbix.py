@@ -13,7 +13,7 @@ from clusterwright.onhost.notify.settings import Settings, read
 from clusterwright.provision.render.monitoring.alertmanager import alertmanager_conf
 from clusterwright.provision.render.monitoring.zabbix import SENDERS
 from clusterwright.provision.render.tree import tree
-from clusterwright.provision.resources import Given
+from clusterwright.provision.resources import RoleContext
 from clusterwright.provision.roles.alertmanager import secret_files
 from clusterwright.provision.roles.certificates import SCRAPE
 from clusterwright.provision.roles.notify import SETTINGS, TEMPLATE
@@ -42,7 +42,7 @@ def cluster_with(tmp_path):
 
 def files(cluster):
     """Of the control host, by path."""
-    return tree(cluster, Given("cluster.yaml", {"munge.key": b""}))["control"]
+    return tree(cluster, RoleContext("cluster.yaml", {"munge.key": b""}))["control"]
 
 
 def test_the_program_is_told_where_zabbix_is_and_what_its_template_knows(cluster_with, tmp_path):

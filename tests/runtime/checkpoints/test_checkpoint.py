@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from clusterwright.runtime import group
-from clusterwright.runtime.checkpoints import keep, manifest
+from clusterwright.runtime.checkpoints import retention, manifest
 from clusterwright.runtime.checkpoints.checkpoint import Checkpoints, load
 
 pytestmark = pytest.mark.train
@@ -29,13 +29,13 @@ def alone():
     """A group of one rank, in this process."""
     joined = group.join({})
     yield joined
-    joined.leave()
+    joined.destroy()
 
 
 @pytest.fixture
 def checkpoints(alone, tmp_path):
     """Three checkpoints: steps 1, 2 and 3."""
-    made = Checkpoints(tmp_path, alone, kept=3)
+    made = Checkpoints(tmp_path, alone, save_total_limit=3)
     for step in (1, 2, 3):
         assert save(made, step, SHARED).why is None
     made.wait()
@@ -168,7 +168,7 @@ def test_a_stale_manifest_is_passed_over(checkpoints, tmp_path, name):
 
 def test_files_of_another_save_under_the_right_manifest_are_passed_over(checkpoints, alone, tmp_path):
     """Same names, same sizes, other numbers."""
-    elsewhere = Checkpoints(tmp_path / "elsewhere", alone, kept=3)
+    elsewhere = Checkpoints(tmp_path / "elsewhere", alone, save_total_limit=3)
     save(elsewhere, 3, {**SHARED, "model": {**SHARED["model"], "half": torch.zeros(7).bfloat16()}})
     assert part(tmp_path / "elsewhere", 3).stat().st_size == part(tmp_path, 3).stat().st_size
     shutil.copy(part(tmp_path / "elsewhere", 3), part(tmp_path, 3))
@@ -190,7 +190,7 @@ def test_all_damaged_is_none(checkpoints, tmp_path):
 
 def test_a_damaged_one_does_not_count_as_kept(alone, tmp_path):
     """With two of three damaged, the oldest, the only good one, survives the next save of two to keep."""
-    made = Checkpoints(tmp_path, alone, kept=2)
+    made = Checkpoints(tmp_path, alone, save_total_limit=2)
     save(made, 1, SHARED)
     made.wait()
     for step in (2, 3):
@@ -198,10 +198,10 @@ def test_a_damaged_one_does_not_count_as_kept(alone, tmp_path):
     save(made, 4, SHARED)
     made.wait()
 
-    assert keep.steps(tmp_path) == [4, 3, 2, 1]
+    assert retention.steps(tmp_path) == [4, 3, 2, 1]
     save(made, 5, SHARED)
     made.wait()
-    assert keep.steps(tmp_path) == [5, 4]
+    assert retention.steps(tmp_path) == [5, 4]
 
 
 def test_a_save_takes_the_place_of_a_damaged_one_of_the_same_step(checkpoints, tmp_path):
@@ -215,7 +215,7 @@ def test_a_save_takes_the_place_of_a_damaged_one_of_the_same_step(checkpoints, t
 
 def test_state_that_only_code_could_load_is_refused_when_saved(alone, tmp_path):
     """Not on the day of the fault."""
-    made = Checkpoints(tmp_path, alone, kept=2)
+    made = Checkpoints(tmp_path, alone, save_total_limit=2)
 
     with pytest.raises(Exception, match="weights_only"):
         save(made, 1, {"odd": {"value": object()}})
@@ -232,14 +232,14 @@ def test_another_number_of_ranks_loads_what_is_shared_and_no_random_states(check
 def test_a_full_disk_leaves_the_old_ones_and_nothing_else(alone, small_disk):
     """A checkpoint is 1.2 MB: three fit, the fourth does not; with room again, saving goes on."""
     folder = small_disk(4)
-    made = Checkpoints(folder, alone, kept=9)
+    made = Checkpoints(folder, alone, save_total_limit=9)
     for step in (1, 2, 3):
         assert save(made, step, SHARED).why is None
 
     assert "No space left on device" in save(made, 4, SHARED).why
     assert finished(folder) == [f"step-0000000{step}" for step in (1, 2, 3)]
     assert made.newest()[0].step == 3
-    keep.remove(folder / "step-00000001")
+    retention.remove(folder / "step-00000001")
     assert save(made, 5, SHARED).why is None
     assert made.newest()[0].step == 5
 

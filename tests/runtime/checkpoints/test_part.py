@@ -84,7 +84,7 @@ def test_a_piece_says_where_it_belongs():
     data, said = made(chunk, Chunk("weight", torch.ones(1, 3), (8, 3), (7, 0)))
 
     entries = part.Reader(MemorySource("part", memory.view(data)), said).entries
-    assert [(e.name, e.shape, e.whole, e.offset) for e in entries] == [
+    assert [(e.name, e.shape, e.full_shape, e.offset) for e in entries] == [
         ("weight", (2, 3), (8, 3), (4, 0)),
         ("weight", (1, 3), (8, 3), (7, 0)),
     ]

@@ -29,13 +29,13 @@ def test_an_overlap_is_what_both_boxes_hold(one, other):
     both = set(cells(one).flatten().tolist()) & set(cells(other).flatten().tolist())
     assert both == set(cells(common).flatten().tolist() if common else ())
     if common:
-        assert torch.equal(cells(one)[common.within(one)], cells(other)[common.within(other)])
+        assert torch.equal(cells(one)[common.slices_in(one)], cells(other)[common.slices_in(other)])
 
 
 def test_a_plain_tensor_is_one_piece():
     """The box that it is."""
-    assert shards.whole((3, 4)) == Box((0, 0), (3, 4))
-    assert shards.chunk("x", torch.ones(3)).whole is None
+    assert shards.full_box((3, 4)) == Box((0, 0), (3, 4))
+    assert shards.chunk("x", torch.ones(3)).full_shape is None
 
 
 def saved(train, layout, ranks, width=16):
@@ -48,7 +48,7 @@ def saved(train, layout, ranks, width=16):
         with disk.reader(folder, part) as reader:
             for entry in reader.entries:
                 written[entry.name] = written.get(entry.name, 0) + torch.Size(entry.shape).numel()
-                shapes[entry.name] = torch.Size(entry.whole).numel()
+                shapes[entry.name] = torch.Size(entry.full_shape).numel()
     return {name: (written[name], shapes[name]) for name in written if name not in ("rank", "tree")}
 
 

@@ -31,7 +31,7 @@ def taken(staging, value):
     given = chunks(value)
     plan = staging.plan(given)
     before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
-    staged = staging.take(plan, given)
+    staged = staging.stage(plan, given)
     faults = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before
     (place,) = part.places(plan, staged)
     assert bool((place == value).all())
@@ -96,12 +96,12 @@ def test_a_fork_does_not_make_the_next_save_slow():
 def test_a_state_that_has_grown_a_little_needs_no_new_memory():
     """One that has grown much does."""
     staging = Staging(CPU)
-    before = staging.take(staging.plan(chunks(1)), chunks(1)).data_ptr()
+    before = staging.stage(staging.plan(chunks(1)), chunks(1)).data_ptr()
     grown = chunks(2, LENGTH + MIB // 2)
-    assert staging.take(staging.plan(grown), grown).data_ptr() == before
+    assert staging.stage(staging.plan(grown), grown).data_ptr() == before
 
     grown = chunks(3, 2 * LENGTH)
-    assert bool((staging.take(staging.plan(grown), grown)[-2 * LENGTH :] == 3).all())
+    assert bool((staging.stage(staging.plan(grown), grown)[-2 * LENGTH :] == 3).all())
 
 
 @pytest.mark.usefixtures("small_pages")

@@ -29,15 +29,15 @@ TREES = st.recursive(
 def test_together_undoes_apart(value):
     """For any nesting, also with the keys 0 and "0" side by side, through bytes and back."""
     tensors = {}
-    rest = tree.unpack(tree.pack(tree.apart({"state": value}, "", tensors)))
+    rest = tree.unpack(tree.pack(tree.flatten({"state": value}, "", tensors)))
 
-    assert repr(tree.together(rest, tensors)) == repr({"state": value})
+    assert repr(tree.unflatten(rest, tensors)) == repr({"state": value})
 
 
 def test_names_are_paths():
     """What a person reads in the file."""
     tensors = {}
-    tree.apart(
+    tree.flatten(
         {"model": {"0.weight": torch.ones(1)}, "optimizer": {"state": [{"step": torch.ones(1)}]}}, "", tensors
     )
 
@@ -47,7 +47,7 @@ def test_names_are_paths():
 def test_sparse_tensors_stay_in_the_rest():
     """They have no bytes in a row."""
     sparse, tensors = torch.eye(3).to_sparse(), {}
-    rest = tree.unpack(tree.pack(tree.apart({"x": sparse}, "", tensors)))
+    rest = tree.unpack(tree.pack(tree.flatten({"x": sparse}, "", tensors)))
 
     assert not tensors
     assert torch.equal(rest["x"].to_dense(), torch.eye(3))
@@ -61,7 +61,7 @@ def test_a_tensor_of_an_older_kind_of_sharding_is_refused_by_name():
             return []
 
     with pytest.raises(TypeError, match="model/weight is a ShardedTensor"):
-        tree.apart({"model": {"weight": torch.ones(2).as_subclass(Sharded)}}, "", {})
+        tree.flatten({"model": {"weight": torch.ones(2).as_subclass(Sharded)}}, "", {})
 
 
 def test_tied_weights_are_taken_once_and_stay_tied():
@@ -74,10 +74,10 @@ def test_tied_weights_are_taken_once_and_stay_tied():
         "half": weight[:2],
         "empty": weight[:0],
     }
-    rest = tree.apart(state, "", tensors)
+    rest = tree.flatten(state, "", tensors)
 
     assert list(tensors) == ["in", "turned", "half", "empty"]
-    found = tree.together(tree.unpack(tree.pack(rest)), tensors)
+    found = tree.unflatten(tree.unpack(tree.pack(rest)), tensors)
     assert found["in"] is found["out"]
     assert {name: tuple(value.shape) for name, value in found.items()} == tree.shapes(state)
 
@@ -85,10 +85,10 @@ def test_tied_weights_are_taken_once_and_stay_tied():
 def test_names_of_what_else_lies_in_a_part_are_not_taken():
     """A state may have a tensor called `tree`."""
     tensors = {}
-    rest = tree.apart({"tree": torch.ones(1), "rank": torch.zeros(1)}, "", tensors)
+    rest = tree.flatten({"tree": torch.ones(1), "rank": torch.zeros(1)}, "", tensors)
 
     assert list(tensors) == ["tree'", "rank'"]
-    assert tree.together(rest, tensors) == {"tree": torch.ones(1), "rank": torch.zeros(1)}
+    assert tree.unflatten(rest, tensors) == {"tree": torch.ones(1), "rank": torch.zeros(1)}
 
 
 def test_packed_sizes_hardly_ever_change():

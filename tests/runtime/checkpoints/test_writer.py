@@ -6,7 +6,7 @@ import time
 import pytest
 import torch
 
-from clusterwright.onhost.supervisor.copies.copies import Copies as Agent
+from clusterwright.onhost.supervisor.replicas.replicas import Replicas as Agent
 from clusterwright.runtime.checkpoints.part import Chunk, Part, Reader
 from clusterwright.runtime.checkpoints.source import MemorySource
 from clusterwright.runtime.checkpoints.writer import Moment, Writer
@@ -28,7 +28,7 @@ def agent():
 def writer(agent):
     """Rank 0 of one, in generation 2, with room for a part."""
     one = Writer(Group(0, 0, 1, torch.device("cpu"), None), 2, agent.variables(0))
-    one.ask(chunks(0))
+    one.request_capacity(chunks(0))
     until(one.ready)
     yield one
     one.close()

@@ -53,7 +53,7 @@ def test_a_broken_image_and_a_broken_line_are_named_and_counted(tmp_path):
     with pytest.raises(BadSampleError, match=r"x\.jsonl: sample 1: not JSON"):
         Jsonl(tmp_path)[1]
     told = []
-    passed = Tolerant(Images(tmp_path), told=told.append)
+    passed = Tolerant(Images(tmp_path), report=told.append)
 
     assert [int(passed[number][0].max()) for number in (0, 1, 2, 3, 2)] == [0, 1, 3, 3, 3]
     assert len(told) == len(passed.bad) == 1

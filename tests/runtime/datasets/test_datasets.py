@@ -108,7 +108,7 @@ def test_rows_of_tables_come_by_number(tmp_path):
     for name, first in (("a", 0), ("b", 5)):
         table = pyarrow.table({"x": [*range(first, first + 5)], "y": ["z"] * 5})
         parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=2)
-    data = Parquet(tmp_path, columns=("x",), keep=2)
+    data = Parquet(tmp_path, columns=("x",), cache_size=2)
 
     assert [data[number] for number in (9, 0, 4, 5, 1)] == [{"x": 9}, {"x": 0}, {"x": 4}, {"x": 5}, {"x": 1}]
     assert data.blocks == (2, 2, 1, 2, 2, 1)
@@ -192,11 +192,11 @@ def test_bad_samples_are_passed_over_only_when_that_is_wanted(tmp_path):
     """The next good one stands for them, always the same; each is told once; too many are an error."""
     (tmp_path / "x.jsonl").write_text("0\n!\n2\n!\n")
     told = []
-    data = Tolerant(Jsonl(tmp_path), told=told.append)
+    data = Tolerant(Jsonl(tmp_path), report=told.append)
 
     assert [data[number] for number in (0, 1, 2, 3, 1)] == [0, 2, 2, 0, 2]
     assert [line.split(": ")[2] for line in told] == ["sample 1", "sample 3"]
-    strict = Tolerant(Jsonl(tmp_path), most=1, told=told.append)
+    strict = Tolerant(Jsonl(tmp_path), most=1, report=told.append)
     assert strict[1] == 2
     with pytest.raises(ValueError, match="more than 1 bad samples"):
         strict[3]

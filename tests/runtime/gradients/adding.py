@@ -75,7 +75,7 @@ simulated = {name: Simulated(name, rank_of_power) for name in ("large", "tall")}
 warm_up = int(os.environ.get("CLUSTERWRIGHT_GRADIENT_WARM_UP", "0"))
 said = {"off": [], "off_simulated": [], "finite": []}
 missing = torch.zeros(SHAPES["large"])
-for step in run.steps(until=int(os.environ.get("ADD_STEPS", "3"))):
+for step in run.steps(total_steps=int(os.environ.get("ADD_STEPS", "3"))):
     model.zero_grad()
     model(gradients(run.rank, step)).backward()
     exact = mean(step)

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from clusterwright.runtime import group
-from clusterwright.runtime.gradients import hooks, told
+from clusterwright.runtime.gradients import hooks, settings
 
 pytestmark = pytest.mark.train
 Parallel = torch.nn.parallel.DistributedDataParallel
@@ -38,7 +38,7 @@ def alone(monkeypatch):
     monkeypatch.setattr(Parallel, "__init__", Parallel.__init__)
     joined = group.join({})
     yield
-    joined.leave()
+    joined.destroy()
 
 
 def of_two_ranks(tmp_path, **said):
@@ -62,7 +62,7 @@ def of_two_ranks(tmp_path, **said):
 
 def test_sums_are_of_16_bits_where_that_is_said(tmp_path):
     """On both ranks alike, through the layout that is shown zeros first; and in the buckets that are named."""
-    said = {told.BUCKET: "2", told.COMPRESSION: "bf16"}
+    said = {settings.BUCKET: "2", settings.COMPRESSION: "bf16"}
 
     assert of_two_ranks(tmp_path, **said) == {f"{2 << 20} [1.0, 1.0, 1.0]"}
 
@@ -76,7 +76,7 @@ def test_sums_are_of_32_bits_where_nothing_is_said(tmp_path):
 
 def test_the_program_s_own_bucket_comes_first(alone):
     """Whoever wrote it had a reason."""
-    hooks.buckets(told.Told(bucket_mib=2))
+    hooks.buckets(settings.GradientSettings(bucket_mib=2))
 
     assert Parallel(torch.nn.Linear(1, 1)).bucket_bytes_cap == 2 << 20
     assert Parallel(torch.nn.Linear(1, 1), bucket_cap_mb=5).bucket_bytes_cap == 5 << 20
@@ -86,7 +86,7 @@ def test_a_hook_of_the_program_stays(alone):
     """Torch takes one; ours would end the training."""
     model = Parallel(torch.nn.Linear(1, 1))
     model.register_comm_hook(None, own := lambda _state, bucket: done(bucket.buffer()))
-    hooks.attach(model, told.Told(compress="fp16"))
+    hooks.attach(model, settings.GradientSettings(compress="fp16"))
 
     assert [hook for hook, _ in model._comm_hooks] == [own]
 
@@ -100,9 +100,9 @@ def done(value):
 
 def test_what_is_no_such_model_is_left_alone(alone):
     """An optimiser is tracked, too."""
-    hooks.attach(object(), told.Told(compress="bf16"))
+    hooks.attach(object(), settings.GradientSettings(compress="bf16"))
     plain = torch.nn.Linear(1, 1)
-    hooks.attach(plain, told.Told(compress="bf16"))
+    hooks.attach(plain, settings.GradientSettings(compress="bf16"))
 
     assert isinstance(plain, torch.nn.Linear)
 
@@ -110,13 +110,13 @@ def test_what_is_no_such_model_is_left_alone(alone):
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({told.COMPRESSION: "bf8"}, "compress bf8: it is none, bf16, fp16, int8, power"),
-        ({told.COMPRESSION: "power", told.RANK: "0"}, "rank 0"),
-        ({told.COMPRESSION: "power", told.WARM_UP: "0"}, "warm_up 0"),
-        ({told.COMPRESSION: "power", told.HIERARCHICAL: "1"}, "take one out"),
+        ({settings.COMPRESSION: "bf8"}, "compress bf8: it is none, bf16, fp16, int8, power"),
+        ({settings.COMPRESSION: "power", settings.RANK: "0"}, "rank 0"),
+        ({settings.COMPRESSION: "power", settings.WARM_UP: "0"}, "warm_up 0"),
+        ({settings.COMPRESSION: "power", settings.HIERARCHICAL: "1"}, "take one out"),
     ],
 )
 def test_what_cannot_be_is_refused(said, words):
     """With the fields' own names."""
     with pytest.raises(ValueError, match=words):
-        told.read(said)
+        settings.read(said)

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from clusterwright.runtime.gradients.mean import BLOCK
-from clusterwright.runtime.outer import told
+from clusterwright.runtime.outer import settings
 
 pytestmark = pytest.mark.train
 
@@ -88,7 +88,7 @@ def test_a_training_that_met_in_each_step_may_go_on_by_meeting_rarely(toy):
 def test_what_cannot_be_is_refused(text):
     """With all that it may be."""
     with pytest.raises(ValueError, match="every is at least 1"):
-        told.read({told.VARIABLE: text})
+        settings.read({settings.VARIABLE: text})
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ SHAPE = {
 def instructed(tmp_path):
     """The options that name a model and a file of answers which are here."""
     (tmp_path / "config.json").write_text(json.dumps(SHAPE))
-    weights = {name: each.detach() for name, each in Llama(Config.of(SHAPE)).named_parameters()}
+    weights = {name: each.detach() for name, each in Llama(Config.from_dict(SHAPE)).named_parameters()}
     safetensors.save_file(weights, tmp_path / "model.safetensors")
     lines = [json.dumps({"prompt": str(n), "response": str(n + 1)}) for n in range(40)]
     (tmp_path / "answers.jsonl").write_text("\n".join(lines))

@@ -50,7 +50,7 @@ def model(tmp_path):
     (folder / "config.json").write_text(json.dumps(SHAPE))
     torch.manual_seed(5)
     safetensors.save_file(
-        {name: each.detach() for name, each in Llama(Config.of(SHAPE)).named_parameters()},
+        {name: each.detach() for name, each in Llama(Config.from_dict(SHAPE)).named_parameters()},
         folder / "model.safetensors",
     )
     return folder
@@ -131,7 +131,7 @@ def test_it_learns_to_answer_first_with_all_weights_then_with_small_ones_beside_
 def test_small_matrices_change_nothing_in_the_beginning():
     """And only they learn."""
     torch.manual_seed(1)
-    model, tokens_ = Llama(Config.of(SHAPE)), torch.arange(20)[None]
+    model, tokens_ = Llama(Config.from_dict(SHAPE)), torch.arange(20)[None]
     before = model.scores(tokens_)
     lora.adapt(model, 4, 8)
 
@@ -184,7 +184,7 @@ def test_llama_3_signs_are_used_where_the_tokenizer_has_them(tmp_path):
 def test_what_fills_up_is_not_scored():
     """A shorter dialogue costs what it costs alone."""
     torch.manual_seed(1)
-    model = Llama(Config.of(SHAPE))
+    model = Llama(Config.from_dict(SHAPE))
     short, long = (
         dialogues.encode([("user", "a"), ("assistant", text)], tokens.Bytes()) for text in ("b", "c" * 30)
     )

@@ -47,7 +47,7 @@ def test_a_bert_computes_what_hugging_faces_does():
 def test_a_llama_of_the_catalogs_shape_has_as_many_parameters_as_its_makers_say(name, count):
     """To the last one."""
     known = architecture(name)
-    config = Config.of(
+    config = Config.from_dict(
         {
             "vocab_size": known.vocab, "hidden_size": known.hidden, "intermediate_size": known.ffn,
             "num_hidden_layers": known.layers, "num_attention_heads": known.heads,

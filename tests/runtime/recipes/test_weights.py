@@ -19,7 +19,7 @@ DATA = Path(__file__).parent / "data" / "llama"
 
 def made(**changes):
     """A model of the folder's shape, but for what is changed."""
-    return Llama(Config.of({**json.loads((DATA / "config.json").read_text()), **changes}))
+    return Llama(Config.from_dict({**json.loads((DATA / "config.json").read_text()), **changes}))
 
 
 @pytest.mark.parametrize("largest", [5_000, 10**9])
@@ -51,7 +51,7 @@ def test_numbers_are_saved_as_the_config_says(tmp_path):
     """And the tokenizer's files come along."""
     (tmp_path / "from").mkdir()
     (tmp_path / "from" / "tokenizer.json").write_text("{}")
-    folder.keep(made(dtype="bfloat16"), str(tmp_path / "to"), str(tmp_path / "from"), 0)
+    folder.save_model(made(dtype="bfloat16"), str(tmp_path / "to"), str(tmp_path / "from"), 0)
 
     saved = safetensors.load_file(tmp_path / "to" / "model.safetensors")
     assert {each.dtype for each in saved.values()} == {torch.bfloat16}

@@ -50,7 +50,7 @@ def test_gradients_travel_with_the_last_piece_alone():
             break
         assert model.require_backward_grad_sync
     finally:
-        alone.leave()
+        alone.destroy()
 
 
 def test_a_sharded_model_is_told_by_its_own_name_for_it():

@@ -15,7 +15,7 @@ def alone():
     """A group of one rank."""
     joined = group.join({})
     yield
-    joined.leave()
+    joined.destroy()
 
 
 def made(**options):

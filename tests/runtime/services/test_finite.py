@@ -88,12 +88,12 @@ def test_the_norm_of_the_gradients_counts_too(tmp_path):
     alone = group.join({})
     try:
         look = finite.Finite(alone, None, "stop")
-        found = look.look(7, 1.0, float("inf"))
+        found = look.check(7, 1.0, float("inf"))
 
-        assert found == finite.Found(7, "the norm of the gradients", (0,), ("inf",))
-        assert look.look(8, 1.0, 2.0) is None
+        assert found == finite.NonFinite(7, "the norm of the gradients", (0,), ("inf",))
+        assert look.check(8, 1.0, 2.0) is None
     finally:
-        alone.leave()
+        alone.destroy()
 
 
 def test_another_policy_is_refused():

@@ -81,4 +81,4 @@ def test_it_becomes_torchs_mesh():
         assert made.mesh_dim_names == ("dp_replicate", "dp_shard", "cp", "tp")
         assert made["dp_shard"].size() == 1
     finally:
-        alone.leave()
+        alone.destroy()

@@ -54,7 +54,7 @@ def test_what_one_form_saves_every_other_form_loads(then, now):
         assert list(saved) == list(made().state_dict())
         assert all(torch.equal(saved[name], loaded[name]) for name in saved)
     finally:
-        alone.leave()
+        alone.destroy()
 
 
 def test_other_names_are_refused_by_torch():

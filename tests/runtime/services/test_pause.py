@@ -70,10 +70,10 @@ def test_the_store_is_asked_a_few_times_a_second():
 
     wish = []
     interruption = pause.Interruption(Store(), lambda: bool(wish))
-    assert not any(interruption.here() for _ in range(1000))
+    assert not any(interruption.check() for _ in range(1000))
     assert len(asked) <= 3
 
     wish.append(1)
-    assert interruption.here()
-    assert interruption.here()
+    assert interruption.check()
+    assert interruption.check()
     assert len(told) == 1

@@ -28,7 +28,7 @@ def alone():
     """What a process without a launcher is given."""
     joined = group.join({})
     yield services.Services(joined, settings.read(None, None, None, {}, precision="fp16"))
-    joined.leave()
+    joined.destroy()
 
 
 def test_the_scaler_is_tracked_where_it_does_something():
@@ -42,7 +42,7 @@ def test_the_scaler_is_tracked_where_it_does_something():
         assert fp16._tracked.state() == {"scaler": fp16.scaler.state_dict()}
         assert bf16._tracked.state() == {}
     finally:
-        joined.leave()
+        joined.destroy()
 
 
 def test_a_compiled_model_is_the_same_object_with_the_same_names(alone):

@@ -17,12 +17,12 @@ STEP_S = 15  # between two values of a test's series
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class AlertText:
     """What a person reads, in one language; labels and value as Prometheus's templates name them."""
 
     summary: str
     description: str
-    mend: str
+    fix: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Alert:
     severity: Severity
     incident: Incident
     expression: str
-    words: Mapping[Language, Words]
+    texts: Mapping[Language, AlertText]
     cases: tuple[Case, ...]
     muted_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # alert: labels that are the same
     wait: str = "0s"  # how long it must be true
@@ -66,14 +66,14 @@ def alerts() -> tuple[Alert, ...]:
     Raises:
         ValueError: a file has a key that nothing reads, or a word that there is not.
     """
-    found = (files("clusterwright.catalog.watch") / "alerts").iterdir()
-    read_ones = [
+    alert_files = (files("clusterwright.catalog.watch") / "alerts").iterdir()
+    alert_list = [
         read(file.name[:-5], file.read_text(encoding="utf-8"))
-        for file in found
+        for file in alert_files
         if file.name.endswith(".toml")
     ]
     order = get_args(Component)
-    return tuple(sorted(read_ones, key=lambda one: (order.index(one.component), one.name)))
+    return tuple(sorted(alert_list, key=lambda alert: (order.index(alert.component), alert.name)))
 
 
 def read(name: str, text: str) -> Alert:
@@ -84,18 +84,25 @@ def read(name: str, text: str) -> Alert:
     """
     rows = tomllib.loads(text)
     try:
-        words: dict[Language, Words] = {"en": Words(**rows.pop("en")), "zh": Words(**rows.pop("zh"))}
+        texts: dict[Language, AlertText] = {
+            "en": AlertText(**rows.pop("en")),
+            "zh": AlertText(**rows.pop("zh")),
+        }
         cases = tuple(_case(row) for row in rows.pop("test"))
-        found = Alert(
-            name=name, words=words, cases=cases, wait=rows.pop("for", "0s"),
+        alert = Alert(
+            name=name, texts=texts, cases=cases, wait=rows.pop("for", "0s"),
             expression=rows.pop("expression").strip(), **rows,
         )  # fmt: skip
     except (TypeError, KeyError) as problem:
         raise ValueError(f"alerts/{name}.toml: {problem}") from problem
-    for said, known in ((found.component, Component), (found.severity, Severity), (found.incident, Incident)):
-        if said not in get_args(known):
-            raise ValueError(f"alerts/{name}.toml: `{said}` is none of {get_args(known)}")
-    return found
+    for value, choices in (
+        (alert.component, Component),
+        (alert.severity, Severity),
+        (alert.incident, Incident),
+    ):
+        if value not in get_args(choices):
+            raise ValueError(f"alerts/{name}.toml: `{value}` is none of {get_args(choices)}")
+    return alert
 
 
 def _case(row: Mapping[str, Any]) -> Case:

@@ -98,11 +98,11 @@ def read(name: str, text: str) -> Dashboard:
 
 def _panel(row: Mapping[str, Any]) -> Panel:
     """`query` and `legend` stand for a list of one."""
-    rest = dict(row)
-    queries = tuple(Query(**each) for each in rest.pop("queries", []))
-    if "query" in rest:
-        queries = (Query(rest.pop("query").strip(), rest.pop("legend", "")),)
-    panel = Panel(queries=queries, **rest | {"marks": tuple(rest.get("marks", ()))})
+    panel_fields = dict(row)
+    queries = tuple(Query(**query) for query in panel_fields.pop("queries", []))
+    if "query" in panel_fields:
+        queries = (Query(panel_fields.pop("query").strip(), panel_fields.pop("legend", "")),)
+    panel = Panel(queries=queries, **panel_fields | {"marks": tuple(panel_fields.get("marks", ()))})
     if panel.kind not in get_args(Kind):
         raise ValueError(f"`{panel.title}` is of kind `{panel.kind}`, which is none of {get_args(Kind)}")
     if bool(queries) == (panel.kind == "row"):

@@ -8,8 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
 
-Of = Literal["node", "gpu"]
-LABELS: dict[Of, tuple[str, ...]] = {"node": ("node",), "gpu": ("node", "gpu")}
+Scope = Literal["node", "gpu"]
+LABELS: dict[Scope, tuple[str, ...]] = {"node": ("node",), "gpu": ("node", "gpu")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Figure:
     """One number of each host or GPU; `en` and `zh` are what it is called, with Zabbix's words for which."""
 
     key: str
-    of: Of
+    of: Scope
     expression: str
     unit: str
     en: str
@@ -42,10 +42,10 @@ def read(text: str) -> tuple[Figure, ...]:
         ValueError: as `figures` says.
     """
     try:
-        found = tuple(Figure(**row) for row in tomllib.loads(text)["figure"])
+        figure_list = tuple(Figure(**row) for row in tomllib.loads(text)["figure"])
     except (TypeError, KeyError) as problem:
         raise ValueError(f"figures.toml: {problem}") from problem
-    for one in found:
-        if one.of not in get_args(Of):
-            raise ValueError(f"figures.toml: {one.key}: `{one.of}` is none of {get_args(Of)}")
-    return found
+    for figure in figure_list:
+        if figure.of not in get_args(Scope):
+            raise ValueError(f"figures.toml: {figure.key}: `{figure.of}` is none of {get_args(Scope)}")
+    return figure_list

@@ -44,33 +44,45 @@ class Comparison:
     versions: tuple[tuple[str, str, str], ...]  # part, before, after
 
 
-def compare(before: Stored, after: Stored) -> Comparison:
+def compare(baseline: Stored, current: Stored) -> Comparison:
     """The later run against the earlier one."""
-    one, other = _values(before.measurements), _values(after.measurements)
-    changes = [_change(key, one[key], other[key]) for key in one if key in other]
+    baseline_values, current_values = _values(baseline.measurements), _values(current.measurements)
+    changes = [
+        _change(key, baseline_values[key], current_values[key])
+        for key in baseline_values
+        if key in current_values
+    ]
     return Comparison(
         tuple(sorted(changes, key=lambda change: (not change.changed, change.ratio))),
-        tuple(dict.fromkeys(key[0] for key in one if key not in other)),
-        tuple(dict.fromkeys(key[0] for key in other if key not in one)),
-        tuple(_versions(before, after)),
+        tuple(dict.fromkeys(key[0] for key in baseline_values if key not in current_values)),
+        tuple(dict.fromkeys(key[0] for key in current_values if key not in baseline_values)),
+        tuple(_versions(baseline, current)),
     )
 
 
 def _values(measurements: tuple[Measurement, ...]) -> dict[Key, list[float]]:
-    found: dict[Key, list[float]] = {}
-    for each in measurements:
-        kept = tuple(sorted((k, v) for k, v in each.conditions.items() if k not in UNIMPORTANT))
-        found.setdefault((each.subject, each.quantity, each.unit, kept), []).append(each.value)
-    return found
+    values_by_key: dict[Key, list[float]] = {}
+    for measurement in measurements:
+        conditions = tuple(sorted((k, v) for k, v in measurement.conditions.items() if k not in UNIMPORTANT))
+        values_by_key.setdefault(
+            (measurement.subject, measurement.quantity, measurement.unit, conditions), []
+        ).append(measurement.value)
+    return values_by_key
 
 
-def _change(key: Key, one: list[float], other: list[float]) -> Change:
+def _change(key: Key, baseline_values: list[float], current_values: list[float]) -> Change:
     subject, quantity, unit, conditions = key
     best = min if unit == "s" else max
-    before, after = best(one), best(other)
-    spread = max(_spread(one), _spread(other), LEAST_CHANGE)
+    baseline, current = best(baseline_values), best(current_values)
+    spread = max(_spread(baseline_values), _spread(current_values), LEAST_CHANGE)
     return Change(
-        subject, quantity, unit, dict(conditions), before, after, abs(after - before) > spread * before
+        subject,
+        quantity,
+        unit,
+        dict(conditions),
+        baseline,
+        current,
+        abs(current - baseline) > spread * baseline,
     )
 
 
@@ -80,12 +92,14 @@ def _spread(values: list[float]) -> float:
     return (max(values) - min(values)) / middle if middle else 0.0
 
 
-def _versions(before: Stored, after: Stored) -> list[tuple[str, str, str]]:
-    parts = dict.fromkeys(part for run in (before, after) for host in run.versions.values() for part in host)
-    rows = [(part, _of(before, part), _of(after, part)) for part in parts]
+def _versions(baseline: Stored, current: Stored) -> list[tuple[str, str, str]]:
+    parts = dict.fromkeys(
+        part for run in (baseline, current) for host in run.versions.values() for part in host
+    )
+    rows = [(part, _host_versions(baseline, part), _host_versions(current, part)) for part in parts]
     return [row for row in rows if row[1] != row[2]]
 
 
-def _of(run: Stored, part: str) -> str:
+def _host_versions(run: Stored, part: str) -> str:
     """The versions of a part on all hosts, as one text."""
     return ", ".join(sorted({host.get(part) or "none" for host in run.versions.values()}))

@@ -12,7 +12,9 @@ AS_SIGMA = 1.4826  # a normal distribution's standard deviation over its median 
 # Ours: hosts nearer to each other than this are alike, and must not make an outlier of the next.
 LEAST_SPREAD = 0.03
 TINY = 1e-9  # a rate of nothing has no logarithm
-FAR = 3.5  # B. Iglewicz, D. Hoaglin, "How to detect and handle outliers" (1993): modified z-scores beyond 3.5
+OUTLIER_DEVIATIONS = (
+    3.5  # B. Iglewicz, D. Hoaglin, "How to detect and handle outliers" (1993): modified z-scores beyond 3.5
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +34,16 @@ class Fleet:
 
 def fleet(values: Iterable[float]) -> Fleet:
     """Of all values, the one that is to be judged among them."""
-    known = list(values)
-    if not known:
+    sample = list(values)
+    if not sample:
         return Fleet(0, 0.0, 0.0)
-    middle = statistics.median(known)
-    deviation = statistics.median(abs(value - middle) for value in known)
-    return Fleet(len(known), middle, max(AS_SIGMA * deviation, LEAST_SPREAD * abs(middle)))
+    middle = statistics.median(sample)
+    deviation = statistics.median(abs(value - middle) for value in sample)
+    return Fleet(len(sample), middle, max(AS_SIGMA * deviation, LEAST_SPREAD * abs(middle)))
 
 
 def factors(values: Iterable[float]) -> float:
     """One robust deviation of the logarithms: for rates that differ by factors, as those of disks in use do."""
     logs = [math.log(max(value, TINY)) for value in values]
     middle = statistics.median(logs)
-    return max(AS_SIGMA * statistics.median(abs(each - middle) for each in logs), LEAST_SPREAD)
+    return max(AS_SIGMA * statistics.median(abs(log - middle) for log in logs), LEAST_SPREAD)

@@ -11,9 +11,9 @@ from clusterwright.check.verdict import Status, Verdict
 def gathered(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
     """By subject and part; where all is well the first one stands for all."""
     parts: dict[tuple[str, str], list[Verdict]] = {}
-    for each in verdicts:
-        parts.setdefault((each.subject, each.part), []).append(each)
-    for found in parts.values():
-        bad = [each for each in found if each.status is not Status.OK]
-        more = f"; {len(found) - 1} more as wanted" if len(found) > 1 else ""
-        yield from bad or [replace(found[0], saw=f"{found[0].saw}{more}")]
+    for verdict in verdicts:
+        parts.setdefault((verdict.subject, verdict.part), []).append(verdict)
+    for group in parts.values():
+        bad = [verdict for verdict in group if verdict.status is not Status.OK]
+        more = f"; {len(group) - 1} more as wanted" if len(group) > 1 else ""
+        yield from bad or [replace(group[0], observed=f"{group[0].observed}{more}")]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.bench.fleet import FAR, FEWEST, Fleet
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.fleet import OUTLIER_DEVIATIONS, FEWEST, Fleet
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 
 LEAST_REPEATS = 2
@@ -34,7 +34,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observation:
     """What one part measured, once or several times, and what the same parts of the whole fleet did."""
 
     subject: str
@@ -49,49 +49,57 @@ class Seen:
         return max(self.values)
 
 
-def below(seen: Seen, want: Expectation | None) -> bool:
+def below(observation: Observation, expectation: Expectation | None) -> bool:
     """Less than enough of what is expected."""
-    return want is not None and seen.best < want.least
+    return expectation is not None and observation.best < expectation.least
 
 
-def behind(seen: Seen) -> bool:
+def is_outlier(observation: Observation) -> bool:
     """Far below the fleet's median."""
-    far = seen.fleet.distance(seen.best)
-    return far is not None and far < -FAR
+    distance = observation.fleet.distance(observation.best)
+    return distance is not None and distance < -OUTLIER_DEVIATIONS
 
 
-def suspect(seen: Seen, want: Expectation | None) -> bool:
+def suspect(observation: Observation, expectation: Expectation | None) -> bool:
     """Worth measuring again: it is below what is expected, or behind the fleet."""
-    return below(seen, want) or behind(seen)
+    return below(observation, expectation) or is_outlier(observation)
 
 
-def judge(bench: str, seen: Seen, want: Expectation | None, mend: str) -> Verdict:
+def judge(bench: str, observation: Observation, expectation: Expectation | None, fix: str) -> Verdict:
     """One part's verdict.
 
     `fail`: below and behind, in two measurements at least. `warn`: only one of the two, or measured once.
     `unknown`: nothing is expected, and the fleet is too small to say.
     """
-    far = seen.fleet.distance(seen.best)
-    low, odd = below(seen, want), behind(seen)
-    if low and odd and len(seen.values) >= LEAST_REPEATS:
+    distance = observation.fleet.distance(observation.best)
+    low, odd = below(observation, expectation), is_outlier(observation)
+    if low and odd and len(observation.values) >= LEAST_REPEATS:
         status = Status.FAIL
     elif low or odd:
         status = Status.WARN
     else:
-        status = Status.UNKNOWN if want is None and far is None else Status.OK
-    mended = mend if status in (Status.WARN, Status.FAIL) else ""
-    return Verdict(seen.subject, bench, status, _saw(seen, far), _wanted(seen, want), mended, seen.part)
+        status = Status.UNKNOWN if expectation is None and distance is None else Status.OK
+    fix_text = fix if status in (Status.WARN, Status.FAIL) else ""
+    return Verdict(
+        observation.subject,
+        bench,
+        status,
+        _observed(observation, distance),
+        _expected(observation, expectation),
+        fix_text,
+        observation.part,
+    )
 
 
-def _saw(seen: Seen, far: float | None) -> str:
-    times = f", best of {len(seen.values)}" if len(seen.values) > 1 else ""
-    beside = "" if far is None else f", {far:+.1f} deviations from the fleet's median"
-    return f"{amount(seen.best, seen.unit)}{times}{beside}"
+def _observed(observation: Observation, distance: float | None) -> str:
+    times = f", best of {len(observation.values)}" if len(observation.values) > 1 else ""
+    comparison = "" if distance is None else f", {distance:+.1f} deviations from the fleet's median"
+    return f"{amount(observation.best, observation.unit)}{times}{comparison}"
 
 
-def _wanted(seen: Seen, want: Expectation | None) -> str:
-    if want is not None:
-        return str(want)
-    if seen.fleet.size < FEWEST:
+def _expected(observation: Observation, expectation: Expectation | None) -> str:
+    if expectation is not None:
+        return str(expectation)
+    if observation.fleet.size < FEWEST:
         return "nothing to compare with"
-    return f"{amount(seen.fleet.median, seen.unit)}, the median of {seen.fleet.size}"
+    return f"{amount(observation.fleet.median, observation.unit)}, the median of {observation.fleet.size}"

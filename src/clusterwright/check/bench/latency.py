@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.bench.fleet import FAR, fleet
+from clusterwright.check.bench.fleet import OUTLIER_DEVIATIONS, fleet
 from clusterwright.check.bench.judging import LEAST_REPEATS
 from clusterwright.check.bench.measure import pair
 from clusterwright.check.bench.rounds import Pair
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 
 Times = Mapping[Pair, float]  # by the two ends, seconds
@@ -43,46 +43,46 @@ def late(passes: Sequence[Times], bound: Bound) -> tuple[Pair, ...]:
     return tuple(ends for ends, seconds in passes[0].items() if seconds > bound.most) if passes else ()
 
 
-def verdicts(bench: str, passes: Sequence[Times], bound: Bound, mend: str) -> Iterator[Verdict]:
+def verdicts(bench: str, passes: Sequence[Times], bound: Bound, fix: str) -> Iterator[Verdict]:
     """One for each end, by its quickest partner; one for each way that is late while both its ends are not."""
     ends = _of_ends(passes)
     usual = fleet(min(several) for several in ends.values())
     well = set()
     for end, several in ends.items():
         best = min(several)
-        far = usual.distance(best)
-        too_long, odd = best > bound.most, far is not None and far > FAR
+        distance = usual.distance(best)
+        too_long, odd = best > bound.most, distance is not None and distance > OUTLIER_DEVIATIONS
         status = Status.WARN if too_long or odd else Status.OK
         if too_long and odd and len(several) >= LEAST_REPEATS:
             status = Status.FAIL
         well |= set() if too_long else {end}
-        beside = "" if far is None else f", {far:+.1f} deviations from the fleet's median"
-        saw = f"{amount(best, 's')}{_times(several)}{beside}"
-        yield Verdict(end, bench, status, saw, str(bound), "" if status is Status.OK else mend)
-    yield from _late_ways(bench, passes, bound, well)
+        comparison = "" if distance is None else f", {distance:+.1f} deviations from the fleet's median"
+        observed = f"{amount(best, 's')}{_times(several)}{comparison}"
+        yield Verdict(end, bench, status, observed, str(bound), "" if status is Status.OK else fix)
+    yield from _late_links(bench, passes, bound, well)
 
 
 def _of_ends(passes: Sequence[Times]) -> dict[str, list[float]]:
     """Of each end the shortest time of each pass that it took part in."""
-    found: dict[str, list[float]] = {}
+    best_times: dict[str, list[float]] = {}
     for times in passes:
         best: dict[str, float] = {}
-        for both, seconds in times.items():
-            for end in both:
+        for ends, seconds in times.items():
+            for end in ends:
                 best[end] = min(seconds, best.get(end, seconds))
         for end, seconds in best.items():
-            found.setdefault(end, []).append(seconds)
-    return found
+            best_times.setdefault(end, []).append(seconds)
+    return best_times
 
 
-def _late_ways(bench: str, passes: Sequence[Times], bound: Bound, well: set[str]) -> Iterator[Verdict]:
-    for both in passes[0] if passes else ():
-        several = [times[both] for times in passes if both in times]
-        if {*both} <= well and min(several) > bound.most:
+def _late_links(bench: str, passes: Sequence[Times], bound: Bound, well: set[str]) -> Iterator[Verdict]:
+    for ends in passes[0] if passes else ():
+        several = [times[ends] for times in passes if ends in times]
+        if {*ends} <= well and min(several) > bound.most:
             status = Status.FAIL if len(several) >= LEAST_REPEATS else Status.WARN
-            saw = f"{amount(min(several), 's')}{_times(several)}, and both are quicker with others"
-            mend = "look at the way between the two: which switches it takes, and whether they are crowded"
-            yield Verdict(pair(*both), bench, status, saw, str(bound), mend, "way")
+            observed = f"{amount(min(several), 's')}{_times(several)}, and both are quicker with others"
+            fix = "look at the way between the two: which switches it takes, and whether they are crowded"
+            yield Verdict(pair(*ends), bench, status, observed, str(bound), fix, "way")
 
 
 def _times(several: Sequence[float]) -> str:

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from clusterwright.check.bench.fleet import fleet
-from clusterwright.check.bench.judging import Expectation, Seen, judge, suspect
+from clusterwright.check.bench.judging import Expectation, Observation, judge, suspect
 from clusterwright.check.bench.measure import pair
 from clusterwright.check.bench.rounds import Pair
 from clusterwright.check.verdict import Status, Verdict
 
 Speeds = Mapping[Pair, float]  # by source and target, bytes/s
 SENDS, RECEIVES = "sending", "receiving"
-WAYS = {SENDS: 0, RECEIVES: 1}  # place of the host in the pair
+DIRECTIONS = {SENDS: 0, RECEIVES: 1}  # place of the host in the pair
 # Ours: less is no noise of one run, and more than a flow that shares an uplink with one other can lose unnoticed.
 OF_ENDS = Expectation(1.0, "of that", "what both ends do with others", 0.8)
 REPEATS_WITH = 2  # partners that a host in doubt is measured with again: one of them may be at fault itself
@@ -34,63 +34,65 @@ class Passes:
         return tuple(dict.fromkeys(host for ends in self.passes[0] for host in ends)) if self.passes else ()
 
 
-def in_doubt(seen: Passes, want: Expectation | None) -> tuple[Pair, ...]:
+def in_doubt(passes: Passes, expectation: Expectation | None) -> tuple[Pair, ...]:
     """Pairs to measure once more: those of hosts in doubt with their best partners, and ways in doubt."""
-    hosts = dict.fromkeys(each.subject for each in _hosts(seen) if suspect(each, want))
-    partners = _best_partners(seen.passes[0]) if hosts else {}
-    found = [ends for host in hosts for ends in partners[host]] + [ends for ends, _ in slow_ways(seen)]
-    return tuple({frozenset(ends): ends for ends in found}.values())
+    hosts = dict.fromkeys(
+        observation.subject for observation in _hosts(passes) if suspect(observation, expectation)
+    )
+    partners = _best_partners(passes.passes[0]) if hosts else {}
+    suspects = [ends for host in hosts for ends in partners[host]] + [ends for ends, _ in slow_links(passes)]
+    return tuple({frozenset(ends): ends for ends in suspects}.values())
 
 
-def verdicts(seen: Passes, want: Expectation | None, network: str) -> tuple[Verdict, ...]:
+def verdicts(passes: Passes, expectation: Expectation | None, network: str) -> tuple[Verdict, ...]:
     """One for each host, the worse of its two directions; one for each way that is slow."""
-    mend = f"look at the host's port on {network}: cable, switch port, negotiated rate, errors (ethtool -S)"
-    found: dict[str, Verdict] = {}
-    for each in _hosts(seen):
-        verdict = judge("network", each, want, mend)
-        other = found.get(each.subject)
-        found[each.subject] = verdict if other is None else _worse(other, verdict)
-    return (*found.values(), *_slow_ways(seen, network))
+    fix = f"look at the host's port on {network}: cable, switch port, negotiated rate, errors (ethtool -S)"
+    worst: dict[str, Verdict] = {}
+    for observation in _hosts(passes):
+        verdict = judge("network", observation, expectation, fix)
+        previous = worst.get(observation.subject)
+        worst[observation.subject] = verdict if previous is None else _worse(previous, verdict)
+    return (*worst.values(), *_slow_link_verdicts(passes, network))
 
 
-def unmeasured(seen: Passes, failed: Mapping[Pair, str], hosts: Iterable[str]) -> Iterator[Verdict]:
+def unmeasured(passes: Passes, failed: Mapping[Pair, str], hosts: Iterable[str]) -> Iterator[Verdict]:
     """Hosts that no pair could be measured with, and ways that failed twice though both their ends do well."""
-    measured = frozenset(seen.hosts())
-    silent = {
-        host: why for host in hosts if host not in measured for ends, why in failed.items() if host in ends
+    reachable = frozenset(passes.hosts())
+    failed_hosts = {
+        host: why for host in hosts if host not in reachable for ends, why in failed.items() if host in ends
     }
-    for host, why in silent.items():
-        status = Status.FAIL if measured else Status.UNKNOWN
-        mend = "see that it is reached on this network: link, address, firewall" if measured else ""
-        yield Verdict(host, "network", status, f"no pair with it could be measured: {why}", mend=mend)
+    for host, why in failed_hosts.items():
+        status = Status.FAIL if reachable else Status.UNKNOWN
+        fix = "see that it is reached on this network: link, address, firewall" if reachable else ""
+        yield Verdict(host, "network", status, f"no pair with it could be measured: {why}", fix=fix)
     for ends, why in failed.items():
-        if not {*ends} & silent.keys():
-            mend = "see what lies between the two: routing, firewall, MTU"
-            yield Verdict(pair(*ends), "network", Status.FAIL, f"failed twice: {why}", mend=mend, part="way")
+        if not {*ends} & failed_hosts.keys():
+            fix = "see what lies between the two: routing, firewall, MTU"
+            yield Verdict(pair(*ends), "network", Status.FAIL, f"failed twice: {why}", fix=fix, part="way")
 
 
-def _slow_ways(seen: Passes, network: str) -> Iterator[Verdict]:
-    mend = f"look at what joins the two on {network}: their switches' uplinks, routing, and hashing of flows"
-    return (judge("network", way, OF_ENDS, mend) for _ends, way in slow_ways(seen))
+def _slow_link_verdicts(passes: Passes, network: str) -> Iterator[Verdict]:
+    fix = f"look at what joins the two on {network}: their switches' uplinks, routing, and hashing of flows"
+    return (judge("network", observation, OF_ENDS, fix) for _ends, observation in slow_links(passes))
 
 
-def _hosts(seen: Passes) -> Iterator[Seen]:
+def _hosts(passes: Passes) -> Iterator[Observation]:
     """Each host and direction, by its best partner in each pass that it took part in."""
-    for way in WAYS:
-        best = [_best(speeds, way) for speeds in seen.passes]
-        values = {host: tuple(each[host] for each in best if host in each) for host in seen.hosts()}
+    for direction in DIRECTIONS:
+        best = [_best(speeds, direction) for speeds in passes.passes]
+        values = {host: tuple(rates[host] for rates in best if host in rates) for host in passes.hosts()}
         values = {host: several for host, several in values.items() if several}
         usual = fleet(max(several) for several in values.values())
         for host, several in values.items():
-            yield Seen(host, several, usual, "bytes/s", way)
+            yield Observation(host, several, usual, "bytes/s", direction)
 
 
-def slow_ways(seen: Passes) -> Iterator[tuple[Pair, Seen]]:
+def slow_links(passes: Passes) -> Iterator[tuple[Pair, Observation]]:
     """Ways with less than enough of what both ends do with others, as far as was known when each was measured."""
     shares: dict[Pair, tuple[float, ...]] = {}
     sends: dict[str, float] = {}
     receives: dict[str, float] = {}
-    for speeds in seen.passes:
+    for speeds in passes.passes:
         sends, receives = _larger(sends, _best(speeds, SENDS)), _larger(receives, _best(speeds, RECEIVES))
         for (source, target), rate in speeds.items():
             able = min(sends[source], receives[target])
@@ -99,33 +101,33 @@ def slow_ways(seen: Passes) -> Iterator[tuple[Pair, Seen]]:
     usual = fleet(best.values())
     for ends, share in best.items():
         if share < OF_ENDS.least:
-            yield ends, Seen(pair(*ends), shares[ends], usual, OF_ENDS.unit, "way")
+            yield ends, Observation(pair(*ends), shares[ends], usual, OF_ENDS.unit, "way")
 
 
-def _best(speeds: Speeds, way: str) -> dict[str, float]:
+def _best(speeds: Speeds, direction: str) -> dict[str, float]:
     """What each host did with its best partner in one direction."""
-    found: dict[str, float] = {}
+    rates: dict[str, float] = {}
     for ends, rate in speeds.items():
-        host = ends[WAYS[way]]
-        found[host] = max(rate, found.get(host, 0.0))
-    return found
+        host = ends[DIRECTIONS[direction]]
+        rates[host] = max(rate, rates.get(host, 0.0))
+    return rates
 
 
-def _larger(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
-    return {host: max(one.get(host, 0.0), other.get(host, 0.0)) for host in {**one, **other}}
+def _larger(rates: Mapping[str, float], other_rates: Mapping[str, float]) -> dict[str, float]:
+    return {host: max(rates.get(host, 0.0), other_rates.get(host, 0.0)) for host in {**rates, **other_rates}}
 
 
 def _best_partners(speeds: Speeds) -> dict[str, list[Pair]]:
     """Each host's fastest pairs, in either direction."""
-    found: dict[str, dict[frozenset[str], Pair]] = {}
+    pairs_by_host: dict[str, dict[frozenset[str], Pair]] = {}
     for ends in sorted(speeds, key=lambda ends: -speeds[ends]):
         for host in ends:
-            mine = found.setdefault(host, {})
-            if len(mine) < REPEATS_WITH:
-                mine.setdefault(frozenset(ends), ends)
-    return {host: list(mine.values()) for host, mine in found.items()}
+            host_pairs = pairs_by_host.setdefault(host, {})
+            if len(host_pairs) < REPEATS_WITH:
+                host_pairs.setdefault(frozenset(ends), ends)
+    return {host: list(host_pairs.values()) for host, host_pairs in pairs_by_host.items()}
 
 
-def _worse(one: Verdict, other: Verdict) -> Verdict:
+def _worse(previous: Verdict, current: Verdict) -> Verdict:
     order = (Status.FAIL, Status.WARN, Status.UNKNOWN, Status.OK)
-    return min((one, other), key=lambda verdict: order.index(verdict.status))
+    return min((previous, current), key=lambda verdict: order.index(verdict.status))

@@ -14,23 +14,23 @@ def round_robin(hosts: Sequence[str]) -> tuple[Round, ...]:
     The circle method: the first host stays in its place, the others move on by one place a round.
     """
     places: list[str | None] = [*hosts, *([None] if len(hosts) % 2 else [])]
-    found = []
+    rounds = []
     for _ in range(len(places) - 1):
         half = len(places) // 2
-        across = zip(places[:half], reversed(places[half:]), strict=True)
-        found.append(tuple((one, other) for one, other in across if one is not None and other is not None))
+        pairs = zip(places[:half], reversed(places[half:]), strict=True)
+        rounds.append(tuple((host, peer) for host, peer in pairs if host is not None and peer is not None))
         places = [places[0], places[-1], *places[1:-1]]
-    return tuple(found)
+    return tuple(rounds)
 
 
-def apart(pairs: Iterable[Pair]) -> tuple[Round, ...]:
+def disjoint_rounds(pairs: Iterable[Pair]) -> tuple[Round, ...]:
     """Any pairs in rounds in which no host is twice: each pair goes into the first round that has room for it."""
     rounds: list[list[Pair]] = []
-    for one, other in dict.fromkeys(pairs):
-        free = (each for each in rounds if not any({one, other} & {*pair} for pair in each))
-        room = next(free, None)
-        if room is None:
-            rounds.append([(one, other)])
+    for host, peer in dict.fromkeys(pairs):
+        free = (group for group in rounds if not any({host, peer} & {*pair} for pair in group))
+        slot = next(free, None)
+        if slot is None:
+            rounds.append([(host, peer)])
         else:
-            room.append((one, other))
-    return tuple(tuple(each) for each in rounds)
+            slot.append((host, peer))
+    return tuple(tuple(group) for group in rounds)

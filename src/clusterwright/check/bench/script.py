@@ -24,7 +24,7 @@ def script(
     """The whole text; the same hosts and folder always give the same."""
     gpus = [cluster.host(host).group.gpus for host in hosts]
     # Slurm gives no host that has fewer than are asked for.
-    least = min(each.count if each else 0 for each in gpus)
+    least = min(gpu_spec.count if gpu_spec else 0 for gpu_spec in gpus)
     lines = [
         ("job-name", JOB_NAME),
         ("partition", partition),

@@ -24,7 +24,7 @@ class Site:
     cluster: Cluster
     stage: Stage
     facts: Mapping[str, Mapping[str, Any]]
-    say: Callable[[str], None] = lambda _text: None
+    log: Callable[[str], None] = lambda _text: None
     lasts_s: int = 0  # a burn-in
     check: Callable[[], list[Verdict]] = list  # what `wright check --on burn-in` says of the hosts now
 
@@ -55,7 +55,7 @@ class Site:
         """True when every host on stage has the program."""
         return all(self.facts[host]["tools"].get(tool) for host in self.stage.hosts)
 
-    def without(self, tool: str) -> tuple[str, ...]:
+    def hosts_missing(self, tool: str) -> tuple[str, ...]:
         """Hosts on stage that lack it."""
         return tuple(host for host in self.stage.hosts if not self.facts[host]["tools"].get(tool))
 

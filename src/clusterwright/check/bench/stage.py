@@ -13,7 +13,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
-from clusterwright.onhost.bench.conduct import MARK, RUNNING
+from clusterwright.onhost.bench.conduct import MARKER, RUNNING
 
 GRACE_S = 15.0  # ours: what a loaded host and a shared folder take to see an order, and its answer to be seen
 SSH_S = 20.0
@@ -61,7 +61,7 @@ class Stage(Protocol):
         ...
 
     @property
-    def lost(self) -> Mapping[str, str]:
+    def lost_hosts(self) -> Mapping[str, str]:
         """Hosts that stopped answering, and when."""
         ...
 
@@ -80,19 +80,19 @@ class JobStage:
     folder: str
     job: str
     names: tuple[str, ...]
-    say: Callable[[str], None]
-    gone: dict[str, str] = field(default_factory=dict)
+    log: Callable[[str], None]
+    lost_reasons: dict[str, str] = field(default_factory=dict)
     orders: int = 0
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """Hosts that answer."""
-        return tuple(name for name in self.names if name not in self.gone)
+        return tuple(name for name in self.names if name not in self.lost_reasons)
 
     @property
-    def lost(self) -> Mapping[str, str]:
+    def lost_hosts(self) -> Mapping[str, str]:
         """Hosts that stopped answering, and when."""
-        return self.gone
+        return self.lost_reasons
 
     def do(self, parts: Mapping[str, Part]) -> dict[str, Answer]:
         """One order: the parts at the same time; a host that does not answer is lost, and missing here.
@@ -100,35 +100,35 @@ class JobStage:
         Raises:
             WrightError: the control host does not answer, or the job has ended.
         """
-        asked = {host: part for host, part in parts.items() if host not in self.gone}
-        if not asked:
+        live_parts = {host: part for host, part in parts.items() if host not in self.lost_reasons}
+        if not live_parts:
             return {}
         self.orders += 1
-        document = self._conduct(asked)
-        answers = {host: _answer(said) for host, said in document["answers"].items()}
-        for host in asked.keys() - answers.keys():
-            self.gone[host] = f"no answer to order {self.orders} ({asked[host].program})"
-            self.say(f"{host}: {self.gone[host]}")
+        document = self._conduct(live_parts)
+        answers = {host: _answer(report) for host, report in document["answers"].items()}
+        for host in live_parts.keys() - answers.keys():
+            self.lost_reasons[host] = f"no answer to order {self.orders} ({live_parts[host].program})"
+            self.log(f"{host}: {self.lost_reasons[host]}")
         if document["state"] not in RUNNING and not answers:
             raise _ended(self.job, document["state"])
         return answers
 
     def _conduct(self, parts: Mapping[str, Part]) -> Any:
         limit_s = max(part.limit_s for part in parts.values()) + GRACE_S
-        asked = {
+        request = {
             "folder": self.folder,
             "name": f"{self.orders:05}",
             "limit_s": limit_s,
             "job": self.job,
             "order": {"parts": {host: asdict(part) for host, part in parts.items()}},
         }
-        done = Host(self.remote, self.control).run_as(
+        result = Host(self.remote, self.control).run_as(
             self.user,
             program_command(),
-            stdin=program_input(BENCH) + json.dumps(asked).encode(),
+            stdin=program_input(BENCH) + json.dumps(request).encode(),
             timeout_s=limit_s + SSH_S,
         )
-        return json.loads(checked(done, self.control, "python3").out.rpartition(MARK)[2])
+        return json.loads(checked(result, self.control, "python3").out.rpartition(MARKER)[2])
 
 
 def find_command(folder: str) -> str:
@@ -137,12 +137,12 @@ def find_command(folder: str) -> str:
     return f"touch {quoted}/orders/stop; sleep 0.3; rm -rf {quoted}"
 
 
-def _answer(said: Mapping[str, Any]) -> Answer:
-    return Answer(said["code"], said["out"], said["err"], said["stopped"])
+def _answer(report: Mapping[str, Any]) -> Answer:
+    return Answer(report["code"], report["out"], report["err"], report["stopped"])
 
 
 def _ended(job: str, state: str) -> WrightError:
-    return WrightError.of(
+    return WrightError.from_code(
         "bench-job-ended",
         f"Slurm's job {job} of the bench is {state.lower()}; nothing more can be measured in it",
         f"see why: scontrol show job {job}; then run the bench again",

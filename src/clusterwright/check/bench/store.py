@@ -70,7 +70,7 @@ def file_of(cluster: str) -> Path:
     return state_folder(cluster) / FILE
 
 
-def keep(path: Path, run: Stored) -> int:
+def save(path: Path, run: Stored) -> int:
     """The run is stored, whole or not at all; its number.
 
     Raises:
@@ -83,11 +83,14 @@ def keep(path: Path, run: Stored) -> int:
         ).lastrowid
         base.executemany(
             "INSERT INTO measurements VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(number, *_row(each, run.versions)) for each in run.measurements],
+            [(number, *_row(measurement, run.versions)) for measurement in run.measurements],
         )
         base.executemany(
             "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [(number, v.subject, v.part, v.status.value, v.saw, v.want, v.mend) for v in run.verdicts],
+            [
+                (number, v.subject, v.part, v.status.value, v.observed, v.expected, v.fix)
+                for v in run.verdicts
+            ],
         )
     return number or 0
 
@@ -103,9 +106,9 @@ def read(path: Path, number: int) -> Stored:
             "SELECT id, bench, time, job, hosts, notes FROM runs WHERE id = ?", (number,)
         ).fetchone()
         if run is None:
-            known = [str(row[0]) for row in base.execute("SELECT id FROM runs ORDER BY id DESC LIMIT 8")]
-            mend = f"the last ones are {', '.join(known)}" if known else "run one: wright bench network FILE"
-            raise WrightError.of("bench-no-run", f"{path} has no bench {number}", mend)
+            recent = [str(row[0]) for row in base.execute("SELECT id FROM runs ORDER BY id DESC LIMIT 8")]
+            fix = f"the last ones are {', '.join(recent)}" if recent else "run one: wright bench network FILE"
+            raise WrightError.from_code("bench-no-run", f"{path} has no bench {number}", fix)
         rows = base.execute(
             "SELECT subject, quantity, unit, value, hosts, conditions, versions FROM measurements WHERE run = ?",
             (number,),
@@ -115,10 +118,10 @@ def read(path: Path, number: int) -> Stored:
         ).fetchall()
     bench = str(run[1])
     measurements = tuple(_measurement(bench, row) for row in rows)
-    versions = {host: found for row in rows for host, found in json.loads(row[6]).items()}
-    found = tuple(Verdict(v[0], bench, Status(v[1]), *v[2:]) for v in judged)
+    versions = {host: host_versions for row in rows for host, host_versions in json.loads(row[6]).items()}
+    verdicts = tuple(Verdict(v[0], bench, Status(v[1]), *v[2:]) for v in judged)
     hosts, notes = tuple(json.loads(run[4])), tuple(json.loads(run[5]))
-    return Stored(run[0], bench, run[2], run[3], hosts, notes, measurements, found, versions)
+    return Stored(run[0], bench, run[2], run[3], hosts, notes, measurements, verdicts, versions)
 
 
 def runs(path: Path) -> list[Listed]:
@@ -157,34 +160,34 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         base.execute("PRAGMA journal_mode = WAL")
         with base:
             base.execute("BEGIN IMMEDIATE")
-            found = base.execute("PRAGMA user_version").fetchone()[0]
-            if found > SCHEMA:
-                raise _newer(path, found)
-            if found < SCHEMA:
+            schema = base.execute("PRAGMA user_version").fetchone()[0]
+            if schema > SCHEMA:
+                raise _newer(path, schema)
+            if schema < SCHEMA:
                 for statement in _TABLES.split(";"):
                     base.execute(statement)
                 base.execute(f"PRAGMA user_version = {SCHEMA}")
         yield base
 
 
-def _newer(path: Path, found: int) -> WrightError:
-    return WrightError.of(
+def _newer(path: Path, schema: int) -> WrightError:
+    return WrightError.from_code(
         "bench-store-newer",
-        f"{path} has schema {found}, and this version of clusterwright knows {SCHEMA}",
+        f"{path} has schema {schema}, and this version of clusterwright knows {SCHEMA}",
         "use the version that wrote it, or move the file away: the next bench then begins a new one",
     )
 
 
-def _row(each: Measurement, versions: Mapping[str, Versions]) -> Sequence[Any]:
-    of_its_hosts = {host: dict(versions[host]) for host in each.hosts if host in versions}
+def _row(measurement: Measurement, versions: Mapping[str, Versions]) -> Sequence[Any]:
+    host_versions = {host: dict(versions[host]) for host in measurement.hosts if host in versions}
     return (
-        each.subject,
-        each.quantity,
-        each.unit,
-        each.value,
-        json.dumps(each.hosts),
-        json.dumps(dict(each.conditions)),
-        json.dumps(of_its_hosts),
+        measurement.subject,
+        measurement.quantity,
+        measurement.unit,
+        measurement.value,
+        json.dumps(measurement.hosts),
+        json.dumps(dict(measurement.conditions)),
+        json.dumps(host_versions),
     )
 
 

@@ -17,7 +17,7 @@ from ipaddress import IPv4Address, IPv4Network
 #   NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read
 _USING = re.compile(r"NET/(\w+) : Using (.*)")
 _DEVICE = re.compile(r"\[\d+\]([\w.]+)(?::[^\s;]*)?")
-_WAY = re.compile(r"via (NET|P2P|SHM|COLLNET)(?:/(\w+))?(\S*)")
+_CHANNEL = re.compile(r"via (NET|P2P|SHM|COLLNET)(?:/(\w+))?(\S*)")
 _GDR = "GDRDMA"
 
 
@@ -49,19 +49,19 @@ def of_nccl(lines: Iterable[str]) -> Transport:
         if using := _USING.search(line):
             net = f"NET/{using[1]}"
             devices = tuple(_DEVICE.findall(using[2].partition("; OOB")[0]))
-        elif way := _WAY.search(line):
-            if way[1] == "NET":
-                over_net.append(_GDR in way[3])
+        elif channel := _CHANNEL.search(line):
+            if channel[1] == "NET":
+                over_net.append(_GDR in channel[3])
             else:
-                inside.add(way[1])
+                inside.add(channel[1])
         nvls = nvls or "NVLS comm" in line or "NVLS multicast support is available" in line
     return Transport(net, devices, all(over_net) if over_net else None, tuple(sorted(inside)), nvls)
 
 
 def strangers(ends: Iterable[tuple[str, str]], subnet: IPv4Network) -> tuple[str, ...]:
     """Addresses of connections that lie outside the network that was to be measured."""
-    seen = dict.fromkeys(address for both in ends for address in both)
-    return tuple(address for address in seen if IPv4Address(address) not in subnet)
+    addresses = dict.fromkeys(address for pair in ends for address in pair)
+    return tuple(address for address in addresses if IPv4Address(address) not in subnet)
 
 
 def carrier(bytes_by_interface: Mapping[str, float]) -> str:

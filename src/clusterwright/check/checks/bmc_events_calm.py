@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from clusterwright.check.bmc import in_lab, nobody
+from clusterwright.check.bmc import in_lab, unavailable_verdict
 from clusterwright.check.expectation import check, fault, fine
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.bmc_events import BmcEvent, BmcEvents, bmc_events
 from clusterwright.check.verdict import Status, Verdict
 
@@ -23,40 +23,45 @@ _MILD = re.compile(r"Non-critical|Non-Critical")
 _DAYS = 7  # ours: what is older was seen by somebody, or is in the log for ever; the BMC's clock says how old
 _DAY_S = 86400
 _FULL = 90  # percent, ours: a full log keeps nothing more on most boards
-_WANT = f"nothing that broke within {_DAYS} days and still stands (IPMI 2.0, table 42-3), and room in the log"
+_EXPECTED = (
+    f"nothing that broke within {_DAYS} days and still stands (IPMI 2.0, table 42-3), and room in the log"
+)
 
 
 @check(
     bmc_events,
     unless=in_lab,
     on=("deploy", "periodic", "burn-in"),
-    mend="`ipmitool sel elist` on the host; replace the part that it names, then `ipmitool sel clear`",
+    fix="`ipmitool sel elist` on the host; replace the part that it names, then `ipmitool sel clear`",
 )
-def bmc_events_calm(_want: Want, have: BmcEvents) -> Iterator[Verdict]:
+def bmc_events_calm(_spec: HostSpec, have: BmcEvents) -> Iterator[Verdict]:
     """No event of a week that still stands tells of memory, power, heat or a bus that failed, and the log has room."""
-    if have.silent:
-        yield nobody(have.silent, _WANT)
+    if have.unavailable:
+        yield unavailable_verdict(have.unavailable, _EXPECTED)
         return
-    found = list(_faults(have))
-    yield from found or [fine(saw="nothing that broke", want=_WANT)]
+    faults = list(_faults(have))
+    yield from faults or [fine(observed="nothing that broke", expected=_EXPECTED)]
 
 
 def _faults(have: BmcEvents) -> Iterator[Verdict]:
-    for each in have.found:
-        status = _status(each)
+    for event in have.events:
+        status = _status(event)
         if status is not Status.OK:
-            days = "at a time not known" if each.ago_s is None else f"{each.ago_s / _DAY_S:.1f} days ago"
+            days = "at a time not known" if event.ago_s is None else f"{event.ago_s / _DAY_S:.1f} days ago"
             yield fault(
-                saw=f"{each.sensor}: {each.said}, {days}", want=_WANT, part=each.sensor, otherwise=status
+                observed=f"{event.sensor}: {event.description}, {days}",
+                expected=_EXPECTED,
+                part=event.sensor,
+                otherwise=status,
             )
     if have.used_percent is not None and have.used_percent >= _FULL:
-        saw, mend = f"the log is {have.used_percent} % full", "save it, then `ipmitool sel clear`"
-        yield fault(saw=saw, want=_WANT, mend=mend, part="log", otherwise=Status.WARN)
+        observed, fix = f"the log is {have.used_percent} % full", "save it, then `ipmitool sel clear`"
+        yield fault(observed=observed, expected=_EXPECTED, fix=fix, part="log", otherwise=Status.WARN)
 
 
-def _status(each: BmcEvent) -> Status:
-    if each.ago_s is not None and each.ago_s > _DAYS * _DAY_S:
+def _status(event: BmcEvent) -> Status:
+    if event.ago_s is not None and event.ago_s > _DAYS * _DAY_S:
         return Status.OK
-    if _BROKEN.search(each.said) and not _MILD.search(each.said):
+    if _BROKEN.search(event.description) and not _MILD.search(event.description):
         return Status.FAIL
-    return Status.WARN if _AILING.search(each.said) else Status.OK
+    return Status.WARN if _AILING.search(event.description) else Status.OK

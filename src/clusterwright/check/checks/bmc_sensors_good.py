@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from clusterwright.check.bmc import in_lab, nobody
+from clusterwright.check.bmc import in_lab, unavailable_verdict
 from clusterwright.check.expectation import check, fault, fine
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.bmc_sensors import Sensor, Sensors, bmc_sensors
 from clusterwright.check.verdict import Status, Verdict
 
@@ -19,29 +19,34 @@ _AILING = re.compile(
     r"Predictive [Ff]ailure|Redundancy (Lost|Degraded)|Non-Redundant|In Critical Array|limit reached"
 )
 _STATES = {"nc": Status.WARN, "cr": Status.FAIL, "nr": Status.FAIL}
-_WANT = "every sensor within its limits (ipmitool sdr; IPMI 2.0, table 42-3)"
+_EXPECTED = "every sensor within its limits (ipmitool sdr; IPMI 2.0, table 42-3)"
 
 
 @check(
     bmc_sensors,
     unless=in_lab,
-    mend="`ipmitool sdr elist` on the host: see fans, power supplies and their cables, inlet temperature",
+    fix="`ipmitool sdr elist` on the host: see fans, power supplies and their cables, inlet temperature",
 )
-def bmc_sensors_good(_want: Want, have: Sensors) -> Iterator[Verdict]:
+def bmc_sensors_good(_spec: HostSpec, have: Sensors) -> Iterator[Verdict]:
     """No sensor of the board is beyond a limit of its own, and no power supply, fan or drive says that it failed."""
-    if have.silent:
-        yield nobody(have.silent, _WANT)
+    if have.unavailable:
+        yield unavailable_verdict(have.unavailable, _EXPECTED)
         return
-    found = [(each, status) for each in have.found if (status := _status(each)) is not Status.OK]
-    for each, status in found:
+    bad_sensors = [
+        (sensor, status) for sensor in have.sensors if (status := _status(sensor)) is not Status.OK
+    ]
+    for sensor, status in bad_sensors:
         yield fault(
-            saw=f"{each.name}: {each.said or each.state}", want=_WANT, part=each.name, otherwise=status
+            observed=f"{sensor.name}: {sensor.reading or sensor.state}",
+            expected=_EXPECTED,
+            part=sensor.name,
+            otherwise=status,
         )
-    if not found:
-        yield fine(saw=f"{len(have.found)} sensors", want=_WANT)
+    if not bad_sensors:
+        yield fine(observed=f"{len(have.sensors)} sensors", expected=_EXPECTED)
 
 
-def _status(each: Sensor) -> Status:
-    if _BROKEN.search(each.said):
+def _status(sensor: Sensor) -> Status:
+    if _BROKEN.search(sensor.reading):
         return Status.FAIL
-    return Status.WARN if _AILING.search(each.said) else _STATES.get(each.state, Status.OK)
+    return Status.WARN if _AILING.search(sensor.reading) else _STATES.get(sensor.state, Status.OK)

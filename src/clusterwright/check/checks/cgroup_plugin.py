@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want, is_compute
+from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.cgroup_plugins import CgroupPlugins, cgroup_plugins
 from clusterwright.check.verdict import Verdict
 
@@ -11,16 +11,16 @@ from clusterwright.check.verdict import Verdict
 @check(
     cgroup_plugins,
     when=is_compute,
-    mend="take a Slurm that was built with D-Bus's development files (v2 needs them), or start the host with "
+    fix="take a Slurm that was built with D-Bus's development files (v2 needs them), or start the host with "
     "systemd.unified_cgroup_hierarchy=0; slurm.cgroup says which is meant",
 )
-def cgroup_plugin(want: Want, have: CgroupPlugins) -> Verdict:
+def cgroup_plugin(spec: HostSpec, have: CgroupPlugins) -> Verdict:
     """Slurm has the plugin for the control groups that the host has; without it slurmd does not start.
 
     The file alone is looked at: whether it loads is seen in slurmd's log.
     """
-    meant = want.cluster.slurm.cgroup
-    wanted = have.mounted if meant == "auto" else meant
-    holds = have.mounted == wanted and wanted in have.plugins
-    saw = f"control groups {have.mounted}, plugins for {', '.join(have.plugins) or 'none'}"
-    return expect(holds, saw=saw, want=f"control groups {wanted} and Slurm's plugin for them")
+    setting = spec.cluster.slurm.cgroup
+    expected = have.mounted if setting == "auto" else setting
+    is_ok = have.mounted == expected and expected in have.plugins
+    observed = f"control groups {have.mounted}, plugins for {', '.join(have.plugins) or 'none'}"
+    return expect(is_ok, observed=observed, expected=f"control groups {expected} and Slurm's plugin for them")

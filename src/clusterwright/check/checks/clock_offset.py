@@ -12,10 +12,12 @@ from clusterwright.config.cluster import Cluster
 
 WARN_S = 0.05  # awesome-prometheus-alerts' limit for clock skew
 FAIL_S = 1.0  # ours: further apart, lines of two hosts' logs can no longer be put in order
-_WANT = f"within {WARN_S:g} s of the control host's clock, {FAIL_S:g} s at the very most"
+_EXPECTED = f"within {WARN_S:g} s of the control host's clock, {FAIL_S:g} s at the very most"
 
 
-@check((ntp_offset, reached), together=True, mend="`chronyc makestep` on the host, then `chronyc tracking`")
+@check(
+    (ntp_offset, reached), cluster_wide=True, fix="`chronyc makestep` on the host, then `chronyc tracking`"
+)
 def clock_offset(
     cluster: Cluster, have: Mapping[str, Offset | None], reach: Mapping[str, Reach]
 ) -> list[Verdict]:
@@ -26,26 +28,29 @@ def clock_offset(
     """
     control = reach[cluster.control.name]
     return [
-        _measured(host, found) if found else _bounded(host, reach[host], control)
-        for host, found in have.items()
+        _ntp_verdict(host, offset) if offset else _bounded(host, reach[host], control)
+        for host, offset in have.items()
     ]
 
 
-def _measured(host: str, found: Offset) -> Verdict:
-    apart = max(0.0, abs(found.offset_s) - found.round_trip_s / 2)  # what is certain
-    otherwise = Status.FAIL if apart > FAIL_S else Status.WARN
-    saw = "agrees" if apart <= WARN_S else f"{found.offset_s:+.3f} s"
-    return expect(apart <= WARN_S, saw=saw, want=_WANT, subject=host, otherwise=otherwise)
+def _ntp_verdict(host: str, offset: Offset) -> Verdict:
+    skew = max(0.0, abs(offset.offset_s) - offset.round_trip_s / 2)  # what is certain
+    otherwise = Status.FAIL if skew > FAIL_S else Status.WARN
+    observed = "agrees" if skew <= WARN_S else f"{offset.offset_s:+.3f} s"
+    return expect(skew <= WARN_S, observed=observed, expected=_EXPECTED, subject=host, otherwise=otherwise)
 
 
-def _bounded(host: str, each: Reach, control: Reach) -> Verdict:
+def _bounded(host: str, reach: Reach, control: Reach) -> Verdict:
     """From when we asked and were answered by our clock, and when the readers began and ended by theirs."""
-    least = (each.ended - each.answered) - (control.began - control.asked)
-    most = (each.began - each.asked) - (control.ended - control.answered)
-    apart = max(0.0, least, -most)
-    if control.python and apart > WARN_S:
-        saw = f"at least {apart:.2f} s {'ahead' if least > 0 else 'behind'}"
+    least = (reach.ended - reach.answered) - (control.began - control.requested_at)
+    most = (reach.began - reach.requested_at) - (control.ended - control.answered)
+    skew = max(0.0, least, -most)
+    if control.python and skew > WARN_S:
+        observed = f"at least {skew:.2f} s {'ahead' if least > 0 else 'behind'}"
         return fault(
-            saw=saw, want=_WANT, subject=host, otherwise=Status.FAIL if apart > FAIL_S else Status.WARN
+            observed=observed,
+            expected=_EXPECTED,
+            subject=host,
+            otherwise=Status.FAIL if skew > FAIL_S else Status.WARN,
         )
-    return unknown("the control host's chronyd does not answer NTP", want=_WANT, subject=host)
+    return unknown("the control host's chronyd does not answer NTP", expected=_EXPECTED, subject=host)

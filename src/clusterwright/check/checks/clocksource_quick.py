@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect, unknown
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.machine import Machine, machine
 from clusterwright.check.verdict import Status, Verdict
 
@@ -11,22 +11,22 @@ from clusterwright.check.verdict import Status, Verdict
 _QUICK = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "xen")
 
 
-def _in_lab(want: Want) -> str:
-    return "a lab's hosts have the clock of the machine beneath" if want.cluster.lab else ""
+def _in_lab(spec: HostSpec) -> str:
+    return "a lab's hosts have the clock of the machine beneath" if spec.cluster.lab else ""
 
 
 @check(
     machine,
     unless=_in_lab,
-    mend="`dmesg | grep -i tsc` says why the kernel left the TSC: mostly a BIOS to update; clocksource=tsc at boot",
+    fix="`dmesg | grep -i tsc` says why the kernel left the TSC: mostly a BIOS to update; clocksource=tsc at boot",
 )
-def clocksource_quick(_want: Want, have: Machine) -> Verdict:
+def clocksource_quick(_spec: HostSpec, have: Machine) -> Verdict:
     """The kernel counts time by the processor: with hpet or acpi_pm each look at the clock costs a microsecond."""
     if not have.clocksource:
         return unknown("the kernel does not say its clocksource")
     return expect(
         have.clocksource in _QUICK,
-        saw=have.clocksource,
-        want=f"one of {', '.join(_QUICK)}",
+        observed=have.clocksource,
+        expected=f"one of {', '.join(_QUICK)}",
         otherwise=Status.WARN,
     )

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect, skip
-from clusterwright.check.fact import Want, is_compute
+from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.governors import governors
 from clusterwright.check.verdict import Status, Verdict
 
 
-def _as_is(want: Want) -> str:
-    return "system.governor leaves it as it is" if want.cluster.system.governor == "as-is" else ""
+def _as_is(spec: HostSpec) -> str:
+    return "system.governor leaves it as it is" if spec.cluster.system.governor == "as-is" else ""
 
 
 @check(
     governors,
     when=is_compute,
     unless=_as_is,
-    mend="systemctl restart clusterwright-tuning; if it does not stay, another program sets it: see tuned-adm active",
+    fix="systemctl restart clusterwright-tuning; if it does not stay, another program sets it: see tuned-adm active",
 )
-def cpu_governor(_want: Want, have: dict[str, int]) -> Verdict:
+def cpu_governor(_spec: HostSpec, have: dict[str, int]) -> Verdict:
     """Every CPU of a compute host has the governor `performance`."""
     if not have:
         return skip(
             "the host has no frequency governors: the machine beneath, or the firmware, sets the clocks"
         )
-    saw = ", ".join(f"{count} CPUs {name}" for name, count in sorted(have.items()))
-    return expect(set(have) == {"performance"}, saw=saw, want="performance", otherwise=Status.WARN)
+    observed = ", ".join(f"{count} CPUs {name}" for name, count in sorted(have.items()))
+    return expect(
+        set(have) == {"performance"}, observed=observed, expected="performance", otherwise=Status.WARN
+    )

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.exporter import exporter
 from clusterwright.check.verdict import Verdict
 
 
-def _off(want: Want) -> str:
-    return "" if want.cluster.monitoring.exporter else "the cluster file has it off (monitoring.exporter)"
+def _off(spec: HostSpec) -> str:
+    return "" if spec.cluster.monitoring.exporter else "the cluster file has it off (monitoring.exporter)"
 
 
 @check(
     exporter,
     unless=_off,
-    mend="journalctl -u clusterwright-exporter on the host says why a collector gives no answer",
+    fix="journalctl -u clusterwright-exporter on the host says why a collector gives no answer",
 )
-def exporter_answers(_want: Want, have: dict[str, bool] | str) -> Verdict:
+def exporter_answers(_spec: HostSpec, have: dict[str, bool] | str) -> Verdict:
     """Our exporter answers on the management address to who has a certificate, and each of its collectors works."""
-    wanted = "the exporter on port 9105, all its collectors at work (monitoring.exporter)"
+    expected = "the exporter on port 9105, all its collectors at work (monitoring.exporter)"
     answers = isinstance(have, dict)
-    silent = ", ".join(name for name, up in have.items() if not up) if isinstance(have, dict) else str(have)
-    saw = f"no answer from: {silent}" if silent and answers else silent or f"{len(have)} collectors"
-    return expect(answers and not silent, saw=saw, want=wanted)
+    failures = ", ".join(name for name, up in have.items() if not up) if isinstance(have, dict) else str(have)
+    observed = (
+        f"no answer from: {failures}" if failures and answers else failures or f"{len(have)} collectors"
+    )
+    return expect(answers and not failures, observed=observed, expected=expected)

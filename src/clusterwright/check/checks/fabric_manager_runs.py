@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect, skip
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.fabric_manager import FabricManager, fabric_manager
 from clusterwright.check.facts.gpus import Driver, gpus
 from clusterwright.check.of_gpus import has_nvlink
@@ -14,9 +14,9 @@ from clusterwright.check.verdict import Verdict
     (fabric_manager, gpus),
     when=has_nvlink,
     on=("deploy", "periodic", "burn-in", "boot"),
-    mend="install nvidia-fabricmanager of exactly the driver's version, and systemctl enable --now it",
+    fix="install nvidia-fabricmanager of exactly the driver's version, and systemctl enable --now it",
 )
-def fabric_manager_runs(_want: Want, have: FabricManager, driver: Driver) -> Verdict:
+def fabric_manager_runs(_spec: HostSpec, have: FabricManager, driver: Driver) -> Verdict:
     """Where there are NVSwitches, nvidia-fabricmanager runs in the driver's version: else CUDA says error 802."""
     if not have.switches:
         return skip("no NVSwitch: NVLinks join the GPUs directly, and nvidia-fabricmanager has nothing to do")
@@ -27,9 +27,9 @@ def fabric_manager_runs(_want: Want, have: FabricManager, driver: Driver) -> Ver
         *([f"it is {have.version}"] if have.version and of_driver and have.version != of_driver else []),
         *(f"a GPU's fabric state is {state}" for state in unready),
     ]
-    wanted = f"active, in the driver's version {of_driver or '(not known)'}; {have.switches} NVSwitches"
+    expected = f"active, in the driver's version {of_driver or '(not known)'}; {have.switches} NVSwitches"
     return expect(
         not faults,
-        saw="; ".join(faults) or f"active{f' {have.version}' if have.version else ''}",
-        want=wanted,
+        observed="; ".join(faults) or f"active{f' {have.version}' if have.version else ''}",
+        expected=expected,
     )

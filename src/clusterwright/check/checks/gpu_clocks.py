@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
-from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.slowdown import reasons
 from clusterwright.check.verdict import Status, Verdict
 
@@ -23,18 +23,25 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     clocks = f" at {gpu.sm_mhz:g} of {gpu.sm_most_mhz:g} MHz" if gpu.sm_mhz and gpu.sm_most_mhz else ""
     under_load = (gpu.load_percent or 0.0) >= _WORKING
     state = "under load" if under_load else "with little load"
-    saw = f"is slowed down ({', '.join(why)}){clocks} {state}"
-    yield saw, Status.FAIL if lowered and under_load else Status.WARN
+    observed = f"is slowed down ({', '.join(why)}){clocks} {state}"
+    yield observed, Status.FAIL if lowered and under_load else Status.WARN
 
 
 @check(
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in"),
-    mend="power brake: see power supplies and cables; heat: see gpu_temperature; else reset the GPU when idle",
+    fix="power brake: see power supplies and cables; heat: see gpu_temperature; else reset the GPU when idle",
 )
-def gpu_clocks(want: Want, have: Driver) -> Iterator[Verdict]:
+def gpu_clocks(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU is slowed down by heat or power; it fails where that lowers the clock of a GPU that works."""
-    wanted = f"no slowdown; under load {_LOWERED:.0%} of the highest clock that the GPU says itself"
-    silent = "this driver does not say why clocks are lowered"
-    return each_gpu(want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.slow_reasons, silent=silent)
+    expected = f"no slowdown; under load {_LOWERED:.0%} of the highest clock that the GPU says itself"
+    unsupported = "this driver does not say why clocks are lowered"
+    return gpu_verdicts(
+        spec,
+        have,
+        _wrong,
+        expected=expected,
+        read_value=lambda gpu: gpu.slow_reasons,
+        unsupported=unsupported,
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
-from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 
 _SRAM = 4  # stas00/ml-engineering: with more uncorrectable errors of SRAM in its life a GPU is replaced
@@ -19,23 +19,28 @@ _CORRECTED = 20_000_000
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.uncorrected:
         yield f"has {gpu.uncorrected} uncorrectable ECC errors since the driver was loaded", Status.FAIL
-    if (gpu.uncorrected_sram_ever or 0) > _SRAM:
-        saw = f"had {gpu.uncorrected_sram_ever} uncorrectable errors in SRAM in its life"
-        yield saw, Status.FAIL, "drain the host and replace the GPU"
+    if (gpu.uncorrected_sram_aggregate or 0) > _SRAM:
+        observed = f"had {gpu.uncorrected_sram_aggregate} uncorrectable errors in SRAM in its life"
+        yield observed, Status.FAIL, "drain the host and replace the GPU"
     if (gpu.corrected or 0) > _CORRECTED:
-        saw = f"has {gpu.corrected} corrected ECC errors since the driver was loaded"
-        yield saw, Status.WARN, "watch it: see whether uncorrectable ones follow (gpu_remap, gpu_xids)"
+        observed = f"has {gpu.corrected} corrected ECC errors since the driver was loaded"
+        yield observed, Status.WARN, "watch it: see whether uncorrectable ones follow (gpu_remap, gpu_xids)"
 
 
 @check(
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in"),
-    mend="drain the host and reset the GPU (nvidia-smi --gpu-reset -i GPU); replace it if they come again",
+    fix="drain the host and reset the GPU (nvidia-smi --gpu-reset -i GPU); replace it if they come again",
 )
-def gpu_ecc(want: Want, have: Driver) -> Iterator[Verdict]:
+def gpu_ecc(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU has an uncorrectable memory error since the driver was loaded, nor too many in its life."""
-    wanted = f"no uncorrectable error, {_SRAM} of SRAM in a GPU's life at most, {_CORRECTED:.0e} corrected"
-    return each_gpu(
-        want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.uncorrected, silent="this model has no ECC"
+    expected = f"no uncorrectable error, {_SRAM} of SRAM in a GPU's life at most, {_CORRECTED:.0e} corrected"
+    return gpu_verdicts(
+        spec,
+        have,
+        _wrong,
+        expected=expected,
+        read_value=lambda gpu: gpu.uncorrected,
+        unsupported="this model has no ECC",
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
-from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 
 
@@ -18,10 +18,15 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
         yield "will have ECC off after the next reset", Status.FAIL
 
 
-@check(gpus, when=has_gpus, mend="nvidia-smi -e 1, then reset the GPU or reboot")
-def gpu_ecc_mode(want: Want, have: Driver) -> Iterator[Verdict]:
+@check(gpus, when=has_gpus, fix="nvidia-smi -e 1, then reset the GPU or reboot")
+def gpu_ecc_mode(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """ECC is on, now and after the next reset, on every GPU that has it."""
-    wanted = "ECC on, current and pending (imbue-ai/cluster-health)"
-    return each_gpu(
-        want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.ecc_now, silent="this model has no ECC"
+    expected = "ECC on, current and pending (imbue-ai/cluster-health)"
+    return gpu_verdicts(
+        spec,
+        have,
+        _wrong,
+        expected=expected,
+        read_value=lambda gpu: gpu.ecc_now,
+        unsupported="this model has no ECC",
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, fault
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
-from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 
-_WANT = "no warning of nvidia-smi, a valid checksum"
+_EXPECTED = "no warning of nvidia-smi, a valid checksum"
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
@@ -21,12 +21,14 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 @check(
     gpus,
     when=has_gpus,
-    mend="ask the vendor: retired pages and error counts are kept there, and may be lost",
+    fix="ask the vendor: retired pages and error counts are kept there, and may be lost",
 )
-def gpu_inforom(want: Want, have: Driver) -> Iterator[Verdict]:
+def gpu_inforom(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No InfoROM is corrupted."""
-    warned = [line for line in have.said if "inforom" in line.lower()]
+    warned = [line for line in have.messages if "inforom" in line.lower()]
     if warned:
-        yield from (fault(saw=line, want=_WANT, otherwise=Status.WARN) for line in warned)
+        yield from (fault(observed=line, expected=_EXPECTED, otherwise=Status.WARN) for line in warned)
         return
-    yield from each_gpu(want, have, _wrong, wanted=_WANT, known=lambda gpu: gpu.index, silent="")
+    yield from gpu_verdicts(
+        spec, have, _wrong, expected=_EXPECTED, read_value=lambda gpu: gpu.index, unsupported=""
+    )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, fault, fine, skip
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpu_topology import gpu_topology
 from clusterwright.check.verdict import Verdict
 
 
-def _has_links(want: Want) -> bool:
-    gpus = want.host.group.gpus
+def _has_links(spec: HostSpec) -> bool:
+    gpus = spec.host.group.gpus
     return gpus is not None and gpus.nvlink and gpus.count > 1
 
 
@@ -19,27 +19,29 @@ def _has_links(want: Want) -> bool:
     gpu_topology,
     when=_has_links,
     on=("deploy", "periodic", "burn-in"),
-    mend="drain the host; see gpu_nvlinks for a link that is down; restart nvidia-fabricmanager, reset the GPUs",
+    fix="drain the host; see gpu_nvlinks for a link that is down; restart nvidia-fabricmanager, reset the GPUs",
 )
-def gpu_joined(want: Want, have: dict[int, dict[int, str]]) -> Iterator[Verdict]:
+def gpu_joined(spec: HostSpec, have: dict[int, dict[int, str]]) -> Iterator[Verdict]:
     """Where the file says NVLink, each GPU reaches as many others by NVLink as any other GPU does.
 
     A bridge of two GPUs joins each with one; NVSwitch joins each with all. How many links there are, and which is
     down, is gpu_nvlinks' to say.
     """
-    joined = {gpu: sum(way.startswith("NV") for way in ways.values()) for gpu, ways in have.items()}
+    joined = {gpu: sum(link.startswith("NV") for link in links.values()) for gpu, links in have.items()}
     if not any(have.values()):
         yield skip("one GPU alone is joined with nobody")
         return
     most = max(joined.values())
-    wanted = f"NVLink from each GPU to {most or 'others'} (nodes.{want.host.group_name}.gpus.nvlink)"
+    expected = f"NVLink from each GPU to {most or 'others'} (nodes.{spec.host.group_name}.gpus.nvlink)"
     faults = [
-        fault(saw=f"GPU {gpu}: {_said(have[gpu])}", want=wanted, part=f"gpu {gpu}")
-        for gpu, others in joined.items()
-        if others < most or not most
+        fault(observed=f"GPU {gpu}: {_link_summary(have[gpu])}", expected=expected, part=f"gpu {gpu}")
+        for gpu, peer_count in joined.items()
+        if peer_count < most or not most
     ]
-    yield from faults or [fine(saw=f"{len(joined)} GPUs, each joined by NVLink with {most}", want=wanted)]
+    yield from faults or [
+        fine(observed=f"{len(joined)} GPUs, each joined by NVLink with {most}", expected=expected)
+    ]
 
 
-def _said(ways: dict[int, str]) -> str:
-    return ", ".join(f"{way} to GPU {other}" for other, way in ways.items())
+def _link_summary(links: dict[int, str]) -> str:
+    return ", ".join(f"{link} to GPU {peer}" for peer, link in links.items())

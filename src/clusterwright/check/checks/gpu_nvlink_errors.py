@@ -5,26 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, fault, fine
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.nvlink_errors import nvlink_errors
 from clusterwright.check.of_gpus import has_nvlink
 from clusterwright.check.verdict import Status, Verdict
 
-_WANT = "no counter of CRC, replay or recovery that grows while we look (facebookresearch/gcm: zero)"
+_EXPECTED = "no counter of CRC, replay or recovery that grows while we look (facebookresearch/gcm: zero)"
 
 
 @check(
     nvlink_errors,
     when=has_nvlink,
     on=("deploy", "periodic", "burn-in"),
-    mend="drain the host when they go on: reset its GPUs, reseat the bridge or baseboard, see gpu_xids for 74",
+    fix="drain the host when they go on: reset its GPUs, reseat the bridge or baseboard, see gpu_xids for 74",
 )
-def gpu_nvlink_errors(_want: Want, have: dict[str, int]) -> Iterator[Verdict]:
+def gpu_nvlink_errors(_spec: HostSpec, have: dict[str, int]) -> Iterator[Verdict]:
     """No error counter of an NVLink grows; a total from last week is no finding."""
     for name, grown in have.items():
         gpu = name.split(",")[0].removeprefix("GPU ")
         yield fault(
-            saw=f"{name} grew by {grown} in 2 s", want=_WANT, part=f"gpu {gpu}", otherwise=Status.WARN
+            observed=f"{name} grew by {grown} in 2 s",
+            expected=_EXPECTED,
+            part=f"gpu {gpu}",
+            otherwise=Status.WARN,
         )
     if not have:
-        yield fine(saw="none grows", want=_WANT)
+        yield fine(observed="none grows", expected=_EXPECTED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, fault, fine
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.nvlinks import nvlinks
 from clusterwright.check.of_gpus import has_nvlink
 from clusterwright.check.verdict import Verdict
@@ -15,18 +15,22 @@ from clusterwright.check.verdict import Verdict
     nvlinks,
     when=has_nvlink,
     on=("deploy", "periodic", "burn-in", "boot"),
-    mend="drain the host and reset all its GPUs; with NVSwitch restart nvidia-fabricmanager first; then repair",
+    fix="drain the host and reset all its GPUs; with NVSwitch restart nvidia-fabricmanager first; then repair",
 )
-def gpu_nvlinks(want: Want, have: dict[str, tuple[bool, ...]]) -> Iterator[Verdict]:
+def gpu_nvlinks(spec: HostSpec, have: dict[str, tuple[bool, ...]]) -> Iterator[Verdict]:
     """Every NVLink of every GPU is active, and every GPU has as many as the others."""
     most = max(len(links) for links in have.values())
-    wanted = f"{most or 'some'} links on each GPU, all active (nodes.{want.host.group_name}.gpus.nvlink)"
-    found = []
+    expected = f"{most or 'some'} links on each GPU, all active (nodes.{spec.host.group_name}.gpus.nvlink)"
+    faults = []
     for gpu, links in have.items():
         down = [str(number) for number, active in enumerate(links) if not active]
         if down:
-            saw = f"GPU {gpu}: {len(down)} of {len(links)} links inactive ({', '.join(down)})"
-            found.append(fault(saw=saw, want=wanted, part=f"gpu {gpu}"))
+            observed = f"GPU {gpu}: {len(down)} of {len(links)} links inactive ({', '.join(down)})"
+            faults.append(fault(observed=observed, expected=expected, part=f"gpu {gpu}"))
         elif len(links) < most or not links:
-            found.append(fault(saw=f"GPU {gpu} has {len(links)} links", want=wanted, part=f"gpu {gpu}"))
-    yield from found or [fine(saw=f"{most} links active on each of {len(have)} GPUs", want=wanted)]
+            faults.append(
+                fault(observed=f"GPU {gpu} has {len(links)} links", expected=expected, part=f"gpu {gpu}")
+            )
+    yield from faults or [
+        fine(observed=f"{most} links active on each of {len(have)} GPUs", expected=expected)
+    ]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, fault, fine
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, gpus
 from clusterwright.check.facts.pci_gpus import pci_gpus
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Verdict
 
 
-def _in_lab(want: Want) -> str:
-    return "a lab's GPUs are not on the PCI bus, which is the machine's own" if want.cluster.lab else ""
+def _in_lab(spec: HostSpec) -> str:
+    return "a lab's GPUs are not on the PCI bus, which is the machine's own" if spec.cluster.lab else ""
 
 
 @check(
@@ -21,17 +21,19 @@ def _in_lab(want: Want) -> str:
     when=has_gpus,
     unless=_in_lab,
     field="nodes.{group}.gpus.count",
-    mend="drain and reboot the host; a GPU that stays away: power off, reseat, replace",
+    fix="drain and reboot the host; a GPU that stays away: power off, reseat, replace",
 )
-def gpu_on_bus(want: Want, have: tuple[str, ...], driver: Driver) -> Iterator[Verdict]:
+def gpu_on_bus(spec: HostSpec, have: tuple[str, ...], driver: Driver) -> Iterator[Verdict]:
     """The bus, the driver and gres.conf count the same GPUs: one that fell off is missing in the first or second."""
-    declared = want.host.group.gpus
+    declared = spec.host.group.gpus
     count = declared.count if declared else 0
-    wanted = f"{count} on the bus and in the driver (nodes.{want.host.group_name}.gpus.count, as gres.conf)"
+    expected = f"{count} on the bus and in the driver (nodes.{spec.host.group_name}.gpus.count, as gres.conf)"
     mute = sorted(set(have) - {gpu.pci for gpu in driver.gpus})
     if len(have) != count:
-        yield fault(saw=f"{len(have)} GPUs on the PCI bus", want=wanted)
+        yield fault(observed=f"{len(have)} GPUs on the PCI bus", expected=expected)
     for address in mute:
-        yield fault(saw=f"the GPU at {address} is on the bus, but does not answer the driver", want=wanted)
+        yield fault(
+            observed=f"the GPU at {address} is on the bus, but does not answer the driver", expected=expected
+        )
     if len(have) == count and not mute:
-        yield fine(saw=f"{count} on the bus, all in the driver", want=wanted)
+        yield fine(observed=f"{count} on the bus, all in the driver", expected=expected)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
-from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 
 _WORKING = (
@@ -22,9 +22,9 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if working and gpu.pcie_gen and gpu.pcie_gen_most and gpu.pcie_gen < gpu.pcie_gen_most:
         yield f"works at PCIe {gpu.pcie_gen}.0 in place of {gpu.pcie_gen_most}.0", Status.FAIL
     if gpu.pcie_gen_most and gpu.pcie_gen_of_gpu and gpu.pcie_gen_most < gpu.pcie_gen_of_gpu:
-        saw = f"is PCIe {gpu.pcie_gen_of_gpu}.0 in a slot of {gpu.pcie_gen_most}.0"
+        observed = f"is PCIe {gpu.pcie_gen_of_gpu}.0 in a slot of {gpu.pcie_gen_most}.0"
         yield (
-            saw,
+            observed,
             Status.WARN,
             "see the slot's speed in the BIOS; if it is the slot's own, the hosts are equal in it",
         )
@@ -34,10 +34,12 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in", "boot"),
-    mend="drain the host; reseat the GPU or its riser, compare with the same slot of another host",
+    fix="drain the host; reseat the GPU or its riser, compare with the same slot of another host",
 )
-def gpu_pcie(want: Want, have: Driver) -> Iterator[Verdict]:
+def gpu_pcie(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Every GPU has the lanes and, when it works, the generation of PCIe that it can have in its slot."""
-    wanted = "pcie.link.width.max and pcie.link.gen.max, as the GPU says itself"
-    silent = "this driver does not say the link's width"
-    return each_gpu(want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.pcie_width, silent=silent)
+    expected = "pcie.link.width.max and pcie.link.gen.max, as the GPU says itself"
+    unsupported = "this driver does not say the link's width"
+    return gpu_verdicts(
+        spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.pcie_width, unsupported=unsupported
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
-from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 
 
@@ -20,10 +20,12 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "boot"),
-    mend="systemctl enable --now nvidia-persistenced, or nvidia-smi -pm 1",
+    fix="systemctl enable --now nvidia-persistenced, or nvidia-smi -pm 1",
 )
-def gpu_persistence(want: Want, have: Driver) -> Iterator[Verdict]:
+def gpu_persistence(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Persistence mode is on: else the driver unloads after each job, and the next one waits seconds for each GPU."""
-    wanted = "persistence mode on (NVIDIA/deepops)"
-    silent = "this driver does not say its persistence mode"
-    return each_gpu(want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.persistent, silent=silent)
+    expected = "persistence mode on (NVIDIA/deepops)"
+    unsupported = "this driver does not say its persistence mode"
+    return gpu_verdicts(
+        spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.persistent, unsupported=unsupported
+    )

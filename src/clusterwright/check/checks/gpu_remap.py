@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
-from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 
 _MOST = 512  # Azure/azurehpc-health-checks: more uncorrectable rows than a GPU has spare ones
@@ -22,18 +22,29 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if (gpu.remap_uncorrectable or 0) > _MOST:
         yield f"has {gpu.remap_uncorrectable} rows remapped after uncorrectable errors", Status.FAIL, _REPLACE
     if gpu.banks_without_spare:
-        saw = f"has {gpu.banks_without_spare} banks of memory without a spare row left"
-        yield saw, Status.WARN, "plan its replacement: the next broken row of such a bank cannot be remapped"
+        observed = f"has {gpu.banks_without_spare} banks of memory without a spare row left"
+        yield (
+            observed,
+            Status.WARN,
+            "plan its replacement: the next broken row of such a bank cannot be remapped",
+        )
 
 
 @check(
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in", "boot"),
-    mend="when the host is idle: reset the GPU (nvidia-smi --gpu-reset -i GPU) and check again",
+    fix="when the host is idle: reset the GPU (nvidia-smi --gpu-reset -i GPU) and check again",
 )
-def gpu_remap(want: Want, have: Driver) -> Iterator[Verdict]:
+def gpu_remap(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU waits for a reset to replace a memory row, and none has run out of spare rows."""
-    wanted = f"no row pending or failed, {_MOST} at most"
-    silent = "this model remaps no rows, or this driver does not say"
-    return each_gpu(want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.remap_failed, silent=silent)
+    expected = f"no row pending or failed, {_MOST} at most"
+    unsupported = "this model remaps no rows, or this driver does not say"
+    return gpu_verdicts(
+        spec,
+        have,
+        _wrong,
+        expected=expected,
+        read_value=lambda gpu: gpu.remap_failed,
+        unsupported=unsupported,
+    )

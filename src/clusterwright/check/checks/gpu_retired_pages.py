@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
-from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 
 _SOME = 10  # facebookresearch/gcm
@@ -28,8 +28,18 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
         yield "waits for a reset to retire a page", Status.WARN
 
 
-@check(gpus, when=has_gpus, mend="when the host is idle: reset the GPU (nvidia-smi --gpu-reset -i GPU)")
-def gpu_retired_pages(want: Want, have: Driver) -> Iterator[Verdict]:
+@check(gpus, when=has_gpus, fix="when the host is idle: reset the GPU (nvidia-smi --gpu-reset -i GPU)")
+def gpu_retired_pages(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """GPUs before Ampere, which retire pages in place of remapping rows, have few of them and none pending."""
-    wanted, silent = f"{_SOME} retired pages at most, none pending", "this model remaps rows: see gpu_remap"
-    return each_gpu(want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.retired_double, silent=silent)
+    expected, unsupported = (
+        f"{_SOME} retired pages at most, none pending",
+        "this model remaps rows: see gpu_remap",
+    )
+    return gpu_verdicts(
+        spec,
+        have,
+        _wrong,
+        expected=expected,
+        read_value=lambda gpu: gpu.retired_double,
+        unsupported=unsupported,
+    )

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
-from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 
 _THERMAL = 0x20 | 0x40  # NVML: clocks lowered for heat by the driver, by the hardware
-_NEAR_C = 5.0  # ours: a sound H100 has 46 C idle and 26 C in full load (a capture of driver 590)
+_MIN_MARGIN_C = 5.0  # ours: a sound H100 has 46 C idle and 26 C in full load (a capture of driver 590)
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if (gpu.slow_reasons or 0) & _THERMAL:
         yield f"is slowed down for heat at {gpu.temperature_c:g} C", Status.FAIL
-    elif gpu.margin_c is not None and gpu.margin_c <= _NEAR_C:
+    elif gpu.margin_c is not None and gpu.margin_c <= _MIN_MARGIN_C:
         yield f"is at {gpu.temperature_c:g} C, {gpu.margin_c:g} C below where it slows down", Status.WARN
 
 
@@ -25,10 +25,17 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     gpus,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in"),
-    mend="see fans, cold plate and inlet temperature; compare with the GPU in the same place of another host",
+    fix="see fans, cold plate and inlet temperature; compare with the GPU in the same place of another host",
 )
-def gpu_temperature(want: Want, have: Driver) -> Iterator[Verdict]:
+def gpu_temperature(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU is slowed down for heat, or near to it where the driver says its margin (from driver 535)."""
-    wanted = f"no thermal slowdown, more than {_NEAR_C:g} C of the margin that the GPU says itself"
-    silent = "this driver says no temperature"
-    return each_gpu(want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.temperature_c, silent=silent)
+    expected = f"no thermal slowdown, more than {_MIN_MARGIN_C:g} C of the margin that the GPU says itself"
+    unsupported = "this driver says no temperature"
+    return gpu_verdicts(
+        spec,
+        have,
+        _wrong,
+        expected=expected,
+        read_value=lambda gpu: gpu.temperature_c,
+        unsupported=unsupported,
+    )

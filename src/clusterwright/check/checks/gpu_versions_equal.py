@@ -14,23 +14,25 @@ from clusterwright.config.cluster import Cluster
 @check(
     gpus,
     when=has_gpus,
-    together=True,
-    mend="bring driver and firmware of the odd GPUs to those of the others: one job may run on all of them",
+    cluster_wide=True,
+    fix="bring driver and firmware of the odd GPUs to those of the others: one job may run on all of them",
 )
 def gpu_versions_equal(cluster: Cluster, have: Mapping[str, Driver]) -> list[Verdict]:
     """GPUs of one model have the same driver and VBIOS on all hosts of their group."""
     groups: dict[str, dict[str, str]] = {}
-    for host, found in have.items():
-        if found.gpus:
-            groups.setdefault(cluster.host(host).group_name, {})[host] = _told(found)
+    for host, driver in have.items():
+        if driver.gpus:
+            groups.setdefault(cluster.host(host).group_name, {})[host] = _versions(driver)
     return [
         verdict
-        for told in groups.values()
-        for verdict in equal_everywhere(told, next(iter(told)), "driver and VBIOS", otherwise=Status.WARN)
+        for versions in groups.values()
+        for verdict in equal_everywhere(
+            versions, next(iter(versions)), "driver and VBIOS", otherwise=Status.WARN
+        )
     ]
 
 
-def _told(found: Driver) -> str:
-    drivers = sorted({gpu.driver for gpu in found.gpus})
-    models = sorted({f"{gpu.model} VBIOS {gpu.vbios or 'not said'}" for gpu in found.gpus})
+def _versions(driver: Driver) -> str:
+    drivers = sorted({gpu.driver for gpu in driver.gpus})
+    models = sorted({f"{gpu.model} VBIOS {gpu.vbios or 'not said'}" for gpu in driver.gpus})
     return f"driver {', '.join(drivers)}; {', '.join(models)}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
-from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
 
 
@@ -19,10 +19,12 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 @check(
     gpus,
     when=has_gpus,
-    mend="nvidia-smi -mig 0 and a reset; the cluster file names whole GPUs, and gres.conf their device files",
+    fix="nvidia-smi -mig 0 and a reset; the cluster file names whole GPUs, and gres.conf their device files",
 )
-def gpu_whole(want: Want, have: Driver) -> Iterator[Verdict]:
+def gpu_whole(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU is in MIG mode: gres.conf offers whole GPUs, and a job that is given a part of one fails."""
-    wanted = f"whole GPUs (nodes.{want.host.group_name}.gpus; gres.conf)"
-    silent = "this model cannot be cut into parts"
-    return each_gpu(want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.mig, silent=silent)
+    expected = f"whole GPUs (nodes.{spec.host.group_name}.gpus; gres.conf)"
+    unsupported = "this model cannot be cut into parts"
+    return gpu_verdicts(
+        spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.mig, unsupported=unsupported
+    )

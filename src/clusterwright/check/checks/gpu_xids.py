@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clusterwright.check.expectation import check, fault, fine, skip, unknown
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.kernel_log import KernelLog, kernel_log
 from clusterwright.check.kernel.events import events
 from clusterwright.check.kernel.judge import Finding, judge
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
 
-_WANT = "no XID that asks for something (check/kernel/xids.toml)"
+_EXPECTED = "no XID that asks for something (check/kernel/xids.toml)"
 _STATUS = {"fail": Status.FAIL, "warn": Status.WARN}
 
 
@@ -20,34 +20,36 @@ _STATUS = {"fail": Status.FAIL, "warn": Status.WARN}
     kernel_log,
     when=has_gpus,
     on=("deploy", "periodic", "burn-in"),
-    mend="what check/kernel/xids.toml says of the number; `journalctl -k -b | grep -i xid` shows the lines",
+    fix="what check/kernel/xids.toml says of the number; `journalctl -k -b | grep -i xid` shows the lines",
 )
-def gpu_xids(_want: Want, have: KernelLog) -> Iterator[Verdict]:
+def gpu_xids(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
     """No XID of a GPU in this boot's kernel log asks for a reset, a repair or a look."""
     if have.missing:
-        yield unknown(have.missing, want=_WANT)
+        yield unknown(have.missing, expected=_EXPECTED)
         return
-    found = judge(events(have.lines), have.now_s)
-    asking = [each for each in found if each.severity != "none"]
-    for each in asking:
-        part = f"nvswitch {each.pci}" if each.switch else have.gpu(each.pci)
-        saw = f"{_times(each)}: {each.meaning} ({each.pci or 'address not logged'})"
-        mend = f"{each.action}; once it is mended: logger -t clusterwright mended {each.pci}"
-        status = _STATUS[each.severity]
-        yield fault(saw=saw, want=_WANT, part=part, mend=mend, otherwise=status, codes=(each.code,))
+    findings = judge(events(have.lines), have.now_s)
+    asking = [finding for finding in findings if finding.severity != "none"]
+    for finding in asking:
+        part = f"nvswitch {finding.pci}" if finding.switch else have.gpu(finding.pci)
+        observed = f"{_times(finding)}: {finding.meaning} ({finding.pci or 'address not logged'})"
+        fix = f"{finding.action}; once it is mended: logger -t clusterwright mended {finding.pci}"
+        status = _STATUS[finding.severity]
+        yield fault(
+            observed=observed, expected=_EXPECTED, part=part, fix=fix, otherwise=status, codes=(finding.code,)
+        )
     if not have.source:
         yield skip("a container has no kernel log of its own")
     elif not asking:
-        yield fine(saw=_quiet(found), want=_WANT)
+        yield fine(observed=_quiet(findings), expected=_EXPECTED)
 
 
-def _times(each: Finding) -> str:
-    return each.name if each.times == 1 else f"{each.name}, {each.times} times"
+def _times(finding: Finding) -> str:
+    return finding.name if finding.times == 1 else f"{finding.name}, {finding.times} times"
 
 
-def _quiet(found: Sequence[Finding]) -> str:
+def _quiet(findings: Sequence[Finding]) -> str:
     """What was logged but is no fault of a GPU, and why not."""
-    if not found:
+    if not findings:
         return "no XID"
-    told = dict.fromkeys(f"{each.name} ({each.why or each.meaning})" for each in found)
-    return f"only what is no fault of a GPU: {', '.join(told)}"
+    reasons = dict.fromkeys(f"{finding.name} ({finding.why or finding.meaning})" for finding in findings)
+    return f"only what is no fault of a GPU: {', '.join(reasons)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, expect, fault
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, gpus
 from clusterwright.check.of_gpus import has_gpus, no_gpu
 from clusterwright.check.verdict import Verdict
@@ -20,27 +20,29 @@ _SHARE = 0.9  # ours: GDDR boards give up to 6.25 % of their memory to ECC; a wr
     when=has_gpus,
     on=("deploy", "periodic", "burn-in", "boot"),
     field="nodes.{group}.gpus",
-    mend="drain the host; `nvidia-smi -q` and `dmesg | grep -i xid` say whether a reboot or a repair is due",
+    fix="drain the host; `nvidia-smi -q` and `dmesg | grep -i xid` say whether a reboot or a repair is due",
 )
-def gpus_answer(want: Want, have: Driver) -> Iterator[Verdict]:
+def gpus_answer(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Every declared GPU answers the driver, with as much memory as the file or the catalog says."""
-    declared = want.host.group.gpus
+    declared = spec.host.group.gpus
     count = declared.count if declared else 0
-    wanted = f"{count} GPUs (nodes.{want.host.group_name}.gpus.count)"
+    expected = f"{count} GPUs (nodes.{spec.host.group_name}.gpus.count)"
     if have.absent:
-        yield no_gpu(want, have, wanted)
+        yield no_gpu(spec, have, expected)
         return
-    whole = len(have.gpus) == count
-    words = f": {have.why}" if have.said and not whole else ""
+    is_complete = len(have.gpus) == count
+    detail = f": {have.why}" if have.messages and not is_complete else ""
     codes = (have.code,) if have.code else ()
-    yield expect(whole, saw=f"{len(have.gpus)} GPUs answer{words}", want=wanted, codes=codes)
+    yield expect(
+        is_complete, observed=f"{len(have.gpus)} GPUs answer{detail}", expected=expected, codes=codes
+    )
     least = _SHARE * _memory(declared) if declared else 0.0
-    for each in have.gpus:
-        if (each.memory_bytes or 0) < least:
+    for gpu in have.gpus:
+        if (gpu.memory_bytes or 0) < least:
             yield fault(
-                saw=f"GPU {each.index} has {(each.memory_bytes or 0) >> 30} GiB",
-                want=f"{least / 2**30:.0f} GiB at least (nodes.{want.host.group_name}.gpus, or the catalog)",
-                part=f"gpu {each.index}",
+                observed=f"GPU {gpu.index} has {(gpu.memory_bytes or 0) >> 30} GiB",
+                expected=f"{least / 2**30:.0f} GiB at least (nodes.{spec.host.group_name}.gpus, or the catalog)",
+                part=f"gpu {gpu.index}",
             )
 
 

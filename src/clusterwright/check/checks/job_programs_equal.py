@@ -11,15 +11,15 @@ from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
 from clusterwright.provision.render.job_hooks import PROGRAMS
 
-_WANT = f"{', '.join(PROGRAMS)} in /etc/slurm/clusterwright, as on most hosts of the group"
+_EXPECTED = f"{', '.join(PROGRAMS)} in /etc/slurm/clusterwright, as on most hosts of the group"
 _NONE = Program("", runnable=False)
 
 
 @check(
     job_programs,
-    together=True,
+    cluster_wide=True,
     when=is_compute,
-    mend="apply the cluster file again; Slurm drains a host whose prolog is missing or fails at its next job",
+    fix="apply the cluster file again; Slurm drains a host whose prolog is missing or fails at its next job",
 )
 def job_programs_equal(cluster: Cluster, have: Mapping[str, dict[str, Program]]) -> Iterator[Verdict]:
     """Prolog, epilog and the other programs around jobs can be run, and are the same on all hosts of a group."""
@@ -33,14 +33,16 @@ def job_programs_equal(cluster: Cluster, have: Mapping[str, dict[str, Program]])
             for name in names
         }
         for host in hosts:
-            odd = [words for name in names if (words := _odd(name, have[host].get(name), usual[name]))]
-            saw = ", ".join(odd) or f"{len(have[host])} files equal"
-            yield expect(not odd, saw=saw, want=_WANT, subject=host)
+            odd = [
+                difference for name in names if (difference := _odd(name, have[host].get(name), usual[name]))
+            ]
+            observed = ", ".join(odd) or f"{len(have[host])} files equal"
+            yield expect(not odd, observed=observed, expected=_EXPECTED, subject=host)
 
 
-def _odd(name: str, found: Program | None, usual: Program) -> str:
-    if found is None:
+def _odd(name: str, program: Program | None, usual: Program) -> str:
+    if program is None:
         return f"{name} is missing" if usual != _NONE or name in PROGRAMS else ""
-    if name in PROGRAMS and not found.runnable:
+    if name in PROGRAMS and not program.runnable:
         return f"{name} cannot be run"
-    return f"{name} differs" if found.digest != usual.digest else ""
+    return f"{name} differs" if program.digest != usual.digest else ""

@@ -10,7 +10,7 @@ from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
 
 
-@check(kernel, together=True, mend="upgrade the kernel of the odd hosts and reboot them")
+@check(kernel, cluster_wide=True, fix="upgrade the kernel of the odd hosts and reboot them")
 def kernel_equal(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:
     """All hosts run the same kernel: drivers are built against it."""
     return equal_everywhere(have, cluster.control.name, "kernel", otherwise=Status.WARN)

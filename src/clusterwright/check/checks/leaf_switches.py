@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from clusterwright.check.expectation import check, fault, fine
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface, addresses
 from clusterwright.check.facts.link_counters import Grown, link_counters
 from clusterwright.check.links import Broken, broken
@@ -13,42 +13,48 @@ from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
 
 _SEVERAL = 3  # hosts, ours: two bad cables at a time are met, three on one switch and on most of it are not
-_WANT = "no error counter that grows on most hosts of one switch (networks.compute, nodes.*.switch)"
+_EXPECTED = "no error counter that grows on most hosts of one switch (networks.compute, nodes.*.switch)"
 # What is lost or held back beyond the host's own cable: on the switch, or between it and the others.
 _BEYOND = ("port_xmit_discards", "roce_slow_restart", "local_ack_timeout_err", "rnr_nak_retry_err")
 
 
-def _has_switch(want: Want) -> bool:
-    return want.is_compute and bool(want.host.group.switch)
+def _has_switch(spec: HostSpec) -> bool:
+    return spec.is_compute and bool(spec.host.group.switch)
 
 
 @check(
     (link_counters, addresses),
     when=_has_switch,
-    together=True,
-    mend="the switch, not each cable: its power, its fans, its log, and whether it was booted",
+    cluster_wide=True,
+    fix="the switch, not each cable: its power, its fans, its log, and whether it was booted",
 )
 def leaf_switches(
     cluster: Cluster, counters: Mapping[str, Grown], interfaces: Mapping[str, dict[str, Interface]]
 ) -> Iterator[Verdict]:
     """What goes wrong on most hosts of one leaf switch at a time is told once, of the switch or its uplinks."""
-    leaves = _leaves(cluster, [host for host in counters if host in interfaces])
-    found: list[Verdict] = []
-    for leaf, hosts in leaves.items():
+    hosts_by_leaf = _hosts_by_leaf(cluster, [host for host in counters if host in interfaces])
+    verdicts: list[Verdict] = []
+    for leaf, hosts in hosts_by_leaf.items():
         of_hosts = {host: list(_broken(cluster, host, counters, interfaces)) for host in hosts}
-        names = sorted({each.rule.counter for broken_ones in of_hosts.values() for each in broken_ones})
+        names = sorted(
+            {broken_link.rule.counter for broken_links in of_hosts.values() for broken_link in broken_links}
+        )
         for name in names:
-            found += _told(leaf, name, of_hosts)
-    well = (fine(saw=leaf, want=_WANT, subject=host) for leaf, hosts in leaves.items() for host in hosts)
-    yield from found or well
+            verdicts += _verdicts(leaf, name, of_hosts)
+    well = (
+        fine(observed=leaf, expected=_EXPECTED, subject=host)
+        for leaf, hosts in hosts_by_leaf.items()
+        for host in hosts
+    )
+    yield from verdicts or well
 
 
-def _leaves(cluster: Cluster, seen: list[str]) -> dict[str, list[str]]:
-    leaves: dict[str, list[str]] = {}
+def _hosts_by_leaf(cluster: Cluster, names: list[str]) -> dict[str, list[str]]:
+    hosts_by_leaf: dict[str, list[str]] = {}
     for host in cluster.hosts("compute"):
-        if host.name in seen and host.group.switch:
-            leaves.setdefault(host.group.switch, []).append(host.name)
-    return leaves
+        if host.name in names and host.group.switch:
+            hosts_by_leaf.setdefault(host.group.switch, []).append(host.name)
+    return hosts_by_leaf
 
 
 def _broken(
@@ -57,20 +63,30 @@ def _broken(
     counters: Mapping[str, Grown],
     interfaces: Mapping[str, dict[str, Interface]],
 ) -> Iterator[Broken]:
-    want = Want(cluster, cluster.host(host))
-    return (each for each in broken(want, counters[host], interfaces[host]) if each.network == "compute")
+    spec = HostSpec(cluster, cluster.host(host))
+    return (
+        broken_link
+        for broken_link in broken(spec, counters[host], interfaces[host])
+        if broken_link.network == "compute"
+    )
 
 
-def _told(leaf: str, counter: str, of_hosts: Mapping[str, list[Broken]]) -> Iterator[Verdict]:
-    struck = [host for host, found in of_hosts.items() if any(each.rule.counter == counter for each in found)]
-    if len(struck) < _SEVERAL or 2 * len(struck) <= len(of_hosts):
+def _verdicts(leaf: str, counter: str, of_hosts: Mapping[str, list[Broken]]) -> Iterator[Verdict]:
+    affected = [
+        host
+        for host, broken_links in of_hosts.items()
+        if any(broken_link.rule.counter == counter for broken_link in broken_links)
+    ]
+    if len(affected) < _SEVERAL or 2 * len(affected) <= len(of_hosts):
         return
-    rule = next(each.rule for each in of_hosts[struck[0]] if each.rule.counter == counter)
+    rule = next(
+        broken_link.rule for broken_link in of_hosts[affected[0]] if broken_link.rule.counter == counter
+    )
     beyond = counter in _BEYOND
     yield fault(
-        saw=f"{counter} grew on {len(struck)} of {len(of_hosts)} hosts: {rule.means}",
-        want=_WANT,
+        observed=f"{counter} grew on {len(affected)} of {len(of_hosts)} hosts: {rule.meaning}",
+        expected=_EXPECTED,
         part=f"{'uplinks of ' if beyond else ''}switch {leaf}",
         otherwise=rule.status,
-        mend=f"see the uplinks of {leaf}: how many are up, their errors, PFC and ECN" if beyond else "",
+        fix=f"see the uplinks of {leaf}: how many are up, their errors, PFC and ECN" if beyond else "",
     )

@@ -11,10 +11,16 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.provision.roles.training import LIBRARY
 
 
-@check(library_digest, together=True, mend="`wright diff CLUSTER` says who edited what; apply the file again")
+@check(
+    library_digest, cluster_wide=True, fix="`wright diff CLUSTER` says who edited what; apply the file again"
+)
 def library_equal(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:
     """The agent and the runtime that jobs import are there, and the same on every host."""
-    there = {host: digest for host, digest in have.items() if digest != MISSING}
-    want = f"the code in {LIBRARY}"
-    gone = [fault(saw=f"no {LIBRARY}", want=want, subject=host) for host in have if host not in there]
-    return gone + (equal_everywhere(there, cluster.control.name, want) if there else [])
+    digests = {host: digest for host, digest in have.items() if digest != MISSING}
+    expected = f"the code in {LIBRARY}"
+    faults = [
+        fault(observed=f"no {LIBRARY}", expected=expected, subject=host)
+        for host in have
+        if host not in digests
+    ]
+    return faults + (equal_everywhere(digests, cluster.control.name, expected) if digests else [])

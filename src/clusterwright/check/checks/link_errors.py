@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, fault, fine
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface, addresses
 from clusterwright.check.facts.link_counters import Grown, link_counters
 from clusterwright.check.links import RULES, Broken, broken
@@ -17,17 +17,21 @@ __all__ = ["RULES", "link_errors"]  # the reference shows the rules of this chec
 @check(
     (link_counters, addresses),
     on=("deploy", "periodic", "burn-in"),
-    mend="clean or replace the cable and its transceivers, then see the switch's port; for discards see PFC and ECN",
+    fix="clean or replace the cable and its transceivers, then see the switch's port; for discards see PFC and ECN",
 )
-def link_errors(want: Want, have: Grown, interfaces: dict[str, Interface]) -> Iterator[Verdict]:
+def link_errors(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> Iterator[Verdict]:
     """No counter of errors of a cluster's link grows faster than a good link's does."""
-    found = [_fault(each, have.seconds) for each in broken(want, have, interfaces)]
-    wanted = "no error counter grows faster than on a good link"
-    yield from found or [fine(saw=f"{have.seconds:.0f} s without errors", want=wanted)]
+    faults = [_fault(broken_link, have.seconds) for broken_link in broken(spec, have, interfaces)]
+    expected = "no error counter grows faster than on a good link"
+    yield from faults or [fine(observed=f"{have.seconds:.0f} s without errors", expected=expected)]
 
 
-def _fault(each: Broken, seconds: float) -> Verdict:
-    rule = each.rule
-    saw = f"{each.link}: {rule.counter} grew by {each.grown} in {seconds:.0f} s: {rule.means}"
+def _fault(broken_link: Broken, seconds: float) -> Verdict:
+    rule = broken_link.rule
+    observed = (
+        f"{broken_link.link}: {rule.counter} grew by {broken_link.grown} in {seconds:.0f} s: {rule.meaning}"
+    )
     most = f"at most {rule.most:.3g} a second" if rule.most else f"no more than {rule.free}"
-    return fault(saw=saw, want=f"{most} ({rule.source})", otherwise=rule.status, part=each.network)
+    return fault(
+        observed=observed, expected=f"{most} ({rule.source})", otherwise=rule.status, part=broken_link.network
+    )

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.load import Load, load
 from clusterwright.check.verdict import Status, Verdict
 
 _A_THREAD = 1.2  # NVIDIA/deepops: 300 on a DGX, which has 256 threads
 
 
-def _in_lab(want: Want) -> str:
-    return "a lab's hosts share the load of the machine beneath" if want.cluster.lab else ""
+def _in_lab(spec: HostSpec) -> str:
+    return "a lab's hosts share the load of the machine beneath" if spec.cluster.lab else ""
 
 
 @check(
     load,
     unless=_in_lab,
-    mend="`ps -eo stat,pid,user,args | grep '^[RD]'`: those in D wait for a disk or a file server; the others are "
+    fix="`ps -eo stat,pid,user,args | grep '^[RD]'`: those in D wait for a disk or a file server; the others are "
     "more than their jobs asked for, see ConstrainCores in cgroup.conf",
 )
-def load_bearable(_want: Want, have: Load) -> Verdict:
+def load_bearable(_spec: HostSpec, have: Load) -> Verdict:
     """No more processes ran or waited for a disk in the last 15 minutes than the host has hardware threads for."""
     most = _A_THREAD * have.threads
     return expect(
         have.quarter_hour <= most,
-        saw=f"{have.quarter_hour:.0f} at {have.threads} threads",
-        want=f"{most:.0f} at most (NVIDIA/deepops: 300 at 256 threads)",
+        observed=f"{have.quarter_hour:.0f} at {have.threads} threads",
+        expected=f"{most:.0f} at most (NVIDIA/deepops: 300 at 256 threads)",
         otherwise=Status.WARN,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.memory import Memory, memory
 from clusterwright.check.verdict import Verdict
 from clusterwright.units import GiB
@@ -11,8 +11,8 @@ from clusterwright.units import GiB
 _SHARE = 0.95  # azurehpc-health-checks: within 5 %; the kernel's own part is 1 to 2 %
 
 
-def _in_lab(want: Want) -> str:
-    return "a lab's hosts share the machine's memory" if want.cluster.lab else ""
+def _in_lab(spec: HostSpec) -> str:
+    return "a lab's hosts share the machine's memory" if spec.cluster.lab else ""
 
 
 @check(
@@ -20,13 +20,13 @@ def _in_lab(want: Want) -> str:
     unless=_in_lab,
     field="nodes.{group}.memory",
     on=("deploy", "periodic", "boot"),
-    mend="`dmidecode -t memory` shows a module that is missing; else correct `memory` in the cluster file",
+    fix="`dmidecode -t memory` shows a module that is missing; else correct `memory` in the cluster file",
 )
-def memory_present(want: Want, have: Memory) -> Verdict:
+def memory_present(spec: HostSpec, have: Memory) -> Verdict:
     """The kernel has the declared memory, less at most 5 %."""
-    declared = want.host.group.memory
-    saw, wanted = (
+    declared = spec.host.group.memory
+    observed, expected = (
         f"{have.total_bytes / GiB:.4g} GiB",
-        f"95 % of {declared / GiB:.4g} GiB (nodes.{want.host.group_name}.memory)",
+        f"95 % of {declared / GiB:.4g} GiB (nodes.{spec.host.group_name}.memory)",
     )
-    return expect(have.total_bytes >= _SHARE * declared, saw=saw, want=wanted)
+    return expect(have.total_bytes >= _SHARE * declared, observed=observed, expected=expected)

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect, skip
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.memory_errors import MemoryErrors, memory_errors
 from clusterwright.check.verdict import Verdict
 
 
-def _in_lab(want: Want) -> str:
-    return "a lab's hosts have the memory of the machine beneath" if want.cluster.lab else ""
+def _in_lab(spec: HostSpec) -> str:
+    return "a lab's hosts have the memory of the machine beneath" if spec.cluster.lab else ""
 
 
 @check(
     memory_errors,
     unless=_in_lab,
     on=("deploy", "periodic", "burn-in"),
-    mend="drain the host; `ras-mc-ctl --errors` or the BMC's log names the module to replace",
+    fix="drain the host; `ras-mc-ctl --errors` or the BMC's log names the module to replace",
 )
-def memory_sound(_want: Want, have: MemoryErrors) -> Verdict:
+def memory_sound(_spec: HostSpec, have: MemoryErrors) -> Verdict:
     """No error of the host's memory was uncorrectable in this boot; corrected ones are judged by kernel_faults."""
     if not have.uncorrected:
         return skip("the kernel counts no memory errors here (no EDAC driver)")
     bad = {name: count for name, count in have.uncorrected.items() if count}
-    saw = ", ".join(f"{count} on {name}" for name, count in bad.items())
+    observed = ", ".join(f"{count} on {name}" for name, count in bad.items())
     corrected = sum(have.corrected.values())
     return expect(
-        not bad, saw=saw or f"none; {corrected} corrected since boot", want="no uncorrectable error"
+        not bad,
+        observed=observed or f"none; {corrected} corrected since boot",
+        expected="no uncorrectable error",
     )

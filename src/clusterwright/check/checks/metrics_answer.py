@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.node_exporter import node_exporter
 from clusterwright.check.verdict import Verdict
 
 
-def _off(want: Want) -> str:
+def _off(spec: HostSpec) -> str:
     return (
         ""
-        if want.cluster.monitoring.node_exporter
+        if spec.cluster.monitoring.node_exporter
         else "the cluster file has it off (monitoring.node_exporter)"
     )
 
@@ -19,9 +19,9 @@ def _off(want: Want) -> str:
 @check(
     node_exporter,
     unless=_off,
-    mend="systemctl status prometheus-node-exporter; it has to listen on the management address",
+    fix="systemctl status prometheus-node-exporter; it has to listen on the management address",
 )
-def metrics_answer(_want: Want, have: str) -> Verdict:
+def metrics_answer(_spec: HostSpec, have: str) -> Verdict:
     """The host's node_exporter answers on the management address with its own version."""
-    wanted = "node_exporter on port 9100 (monitoring.node_exporter)"
-    return expect(have.startswith("node_exporter "), saw=have, want=wanted)
+    expected = "node_exporter on port 9100 (monitoring.node_exporter)"
+    return expect(have.startswith("node_exporter "), observed=have, expected=expected)

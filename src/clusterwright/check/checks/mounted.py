@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.mounts import Mount, mounts
 from clusterwright.check.verdict import Verdict
 
@@ -19,36 +19,36 @@ _KINDS = {
 _IN_LAB = {"nfs": ("fuse.nfs4",)}  # mounted in user space: the kernel of the machine beneath may know no NFS
 
 
-def _mounts_some(want: Want) -> bool:
+def _mounts_some(spec: HostSpec) -> bool:
     return any(
-        _is_mounted(want, folder.kind, getattr(folder, "server", ""))
-        for folder in want.cluster.storage.values()
+        _is_mounted(spec, folder.kind, getattr(folder, "server", ""))
+        for folder in spec.cluster.storage.values()
     )
 
 
-def _is_mounted(want: Want, kind: str, server: str) -> bool:
+def _is_mounted(spec: HostSpec, kind: str, server: str) -> bool:
     """A local folder is just there, and an NFS server serves a folder of its own."""
-    return kind in _KINDS and server != want.host.name
+    return kind in _KINDS and server != spec.host.name
 
 
 @check(
     mounts,
     when=_mounts_some,
     on=("deploy", "periodic", "boot"),
-    mend="`mount PATH` on the host and read what it says; then see the server",
+    fix="`mount PATH` on the host and read what it says; then see the server",
 )
-def mounted(want: Want, have: dict[str, Mount]) -> Iterator[Verdict]:
+def mounted(spec: HostSpec, have: dict[str, Mount]) -> Iterator[Verdict]:
     """Every shared folder is mounted from a file system of the declared kind, and can be written."""
-    for name, folder in want.cluster.storage.items():
-        if not _is_mounted(want, folder.kind, getattr(folder, "server", "")):
+    for name, folder in spec.cluster.storage.items():
+        if not _is_mounted(spec, folder.kind, getattr(folder, "server", "")):
             continue
-        found = have.get(folder.path)
-        saw = (
-            f"{folder.path} is {found.kind}{', read-only' if found.read_only else ''}"
-            if found
+        mount = have.get(folder.path)
+        observed = (
+            f"{folder.path} is {mount.kind}{', read-only' if mount.read_only else ''}"
+            if mount
             else f"{folder.path} is not mounted"
         )
-        kinds = _KINDS[folder.kind] + (_IN_LAB.get(folder.kind, ()) if want.cluster.lab else ())
-        holds = found is not None and found.kind in kinds and not found.read_only
-        wanted = f"{folder.path} mounted as {folder.kind}, writable (storage.{name})"
-        yield expect(holds, saw=saw, want=wanted, part=folder.path)
+        kinds = _KINDS[folder.kind] + (_IN_LAB.get(folder.kind, ()) if spec.cluster.lab else ())
+        is_ok = mount is not None and mount.kind in kinds and not mount.read_only
+        expected = f"{folder.path} mounted as {folder.kind}, writable (storage.{name})"
+        yield expect(is_ok, observed=observed, expected=expected, part=folder.path)

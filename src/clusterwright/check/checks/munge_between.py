@@ -13,16 +13,21 @@ from clusterwright.config.cluster import Cluster
 
 @check(
     (munge_credential, munge_decoded),
-    together=True,
-    mend="Rewound, Expired: set the clock (`chronyc makestep`); else apply again, which puts the same key everywhere",
+    cluster_wide=True,
+    fix="Rewound, Expired: set the clock (`chronyc makestep`); else apply again, which puts the same key everywhere",
 )
 def munge_between(
     _cluster: Cluster, have: Mapping[str, str], decoded: Mapping[str, dict[str, str]]
 ) -> list[Verdict]:
     """The control host decodes what every host encodes: one key, and clocks that agree within 5 minutes."""
-    ((control, found),) = decoded.items()
-    want = f"Success when {control} decodes it"
+    ((control, results),) = decoded.items()
+    expected = f"Success when {control} decodes it"
     return [
-        expect(found.get(host) == "Success", saw=found.get(host, "not decoded"), want=want, subject=host)
+        expect(
+            results.get(host) == "Success",
+            observed=results.get(host, "not decoded"),
+            expected=expected,
+            subject=host,
+        )
         for host in have
     ]

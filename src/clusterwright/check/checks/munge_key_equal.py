@@ -10,7 +10,7 @@ from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
 
 
-@check(munge_key, together=True, mend="apply the cluster file again: it puts the same key on every host")
+@check(munge_key, cluster_wide=True, fix="apply the cluster file again: it puts the same key on every host")
 def munge_key_equal(cluster: Cluster, have: Mapping[str, MungeKey]) -> list[Verdict]:
     """Every host has the same key, by its fingerprint."""
     prints = {host: f"key {key.sha256[:12]}" for host, key in have.items()}

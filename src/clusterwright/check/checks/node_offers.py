@@ -15,9 +15,9 @@ from clusterwright.units import GiB, MiB
 
 @check(
     slurm_nodes,
-    together=True,
+    cluster_wide=True,
     when=attrgetter("is_control"),
-    mend="apply the cluster file again, then `scontrol reconfigure`",
+    fix="apply the cluster file again, then `scontrol reconfigure`",
 )
 def node_offers(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> list[Verdict]:
     """Slurmctld's nodes have the declared CPUs and GPUs, and no more memory than declared."""
@@ -29,12 +29,14 @@ def node_offers(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> list[
 def _verdict(host: Host, node: Node) -> Verdict:
     group, gpus = host.group, host.group.gpus
     offer = _gpus(gpus.count, gpus.model) if gpus else "no GPU"
-    want = f"{group.cpus.threads} CPUs, at most {group.memory / GiB:.3g} GiB, {offer}"
+    expected = f"{group.cpus.threads} CPUs, at most {group.memory / GiB:.3g} GiB, {offer}"
     memory = node.memory_mib * MiB
-    saw = f"{node.cpus} CPUs, {memory / GiB:.3g} GiB, {_gpus(node.gpus, node.gpu_model)}"
+    observed = f"{node.cpus} CPUs, {memory / GiB:.3g} GiB, {_gpus(node.gpus, node.gpu_model)}"
     same_gpus = (node.gpus, node.gpu_model) == ((gpus.count, gpus.model) if gpus else (0, ""))
-    holds = node.cpus == group.cpus.threads and memory <= group.memory and same_gpus
-    return expect(holds, saw=saw, want=f"{want} (nodes.{host.group_name})", subject=host.name)
+    is_ok = node.cpus == group.cpus.threads and memory <= group.memory and same_gpus
+    return expect(
+        is_ok, observed=observed, expected=f"{expected} (nodes.{host.group_name})", subject=host.name
+    )
 
 
 def _gpus(count: int, model: str) -> str:

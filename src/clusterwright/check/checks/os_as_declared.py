@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.os_release import os_release
 from clusterwright.check.verdict import Verdict
 
@@ -11,8 +11,8 @@ from clusterwright.check.verdict import Verdict
 @check(
     os_release,
     field="os",
-    mend="install the declared system on the host, or correct `os` in the cluster file",
+    fix="install the declared system on the host, or correct `os` in the cluster file",
 )
-def os_as_declared(want: Want, have: str) -> Verdict:
+def os_as_declared(spec: HostSpec, have: str) -> Verdict:
     """Every host runs the system of the cluster file."""
-    return expect(have == want.cluster.os, saw=have, want=f"{want.cluster.os} (os)")
+    return expect(have == spec.cluster.os, observed=have, expected=f"{spec.cluster.os} (os)")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from clusterwright.check.bios import in_lab, of_guest, page
+from clusterwright.check.bios import in_lab, of_guest, bios_menu
 from clusterwright.check.expectation import check, fault, fine
-from clusterwright.check.fact import Want, is_compute
+from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.board import Board, Device, board
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.units import GB
 
-_WANTED = "the lanes and the rate that both ends of each link can have (max_link_width, max_link_speed)"
+_EXPECTED = "the lanes and the rate that both ends of each link can have (max_link_width, max_link_speed)"
 _CODED = 128 / 130  # PCI Express Base, 4.2.2: what the line code leaves from 8 GT/s on
 _OLD, _OLD_CODED = 8.0, 0.8  # likewise 4.2.1: 8b/10b below that
 _NONE, _STRANGE = 0, 255  # what sysfs prints for a link that is down, or not there
@@ -23,9 +23,9 @@ _NONE, _STRANGE = 0, 255  # what sysfs prints for a link that is down, or not th
     when=is_compute,
     unless=in_lab,
     on=("deploy", "periodic", "burn-in"),
-    mend="drain the host; reseat the card or its riser",
+    fix="drain the host; reseat the card or its riser",
 )
-def pcie_links(want: Want, have: Board) -> Iterator[Verdict]:
+def pcie_links(spec: HostSpec, have: Board) -> Iterator[Verdict]:
     """Every link from a CPU to a GPU, RDMA adapter or NVMe disk has the lanes and the rate that both ends can have.
 
     A GPU's rate is not judged here: idle, it lowers it to save power (gpu_pcie looks under load).
@@ -34,49 +34,56 @@ def pcie_links(want: Want, have: Board) -> Iterator[Verdict]:
         yield guest
         return
     links = _links(have)
-    faults = [*(each for upper, lower in links for each in _wrong(have, upper, lower)), *_short(want, have)]
-    yield from faults or [fine(saw=f"{len(links)} links as wide and as fast as they can be", want=_WANTED)]
+    faults = [
+        *(verdict for upper, lower in links for verdict in _wrong(have, upper, lower)),
+        *_short(spec, have),
+    ]
+    yield from faults or [
+        fine(observed=f"{len(links)} links as wide and as fast as they can be", expected=_EXPECTED)
+    ]
 
 
 def _links(have: Board) -> list[tuple[Device, Device]]:
     """Both ends of each link; between the two ports of a switch there is none."""
-    found: dict[str, tuple[Device, Device]] = {}
-    for each in (*have.of("gpu"), *have.rdma, *have.of("nvme")):
-        way = [*have.bridges_above(each), each]
-        for upper, lower in itertools.pairwise(way):
+    links: dict[str, tuple[Device, Device]] = {}
+    for device in (*have.devices_by_kind("gpu"), *have.rdma, *have.devices_by_kind("nvme")):
+        path = [*have.bridges_above(device), device]
+        for upper, lower in itertools.pairwise(path):
             if lower.port != "down" and _NONE < lower.width < _STRANGE:
-                found[lower.address] = (upper, lower)
-    return list(found.values())
+                links[lower.address] = (upper, lower)
+    return list(links.values())
 
 
 def _wrong(have: Board, upper: Device, lower: Device) -> Iterator[Verdict]:
-    name = f"the {lower.kind if lower.kind != 'bridge' else 'switch'} at {lower.where}"
-    part, mend = (
+    name = f"the {lower.kind if lower.kind != 'bridge' else 'switch'} at {lower.location}"
+    part, fix = (
         f"{lower.kind} {lower.address}",
-        f"drain the host; reseat it or its riser; {page(have, 'slot')}",
+        f"drain the host; reseat it or its riser; {bios_menu(have, 'slot')}",
     )
     lanes, rate = min(upper.width_most, lower.width_most), min(upper.speed_most, lower.speed_most)
     if lower.width < lanes:
-        yield fault(saw=f"{name} has {lower.width} of {lanes} lanes", want=_WANTED, part=part, mend=mend)
+        yield fault(
+            observed=f"{name} has {lower.width} of {lanes} lanes", expected=_EXPECTED, part=part, fix=fix
+        )
     if lower.kind != "gpu" and 0 < lower.speed < rate:
-        saw = f"{name} works at {lower.speed:g} of {rate:g} GT/s"
-        yield fault(saw=saw, want=_WANTED, part=part, mend=mend, otherwise=Status.WARN)
+        observed = f"{name} works at {lower.speed:g} of {rate:g} GT/s"
+        yield fault(observed=observed, expected=_EXPECTED, part=part, fix=fix, otherwise=Status.WARN)
     if lower.kind == "gpu" and 0 < upper.width_most < lower.width_most:
-        saw = f"{name} with {lower.width_most} lanes is in a slot of {upper.width_most}"
-        yield fault(saw=saw, want=_WANTED, part=part, mend=_move(have), otherwise=Status.WARN)
+        observed = f"{name} with {lower.width_most} lanes is in a slot of {upper.width_most}"
+        yield fault(observed=observed, expected=_EXPECTED, part=part, fix=_move(have), otherwise=Status.WARN)
 
 
-def _short(want: Want, have: Board) -> Iterator[Verdict]:
+def _short(spec: HostSpec, have: Board) -> Iterator[Verdict]:
     """Adapters whose slot cannot carry the declared rate of the compute network."""
-    network = want.cluster.networks.compute
-    rate = network.rate if network and "compute" in want.host.addresses else 0
+    network = spec.cluster.networks.compute
+    rate = network.rate if network and "compute" in spec.host.addresses else 0
     for adapter in have.rdma:
         if 0 < _carries(adapter) < rate:
             yield fault(
-                saw=f"the slot of {adapter.rdma[0]} at {adapter.where} carries {_carries(adapter) / GB:.0f} Gbit/s",
-                want=f"{rate / GB:.0f} Gbit/s (networks.compute.rate)",
+                observed=f"the slot of {adapter.rdma[0]} at {adapter.location} carries {_carries(adapter) / GB:.0f} Gbit/s",
+                expected=f"{rate / GB:.0f} Gbit/s (networks.compute.rate)",
                 part=f"nic {adapter.address}",
-                mend=_move(have),
+                fix=_move(have),
                 otherwise=Status.WARN,
             )
 
@@ -88,4 +95,4 @@ def _carries(adapter: Device) -> float:
 
 
 def _move(have: Board) -> str:
-    return f"move the card to a slot that has as much, as on other hosts; {page(have, 'slot')}"
+    return f"move the card to a slot that has as much, as on other hosts; {bios_menu(have, 'slot')}"

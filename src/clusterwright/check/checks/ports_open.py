@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
-from clusterwright.check.facts.ports import ports, wanted
+from clusterwright.check.fact import HostSpec
+from clusterwright.check.facts.ports import ports, required_ports
 from clusterwright.check.verdict import Verdict
 
 
 @check(
     ports,
-    mend="refused: start the service; silent: the other host is down or its firewall drops it",
+    fix="refused: start the service; silent: the other host is down or its firewall drops it",
 )
-def ports_open(want: Want, have: dict[str, str]) -> Verdict:
+def ports_open(spec: HostSpec, have: dict[str, str]) -> Verdict:
     """Compute hosts reach slurmctld, the control host every slurmd and exporter; really connected."""
-    needed = wanted(want)
+    needed = required_ports(spec)
     shut = [
-        f"{who} ({target}) {have.get(target, 'not tried')}"
-        for target, who in needed.items()
+        f"{service} ({target}) {have.get(target, 'not tried')}"
+        for target, service in needed.items()
         if have.get(target) != "open"
     ]
-    saw = "; ".join(shut[:3]) + (f" and {len(shut) - 3} more" if len(shut) > 3 else "")
-    return expect(not shut, saw=saw or f"{len(needed)} ports open", want="connections to " + _summary(needed))
+    observed = "; ".join(shut[:3]) + (f" and {len(shut) - 3} more" if len(shut) > 3 else "")
+    return expect(
+        not shut,
+        observed=observed or f"{len(needed)} ports open",
+        expected="connections to " + _summary(needed),
+    )
 
 
 def _summary(needed: dict[str, str]) -> str:
     return ", ".join(
-        sorted({f"{who.split()[0]} {target.rpartition(':')[2]}" for target, who in needed.items()})
+        sorted({f"{service.split()[0]} {target.rpartition(':')[2]}" for target, service in needed.items()})
     )

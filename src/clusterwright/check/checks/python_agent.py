@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect, fault, unknown
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.reading import Reach, reached
 from clusterwright.check.verdict import Verdict
 
 _OLDEST = (3, 6)  # RHEL 8's platform Python, the oldest on a supported system
-_WANT = "python3, 3.6 or later"
+_EXPECTED = "python3, 3.6 or later"
 
 
 @check(
     reached,
-    mend="install the package python3 on the host; for a user other than root see that `sudo -n` works",
+    fix="install the package python3 on the host; for a user other than root see that `sudo -n` works",
 )
-def python_agent(_want: Want, have: Reach) -> Verdict:
+def python_agent(_spec: HostSpec, have: Reach) -> Verdict:
     """The reader of facts runs there: python3 is present and not too old."""
     if have.error:
-        return unknown(f"the host was not reached: {have.error}", want=_WANT)
+        return unknown(f"the host was not reached: {have.error}", expected=_EXPECTED)
     if have.fault:
-        return fault(saw=have.fault, want=_WANT)
-    version = tuple(int(word) for word in have.python.split(".")[:2] if word.isdigit())
-    return expect(version >= _OLDEST, saw=f"Python {have.python}", want=_WANT)
+        return fault(observed=have.fault, expected=_EXPECTED)
+    version = tuple(int(number) for number in have.python.split(".")[:2] if number.isdigit())
+    return expect(version >= _OLDEST, observed=f"Python {have.python}", expected=_EXPECTED)

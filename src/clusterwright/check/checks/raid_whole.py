@@ -5,35 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, fault, fine, skip
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.raid import Array, raid
 from clusterwright.check.verdict import Status, Verdict
 
-_WANT = "every array active with all its disks"
+_EXPECTED = "every array active with all its disks"
 
 
-def _in_lab(want: Want) -> str:
-    return "a lab's hosts have the disks of the machine beneath" if want.cluster.lab else ""
+def _in_lab(spec: HostSpec) -> str:
+    return "a lab's hosts have the disks of the machine beneath" if spec.cluster.lab else ""
 
 
-@check(raid, unless=_in_lab, mend="`mdadm --detail /dev/MD`; replace the disk and `mdadm /dev/MD --add DISK`")
-def raid_whole(_want: Want, have: tuple[Array, ...]) -> Iterator[Verdict]:
+@check(raid, unless=_in_lab, fix="`mdadm --detail /dev/MD`; replace the disk and `mdadm /dev/MD --add DISK`")
+def raid_whole(_spec: HostSpec, have: tuple[Array, ...]) -> Iterator[Verdict]:
     """Every array of software RAID is active and has all its disks."""
     if not have:
         yield skip("no software RAID")
         return
-    faults = [_fault(each) for each in have if each.failed or not each.active or each.working < each.disks]
-    yield from faults or [fine(saw=", ".join(each.name for each in have), want=_WANT)]
+    faults = [
+        _fault(array) for array in have if array.failed or not array.active or array.working < array.disks
+    ]
+    yield from faults or [fine(observed=", ".join(array.name for array in have), expected=_EXPECTED)]
 
 
-def _fault(each: Array) -> Verdict:
-    lost = f", {', '.join(each.failed)} failed" if each.failed else ""
-    doing = f", {each.doing}" if each.doing else ""
-    state = f"{each.working} of {each.disks} disks" if each.active else "inactive"
-    mending = each.active and each.doing.startswith("recovery")
+def _fault(array: Array) -> Verdict:
+    failures = f", {', '.join(array.failed)} failed" if array.failed else ""
+    doing = f", {array.doing}" if array.doing else ""
+    state = f"{array.working} of {array.disks} disks" if array.active else "inactive"
+    mending = array.active and array.doing.startswith("recovery")
     return fault(
-        saw=f"{each.name}: {state}{lost}{doing}",
-        want=_WANT,
-        part=f"/dev/{each.name}",
+        observed=f"{array.name}: {state}{failures}{doing}",
+        expected=_EXPECTED,
+        part=f"/dev/{array.name}",
         otherwise=Status.WARN if mending else Status.FAIL,
     )

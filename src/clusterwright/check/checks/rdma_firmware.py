@@ -13,17 +13,17 @@ from clusterwright.config.cluster import Cluster
 @check(
     rdma_ports,
     when=has_rdma,
-    together=True,
-    mend="`flint -d DEVICE query` on the host; bring all to the vendor's release for the board",
+    cluster_wide=True,
+    fix="`flint -d DEVICE query` on the host; bring all to the vendor's release for the board",
 )
 def rdma_firmware(cluster: Cluster, have: Mapping[str, Rdma]) -> Iterator[Verdict]:
     """Adapters of one board have the same firmware on every host; another one is slower or fails in its own way."""
-    boards = sorted({port.board for found in have.values() for port in found.ports})
+    boards = sorted({port.board for rdma in have.values() for port in rdma.ports})
     for board in boards:
         versions = {
-            host: " and ".join(sorted({port.firmware for port in found.ports if port.board == board}))
-            for host, found in have.items()
-            if any(port.board == board for port in found.ports)
+            host: " and ".join(sorted({port.firmware for port in rdma.ports if port.board == board}))
+            for host, rdma in have.items()
+            if any(port.board == board for port in rdma.ports)
         }
         yield from equal_everywhere(
             versions, cluster.control.name, f"firmware of {board or 'the adapters'}", otherwise=Status.WARN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect, skip
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.last_boot import LastBoot, last_boot
 from clusterwright.check.verdict import Status, Verdict
 
@@ -11,16 +11,16 @@ _HOUR_S = 3600
 _DAY_S = 24 * _HOUR_S  # ours: a crash of yesterday is looked at, one of last week was
 
 
-def _in_lab(want: Want) -> str:
-    return "a lab's hosts are killed on purpose" if want.cluster.lab else ""
+def _in_lab(spec: HostSpec) -> str:
+    return "a lab's hosts are killed on purpose" if spec.cluster.lab else ""
 
 
 @check(
     last_boot,
     unless=_in_lab,
-    mend="`journalctl -b -1 -e` shows its last words, `ipmitool sel elist` what the board saw: power, heat, memory",
+    fix="`journalctl -b -1 -e` shows its last words, `ipmitool sel elist` what the board saw: power, heat, memory",
 )
-def reboot_expected(_want: Want, have: LastBoot) -> Verdict:
+def reboot_expected(_spec: HostSpec, have: LastBoot) -> Verdict:
     """A host that was booted within a day had been shut down in order."""
     if have.orderly is None:
         return skip("no journal of the boot before is kept")
@@ -28,7 +28,9 @@ def reboot_expected(_want: Want, have: LastBoot) -> Verdict:
     hours = have.up_s / _HOUR_S
     return expect(
         have.orderly or not recent,
-        saw=f"up {hours:.1f} h" if have.orderly or not recent else f"went down by itself {hours:.1f} h ago",
-        want="shut down in order before it was booted",
+        observed=f"up {hours:.1f} h"
+        if have.orderly or not recent
+        else f"went down by itself {hours:.1f} h ago",
+        expected="shut down in order before it was booted",
         otherwise=Status.WARN,
     )

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.bios import in_lab, of_guest, page
+from clusterwright.check.bios import in_lab, of_guest, bios_menu
 from clusterwright.check.expectation import check, fault, fine, skip, unknown
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board, board
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.units import MiB
 
-_WANTED = "the largest window that the GPU offers (its Resizable BAR capability)"
+_EXPECTED = "the largest window that the GPU offers (its Resizable BAR capability)"
 
 
-@check(board, when=has_gpus, unless=in_lab, mend="switch Re-Size BAR Support on in the BIOS")
-def resizable_bar(_want: Want, have: Board) -> Iterator[Verdict]:
+@check(board, when=has_gpus, unless=in_lab, fix="switch Re-Size BAR Support on in the BIOS")
+def resizable_bar(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
     """A GPU whose window can be resized has the largest: else transfers between GPUs go through a small one."""
     if guest := of_guest(have):
         yield guest
         return
-    gpus = have.of("gpu")
+    gpus = have.devices_by_kind("gpu")
     if gpus and all(gpu.acs is None for gpu in gpus):
-        yield unknown("only root may read the capabilities of a GPU", want=_WANTED)
+        yield unknown("only root may read the capabilities of a GPU", expected=_EXPECTED)
         return
-    mend = f"{page(have, 'resizable_bar')}: Enabled (with {page(have, 'above_4g')})"
+    fix = f"{bios_menu(have, 'resizable_bar')}: Enabled (with {bios_menu(have, 'above_4g')})"
     faults = [
         fault(
-            saw=f"the GPU at {gpu.where} shows {bar.now // MiB} of {bar.most // MiB} MiB (BAR {bar.bar})",
-            want=_WANTED,
+            observed=f"the GPU at {gpu.location} shows {bar.now // MiB} of {bar.most // MiB} MiB (BAR {bar.bar})",
+            expected=_EXPECTED,
             part=f"gpu {gpu.address}",
-            mend=mend,
+            fix=fix,
             otherwise=Status.WARN,
         )
         for gpu in gpus
@@ -42,4 +42,4 @@ def resizable_bar(_want: Want, have: Board) -> Iterator[Verdict]:
     if not able:
         yield skip("no GPU here has a window that can be resized")
         return
-    yield from faults or [fine(saw=f"{able} GPUs with their largest window", want=_WANTED)]
+    yield from faults or [fine(observed=f"{able} GPUs with their largest window", expected=_EXPECTED)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.rdma_ports import Gid, Rdma, RdmaPort, rdma_ports
 from clusterwright.check.verdict import Verdict
 
@@ -13,33 +13,33 @@ _V2 = "RoCE v2"
 _INDEX = "NCCL_IB_GID_INDEX"
 
 
-def _has_roce(want: Want) -> bool:
-    compute = want.cluster.networks.compute
-    return compute is not None and compute.kind == "roce" and "compute" in want.host.addresses
+def _has_roce(spec: HostSpec) -> bool:
+    compute = spec.cluster.networks.compute
+    return compute is not None and compute.kind == "roce" and "compute" in spec.host.addresses
 
 
 @check(
     rdma_ports,
     when=_has_roce,
-    mend=f"`show_gids` on the host: give the port's interface its IPv4 address, or correct {_INDEX} in jobs.variables",
+    fix=f"`show_gids` on the host: give the port's interface its IPv4 address, or correct {_INDEX} in jobs.variables",
 )
-def roce_gids(want: Want, have: Rdma) -> Iterator[Verdict]:
+def roce_gids(spec: HostSpec, have: Rdma) -> Iterator[Verdict]:
     """Every RoCE port that is up has a GID of version 2 on IPv4, at NCCL_IB_GID_INDEX where that is set.
 
     Without one NCCL takes what is at its index, and its first message ends in a time-out (status 12).
     """
-    index = want.cluster.jobs.variables.get(_INDEX)
-    where = f" at {_INDEX}={index} (jobs.variables)" if index else ""
+    index = spec.cluster.jobs.variables.get(_INDEX)
+    index_note = f" at {_INDEX}={index} (jobs.variables)" if index else ""
     for port in have.ports:
         if port.up and port.link_layer == "Ethernet":
-            saw = f"{port.name}: {', '.join(_said(gid) for gid in port.gids) or 'no GID'}"
-            want_text = f"{_V2} on IPv4{where}"
-            yield expect(_is_there(port, index), saw=saw, want=want_text, part="compute")
+            observed = f"{port.name}: {', '.join(_gid_text(gid) for gid in port.gids) or 'no GID'}"
+            expected = f"{_V2} on IPv4{index_note}"
+            yield expect(_has_gid(port, index), observed=observed, expected=expected, part="compute")
 
 
-def _is_there(port: RdmaPort, index: str | None) -> bool:
+def _has_gid(port: RdmaPort, index: str | None) -> bool:
     return any(gid.type == _V2 and gid.ipv4 and index in (None, str(gid.index)) for gid in port.gids)
 
 
-def _said(gid: Gid) -> str:
+def _gid_text(gid: Gid) -> str:
     return f"{gid.index} {gid.type} {gid.ipv4 or 'no IPv4'}"

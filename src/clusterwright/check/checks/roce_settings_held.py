@@ -5,65 +5,70 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusterwright.check.expectation import check, expect, unknown
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.roce_settings import RocePort, roce_settings
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.rdma import Roce
 
 
-def _sets_roce(want: Want) -> bool:
-    networks = want.cluster.networks.named()
-    return want.cluster.rdma is not None and any(
-        networks[name].kind == "roce" for name in want.host.addresses
+def _sets_roce(spec: HostSpec) -> bool:
+    networks = spec.cluster.networks.named()
+    return spec.cluster.rdma is not None and any(
+        networks[name].kind == "roce" for name in spec.host.addresses
     )
 
 
-def _in_lab(want: Want) -> str:
-    return "a lab's links have no priorities" if want.cluster.lab else ""
+def _in_lab(spec: HostSpec) -> str:
+    return "a lab's links have no priorities" if spec.cluster.lab else ""
 
 
 @check(
     roce_settings,
     when=_sets_roce,
     unless=_in_lab,
-    mend="`journalctl -u clusterwright-roce` names what the adapter refused; a switch that dictates DCBX undoes it",
+    fix="`journalctl -u clusterwright-roce` names what the adapter refused; a switch that dictates DCBX undoes it",
 )
-def roce_settings_held(want: Want, have: tuple[RocePort, ...]) -> Iterator[Verdict]:
+def roce_settings_held(spec: HostSpec, have: tuple[RocePort, ...]) -> Iterator[Verdict]:
     """Every RoCE port pauses the one priority of rdma.roce, knows it by its DSCP, and answers marks of switches.
 
     The switches have to say the same, which no host can see; packets that they drop are counted by link_errors.
     """
-    if want.cluster.rdma is None:
+    if spec.cluster.rdma is None:
         return
-    networks = want.cluster.networks.named()
-    roce = want.cluster.rdma.roce
-    wanted = f"priority {roce.priority} for DSCP {roce.dscp}, paused{', ECN' if roce.ecn else ''} (rdma.roce)"
+    networks = spec.cluster.networks.named()
+    roce = spec.cluster.rdma.roce
+    expected = (
+        f"priority {roce.priority} for DSCP {roce.dscp}, paused{', ECN' if roce.ecn else ''} (rdma.roce)"
+    )
     ports = [port for port in have if port.network in networks and networks[port.network].kind == "roce"]
     if not ports:
-        yield unknown("no RoCE port in /etc/clusterwright/rdma-ports", want=wanted, mend="wright apply")
+        yield unknown("no RoCE port in /etc/clusterwright/rdma-ports", expected=expected, fix="wright apply")
     for port in ports:
         if port.paused is None:
-            yield unknown(f"{port.name}: `dcb pfc show dev {port.interface}` says nothing", want=wanted)
+            yield unknown(f"{port.name}: `dcb pfc show dev {port.interface}` says nothing", expected=expected)
             continue
         wrong = _wrong(port, roce)
         yield expect(
-            not wrong, saw=f"{port.name}: {'; '.join(wrong) or 'as wanted'}", want=wanted, part=port.network
+            not wrong,
+            observed=f"{port.name}: {'; '.join(wrong) or 'as wanted'}",
+            expected=expected,
+            part=port.network,
         )
 
 
 def _wrong(port: RocePort, roce: Roce) -> list[str]:
     """What differs, of what the driver shows."""
-    found = []
-    paused, marks = port.paused or (), port.priorities or {}
+    differences = []
+    paused, priorities = port.paused or (), port.priorities or {}
     if paused != (roce.priority,):
         which = ", ".join(map(str, paused)) or "none"
-        found.append(f"paused priorities: {which}")
-    if marks.get(roce.dscp) != roce.priority:
-        found.append(f"DSCP {roce.dscp} is priority {marks.get(roce.dscp, 'of its VLAN tag')}")
+        differences.append(f"paused priorities: {which}")
+    if priorities.get(roce.dscp) != roce.priority:
+        differences.append(f"DSCP {roce.dscp} is priority {priorities.get(roce.dscp, 'of its VLAN tag')}")
     if port.ecn is not None and (roce.priority in port.ecn) != roce.ecn:
-        found.append(f"ECN of priority {roce.priority} is {'off' if roce.ecn else 'on'}")
+        differences.append(f"ECN of priority {roce.priority} is {'off' if roce.ecn else 'on'}")
     if roce.ecn and port.cnp_dscp not in (None, roce.cnp_dscp):
-        found.append(f"notifications have DSCP {port.cnp_dscp}, not {roce.cnp_dscp}")
+        differences.append(f"notifications have DSCP {port.cnp_dscp}, not {roce.cnp_dscp}")
     if port.tos is not None and port.tos >> 2 != roce.dscp:
-        found.append(f"connections are marked {port.tos}, not DSCP {roce.dscp}")
-    return found
+        differences.append(f"connections are marked {port.tos}, not DSCP {roce.dscp}")
+    return differences

@@ -5,48 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from clusterwright.check.expectation import check, expect, fault, unknown
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.shared_seen import shared_seen
 from clusterwright.check.facts.shared_tokens import Token, shared_tokens
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
 
-_MEND = "see `findmnt` of the path on the host: another server, another export, or nothing mounted at all"
+_FIX = "see `findmnt` of the path on the host: another server, another export, or nothing mounted at all"
 
 
-def _has_storage(want: Want) -> bool:
-    return bool(want.cluster.storage)
+def _has_storage(spec: HostSpec) -> bool:
+    return bool(spec.cluster.storage)
 
 
-@check((shared_tokens, shared_seen), together=True, when=_has_storage, mend=_MEND)
+@check((shared_tokens, shared_seen), cluster_wide=True, when=_has_storage, fix=_FIX)
 def shared_folders(
-    cluster: Cluster, have: Mapping[str, dict[str, Token]], seen: Mapping[str, dict[str, dict[str, str]]]
+    cluster: Cluster,
+    have: Mapping[str, dict[str, Token]],
+    control_tokens: Mapping[str, dict[str, dict[str, str]]],
 ) -> Iterator[Verdict]:
     """Every host can write to every shared folder, and what it writes the control host reads there."""
-    ((control, found),) = seen.items()
+    ((control, tokens_by_path),) = control_tokens.items()
     for host, tokens in have.items():
         for name, folder in cluster.storage.items():
             token = tokens.get(folder.path, Token("", "not tried"))
             yield _verdict(
-                host, folder.path, token, found.get(folder.path, {}).get(host), f"{control} (storage.{name})"
+                host,
+                folder.path,
+                token,
+                tokens_by_path.get(folder.path, {}).get(host),
+                f"{control} (storage.{name})",
             )
 
 
-def _verdict(host: str, path: str, token: Token, seen: str | None, control: str) -> Verdict:
-    want = f"a file written to {path} is seen on {control}"
+def _verdict(host: str, path: str, token: Token, control_token: str | None, control: str) -> Verdict:
+    expected = f"a file written to {path} is seen on {control}"
     if token.error.startswith(("EACCES", "EPERM")):
         return unknown(
             f"{path}: root may not write there ({token.error}); root_squash?",
-            want=want,
+            expected=expected,
             subject=host,
             part=path,
         )
     if token.error:
-        return fault(saw=f"{path}: {token.error}", want=want, subject=host, part=path)
-    same = seen == token.token
-    saw = (
+        return fault(observed=f"{path}: {token.error}", expected=expected, subject=host, part=path)
+    is_match = control_token == token.token
+    observed = (
         f"{path} is the same"
-        if same
+        if is_match
         else f"{path} is another folder there; it keeps a file .wright-check-{host}"
     )
-    return expect(same, saw=saw, want=want, subject=host, part=path)
+    return expect(is_match, observed=observed, expected=expected, subject=host, part=path)

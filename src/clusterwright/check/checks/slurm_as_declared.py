@@ -12,8 +12,8 @@ from clusterwright.config.cluster import Cluster
 
 @check(
     slurm_version,
-    together=True,
-    mend="install the declared release of Slurm on the host, slurmctld's host first",
+    cluster_wide=True,
+    fix="install the declared release of Slurm on the host, slurmctld's host first",
 )
 def slurm_as_declared(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:
     """Every host has the declared release of Slurm; another patch level than most hosts have is a warning."""
@@ -24,6 +24,8 @@ def slurm_as_declared(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict
 def _verdict(host: str, version: str, declared: str, usual: str) -> Verdict:
     of_release = version == declared or version.startswith((f"{declared}.", f"{declared}-"))
     if of_release:
-        want = f"{declared} (software.slurm), everywhere {usual}"
-        return expect(version == usual, saw=version, want=want, subject=host, otherwise=Status.WARN)
-    return fault(saw=version, want=f"{declared} (software.slurm)", subject=host)
+        expected = f"{declared} (software.slurm), everywhere {usual}"
+        return expect(
+            version == usual, observed=version, expected=expected, subject=host, otherwise=Status.WARN
+        )
+    return fault(observed=version, expected=f"{declared} (software.slurm)", subject=host)

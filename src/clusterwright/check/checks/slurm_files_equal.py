@@ -12,8 +12,8 @@ from clusterwright.config.cluster import Cluster, Host
 
 @check(
     slurm_files,
-    together=True,
-    mend="apply the cluster file again, or `wright apply --dry-run` to see who edited what",
+    cluster_wide=True,
+    fix="apply the cluster file again, or `wright apply --dry-run` to see who edited what",
 )
 def slurm_files_equal(cluster: Cluster, have: Mapping[str, dict[str, str]]) -> list[Verdict]:
     """Every file of Slurm's configuration is the same one on every host; gres.conf on the hosts of a group.
@@ -35,11 +35,11 @@ def slurm_files_equal(cluster: Cluster, have: Mapping[str, dict[str, str]]) -> l
             cluster.control.name,
         )
         for name in FILES
-        for side in {one[name] for one in sides.values()}
+        for side in {file_sides[name] for file_sides in sides.values()}
     }
     return [
-        _verdict(host, have[host], {name: usual[name, side] for name, side in of.items()})
-        for host, of in sides.items()
+        _verdict(host, have[host], {name: usual[name, side] for name, side in host_sides.items()})
+        for host, host_sides in sides.items()
     ]
 
 
@@ -55,5 +55,7 @@ def _verdict(host: str, files: dict[str, str], usual: dict[str, str]) -> Verdict
         if files.get(name, "") != usual[name]
     ]
     odd += [] if "slurm.conf" in files or usual["slurm.conf"] else ["slurm.conf is missing"]
-    saw = ", ".join(odd) or f"{', '.join(files)} equal"
-    return expect(not odd, saw=saw, want="the same files in /etc/slurm on all hosts", subject=host)
+    observed = ", ".join(odd) or f"{', '.join(files)} equal"
+    return expect(
+        not odd, observed=observed, expected="the same files in /etc/slurm on all hosts", subject=host
+    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.bios import in_lab, of_guest, page
+from clusterwright.check.bios import in_lab, of_guest, bios_menu
 from clusterwright.check.expectation import check, fault, fine, skip
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board, Device, board
 from clusterwright.check.facts.rdma_ports import has_rdma
 from clusterwright.check.verdict import Status, Verdict
@@ -16,9 +16,9 @@ from clusterwright.check.verdict import Status, Verdict
     board,
     when=has_rdma,
     unless=in_lab,
-    mend="write 0 into the adapter's sriov_numvfs, and take out what sets it at boot",
+    fix="write 0 into the adapter's sriov_numvfs, and take out what sets it at boot",
 )
-def sriov(want: Want, have: Board) -> Iterator[Verdict]:
+def sriov(spec: HostSpec, have: Board) -> Iterator[Verdict]:
     """Adapters of the compute network have virtual functions if the file says so, and else none.
 
     NCCL takes such a function for one more adapter, and halves what the port behind it gives.
@@ -29,22 +29,22 @@ def sriov(want: Want, have: Board) -> Iterator[Verdict]:
     if not have.rdma:
         yield skip("no RDMA adapter on the PCI bus (see rdma_links)")
         return
-    shared = want.host.group.firmware.virtual_functions
-    wanted = f"{'some' if shared else 'no'} virtual functions (nodes.{want.host.group_name}.firmware.virtual_functions)"
+    shared = spec.host.group.firmware.virtual_functions
+    expected = f"{'some' if shared else 'no'} virtual functions (nodes.{spec.host.group_name}.firmware.virtual_functions)"
     wrong = _missing if shared else _unwanted
     faults = [
-        fault(saw=saw, want=wanted, part=adapter.rdma[0], mend=mend, otherwise=Status.WARN)
+        fault(observed=observed, expected=expected, part=adapter.rdma[0], fix=fix, otherwise=Status.WARN)
         for adapter in have.rdma
-        for saw, mend in wrong(have, adapter)
+        for observed, fix in wrong(have, adapter)
     ]
-    yield from faults or [fine(saw=f"{len(have.rdma)} adapters as wanted", want=wanted)]
+    yield from faults or [fine(observed=f"{len(have.rdma)} adapters as wanted", expected=expected)]
 
 
 def _unwanted(_board: Board, adapter: Device) -> Iterator[tuple[str, str]]:
     if adapter.functions > 0:
         path = f"/sys/bus/pci/devices/{adapter.address}/sriov_numvfs"
         yield (
-            f"the adapter at {adapter.where} has {adapter.functions} virtual functions",
+            f"the adapter at {adapter.location} has {adapter.functions} virtual functions",
             f"`echo 0 > {path}`, and take out what sets it at boot",
         )
 
@@ -52,12 +52,12 @@ def _unwanted(_board: Board, adapter: Device) -> Iterator[tuple[str, str]]:
 def _missing(board: Board, adapter: Device) -> Iterator[tuple[str, str]]:
     if adapter.functions_most <= 0:
         yield (
-            f"the adapter at {adapter.where} cannot have any",
-            f"{page(board, 'sriov')}: Enabled; and in the adapter: mlxconfig -d {adapter.address} set SRIOV_EN=1",
+            f"the adapter at {adapter.location} cannot have any",
+            f"{bios_menu(board, 'sriov')}: Enabled; and in the adapter: mlxconfig -d {adapter.address} set SRIOV_EN=1",
         )
     elif adapter.functions <= 0:
         path = f"/sys/bus/pci/devices/{adapter.address}/sriov_numvfs"
         yield (
-            f"the adapter at {adapter.where} has none of {adapter.functions_most}",
+            f"the adapter at {adapter.location} has none of {adapter.functions_most}",
             f"write how many into {path}",
         )

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect, skip
-from clusterwright.check.fact import Want, is_compute
+from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.memory import Memory, memory
 from clusterwright.check.facts.swaps import Swaps, swaps
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.units import GiB
 
 
-def _in_lab(want: Want) -> str:
-    return "swap is the machine's, not the lab host's" if want.cluster.lab else ""
+def _in_lab(spec: HostSpec) -> str:
+    return "swap is the machine's, not the lab host's" if spec.cluster.lab else ""
 
 
 @check(
     (memory, swaps),
     when=is_compute,
     unless=_in_lab,
-    mend="apply the cluster file again: it switches swap off and masks swap.target; mend /etc/fstab by hand",
+    fix="apply the cluster file again: it switches swap off and masks swap.target; mend /etc/fstab by hand",
 )
-def swap_off(want: Want, have: Memory, where: Swaps) -> Verdict:
+def swap_off(spec: HostSpec, have: Memory, swap_areas: Swaps) -> Verdict:
     """A compute host has no swap: one rank that swaps holds up all the others."""
-    if want.cluster.system.swap:
+    if spec.cluster.system.swap:
         return skip("system.swap allows it")
     named = "; ".join(
-        [f"on {', '.join(where.active)}"] * bool(where.active)
-        + [f"/etc/fstab names {', '.join(where.fstab)}"] * bool(where.fstab)
+        [f"on {', '.join(swap_areas.active)}"] * bool(swap_areas.active)
+        + [f"/etc/fstab names {', '.join(swap_areas.fstab)}"] * bool(swap_areas.fstab)
     )
     return expect(
         not have.swap_bytes,
-        saw=f"{have.swap_bytes / GiB:.3g} GiB of swap{f' ({named})' if named else ''}",
-        want="none",
+        observed=f"{have.swap_bytes / GiB:.3g} GiB of swap{f' ({named})' if named else ''}",
+        expected="none",
         otherwise=Status.WARN,
     )

@@ -13,13 +13,16 @@ from clusterwright.config.cluster import Cluster
 
 @check(
     torch_import,
-    together=True,
+    cluster_wide=True,
     when=is_compute,
-    mend="run `PYTHON -c 'import torch'` on the host; the environment has to be the same on all of them",
+    fix="run `PYTHON -c 'import torch'` on the host; the environment has to be the same on all of them",
 )
 def torch_imports(cluster: Cluster, have: Mapping[str, Torch]) -> list[Verdict]:
     """The Python of the cluster file imports torch on every compute host, everywhere in the same version."""
-    sound = {host: str(each) for host, each in have.items() if not each.error}
+    sound = {host: str(torch) for host, torch in have.items() if not torch.error}
     usual = most_common(sound, cluster.control.name) if sound else "torch"
-    want = f"{usual}, equal everywhere, in {cluster.software.python}"
-    return [expect(str(each) == usual, saw=str(each), want=want, subject=host) for host, each in have.items()]
+    expected = f"{usual}, equal everywhere, in {cluster.software.python}"
+    return [
+        expect(str(torch) == usual, observed=str(torch), expected=expected, subject=host)
+        for host, torch in have.items()
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +16,8 @@ class Account:
     gid: int
 
 
-def _names(want: Want) -> Sequence[str]:
-    return sorted(want.cluster.users)
+def _names(spec: HostSpec) -> Sequence[str]:
+    return sorted(spec.cluster.users)
 
 
 @fact("getent", "passwd", _names, codes=(0, 2))  # 2: one of them is not there

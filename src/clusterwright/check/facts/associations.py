@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 from clusterwright.slurm import client
 
 
@@ -14,21 +14,21 @@ class Associations:
     """Members and shares by team; or slurmdbd's silence, in sacctmgr's words."""
 
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    silence: str = ""
+    error: str = ""
     shares: dict[str, str] = field(default_factory=dict)
 
 
-def _ask(want: Want) -> Sequence[str]:
-    argv = client.associations(f"cluster={want.cluster.name}", "Account,User,Fairshare")
+def _command(spec: HostSpec) -> Sequence[str]:
+    argv = client.associations(f"cluster={spec.cluster.name}", "Account,User,Fairshare")
     return ("sh", "-c", f"{client.line(argv)} 2>&1")
 
 
-@fact(_ask, limit_s=20, codes=(0, 1))  # sacctmgr itself waits MessageTimeout, 10 s by default
+@fact(_command, limit_s=20, codes=(0, 1))  # sacctmgr itself waits MessageTimeout, 10 s by default
 def associations(out: str) -> Associations:
     """Every account with its users and shares; none where slurmdbd does not answer."""
     lines = out.strip().splitlines()
     if any(line.startswith("sacctmgr: error:") for line in lines):
-        return Associations(silence=lines[-1])
+        return Associations(error=lines[-1])
     rows = [line.split("|") for line in lines]
     if not rows or any(len(row) != 3 for row in rows):
         raise ValueError(out[:80])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from clusterwright.check.bmc import ask, silence
+from clusterwright.check.bmc import bmc_command, unavailable_reason
 from clusterwright.check.fact import fact
 
 _LAST = 200  # events: a log of thousands takes a BMC minutes to read out
@@ -22,7 +22,7 @@ class BmcEvent:
     """One event that is still asserted: seconds ago by the BMC's own clock, None where it had none yet."""
 
     sensor: str
-    said: str
+    description: str
     ago_s: float | None
 
 
@@ -30,49 +30,49 @@ class BmcEvent:
 class BmcEvents:
     """The latest events that were not taken back, and how full the log is; or why there is nobody to ask."""
 
-    found: tuple[BmcEvent, ...] = ()
+    events: tuple[BmcEvent, ...] = ()
     used_percent: int | None = None
-    silent: str = ""
+    unavailable: str = ""
 
 
-@fact("sh", "-c", ask(_COMMAND), limit_s=60)
+@fact("sh", "-c", bmc_command(_COMMAND), limit_s=60)
 def bmc_events(out: str) -> BmcEvents:
     """The last 200 events by `ipmitool sel elist`, without those that a later one deasserts."""
-    if why := silence(out):
-        return BmcEvents(silent=why)
-    head, begun, rest = out.partition("\n@\n")
-    *lines, last = rest.splitlines() or [""]
+    if why := unavailable_reason(out):
+        return BmcEvents(unavailable=why)
+    head, begun, tail = out.partition("\n@\n")
+    *lines, last = tail.splitlines() or [""]
     if not begun or last != "@ END":
         raise ValueError(out[:80])
     *info, clock = head.splitlines()
-    return BmcEvents(_standing(lines, _when(clock)), _used(info))
+    return BmcEvents(_active_events(lines, _when(clock)), _used(info))
 
 
 def _used(info: list[str]) -> int | None:
-    told = [line.partition(":")[2].strip().rstrip("%") for line in info if line.startswith("Percent Used")]
-    return int(told[0]) if told and told[0].isdigit() else None
+    values = [line.partition(":")[2].strip().rstrip("%") for line in info if line.startswith("Percent Used")]
+    return int(values[0]) if values and values[0].isdigit() else None
 
 
-def _standing(lines: list[str], now: datetime | None) -> tuple[BmcEvent, ...]:
-    standing: dict[tuple[str, str], BmcEvent] = {}
+def _active_events(lines: list[str], now: datetime | None) -> tuple[BmcEvent, ...]:
+    active: dict[tuple[str, str], BmcEvent] = {}
     for line in lines:
-        words = [word.strip() for word in line.split("|")]
-        if len(words) < _LEAST_FIELDS:
+        fields = [field.strip() for field in line.split("|")]
+        if len(fields) < _LEAST_FIELDS:
             continue  # a record of the maker's own, or a text of the operating system's
-        when, (sensor, said) = _when(f"{words[1]} {words[2]}"), words[3:5]
+        when, (sensor, description) = _when(f"{fields[1]} {fields[2]}"), fields[3:5]
         ago = (now - when).total_seconds() if now and when else None
-        standing.pop((sensor, said), None)
-        if words[5:6] != ["Deasserted"]:
-            standing[sensor, said] = BmcEvent(sensor, said, ago)
-    return tuple(standing.values())
+        active.pop((sensor, description), None)
+        if fields[5:6] != ["Deasserted"]:
+            active[sensor, description] = BmcEvent(sensor, description, ago)
+    return tuple(active.values())
 
 
 def _when(text: str) -> datetime | None:
     """The date and time, with or without a zone after them; None for `Pre-Init`, when the BMC had no time."""
-    words = text.split()
+    tokens = text.split()
     for form in _FORMS:
         try:
-            return datetime.strptime(" ".join(words[: len(form.split())]), form)  # noqa: DTZ007 (the BMC's own clock, compared with itself)
+            return datetime.strptime(" ".join(tokens[: len(form.split())]), form)  # noqa: DTZ007 (the BMC's own clock, compared with itself)
         except ValueError:
             continue
     return None

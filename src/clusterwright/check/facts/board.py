@@ -17,7 +17,7 @@ _MEMORY, _PREFETCH, _WIDE = 0x200, 0x2000, 0x100000  # likewise: IORESOURCE_MEM,
 class Bar:
     """One window of a device into memory addresses; its first is -1 where it was given none."""
 
-    first: int
+    start: int
     size: int
     prefetch: bool
 
@@ -61,7 +61,7 @@ class Device:
     virtual: bool
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """Its address and, where firmware says it, its slot."""
         return f"{self.address} (slot {self.slot})" if self.slot else self.address
 
@@ -82,57 +82,57 @@ class Board:
     nodes: int
     devices: tuple[Device, ...]
 
-    def of(self, kind: str) -> tuple[Device, ...]:
+    def devices_by_kind(self, kind: str) -> tuple[Device, ...]:
         """Its `gpu`s, `nic`s, `nvme`s or `bridge`s; functions of SR-IOV are no devices of their own."""
-        return tuple(each for each in self.devices if each.kind == kind and not each.virtual)
+        return tuple(device for device in self.devices if device.kind == kind and not device.virtual)
 
     def bridges_above(self, device: Device) -> Iterator[Device]:
         """Ports between the device and its host bridge, from the CPU down."""
-        known = {each.address: each for each in self.devices}
-        return (known[address] for address in device.above if address in known)
+        by_address = {candidate.address: candidate for candidate in self.devices}
+        return (by_address[address] for address in device.above if address in by_address)
 
     @property
     def rdma(self) -> tuple[Device, ...]:
         """Adapters that do RDMA."""
-        return tuple(each for each in self.of("nic") if each.rdma)
+        return tuple(device for device in self.devices_by_kind("nic") if device.rdma)
 
 
 @fact(probe="board")
 def board(out: str) -> Board:
     """From /sys and /proc alone, no dmidecode and no lspci; in a virtual machine it is the hypervisor's board."""
-    found = json.loads(out)
+    document = json.loads(out)
     return Board(
-        **{name: str(found[name]) for name in ("maker", "model", "board", "bios", "processor")},
-        sockets=int(found["sockets"]),
-        hypervisor=bool(found["hypervisor"]),
-        cmdline=tuple(str(found["cmdline"]).split()),
-        units=int(found["units"]),
-        nodes=int(found["nodes"]),
-        devices=tuple(_device(row) for row in found["devices"]),
+        **{name: str(document[name]) for name in ("maker", "model", "board", "bios", "processor")},
+        sockets=int(document["sockets"]),
+        hypervisor=bool(document["hypervisor"]),
+        cmdline=tuple(str(document["cmdline"]).split()),
+        units=int(document["units"]),
+        nodes=int(document["nodes"]),
+        devices=tuple(_device(row) for row in document["devices"]),
     )
 
 
 def _device(row: Mapping[str, Any]) -> Device:
-    same = ("address", "kind", "port", "vendor", "device", "slot", "numa", "width", "width_most", "acs")
+    keys = ("address", "kind", "port", "vendor", "device", "slot", "numa", "width", "width_most", "acs")
     more = ("iommu", "functions", "functions_most", "virtual")
     return Device(
-        **{name: row[name] for name in (*same, *more)},
+        **{name: row[name] for name in (*keys, *more)},
         above=tuple(row["above"]),
         rdma=tuple(row["rdma"]),
         speed=_gt(row["speed"]),
         speed_most=_gt(row["speed_most"]),
         bars=tuple(_bar(*bar) for bar in row["bars"]),
-        resizable=tuple(Resizable(**each) for each in row["resizable"]),
+        resizable=tuple(Resizable(**window) for window in row["resizable"]),
     )
 
 
-def _bar(first: int, last: int, flags: int) -> Bar:
-    given = flags & _MEMORY and not flags & _UNSET and last > first
-    whole = last - first + 1 if last > first else 0
-    return Bar(first if given else -1, whole, bool(flags & _PREFETCH and flags & _WIDE))
+def _bar(start: int, last: int, flags: int) -> Bar:
+    is_assigned = flags & _MEMORY and not flags & _UNSET and last > start
+    size = last - start + 1 if last > start else 0
+    return Bar(start if is_assigned else -1, size, bool(flags & _PREFETCH and flags & _WIDE))
 
 
-def _gt(words: str) -> float:
+def _gt(text: str) -> float:
     """`32.0` of `32.0 GT/s PCIe`; -1 where nothing is said, or `Unknown`."""
-    number = words.split(" ", maxsplit=1)[0]
+    number = text.split(" ", maxsplit=1)[0]
     return float(number) if number.replace(".", "").isdigit() else -1.0

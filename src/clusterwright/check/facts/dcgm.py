@@ -21,7 +21,7 @@ class Result:
     test: str
     gpus: str
     status: str
-    said: str
+    warnings: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,21 @@ def dcgm(out: str) -> Dcgm:
         if not out.startswith("Error"):
             raise ValueError(out[:80])
         return Dcgm((), refused=out.strip().splitlines()[-1])
-    whole = json.loads(out[start:])
-    told = whole.get("DCGM Diagnostic") or whole["DCGM GPU Diagnostic"]  # from DCGM 4 on, and before
-    if told.get("runtime_error"):
-        return Dcgm((), refused=str(told["runtime_error"]))
-    tests = [test for category in told["test_categories"] for test in category["tests"] if test]
+    document = json.loads(out[start:])
+    report = document.get("DCGM Diagnostic") or document["DCGM GPU Diagnostic"]  # from DCGM 4 on, and before
+    if report.get("runtime_error"):
+        return Dcgm((), refused=str(report["runtime_error"]))
+    tests = [test for category in report["test_categories"] for test in category["tests"] if test]
     return Dcgm(tuple(result for test in tests for result in _results(test)))
 
 
 def _results(test: dict[str, Any]) -> Iterator[Result]:
-    for each in test["results"]:
-        warnings = [_warning(one) for one in _listed(each.get("warnings", []))]
-        status = str(each["status"]).lower()
+    for row in test["results"]:
+        warnings = [_warning(warning) for warning in _listed(row.get("warnings", []))]
+        status = str(row["status"]).lower()
         if status == "fail" and warnings and all(severity == _CONFIG for _text, severity in warnings):
             status = "warn"
-        gpus = str(each.get("gpu_ids", each.get("gpu_id", each.get("entity_id", ""))))
+        gpus = str(row.get("gpu_ids", row.get("gpu_id", row.get("entity_id", ""))))
         yield Result(str(test["name"]), gpus, status, "; ".join(text for text, _severity in warnings))
 
 
@@ -65,5 +65,9 @@ def _listed(warnings: Any) -> list[Any]:
     return warnings if isinstance(warnings, list) else [warnings]
 
 
-def _warning(told: Any) -> tuple[str, int | None]:
-    return (str(told["warning"]), told.get("error_severity")) if isinstance(told, dict) else (str(told), None)
+def _warning(warning: Any) -> tuple[str, int | None]:
+    return (
+        (str(warning["warning"]), warning.get("error_severity"))
+        if isinstance(warning, dict)
+        else (str(warning), None)
+    )

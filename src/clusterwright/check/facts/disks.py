@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +18,9 @@ class Space:
     free_inodes: int
 
 
-def _paths(want: Want) -> Sequence[str]:
+def _paths(spec: HostSpec) -> Sequence[str]:
     return (
-        *dict.fromkeys(("/", "/var", "/tmp", "/dev/shm", *(f.path for f in want.cluster.storage.values()))),  # noqa: S108 (looked at, not written to)
+        *dict.fromkeys(("/", "/var", "/tmp", "/dev/shm", *(f.path for f in spec.cluster.storage.values()))),  # noqa: S108 (looked at, not written to)
     )
 
 
@@ -28,11 +28,11 @@ def _paths(want: Want) -> Sequence[str]:
 def disks(out: str) -> dict[str, Space]:
     """By path: the file system that it is on; a path that is not there is left out."""
     _heading, *rows = out.splitlines()
-    found = {}
+    spaces = {}
     for row in rows:
         *numbers, path = row.split()
-        size, free, inodes, free_inodes = (0 if word == "-" else int(word) for word in numbers)
-        found[path] = Space(size, free, inodes, free_inodes)
-    if not found:
+        size, free, inodes, free_inodes = (0 if number == "-" else int(number) for number in numbers)
+        spaces[path] = Space(size, free, inodes, free_inodes)
+    if not spaces:
         raise ValueError("no file system")
-    return found
+    return spaces

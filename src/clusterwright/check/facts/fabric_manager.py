@@ -26,6 +26,6 @@ class FabricManager:
 def fabric_manager(out: str) -> FabricManager:
     """The host's NVSwitches and nvidia-fabricmanager; switches that another host manages (NVL72) are not seen."""
     rows = [line.partition("=") for line in out.splitlines() if "=" in line]
-    told = {key: value.strip() for key, _, value in rows}
-    state = told["ActiveState"] if told["LoadState"] == "loaded" else "not installed"
-    return FabricManager(sum(key == "switch" for key, _, _ in rows), state, told.get("version", ""))
+    values = {key: value.strip() for key, _, value in rows}
+    state = values["ActiveState"] if values["LoadState"] == "loaded" else "not installed"
+    return FabricManager(sum(key == "switch" for key, _, _ in rows), state, values.get("version", ""))

@@ -14,11 +14,11 @@ _REFUSES = ("drop", "reject")
 class Chain:
     """One chain that sees packets for the host itself.
 
-    `rest` is what becomes of a packet that no rule of it names: `accept`, `drop` or `reject`.
+    `policy` is what becomes of a packet that no rule of it names: `accept`, `drop` or `reject`.
     """
 
     table: str
-    rest: str
+    policy: str
     rules: int
 
 
@@ -26,17 +26,25 @@ class Chain:
 def firewall_rules(out: str) -> tuple[Chain, ...]:
     """The nftables chains on the input hook that filter; says nothing of what the rules let through (see ports)."""
     entries = json.loads(out)["nftables"]
-    rules = [each["rule"] for each in entries if "rule" in each]
-    chains = [each["chain"] for each in entries if each.get("chain", {}).get("hook") == "input"]
-    found = []
+    rules = [entry["rule"] for entry in entries if "rule" in entry]
+    chains = [entry["chain"] for entry in entries if entry.get("chain", {}).get("hook") == "input"]
+    input_chains = []
     for chain in chains:
-        own = [each for each in rules if (each["table"], each["chain"]) == (chain["table"], chain["name"])]
-        found.append(Chain(chain["table"], _rest(chain.get("policy", "accept"), own), len(own)))
-    return tuple(found)
+        chain_rules = [
+            rule for rule in rules if (rule["table"], rule["chain"]) == (chain["table"], chain["name"])
+        ]
+        input_chains.append(
+            Chain(
+                chain["table"],
+                _effective_policy(chain.get("policy", "accept"), chain_rules),
+                len(chain_rules),
+            )
+        )
+    return tuple(input_chains)
 
 
-def _rest(policy: str, rules: list[dict[str, list[dict[str, object]]]]) -> str:
+def _effective_policy(policy: str, rules: list[dict[str, list[dict[str, object]]]]) -> str:
     """Firewalld leaves the policy as it is, and ends its chain with a rule that refuses all that is left."""
     last = rules[-1]["expr"] if rules else []
-    words = [word for each in last for word in each]
-    return words[0] if len(words) == 1 and words[0] in _REFUSES else policy
+    statements = [statement for expression in last for statement in expression]
+    return statements[0] if len(statements) == 1 and statements[0] in _REFUSES else policy

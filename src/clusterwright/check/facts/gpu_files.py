@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 
 
-def _paths(want: Want) -> Sequence[str]:
-    gpus = want.host.group.gpus
+def _paths(spec: HostSpec) -> Sequence[str]:
+    gpus = spec.host.group.gpus
     return gpus.device_files() if gpus else ()
 
 
 @fact("stat", "-c", "%n|%F", _paths, codes=(0, 1))
 def gpu_files(out: str) -> dict[str, str]:
     """By path of a wanted device file: what it is; one that is not there is left out."""
-    found = dict(line.split("|") for line in out.splitlines())
-    if not all(path.startswith("/") for path in found):
+    types_by_path = dict(line.split("|") for line in out.splitlines())
+    if not all(path.startswith("/") for path in types_by_path):
         raise ValueError(out)
-    return found
+    return types_by_path

@@ -22,20 +22,22 @@ class Process:
 class Processes:
     """All of them; or that there is no nvidia-smi to ask."""
 
-    found: tuple[Process, ...]
+    processes: tuple[Process, ...]
     absent: bool = False
 
 
 @fact(probe="gpu_processes", limit_s=30)
 def gpu_processes(out: str) -> Processes:
     """Every process that computes on a GPU, with its Slurm job; blind to what is in another container's names."""
-    told = json.loads(out)
-    if told.get("absent"):
+    report = json.loads(out)
+    if report.get("absent"):
         return Processes((), absent=True)
-    lost = "Unable to determine the device handle" in str(told["said"])  # the others are told nevertheless
-    if told["code"] != 0 and not lost:
-        raise ValueError(told["said"])
-    rows = told["processes"]
+    has_lost_gpu = "Unable to determine the device handle" in str(
+        report["said"]
+    )  # the others are told nevertheless
+    if report["code"] != 0 and not has_lost_gpu:
+        raise ValueError(report["said"])
+    rows = report["processes"]
     return Processes(
         tuple(Process(str(row["uuid"]), int(row["pid"]), str(row["name"]), str(row["job"])) for row in rows)
     )

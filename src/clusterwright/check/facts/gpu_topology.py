@@ -8,22 +8,24 @@ from clusterwright.check.fact import fact
 
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _GPU = re.compile(r"GPU(\d+)$")
-_WAYS = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|N/A")
+_LINK_TYPE = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|N/A")
 
 
 @fact("nvidia-smi", "topo", "-m", limit_s=30, codes=(0, 15))  # 15: a GPU is lost, the others are told
 def gpu_topology(out: str) -> dict[int, dict[int, str]]:
     """By GPU and GPU: NV# for so many NVLinks, PIX, PXB, PHB, NODE or SYS for the way over PCIe."""
     lines = [line.split("\t") for line in _COLOUR.sub("", out).splitlines() if "\t" in line]
-    head = [found and int(found[1]) for found in (_GPU.match(word.strip()) for word in lines[0][1:])]
-    rows = {int(found[1]): row[1:] for row in lines[1:] if (found := _GPU.match(row[0].strip()))}
-    found_rows = {
+    head = [match and int(match[1]) for match in (_GPU.match(cell.strip()) for cell in lines[0][1:])]
+    rows = {int(match[1]): row[1:] for row in lines[1:] if (match := _GPU.match(row[0].strip()))}
+    links = {
         gpu: {
-            other: row[at].strip() for at, other in enumerate(head) if isinstance(other, int) and other != gpu
+            peer: row[column].strip()
+            for column, peer in enumerate(head)
+            if isinstance(peer, int) and peer != gpu
         }
         for gpu, row in rows.items()
     }
-    words = {word for row in found_rows.values() for word in row.values()}
-    if not found_rows or not all(_WAYS.fullmatch(word) for word in words):
+    link_types = {link_type for row in links.values() for link_type in row.values()}
+    if not links or not all(_LINK_TYPE.fullmatch(link_type) for link_type in link_types):
         raise ValueError(out[:200])
-    return found_rows
+    return links

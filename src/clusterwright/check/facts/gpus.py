@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 from clusterwright.check.kernel.lines import pci
 from clusterwright.units import MiB
 
@@ -15,24 +15,24 @@ from clusterwright.units import MiB
 _NONE = ("n/a", "[", "not supported")
 
 
-def _text(word: str) -> str:
-    return word
+def _text(text: str) -> str:
+    return text
 
 
-def _count(word: str) -> int:
-    return int(word, 0)
+def _count(text: str) -> int:
+    return int(text, 0)
 
 
-def _number(word: str) -> float:
-    return float(word)
+def _number(text: str) -> float:
+    return float(text)
 
 
-def _mib(word: str) -> int:
-    return int(word) * MiB
+def _mib(text: str) -> int:
+    return int(text) * MiB
 
 
-def _flag(word: str) -> bool:
-    return {"yes": True, "no": False, "enabled": True, "disabled": False, "1": True, "0": False}[word.lower()]
+def _flag(text: str) -> bool:
+    return {"yes": True, "no": False, "enabled": True, "disabled": False, "1": True, "0": False}[text.lower()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Gpu:
     ecc_now: bool | None = None
     ecc_pending: bool | None = None
     uncorrected: int | None = None
-    uncorrected_ever: int | None = None
-    uncorrected_sram_ever: int | None = None
+    uncorrected_aggregate: int | None = None
+    uncorrected_sram_aggregate: int | None = None
     corrected: int | None = None
-    corrected_ever: int | None = None
+    corrected_aggregate: int | None = None
     retired_single: int | None = None
     retired_double: int | None = None
     retired_pending: bool | None = None
@@ -79,7 +79,7 @@ class Gpu:
 
 
 # Names as `nvidia-smi --help-query-gpu` lists them; where there are two, drivers before 535 know the second.
-_ASKED: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
+_FIELDS: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
     "index": (_count, ("index",)),
     "uuid": (_text, ("uuid",)),
     "model": (_text, ("name",)),
@@ -132,40 +132,40 @@ class Driver:
     """
 
     gpus: tuple[Gpu, ...]
-    said: tuple[str, ...]
+    messages: tuple[str, ...]
     absent: bool = False
     code: str = ""
 
     @property
     def why(self) -> str:
         """Its own words, where no GPU answers."""
-        return "; ".join(self.said[:3]) or "nvidia-smi names no GPU"
+        return "; ".join(self.messages[:3]) or "nvidia-smi names no GPU"
 
 
-def _words(want: Want) -> Sequence[str]:
-    gpus = want.host.group.gpus
-    return (str(gpus.count if gpus else 0), json.dumps([names for _read, names in _ASKED.values()]))
+def _arguments(spec: HostSpec) -> Sequence[str]:
+    gpus = spec.host.group.gpus
+    return (str(gpus.count if gpus else 0), json.dumps([names for _read, names in _FIELDS.values()]))
 
 
-@fact(_words, probe="nvidia_smi", limit_s=30)
+@fact(_arguments, probe="nvidia_smi", limit_s=30)
 def gpus(out: str) -> Driver:
     """GPUs that answer the driver, all fields by one call of nvidia-smi; one off the bus is in its words alone."""
-    found = json.loads(out)
-    rows = tuple(_gpu(row) for row in found["rows"])
-    said = tuple(map(str, found["said"]))
-    mismatch = "driver-mismatch" if any(_MISMATCH in line for line in said) else ""
-    code = "no-answer" if found["code"] == TIMED_OUT else mismatch
-    return Driver(rows, said, bool(found.get("absent", False)), code)
+    document = json.loads(out)
+    rows = tuple(_gpu(row) for row in document["rows"])
+    messages = tuple(map(str, document["said"]))
+    mismatch = "driver-mismatch" if any(_MISMATCH in line for line in messages) else ""
+    code = "no-answer" if document["code"] == TIMED_OUT else mismatch
+    return Driver(rows, messages, bool(document.get("absent", False)), code)
 
 
 def _gpu(row: Mapping[str, str]) -> Gpu:
-    values = {each.name: _value(each.name, row) for each in fields(Gpu)}
+    values = {field.name: _value(field.name, row) for field in fields(Gpu)}
     if values["index"] is None:
         raise ValueError(row)
     return Gpu(**{name: value for name, value in values.items() if value is not None})
 
 
 def _value(name: str, row: Mapping[str, str]) -> Any:
-    read, names = _ASKED[name]
-    word = row.get(names[0], "").strip()
-    return None if word.lower().startswith(_NONE) or not word else read(word)
+    read, names = _FIELDS[name]
+    text = row.get(names[0], "").strip()
+    return None if text.lower().startswith(_NONE) or not text else read(text)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 from clusterwright.check.kernel.faults import telling
 from clusterwright.check.kernel.lines import Line, pci
 
@@ -34,21 +34,21 @@ class KernelLog:
         return f"gpu {self.minors.get(address, address)}"
 
 
-def _patterns(_want: Want) -> Sequence[str]:
-    return ("|".join(f"(?:{each})" for each in telling()),)
+def _patterns(_spec: HostSpec) -> Sequence[str]:
+    return ("|".join(f"(?:{pattern})" for pattern in telling()),)
 
 
 @fact(_patterns, probe="kernel_log", limit_s=20)  # 100,000 lines of a journal took 4 s
 def kernel_log(out: str) -> KernelLog:
     """Lines of this boot that warn or tell of GPUs, disks and links; what was rotated away is not seen."""
-    found = json.loads(out)
-    lines = tuple(Line(float(when), int(grave), str(text)) for when, grave, text in found["lines"])
-    minors = {pci(address): int(number) for address, number in found["minors"].items()}
+    document = json.loads(out)
+    lines = tuple(Line(float(when), int(grave), str(text)) for when, grave, text in document["lines"])
+    minors = {pci(address): int(number) for address, number in document["minors"].items()}
     return KernelLog(
-        float(found["now"]),
-        bool(found["container"]),
-        str(found["source"]),
+        float(document["now"]),
+        bool(document["container"]),
+        str(document["source"]),
         lines,
-        int(found["left_out"]),
+        int(document["left_out"]),
         minors,
     )

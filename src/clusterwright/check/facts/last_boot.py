@@ -29,9 +29,9 @@ class LastBoot:
 @fact("sh", "-c", _COMMAND)
 def last_boot(out: str) -> LastBoot:
     """Uptime, and the last lines of the journal of the boot before this one."""
-    first, *lines, last = out.splitlines()
+    uptime, *lines, last = out.splitlines()
     if last != "END":
         raise ValueError(last)
-    up_s, _idle = map(float, first.split())
-    said = "\n".join(lines)
-    return LastBoot(up_s, any(words in said for words in _ORDERLY) if lines else None)
+    up_s, _idle = map(float, uptime.split())
+    text = "\n".join(lines)
+    return LastBoot(up_s, any(phrase in text for phrase in _ORDERLY) if lines else None)

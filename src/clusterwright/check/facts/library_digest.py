@@ -12,7 +12,7 @@ _FILES = "find . -name '*.py' -type f | LC_ALL=C sort | xargs sha256sum | sha256
 @fact("sh", "-c", f"cd {LIBRARY} 2>/dev/null && {_FILES} || echo {MISSING}")
 def library_digest(out: str) -> str:
     """One sum over all of it, or `missing`."""
-    word = out.split(maxsplit=1)[0]
-    if word != MISSING and len(word) != 64:
+    digest = out.split(maxsplit=1)[0]
+    if digest != MISSING and len(digest) != 64:
         raise ValueError(out[:80])
-    return word[:12]
+    return digest[:12]

@@ -20,14 +20,14 @@ class Grown:
 @fact(probe="link_counters")
 def link_counters(out: str) -> Grown:
     """How much each counter has grown since the reading before, or in two seconds where there was none."""
-    found = json.loads(out)
-    before, now = found["before"], found["now"]
+    document = json.loads(out)
+    previous, now = document["before"], document["now"]
     grown = {
         link: {
-            name: max(0, value - before["links"][link][name])
+            name: max(0, value - previous["links"][link][name])
             for name, value in counters.items()
-            if name in before["links"].get(link, {})
+            if name in previous["links"].get(link, {})
         }
         for link, counters in now["links"].items()
     }
-    return Grown(float(now["at"]) - float(before["at"]), grown)
+    return Grown(float(now["at"]) - float(previous["at"]), grown)

@@ -13,5 +13,5 @@ def listening(out: str) -> tuple[int, ...]:
     rows = [line.split() for line in out.splitlines()]
     if any(row[0] != "LISTEN" for row in rows):
         raise ValueError(out)
-    own = [row[3] for row in rows if not row[3].startswith(_LOCAL)]
-    return tuple(sorted({int(address.rpartition(":")[2]) for address in own}))
+    addresses = [row[3] for row in rows if not row[3].startswith(_LOCAL)]
+    return tuple(sorted({int(address.rpartition(":")[2]) for address in addresses}))

@@ -32,7 +32,7 @@ def machine(out: str) -> Machine:
     if last != "END":
         raise ValueError(last)
     rows = [line.partition(":") for line in lines]
-    told = {key: value.strip() for key, _, value in rows}
-    model = " ".join(told[key] for key in ("sys_vendor", "product_name") if key in told)
-    bios = " of ".join(told[key] for key in ("bios_version", "bios_date") if key in told)
-    return Machine(model, bios, told["clocksource"], sum(key == "node" for key, _, _ in rows))
+    values = {key: value.strip() for key, _, value in rows}
+    model = " ".join(values[key] for key in ("sys_vendor", "product_name") if key in values)
+    bios = " of ".join(values[key] for key in ("bios_version", "bios_date") if key in values)
+    return Machine(model, bios, values["clocksource"], sum(key == "node" for key, _, _ in rows))

@@ -6,7 +6,7 @@ from clusterwright.check.fact import fact, texts
 from clusterwright.check.facts.munge_credential import munge_credential
 
 
-@fact(probe="unmunge", after=munge_credential, limit_s=15)  # 3 ms a credential: thousands of hosts
+@fact(probe="unmunge", depends_on=munge_credential, limit_s=15)  # 3 ms a credential: thousands of hosts
 def munge_decoded(out: str) -> dict[str, str]:
     """By host: `Success` when the control host could decode its credential, else munge's own words."""
     return texts(out)

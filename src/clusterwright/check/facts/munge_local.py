@@ -11,7 +11,7 @@ _ANY = tuple(range(16))  # munge(1) and unmunge(1) return an error number of the
 def munge_local(out: str) -> str:
     """What became of a credential made and decoded on the host: `Success`, or munge's own words."""
     line = next((line for line in out.splitlines() if line.startswith("STATUS:")), "")
-    words = line.partition(":")[2].rpartition("(")[0].strip() or out.strip().splitlines()[0]
-    if not line and not words.startswith(("munge", "unmunge")):
-        raise ValueError(words)
-    return words
+    message = line.partition(":")[2].rpartition("(")[0].strip() or out.strip().splitlines()[0]
+    if not line and not message.startswith(("munge", "unmunge")):
+        raise ValueError(message)
+    return message

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +17,8 @@ class Names:
     reverse: dict[str, tuple[str, ...]]
 
 
-def _arguments(want: Want) -> Sequence[str]:
-    return [f"{host.name}={host.management}" for host in want.cluster.hosts()]
+def _arguments(spec: HostSpec) -> Sequence[str]:
+    return [f"{host.name}={host.management}" for host in spec.cluster.hosts()]
 
 
 @fact(
@@ -26,8 +26,9 @@ def _arguments(want: Want) -> Sequence[str]:
 )  # one DNS server that is silent costs 5 s by default (resolv.conf(5))
 def names(out: str) -> Names:
     """What the host's own resolver (files, DNS) says of every host's name and management address."""
-    found = json.loads(out)
+    document = json.loads(out)
     forward, reverse = (
-        {key: tuple(values) for key, values in found[way].items()} for way in ("forward", "reverse")
+        {key: tuple(values) for key, values in document[direction].items()}
+        for direction in ("forward", "reverse")
     )
     return Names(forward, reverse)

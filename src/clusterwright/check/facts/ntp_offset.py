@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +17,12 @@ class Offset:
     round_trip_s: float
 
 
-def _arguments(want: Want) -> Sequence[str]:
-    return (str(want.cluster.control.management),)
+def _arguments(spec: HostSpec) -> Sequence[str]:
+    return (str(spec.cluster.control.management),)
 
 
 @fact(_arguments, probe="sntp")
 def ntp_offset(out: str) -> Offset | None:
     """The offset by a few exchanges of NTP with the control host's chronyd; None when it does not answer."""
-    found = json.loads(out)
-    return None if found is None else Offset(float(found["offset_s"]), float(found["round_trip_s"]))
+    document = json.loads(out)
+    return None if document is None else Offset(float(document["offset_s"]), float(document["round_trip_s"]))

@@ -7,7 +7,7 @@ import re
 from clusterwright.check.fact import fact
 
 _LINES = re.compile(r"^\s*(ClusterUUID|CliqueId)\s*: (.*)$", re.MULTILINE)
-_NOBODY = re.compile(r"N/A|0{8}-0{4}-0{4}-0{4}-0{12}|0")
+_NO_DOMAIN = re.compile(r"N/A|0{8}-0{4}-0{4}-0{4}-0{12}|0")
 _COMMAND = (
     "command -v nvidia-smi >/dev/null || { echo @; exit 0; };"
     ' nvidia-smi -q | grep -E "^ *(ClusterUUID|CliqueId|Attached GPUs) *:"; echo @'
@@ -19,6 +19,6 @@ def nvl_domain(out: str) -> str:
     """`UUID.CLIQUE` where an NVLink switch joins this host's GPUs with those of others, else no text."""
     if not out.endswith("@\n"):
         raise ValueError(out[:80])
-    told = {name: value.strip() for name, value in _LINES.findall(out)}
-    uuid = told.get("ClusterUUID", "N/A")
-    return "" if _NOBODY.fullmatch(uuid) else f"{uuid}.{told.get('CliqueId', '0')}"
+    values = {name: value.strip() for name, value in _LINES.findall(out)}
+    uuid = values.get("ClusterUUID", "N/A")
+    return "" if _NO_DOMAIN.fullmatch(uuid) else f"{uuid}.{values.get('CliqueId', '0')}"

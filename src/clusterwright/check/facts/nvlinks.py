@@ -14,14 +14,14 @@ _LINK = re.compile(r"^\s+Link (\d+): (.*)$")
 @fact("nvidia-smi", "nvlink", "-s", limit_s=30, codes=(0, 15))  # 15: a GPU is lost, the others are told
 def nvlinks(out: str) -> dict[str, tuple[bool, ...]]:
     """By index of the GPU: each of its links, True for one that is active; a GPU without links has none."""
-    found: dict[str, list[bool]] = {}
-    for gpu, words in _rows(out):
-        found.setdefault(gpu, [])
-        if words:
-            found[gpu].append("inactive" not in words.lower())
-    if not found:
+    links_by_gpu: dict[str, list[bool]] = {}
+    for gpu, state in _rows(out):
+        links_by_gpu.setdefault(gpu, [])
+        if state:
+            links_by_gpu[gpu].append("inactive" not in state.lower())
+    if not links_by_gpu:
         raise ValueError(out)
-    return {gpu: tuple(links) for gpu, links in found.items()}
+    return {gpu: tuple(links) for gpu, links in links_by_gpu.items()}
 
 
 def _rows(out: str) -> Iterator[tuple[str, str]]:

@@ -38,13 +38,15 @@ def nvme(out: str) -> dict[str, Nvme]:
     }
 
 
-def _disk(told: dict[str, Any]) -> Nvme:
-    warning = told["critical_warning"]
+def _disk(smart_log: dict[str, Any]) -> Nvme:
+    warning = smart_log["critical_warning"]
     return Nvme(
         warning=int(warning["value"] if isinstance(warning, dict) else warning),  # nvme-cli 2 takes it apart
-        spare_percent=int(told["avail_spare"]),
-        spare_least_percent=int(told["spare_thresh"]),
-        used_percent=int(told["percent_used"] if "percent_used" in told else told["percentage_used"]),
-        media_errors=int(told["media_errors"]),
-        temperature_c=int(told["temperature"]) - _KELVIN,
+        spare_percent=int(smart_log["avail_spare"]),
+        spare_least_percent=int(smart_log["spare_thresh"]),
+        used_percent=int(
+            smart_log["percent_used"] if "percent_used" in smart_log else smart_log["percentage_used"]
+        ),
+        media_errors=int(smart_log["media_errors"]),
+        temperature_c=int(smart_log["temperature"]) - _KELVIN,
     )

@@ -10,6 +10,6 @@ from clusterwright.platforms import names_by_os_release
 def os_release(out: str) -> str:
     """As the cluster file names it, `debian-12`; a system that it cannot name by its own ID and version."""
     values = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
-    own = f"{values['ID']}-{values['VERSION_ID']}".replace('"', "")
+    name = f"{values['ID']}-{values['VERSION_ID']}".replace('"', "")
     names = names_by_os_release()
-    return names.get(own) or names.get(own.split(".")[0], own)
+    return names.get(name) or names.get(name.split(".")[0], name)

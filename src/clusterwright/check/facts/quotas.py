@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 
 _KIB = 1024
 _SIDE = 4  # used, soft, hard and grace: of blocks, then of files
@@ -38,28 +38,28 @@ class Quotas:
     missing: tuple[str, ...] = ()
 
 
-def _command(want: Want) -> Sequence[str]:
+def _command(spec: HostSpec) -> Sequence[str]:
     """Lustre's words for each user; for what the host has as a file system of its own, repquota's report."""
     parts = []
-    for folder in want.cluster.storage.values():
+    for folder in spec.cluster.storage.values():
         path = shlex.quote(folder.path)
         if folder.kind == "lustre":
             parts += [
-                f"echo '@ lfs {name}' {path}; lfs quota -q -u {name} {path}" for name in want.cluster.users
+                f"echo '@ lfs {name}' {path}; lfs quota -q -u {name} {path}" for name in spec.cluster.users
             ]
             parts.append("command -v lfs >/dev/null || echo '@ missing - lfs'")
         elif folder.kind == "local":
             parts.append(_report(path, path))
-        elif folder.kind == "nfs" and folder.server == want.host.name:
+        elif folder.kind == "nfs" and folder.server == spec.host.name:
             parts.append(_report(path, shlex.quote(folder.export or folder.path)))
-    return ("sh", "-c", "; ".join(f"{{ {each}; }} 2>/dev/null" for each in [*parts, "echo '@ END'"]))
+    return ("sh", "-c", "; ".join(f"{{ {part}; }} 2>/dev/null" for part in [*parts, "echo '@ END'"]))
 
 
 def _report(path: str, served: str) -> str:
     """What reads the report of the file system that is served, if it counts for its users."""
     counts = f"findmnt -nT {served} -o OPTIONS | grep -qE '{_COUNTS}'"
-    ask = f'echo "@ repquota -" {path}; repquota -u "$(findmnt -nT {served} -o TARGET)"'
-    return f"if {counts}; then command -v repquota >/dev/null || echo '@ missing - repquota'; {ask}; fi"
+    command = f'echo "@ repquota -" {path}; repquota -u "$(findmnt -nT {served} -o TARGET)"'
+    return f"if {counts}; then command -v repquota >/dev/null || echo '@ missing - repquota'; {command}; fi"
 
 
 @fact(_command, limit_s=30)
@@ -76,20 +76,20 @@ def quotas(out: str) -> Quotas:
 def _block(block: Sequence[str]) -> Iterator[Use]:
     tool, user, path = block[0].split(maxsplit=2)
     if tool == "lfs":
-        words = " ".join(block[1:]).split()[1:]
-        if words:
-            yield from _uses(user, path, words[:_SIDE], words[_SIDE : 2 * _SIDE])
+        fields = " ".join(block[1:]).split()[1:]
+        if fields:
+            yield from _uses(user, path, fields[:_SIDE], fields[_SIDE : 2 * _SIDE])
     if tool == "repquota":
         rows = [line.split() for line in block[1:]]
         begin = next(
             (number for number, row in enumerate(rows, 1) if row and row[0].startswith("---")), len(rows)
         )
-        for name, flags, *words in filter(None, rows[begin:]):
+        for name, flags, *fields in filter(None, rows[begin:]):
             middle = _SIDE if flags.startswith("+") else _SIDE - 1  # no grace is told of who is below
-            yield from _uses(name, path, words[:middle], words[middle:])
+            yield from _uses(name, path, fields[:middle], fields[middle:])
 
 
 def _uses(user: str, path: str, blocks: Sequence[str], files: Sequence[str]) -> Iterator[Use]:
     for side, unit in ((blocks, _KIB), (files, 1)):
-        used, soft, hard = (int(word.strip("[]*")) * unit for word in side[:3])
+        used, soft, hard = (int(number.strip("[]*")) * unit for number in side[:3])
         yield Use(user, path, unit == 1, used, soft, hard, side[3:4] == ["none"])

@@ -42,8 +42,8 @@ def _array(block: list[str]) -> Array:
     named = _ARRAY.match(block[0])
     if named is None:
         raise ValueError(block[0])
-    whole = "\n".join(block)
-    counts, work = _DISKS.search(whole), _WORK.search(whole)
+    text = "\n".join(block)
+    counts, work = _DISKS.search(text), _WORK.search(text)
     failed = tuple(re.findall(r"(\w+)\[\d+\]\(F\)", named[3]))
     disks, working = (int(counts[1]), int(counts[2])) if counts else (0, 0)
     return Array(

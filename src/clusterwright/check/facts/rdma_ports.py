@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 from clusterwright.units import GB
 
 LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # by networks.compute.kind: as the kernel calls it
@@ -57,17 +57,17 @@ class Rdma:
     verbs: int
 
 
-def has_rdma(want: Want) -> bool:
+def has_rdma(spec: HostSpec) -> bool:
     """True for a host whose compute network is InfiniBand or RoCE."""
-    compute = want.cluster.networks.compute
-    return compute is not None and compute.kind in LAYER and "compute" in want.host.addresses
+    compute = spec.cluster.networks.compute
+    return compute is not None and compute.kind in LAYER and "compute" in spec.host.addresses
 
 
 @fact(probe="rdma")
 def rdma_ports(out: str) -> Rdma:
     """Every port of every RDMA device, InfiniBand or RoCE; no ports where there is no such device."""
-    found = json.loads(out)
-    return Rdma(tuple(_port(row) for row in found["ports"]), int(found["verbs"]))
+    document = json.loads(out)
+    return Rdma(tuple(_port(row) for row in document["ports"]), int(document["verbs"]))
 
 
 def _port(row: dict[str, object]) -> RdmaPort:
@@ -79,18 +79,18 @@ def _port(row: dict[str, object]) -> RdmaPort:
     return RdmaPort(
         device=texts["device"],
         port=int(texts["port"]),
-        state=_word(texts["state"]),
-        physical=_word(texts["phys_state"]),
+        state=_state_name(texts["state"]),
+        physical=_state_name(texts["phys_state"]),
         rate_bits_per_s=round(float(rate[1]) * GB) if rate else 0,
         link_layer=texts["link_layer"],
         firmware=texts["firmware"],
         board=texts["board"],
         interfaces=tuple(interfaces),
-        gids=tuple(Gid(int(each["index"]), each["type"], _ipv4(each["gid"])) for each in gids),
+        gids=tuple(Gid(int(gid_row["index"]), gid_row["type"], _ipv4(gid_row["gid"])) for gid_row in gids),
     )
 
 
-def _word(state: str) -> str:
+def _state_name(state: str) -> str:
     """`ACTIVE` of `4: ACTIVE`."""
     return state.rpartition(": ")[2]
 

@@ -30,15 +30,19 @@ def roce_settings(out: str) -> tuple[RocePort, ...]:
 
 
 def _port(row: dict[str, str]) -> RocePort:
-    pauses, marks = _pairs(row["pfc"]), _pairs(row["dscp"])
-    ways = [{int(one) for one in row[way].split()} for way in ("np", "rp") if row[way] != "unknown"]
-    on = tuple(sorted(set.intersection(*ways))) if ways else None
+    pauses, priorities = _pairs(row["pfc"]), _pairs(row["dscp"])
+    directions = [
+        {int(priority) for priority in row[direction].split()}
+        for direction in ("np", "rp")
+        if row[direction] != "unknown"
+    ]
+    on = tuple(sorted(set.intersection(*directions))) if directions else None
     return RocePort(
         network=row["network"],
         name=f"{row['device']}:{row['port']}",
         interface=row["interface"],
         paused=tuple(int(key) for key, value in pauses.items() if value == "on") if pauses else None,
-        priorities={int(key): int(value) for key, value in marks.items()} if pauses else None,
+        priorities={int(key): int(value) for key, value in priorities.items()} if pauses else None,
         ecn=on,
         cnp_dscp=_number(row["cnp_dscp"]),
         tos=_number(row["tos"]),
@@ -48,7 +52,7 @@ def _port(row: dict[str, str]) -> RocePort:
 
 def _pairs(text: str) -> dict[str, str]:
     """`0:off 3:on`, as dcb-pfc(8) and dcb-app(8) show it."""
-    return dict(word.split(":", 1) for word in text.split() if ":" in word)
+    return dict(token.split(":", 1) for token in text.split() if ":" in token)
 
 
 def _number(text: str) -> int | None:

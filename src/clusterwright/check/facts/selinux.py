@@ -21,10 +21,10 @@ class Selinux:
 def selinux(out: str) -> Selinux:
     """Enforcing, permissive or disabled; blind to single domains that are permissive."""
     rows = dict(line.split(":", 1) for line in out.splitlines() if ":" in line)
-    said = {key: value.strip() for key, value in rows.items()}
-    if said["SELinux status"] == "disabled":
-        return Selinux("disabled", said.get("Mode from config file", "disabled"))
-    found = Selinux(said["Current mode"], said["Mode from config file"])
-    if found.now not in _MODES:
+    values = {key: value.strip() for key, value in rows.items()}
+    if values["SELinux status"] == "disabled":
+        return Selinux("disabled", values.get("Mode from config file", "disabled"))
+    result = Selinux(values["Current mode"], values["Mode from config file"])
+    if result.now not in _MODES:
         raise ValueError(out)
-    return found
+    return result

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 from clusterwright.check.facts.shared_tokens import shared_tokens
 
 
-def _arguments(want: Want) -> Sequence[str]:
-    return ("read", want.host.name, *(folder.path for folder in want.cluster.storage.values()))
+def _arguments(spec: HostSpec) -> Sequence[str]:
+    return ("read", spec.host.name, *(folder.path for folder in spec.cluster.storage.values()))
 
 
-@fact(_arguments, probe="shared", after=shared_tokens, limit_s=15)
+@fact(_arguments, probe="shared", depends_on=shared_tokens, limit_s=15)
 def shared_seen(out: str) -> dict[str, dict[str, str]]:
     """By folder: the token of every host that the control host finds there; what it finds it removes."""
     return {
-        path: {str(host): str(token) for host, token in seen.items()}
-        for path, seen in json.loads(out).items()
+        path: {str(host): str(token) for host, token in tokens.items()}
+        for path, tokens in json.loads(out).items()
     }

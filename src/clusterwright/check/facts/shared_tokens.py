@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +17,8 @@ class Token:
     error: str
 
 
-def _arguments(want: Want) -> Sequence[str]:
-    return ("write", want.host.name, *(folder.path for folder in want.cluster.storage.values()))
+def _arguments(spec: HostSpec) -> Sequence[str]:
+    return ("write", spec.host.name, *(folder.path for folder in spec.cluster.storage.values()))
 
 
 @fact(
@@ -26,4 +26,4 @@ def _arguments(want: Want) -> Sequence[str]:
 )  # a healthy NFS server answers in milliseconds, one that recovers in seconds
 def shared_tokens(out: str) -> dict[str, Token]:
     """By folder: the token written there, with its data synced, or the error."""
-    return {path: Token(str(found["token"]), str(found["error"])) for path, found in json.loads(out).items()}
+    return {path: Token(str(entry["token"]), str(entry["error"])) for path, entry in json.loads(out).items()}

@@ -10,9 +10,9 @@ FILES = ("slurm.conf", "gres.conf", "cgroup.conf", "topology.conf")
 @fact("sha256sum", *(f"/etc/slurm/{name}" for name in FILES), codes=(0, 1))
 def slurm_files(out: str) -> dict[str, str]:
     """SHA-256 of each configuration file in /etc/slurm; one that is not there is left out."""
-    found = {}
+    digests = {}
     for line in out.splitlines():
         digest, path = line.split()
         bytes.fromhex(digest)
-        found[path.rpartition("/")[2]] = digest
-    return found
+        digests[path.rpartition("/")[2]] = digest
+    return digests

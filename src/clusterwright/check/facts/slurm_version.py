@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 
 
-def _daemon(want: Want) -> tuple[str, ...]:
-    return ("slurmctld" if want.is_control else "slurmd" if want.is_compute else "sinfo", "-V")
+def _daemon(spec: HostSpec) -> tuple[str, ...]:
+    return ("slurmctld" if spec.is_control else "slurmd" if spec.is_compute else "sinfo", "-V")
 
 
 @fact(_daemon)

@@ -26,7 +26,7 @@ class Hardware:
 @fact("slurmd", "-C")
 def slurmd_hardware(out: str) -> Hardware:
     """What `slurmd -C` prints of the host; in a container that is the machine beneath it."""
-    values = dict(word.split("=", 1) for word in out.splitlines()[0].split())
+    values = dict(token.split("=", 1) for token in out.splitlines()[0].split())
     return Hardware(
         sockets=int(values["Boards"]) * int(values["SocketsPerBoard"]),
         cores_per_socket=int(values["CoresPerSocket"]),

@@ -15,5 +15,5 @@ def slurmd_limits(out: str) -> dict[str, int]:
     heading, *rows = out.splitlines()
     if not heading.startswith("Limit "):
         raise ValueError(heading)
-    words = (re.split(r"\s{2,}", row) for row in rows)
-    return {name: UNLIMITED if soft == "unlimited" else int(soft) for name, soft, *_ in words}
+    columns = (re.split(r"\s{2,}", row) for row in rows)
+    return {name: UNLIMITED if soft == "unlimited" else int(soft) for name, soft, *_ in columns}

@@ -8,7 +8,7 @@ from clusterwright.check.fact import fact
 @fact("sshd", "-T", "-C", "user=nobody,host=localhost,addr=127.0.0.1")
 def sshd_settings(out: str) -> dict[str, str]:
     """Every setting in force, in small letters; of those given several times the last."""
-    found = dict(line.split(maxsplit=1) for line in out.splitlines() if " " in line.strip())
-    if "passwordauthentication" not in found:
+    settings = dict(line.split(maxsplit=1) for line in out.splitlines() if " " in line.strip())
+    if "passwordauthentication" not in settings:
         raise ValueError(out[:80])
-    return found
+    return settings

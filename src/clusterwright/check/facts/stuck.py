@@ -19,10 +19,10 @@ class Stuck:
 @fact(probe="stuck", limit_s=20)
 def stuck(out: str) -> Stuck:
     """Processes in state D for ten seconds without a move, and zombies; a wait that goes on and off is no finding."""
-    told = json.loads(out)
-    if told["all"] < 1:
+    report = json.loads(out)
+    if report["all"] < 1:
         raise ValueError(out)
     waiting, zombies = (
-        tuple((int(pid), str(name)) for pid, name in told[key]) for key in ("stuck", "zombies")
+        tuple((int(pid), str(name)) for pid, name in report[key]) for key in ("stuck", "zombies")
     )
     return Stuck(waiting, zombies)

@@ -21,6 +21,6 @@ def swaps(out: str) -> Swaps:
     heading, *rows = out.splitlines()
     if not heading.startswith("Filename"):
         raise ValueError(heading)
-    words = [row.split() for row in rows if row.strip()]
-    listed = tuple(word[1] for word in words if word[0] == "fstab")
-    return Swaps(tuple(word[0] for word in words if word[0] != "fstab"), listed)
+    entries = [row.split() for row in rows if row.strip()]
+    listed = tuple(entry[1] for entry in entries if entry[0] == "fstab")
+    return Swaps(tuple(entry[0] for entry in entries if entry[0] != "fstab"), listed)

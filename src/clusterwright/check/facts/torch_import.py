@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import HostSpec, fact
 
 _PROGRAM = (
     "import platform, torch\n"
@@ -26,15 +26,15 @@ class Torch:
     error: str = ""
 
     def __str__(self) -> str:
-        with_what = [
+        parts = [
             f"{name} {version}" for name, version in (("CUDA", self.cuda), ("NCCL", self.nccl)) if version
         ]
-        beside = f" ({', '.join(with_what)})" if with_what else ""
-        return self.error or f"torch {self.torch}{beside} in Python {self.python}"
+        detail = f" ({', '.join(parts)})" if parts else ""
+        return self.error or f"torch {self.torch}{detail} in Python {self.python}"
 
 
-def _argv(want: Want) -> Sequence[str]:
-    python = want.cluster.software.python
+def _argv(spec: HostSpec) -> Sequence[str]:
+    python = spec.cluster.software.python
     return ("sh", "-c", 'exec "$0" -c "$1" 2>&1', python, _PROGRAM)
 
 
@@ -42,7 +42,7 @@ def _argv(want: Want) -> Sequence[str]:
 def torch_import(out: str) -> Torch:
     """What comes of really importing torch there."""
     last = out.strip().splitlines()[-1]
-    words = last.split()
-    if len(words) == 5 and words[4] == "imported":
-        return Torch(*("" if word == "None" else word for word in words[:4]))
+    tokens = last.split()
+    if len(tokens) == 5 and tokens[4] == "imported":
+        return Torch(*("" if token == "None" else token for token in tokens[:4]))
     return Torch(error=last)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clusterwright.check.fact import Want, fact, texts
+from clusterwright.check.fact import HostSpec, fact, texts
 from clusterwright.check.facts.listening import listening
 from clusterwright.check.facts.ports import DISCARD
 
 
-def _arguments(want: Want) -> Sequence[str]:
-    others = [host for host in want.cluster.hosts() if host.name != want.host.name]
+def _arguments(spec: HostSpec) -> Sequence[str]:
+    other_hosts = [host for host in spec.cluster.hosts() if host.name != spec.host.name]
     return (
-        *(f"{host.name}={host.management}" for host in others),
-        *(f"-{host.management}:{DISCARD}" for host in others),
+        *(f"{host.name}={host.management}" for host in other_hosts),
+        *(f"-{host.management}:{DISCARD}" for host in other_hosts),
     )
 
 
-@fact(_arguments, probe="connect", after=listening, limit_s=20)
+@fact(_arguments, probe="connect", depends_on=listening, limit_s=20)
 def trespass(out: str) -> dict[str, str]:
     """By `address:port`, of every port that another host listens on and one that none does: the answer."""
     return texts(out)

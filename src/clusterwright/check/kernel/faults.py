@@ -29,7 +29,7 @@ class Fault(_Row):
     name: str
     pattern: re.Pattern[str]
     severity: Severity
-    mend: str
+    fix: str
     source: str
     hours: Literal["boot"] | float = 24.0
     least: int = 1
@@ -43,13 +43,13 @@ class Known(_Row):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Occurrence:
     """One fault of the host: how often within its time, on what, and the latest line of it."""
 
     fault: Fault
     part: str
     times: int
-    said: str
+    line: str
 
 
 @cache
@@ -59,41 +59,41 @@ def faults() -> tuple[Fault, ...]:
 
 
 @cache
-def known() -> tuple[Known, ...]:
+def harmless_lines() -> tuple[Known, ...]:
     """Every row of known.toml."""
     return tuple(Known.model_validate(_compiled(row)) for row in _rows("known.toml", "known"))
 
 
 def _rows(file: str, name: str) -> list[dict[str, object]]:
-    found = tomllib.loads(Path(__file__).with_name(file).read_text(encoding="utf-8"))[name]
-    return list(found)
+    rows = tomllib.loads(Path(__file__).with_name(file).read_text(encoding="utf-8"))[name]
+    return list(rows)
 
 
 def _compiled(row: dict[str, object]) -> dict[str, object]:
     return row | {"pattern": re.compile(str(row["pattern"]))}
 
 
-def seen(lines: Iterable[Line], now_s: float) -> tuple[Seen, ...]:
+def find_faults(lines: Iterable[Line], now_s: float) -> tuple[Occurrence, ...]:
     """Every fault that still counts at `now_s` and came often enough, in the order of the table."""
-    found: dict[tuple[str, str], list[Line]] = {}
+    lines_by_fault: dict[tuple[str, str], list[Line]] = {}
     rows = {row.name: row for row in faults()}
     for line in lines:
-        if (hit := _fault(line.text)) and _holds(hit[0], line, now_s):
-            found.setdefault((hit[0].name, hit[1]), []).append(line)
+        if (hit := _fault(line.text)) and _is_current(hit[0], line, now_s):
+            lines_by_fault.setdefault((hit[0].name, hit[1]), []).append(line)
     enough = [
-        Seen(rows[name], part, len(of), of[-1].text)
-        for (name, part), of in found.items()
-        if len(of) >= rows[name].least
+        Occurrence(rows[name], part, len(fault_lines), fault_lines[-1].text)
+        for (name, part), fault_lines in lines_by_fault.items()
+        if len(fault_lines) >= rows[name].least
     ]
-    return tuple(sorted(enough, key=lambda each: list(rows).index(each.fault.name)))
+    return tuple(sorted(enough, key=lambda occurrence: list(rows).index(occurrence.fault.name)))
 
 
 def _fault(text: str) -> tuple[Fault, str] | None:
     row = _row_of(_shape(text))
-    found = row.pattern.search(text) if row else None
-    if row is None or found is None:
+    match = row.pattern.search(text) if row else None
+    if row is None or match is None:
         return None
-    return row, next((part for part in found.groupdict().values() if part), "")
+    return row, next((part for part in match.groupdict().values() if part), "")
 
 
 # Long numbers are process ids, addresses and sectors: no pattern asks for one of them, and with them put alike the
@@ -111,20 +111,20 @@ def _row_of(shape: str) -> Fault | None:
     return next((row for row in faults() if row.pattern.search(shape)), None)
 
 
-def _holds(row: Fault, line: Line, now_s: float) -> bool:
+def _is_current(row: Fault, line: Line, now_s: float) -> bool:
     return row.hours == "boot" or now_s - line.time_s <= row.hours * HOUR_S
 
 
 def unknown_kinds(lines: Iterable[Line]) -> dict[str, tuple[int, str]]:
     """Kinds of lines that warn and that no table has: how many of each, and the first of them."""
-    found: dict[str, tuple[int, str]] = {}
+    kinds: dict[str, tuple[int, str]] = {}
     for line in lines:
         if line.priority is None or line.priority > WARNING or _explained(line.text):
             continue
         kind = _kind(line.text)
-        times, first = found.get(kind, (0, line.text))
-        found[kind] = (times + 1, first)
-    return found
+        times, first_line = kinds.get(kind, (0, line.text))
+        kinds[kind] = (times + 1, first_line)
+    return kinds
 
 
 def _explained(text: str) -> bool:
@@ -133,8 +133,10 @@ def _explained(text: str) -> bool:
 
 @lru_cache(maxsize=_MOST_SHAPES)
 def _is_explained(shape: str) -> bool:
-    found = _row_of(shape) or _XID.search(shape) or any(row.pattern.search(shape) for row in known())
-    return bool(found)
+    explanation = (
+        _row_of(shape) or _XID.search(shape) or any(row.pattern.search(shape) for row in harmless_lines())
+    )
+    return bool(explanation)
 
 
 _VARYING: Sequence[tuple[str, str]] = (
@@ -147,8 +149,8 @@ _VARYING: Sequence[tuple[str, str]] = (
 
 def _kind(text: str) -> str:
     """The line without what changes from one time to the next: addresses and numbers."""
-    for pattern, put in _VARYING:
-        text = re.sub(pattern, put, text)
+    for pattern, replacement in _VARYING:
+        text = re.sub(pattern, replacement, text)
     return text[:120]
 
 

@@ -10,7 +10,7 @@ from clusterwright.check.kernel.events import BURST_S, Event
 from clusterwright.check.kernel.lines import HOUR_S
 from clusterwright.check.kernel.xids import WINDOW_HOURS, Severity, xid
 
-MANY = 5  # NVSentinel: fatal five times in 24 hours on one GPU is a matter for its vendor
+MAX_FATAL_PER_DAY = 5  # NVSentinel: fatal five times in 24 hours on one GPU is a matter for its vendor
 _CAUSED = re.compile(r"caused by previous Xid (\d+)")
 _FATAL = re.compile(r"Fatal|Severity [1-9]")  # NVIDIA, Fabric Manager User Guide: severity 0 passes
 _GRAVEST: tuple[Severity, ...] = ("fail", "warn", "none")
@@ -40,39 +40,43 @@ class Finding:
         return f"{'sxid' if self.switch else 'xid'}-{self.number}"
 
 
-def judge(found: Sequence[Event], now_s: float) -> tuple[Finding, ...]:
+def judge(events: Sequence[Event], now_s: float) -> tuple[Finding, ...]:
     """Every Xid that still counts at `now_s`, the gravest first."""
-    kept = [event for event in found if _holds(event, now_s)]
+    current_events = [event for event in events if _is_current(event, now_s)]
     groups: dict[tuple[str, int, bool], list[Event]] = {}
-    for event in kept:
+    for event in current_events:
         groups.setdefault((event.pci, event.number, event.switch), []).append(event)
-    findings = [_switch(group) if group[0].switch else _gpu(group, kept) for group in groups.values()]
-    return tuple(sorted(_many(findings), key=lambda each: _GRAVEST.index(each.severity)))
+    findings = [
+        _switch(group) if group[0].switch else _gpu(group, current_events) for group in groups.values()
+    ]
+    return tuple(sorted(_escalate(findings), key=lambda finding: _GRAVEST.index(finding.severity)))
 
 
-def _holds(event: Event, now_s: float) -> bool:
+def _is_current(event: Event, now_s: float) -> bool:
     row = xid(event.number)
     hours = WINDOW_HOURS if event.switch else row.holds
     return hours == "boot" or now_s - event.last_s <= hours * HOUR_S
 
 
-def _gpu(group: Sequence[Event], kept: Sequence[Event]) -> Finding:
-    row, told = xid(group[0].number), _Told(group)
-    free = [event for event in group if not _cascade(event, kept)]
+def _gpu(group: Sequence[Event], current_events: Sequence[Event]) -> Finding:
+    row, bursts = xid(group[0].number), _Bursts(group)
+    free = [event for event in group if not _cascade(event, current_events)]
     if not free:
-        return told.as_("none", row.meaning, row.action, _cascade(group[0], kept))
-    peers = max(_peers(event, kept) for event in free) if row.spread else 0
+        return bursts.as_("none", row.meaning, row.action, _cascade(group[0], current_events))
+    peers = max(_peers(event, current_events) for event in free) if row.spread else 0
     if peers:
-        return told.as_("none", row.meaning, row.action, f"on {peers + 1} GPUs at once, so it is the program")
-    told_of = [row.said(words) for event in free for words in event.said]
-    severity, action = min(told_of, key=lambda each: _GRAVEST.index(each[0]))
-    if row.repeat and len(_within(free, row.repeat.hours)) >= row.repeat.times:
+        return bursts.as_(
+            "none", row.meaning, row.action, f"on {peers + 1} GPUs at once, so it is the program"
+        )
+    assessments = [row.assess(message) for event in free for message in event.messages]
+    severity, action = min(assessments, key=lambda assessment: _GRAVEST.index(assessment[0]))
+    if row.repeat and len(_events_in_window(free, row.repeat.hours)) >= row.repeat.times:
         severity, action = row.repeat.severity, row.repeat.action
-    return _Told(free).as_(severity, row.meaning, action)
+    return _Bursts(free).as_(severity, row.meaning, action)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Bursts:
     """The bursts that a finding speaks of."""
 
     group: Sequence[Event]
@@ -91,56 +95,60 @@ class _Told:
         )
 
 
-def _cascade(event: Event, kept: Iterable[Event]) -> str:
+def _cascade(event: Event, current_events: Iterable[Event]) -> str:
     """Which earlier Xid this one follows from, in words; nothing if it stands alone."""
-    if all(found := [_CAUSED.search(words) for words in event.said]) and found[0]:
-        return f"follows from Xid {found[0][1]}"
+    if all(matches := [_CAUSED.search(message) for message in event.messages]) and matches[0]:
+        return f"follows from Xid {matches[0][1]}"
     row = xid(event.number)
     causes = [
-        other.number
-        for other in kept
-        if other.number != event.number
-        and not other.switch
-        and row.follows(other.number)
-        and event.first_s >= other.first_s
-        and event.first_s - other.last_s <= BURST_S
+        cause.number
+        for cause in current_events
+        if cause.number != event.number
+        and not cause.switch
+        and row.follows(cause.number)
+        and event.first_s >= cause.first_s
+        and event.first_s - cause.last_s <= BURST_S
     ]
     return f"follows from Xid {causes[-1]}" if causes else ""
 
 
-def _peers(event: Event, kept: Iterable[Event]) -> int:
+def _peers(event: Event, current_events: Iterable[Event]) -> int:
     """On how many other GPUs the same Xid was logged at the same time."""
-    others = {
-        other.pci
-        for other in kept
-        if (other.number, other.switch) == (event.number, False)
-        and abs(other.first_s - event.first_s) <= BURST_S
+    addresses = {
+        peer.pci
+        for peer in current_events
+        if (peer.number, peer.switch) == (event.number, False)
+        and abs(peer.first_s - event.first_s) <= BURST_S
     }
-    return len(others - {event.pci})
+    return len(addresses - {event.pci})
 
 
-def _within(group: Sequence[Event], hours: float) -> list[Event]:
+def _events_in_window(group: Sequence[Event], hours: float) -> list[Event]:
     return [event for event in group if group[-1].last_s - event.first_s <= hours * HOUR_S]
 
 
 def _switch(group: Sequence[Event]) -> Finding:
     """An NVSwitch names its own severity in the line; each fatal error has a second line with the registers."""
-    fatal = any(_FATAL.match(words) for event in group for words in event.said)
-    meaning = f"{'fatal' if fatal else 'passing'} error of an NVSwitch: {group[0].said[0][:60]}"
+    fatal = any(_FATAL.match(message) for event in group for message in event.messages)
+    meaning = f"{'fatal' if fatal else 'passing'} error of an NVSwitch: {group[0].messages[0][:60]}"
     action = "drain and reboot the host; repair if it comes again" if fatal else "nothing"
-    return _Told(group).as_("fail" if fatal else "none", meaning, action)
+    return _Bursts(group).as_("fail" if fatal else "none", meaning, action)
 
 
-def _many(findings: Sequence[Finding]) -> list[Finding]:
+def _escalate(findings: Sequence[Finding]) -> list[Finding]:
     """As they are, but for GPUs with many fatal Xids in a day: those go to their vendor."""
     fatal: dict[str, int] = {}
-    for each in findings:
-        fatal[each.pci] = fatal.get(each.pci, 0) + (each.times if each.severity == "fail" else 0)
+    for finding in findings:
+        fatal[finding.pci] = fatal.get(finding.pci, 0) + (finding.times if finding.severity == "fail" else 0)
     return [
-        _to_vendor(each, fatal[each.pci]) if each.severity == "fail" and fatal[each.pci] >= MANY else each
-        for each in findings
+        _to_vendor(finding, fatal[finding.pci])
+        if finding.severity == "fail" and fatal[finding.pci] >= MAX_FATAL_PER_DAY
+        else finding
+        for finding in findings
     ]
 
 
-def _to_vendor(each: Finding, times: int) -> Finding:
-    return replace(each, action=f"{times} fatal errors in a day on one device: drain the host and replace it")
+def _to_vendor(finding: Finding, times: int) -> Finding:
+    return replace(
+        finding, action=f"{times} fatal errors in a day on one device: drain the host and replace it"
+    )

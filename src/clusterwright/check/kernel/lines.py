@@ -40,47 +40,47 @@ def read(text: str, *, boot_s: float = 0.0, year: int = 1970) -> tuple[Line, ...
 
 def _lines(text: str, boot_s: float, year: int) -> Iterator[Line]:
     time_s = boot_s
-    for whole in text.splitlines():
-        raw = _RAW.match(whole)
-        rest = whole[raw.end() :] if raw else whole
-        found, rest = _timed(rest, boot_s, year)
-        time_s = time_s if found is None else found
-        if rest.strip():
+    for line in text.splitlines():
+        raw = _RAW.match(line)
+        body = line[raw.end() :] if raw else line
+        line_time_s, body = _timed(body, boot_s, year)
+        time_s = time_s if line_time_s is None else line_time_s
+        if body.strip():
             # The facility is in the higher bits (RFC 5424, 6.2.1).
-            yield Line(time_s, int(raw[1]) % 8 if raw else None, _FROM.sub("", rest, count=1).strip())
+            yield Line(time_s, int(raw[1]) % 8 if raw else None, _FROM.sub("", body, count=1).strip())
 
 
 def _timed(line: str, boot_s: float, year: int) -> tuple[float | None, str]:
     """The time that a line begins with, if any, and what follows it."""
-    if found := _UPTIME.match(line):
-        return boot_s + float(found[1]), line[found.end() :]
-    if found := _EPOCH.match(line):
-        return float(found[1]), line[found.end() :]
-    if found := _LONG.match(line):
-        return _seconds(found[1], "%b %d %H:%M:%S %Y"), line[found.end() :]
-    if found := _ISO.match(line):
-        zone = (found[2] or "Z").replace("Z", "+0000").replace(":", "")
-        return _seconds(found[1].replace(" ", "T") + zone, "%Y-%m-%dT%H:%M:%S%z"), line[found.end() :]
-    if found := _SYSLOG.match(line):
-        return _seconds(f"{found[1]} {year}", "%b %d %H:%M:%S %Y"), line[found.end() :]
+    if match := _UPTIME.match(line):
+        return boot_s + float(match[1]), line[match.end() :]
+    if match := _EPOCH.match(line):
+        return float(match[1]), line[match.end() :]
+    if match := _LONG.match(line):
+        return _seconds(match[1], "%b %d %H:%M:%S %Y"), line[match.end() :]
+    if match := _ISO.match(line):
+        zone = (match[2] or "Z").replace("Z", "+0000").replace(":", "")
+        return _seconds(match[1].replace(" ", "T") + zone, "%Y-%m-%dT%H:%M:%S%z"), line[match.end() :]
+    if match := _SYSLOG.match(line):
+        return _seconds(f"{match[1]} {year}", "%b %d %H:%M:%S %Y"), line[match.end() :]
     return None, line
 
 
-def _seconds(words: str, form: str) -> float | None:
+def _seconds(text: str, form: str) -> float | None:
     try:
-        found = datetime.strptime(words, form)  # noqa: DTZ007 (a zone is put in below where there is none)
+        moment = datetime.strptime(text, form)  # noqa: DTZ007 (a zone is put in below where there is none)
     except ValueError:
         return None  # a date in another language, or torn
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 _PCI = re.compile(r"(?:PCI:)?((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2})(?:\.[0-7])?", re.IGNORECASE)
 
 
-def pci(words: str) -> str:
+def pci(text: str) -> str:
     """One form for a PCI address, as the kernel's own without the function: `0000:3b:00`; nothing if it is none."""
-    found = _PCI.fullmatch(words.strip())
-    if not found:
+    match = _PCI.fullmatch(text.strip())
+    if not match:
         return ""
-    *domain, bus, device = found[1].lower().split(":")
+    *domain, bus, device = match[1].lower().split(":")
     return f"{int(domain[0], 16) if domain else 0:04x}:{bus}:{device}"

@@ -18,24 +18,24 @@ def on_host() -> str:
 
 
 def _can_be_grave(row: Xid) -> bool:
-    said = (
+    severities = (
         row.severity,
         row.repeat.severity if row.repeat else "none",
-        *(each.severity for each in row.words),
+        *(rule.severity for rule in row.words),
     )
-    return "fail" in said
+    return "fail" in severities
 
 
 def _line(number: int, row: Xid) -> str:
-    again = row.repeat if row.repeat and row.severity != "fail" and row.repeat.severity == "fail" else None
-    action = again.action if again else row.action
+    repeat = row.repeat if row.repeat and row.severity != "fail" and row.repeat.severity == "fail" else None
+    action = repeat.action if repeat else row.action
     cells = (
         number,
         row.severity if row.severity == "fail" else "-",
         row.holds if row.holds == "boot" else f"{row.holds:g}",
-        f"{again.times}/{again.hours:g}" if again else "-",
-        ",".join(str(each) for each in row.ignore_after) or "-",
-        ";".join(f"{each.severity} {each.has}" for each in row.words) or "-",
+        f"{repeat.times}/{repeat.hours:g}" if repeat else "-",
+        ",".join(str(cause) for cause in row.ignore_after) or "-",
+        ";".join(f"{rule.severity} {rule.has}" for rule in row.words) or "-",
         f"{row.meaning}: {action}",
     )
     return "\t".join(str(cell) for cell in cells)

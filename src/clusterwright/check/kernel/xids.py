@@ -50,10 +50,10 @@ class Xid(_Row):
     holds: Literal["boot"] | float = WINDOW_HOURS
     reason: str = ""
 
-    def said(self, line: str) -> tuple[Severity, str]:
+    def assess(self, line: str) -> tuple[Severity, str]:
         """Severity and action of one line: by its words where they decide."""
-        found = next((each for each in self.words if each.has in line), self)
-        return found.severity, found.action
+        match = next((rule for rule in self.words if rule.has in line), self)
+        return match.severity, match.action
 
     def follows(self, number: int) -> bool:
         """True when this Xid is only what comes after that one."""
@@ -61,7 +61,7 @@ class Xid(_Row):
 
 
 # The catalogue calls the other numbers unused: recorded for the vendor, no reason to drain.
-_OTHER = {
+_UNLISTED = {
     "meaning": "a number that NVIDIA's catalogue does not explain",
     "domain": "driver",
     "severity": "warn",
@@ -83,7 +83,7 @@ def table() -> dict[int, Xid]:
 
 def xid(number: int) -> Xid:
     """The row of that number, or the one for numbers that no row explains."""
-    return table().get(number) or Xid.model_validate({"numbers": (number,), **_OTHER})
+    return table().get(number) or Xid.model_validate({"numbers": (number,), **_UNLISTED})
 
 
 @cache
@@ -95,7 +95,7 @@ def _read() -> _Table:
 def _tuples(value: object) -> object:
     """TOML's arrays as tuples, which a strict model asks for."""
     if isinstance(value, list):
-        return tuple(_tuples(each) for each in value)
+        return tuple(_tuples(item) for item in value)
     if isinstance(value, dict):
-        return {key: _tuples(each) for key, each in value.items()}
+        return {key: _tuples(item) for key, item in value.items()}
     return value

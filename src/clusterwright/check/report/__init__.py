@@ -2,6 +2,6 @@
 
 from clusterwright.check.report.findings import Findings, findings
 from clusterwright.check.report.metrics import metrics
-from clusterwright.check.report.page import page
+from clusterwright.check.report.acceptance_page import render_page
 
-__all__ = ["Findings", "findings", "metrics", "page"]
+__all__ = ["Findings", "findings", "metrics", "render_page"]

@@ -10,7 +10,7 @@ from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster, Host
 
 # Who mends it: the first word of a part, or what it is on the host.
-CALL = {
+CONTACTS = {
     "gpu": "the server's vendor: a GPU",
     "network": "who runs the network: cable, port or adapter",
     "disk": "who runs the storage",
@@ -28,7 +28,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class HostFound:
+class HostFindings:
     """One host: the worst that was said of it as a whole, and its parts in their order."""
 
     name: str
@@ -38,24 +38,24 @@ class HostFound:
     status: Status | None
     parts: tuple[Part, ...]
 
-    def of(self, kind: str) -> tuple[Part, ...]:
+    def parts_by_kind(self, kind: str) -> tuple[Part, ...]:
         """Its GPUs, links or disks."""
         return tuple(part for part in self.parts if part.kind == kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All that the page shows; `taken` is a date and time in words, `version` ours.
+    """All that the page shows; `checked_at` is a date and time in words, `version` ours.
 
     `benches` says which measurements are among the verdicts, and of when they are.
     """
 
     cluster: str
-    taken: str
+    checked_at: str
     version: str
     is_lab: bool
     counts: Mapping[str, int]
-    hosts: tuple[HostFound, ...]
+    hosts: tuple[HostFindings, ...]
     verdicts: tuple[Verdict, ...]
     benches: tuple[str, ...] = ()
 
@@ -69,7 +69,7 @@ def findings(
     cluster: Cluster,
     verdicts: Sequence[Verdict],
     *,
-    taken: str,
+    checked_at: str,
     version: str,
     benches: Sequence[str] = (),
 ) -> Findings:
@@ -80,13 +80,13 @@ def findings(
     hosts = tuple(_host(host, by_host.get(host.name, [])) for host in cluster.hosts())
     lab = cluster.lab is not None
     return Findings(
-        cluster.name, taken, version, lab, counts(verdicts), hosts, tuple(verdicts), tuple(benches)
+        cluster.name, checked_at, version, lab, counts(verdicts), hosts, tuple(verdicts), tuple(benches)
     )
 
 
-def call(verdict: Verdict, networks: Iterable[str]) -> str:
+def contact(verdict: Verdict, networks: Iterable[str]) -> str:
     """Who mends what a verdict is about."""
-    return CALL[kind_of(verdict.part, networks)]
+    return CONTACTS[kind_of(verdict.part, networks)]
 
 
 def kind_of(part: str, networks: Iterable[str]) -> str:
@@ -100,19 +100,21 @@ def kind_of(part: str, networks: Iterable[str]) -> str:
 
 def worst(verdicts: Iterable[Verdict]) -> Status | None:
     """The worst status among them; skipped only where there is nothing else, None for none."""
-    found = {verdict.status for verdict in verdicts}
-    order = [each for each in WORST_FIRST if each is not Status.SKIPPED]
-    return next((each for each in order if each in found), Status.SKIPPED if found else None)
+    statuses = {verdict.status for verdict in verdicts}
+    order = [status for status in WORST_FIRST if status is not Status.SKIPPED]
+    return next((status for status in order if status in statuses), Status.SKIPPED if statuses else None)
 
 
-def _host(host: Host, verdicts: Sequence[Verdict]) -> HostFound:
-    said: dict[str, list[Verdict]] = {}
+def _host(host: Host, verdicts: Sequence[Verdict]) -> HostFindings:
+    by_part: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
-        said.setdefault(verdict.part, []).append(verdict)
+        by_part.setdefault(verdict.part, []).append(verdict)
     gpus = host.group.gpus.count if host.group.gpus else 0
     names = [("gpu", f"gpu {index}") for index in range(gpus)]
     names += [("network", network) for network in host.addresses]
-    names += [("disk", path) for path in sorted(said) if path.startswith("/")]
-    parts = tuple(Part(kind, name, worst(said.get(name, []))) for kind, name in names)
+    names += [("disk", path) for path in sorted(by_part) if path.startswith("/")]
+    parts = tuple(Part(kind, name, worst(by_part.get(name, []))) for kind, name in names)
     address = str(next(iter(host.addresses.values())))
-    return HostFound(host.name, host.group.role, host.group_name, address, worst(said.get("", [])), parts)
+    return HostFindings(
+        host.name, host.group.role, host.group_name, address, worst(by_part.get("", [])), parts
+    )

@@ -15,7 +15,9 @@ from clusterwright.check.verdict import Status, Verdict
 WELL = (Status.OK, Status.SKIPPED)
 
 
-def metrics(cluster: str, verdicts: Sequence[Verdict], benches: Iterable[Stored], *, taken: float) -> str:
+def metrics(
+    cluster: str, verdicts: Sequence[Verdict], benches: Iterable[Stored], *, checked_at: float
+) -> str:
     """The text of the file: the verdicts of one pass, taken at that second since 1970, and of the newest benches."""
     registry, benches = CollectorRegistry(), tuple(benches)
 
@@ -23,10 +25,10 @@ def metrics(cluster: str, verdicts: Sequence[Verdict], benches: Iterable[Stored]
         return Gauge(f"clusterwright_{name}", about, ("cluster", *labels), registry=registry)
 
     when = gauge("check_time_seconds", "When the checks ran, in seconds since 1970.")
-    when.labels(cluster).set(taken)
-    measured = gauge("bench_time_seconds", "When the newest bench of each kind ran.", "bench")
+    when.labels(cluster).set(checked_at)
+    bench_time = gauge("bench_time_seconds", "When the newest bench of each kind ran.", "bench")
     for run in benches:
-        measured.labels(cluster, run.bench).set(run.time)
+        bench_time.labels(cluster, run.bench).set(run.time)
     counted = gauge("verdicts", "Verdicts of each check or bench, by status.", "check", "status")
     bad = gauge(
         "not_well",
@@ -36,8 +38,10 @@ def metrics(cluster: str, verdicts: Sequence[Verdict], benches: Iterable[Stored]
         "part",
         "status",
     )
-    for each in (*verdicts, *(verdict for run in benches for verdict in run.verdicts)):
-        counted.labels(cluster, each.check, each.status).inc()
-        if each.status not in WELL:
-            bad.labels(cluster, each.check, each.subject, each.part, each.status).set(1)
+    for check_verdict in (*verdicts, *(verdict for run in benches for verdict in run.verdicts)):
+        counted.labels(cluster, check_verdict.check, check_verdict.status).inc()
+        if check_verdict.status not in WELL:
+            bad.labels(
+                cluster, check_verdict.check, check_verdict.subject, check_verdict.part, check_verdict.status
+            ).set(1)
     return generate_latest(registry).decode()

@@ -22,9 +22,9 @@ class Settings:
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in self.pairs) or "default"
 
-    def merged(self, other: Settings) -> Settings:
+    def merged(self, overrides: Settings) -> Settings:
         """Both; where they set the same variable, the other's value."""
-        return Settings(tuple(sorted({**dict(self.pairs), **dict(other.pairs)}.items())))
+        return Settings(tuple(sorted({**dict(self.pairs), **dict(overrides.pairs)}.items())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +56,24 @@ def chosen(
     Raises:
         WrightError: there is no such knob here, or it changes numbers and that is not allowed.
     """
-    there = {knob.variable: knob for knob in knobs}
-    if unknown := [name for name in names if name not in there]:
-        raise _none(f"there is no knob `{unknown[0]}` here", f"there are {', '.join(there)}")
-    if refused := [name for name in names if there[name].numbers and not numbers]:
+    knobs_by_variable = {knob.variable: knob for knob in knobs}
+    if unknown := [name for name in names if name not in knobs_by_variable]:
+        raise _none(f"there is no knob `{unknown[0]}` here", f"there are {', '.join(knobs_by_variable)}")
+    if refused := [name for name in names if knobs_by_variable[name].numbers and not numbers]:
         raise _none(f"`{refused[0]}` changes what is computed", "if that is well, add --allow-numbers")
-    wanted = [there[name] for name in names or there if numbers or not there[name].numbers]
+    selection = [
+        knobs_by_variable[name]
+        for name in names or knobs_by_variable
+        if numbers or not knobs_by_variable[name].numbers
+    ]
     return tuple(
         replace(knob, values=tuple(value for value in knob.values if value != now.get(knob.variable)))
-        for knob in wanted
+        for knob in selection
     )
 
 
-def _none(message: str, mend: str) -> WrightError:
-    return WrightError.of("tune-knob", message, mend, exit_code=EXIT_USAGE)
+def _none(message: str, fix: str) -> WrightError:
+    return WrightError.from_code("tune-knob", message, fix, exit_code=EXIT_USAGE)
 
 
 def of_network(backend: str, interface: str) -> tuple[Knob, ...]:
@@ -117,7 +121,7 @@ _NCCL = (
 )
 
 
-def known(settings: Settings, knobs: Sequence[Knob]) -> str:
+def explain_settings(settings: Settings, knobs: Sequence[Knob]) -> str:
     """Why the settings can matter, for the table."""
     reasons = {knob.variable: knob.why for knob in knobs}
     return "; ".join(reasons[name] for name, _value in settings.pairs if name in reasons)

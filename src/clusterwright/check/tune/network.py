@@ -11,9 +11,9 @@ from clusterwright.check.bench.kinds import network
 from clusterwright.check.bench.kinds.collectives import plan_of
 from clusterwright.check.bench.parsers.sweep import Sweep
 from clusterwright.check.bench.site import Site
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.tune.knobs import Settings, chosen, of_network
-from clusterwright.check.tune.trials import Budget, Trials, Tuned, told
+from clusterwright.check.tune.trials import Budget, Trials, Tuned, format_measurement
 
 # DDP sums gradients in buckets of 25 MiB (torch.nn.parallel.DistributedDataParallel, bucket_cap_mb).
 BUCKET_BYTES = 25 * 2**20
@@ -26,30 +26,30 @@ def tune_network(site: Site, budget: Budget, names: Sequence[str] = ()) -> Tuned
     Raises:
         WrightError: nothing ran with that, or there is no such knob.
     """
-    plan, groups, whole = _plan(site), Groups(site), site.stage.hosts
+    plan, groups, hosts = _plan(site), Groups(site), site.stage.hosts
     now = site.cluster.jobs.variables
-    interface = site.facts[whole[0]]["interfaces"].get(site.address(whole[0]), "")
+    interface = site.facts[hosts[0]]["interfaces"].get(site.address(hosts[0]), "")
     usual = {"GLOO_SOCKET_IFNAME": interface, "NCCL_SOCKET_IFNAME": interface}
     knobs = chosen(of_network(plan.backend, interface), names, {**usual, **now}, numbers=False)
 
     def measure(settings: Settings) -> float | None:
         environment = {**now, **dict(settings.pairs)}
-        done = groups.run([whole], replace(plan, environment=environment))[whole]
-        return value_of(done) if done else None
+        sweep = groups.run([hosts], replace(plan, environment=environment))[hosts]
+        return value_of(sweep) if sweep else None
 
     line = network.expectation(site)
-    trials = Trials(measure, lambda value: told(value, "bytes/s", line.value), site.say)
+    trials = Trials(measure, lambda value: format_measurement(value, "bytes/s", line.value), site.log)
     trials.rehearse()
     outcome = trials.search(knobs, budget)
-    subject, quantity = f"{len(whole)} hosts", f"bus bandwidth of all-reduce by {plan.backend}"
+    subject, quantity = f"{len(hosts)} hosts", f"bus bandwidth of all-reduce by {plan.backend}"
     notes = (f"the line: {amount(line.value, line.unit)}, {line.why}",)
     return Tuned(subject, quantity, "bytes/s", knobs, budget, outcome, notes, line.value)
 
 
-def value_of(found: Sweep) -> float | None:
+def value_of(sweep: Sweep) -> float | None:
     """Bus bandwidth over the sizes, as a geometric mean: a gain at each counts alike; None where data was wrong."""
-    rates = [row.bus_bw for row in found.rows if row.kind == KIND]
-    wrong = any(row.wrong for row in found.rows)
+    rates = [row.bus_bw for row in sweep.rows if row.kind == KIND]
+    wrong = any(row.wrong for row in sweep.rows)
     return statistics.geometric_mean(rates) if rates and min(rates) > 0 and not wrong else None
 
 

@@ -12,7 +12,7 @@ from clusterwright.units import MiB, format_size
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunTarget:
     """Where it runs: the backend of its collectives, the interface for gradients, and CPUs of a host."""
 
     backend: str
@@ -20,37 +20,37 @@ class Place:
     cpus: int
 
 
-def knobs(job: Job, place: Place) -> tuple[Knob, ...]:
+def knobs(job: Job, target: RunTarget) -> tuple[Knob, ...]:
     """Those that can matter to this job."""
     return (
-        *_threads(job, place),
-        *(_gradients(place) if job.nodes > 1 else ()),
+        *_threads(job, target),
+        *(_gradients(target) if job.nodes > 1 else ()),
         *_pieces(job),
-        *_readers(job, place),
+        *_readers(job, target),
     )
 
 
-def usual(job: Job, place: Place) -> dict[str, str]:
+def usual(job: Job, target: RunTarget) -> dict[str, str]:
     """What is so without being said: by our launcher, by torch, or by the file in other words."""
-    said = job.gradients
+    gradients = job.gradients
     return {
-        "OMP_NUM_THREADS": str(_threads_of_a_rank(job, place)),
-        "GLOO_SOCKET_IFNAME": place.interface,
-        "NCCL_SOCKET_IFNAME": place.interface,
-        "gradients.bucket": format_size(said.bucket or 25 * MiB),
-        "gradients.compress": said.compress,
+        "OMP_NUM_THREADS": str(_threads_of_a_rank(job, target)),
+        "GLOO_SOCKET_IFNAME": target.interface,
+        "NCCL_SOCKET_IFNAME": target.interface,
+        "gradients.bucket": format_size(gradients.bucket or 25 * MiB),
+        "gradients.compress": gradients.compress,
         **{f"arguments.{name}": _argument(job, name) for name in ("microbatch", "workers")},
     }
 
 
 def _argument(job: Job, name: str) -> str:
     """Of our recipe, as it is now; nothing where there is none of that name."""
-    known = {**arguments_of(job.recipe), **job.arguments} if job.recipe else {}
-    return str(known.get(name, ""))
+    arguments = {**arguments_of(job.recipe), **job.arguments} if job.recipe else {}
+    return str(arguments.get(name, ""))
 
 
-def _threads_of_a_rank(job: Job, place: Place) -> int:
-    return max(1, place.cpus // job.gpus_per_node)
+def _threads_of_a_rank(job: Job, target: RunTarget) -> int:
+    return max(1, target.cpus // job.gpus_per_node)
 
 
 def _doubled_up_to(most: int) -> tuple[str, ...]:
@@ -58,16 +58,16 @@ def _doubled_up_to(most: int) -> tuple[str, ...]:
     return tuple(str(2**power) for power in range(most.bit_length()))
 
 
-def _threads(job: Job, place: Place) -> Iterator[Knob]:
+def _threads(job: Job, target: RunTarget) -> Iterator[Knob]:
     """Up to twice the share of a rank; binding only where one rank has the host, as it binds all to the same CPUs."""
-    counts = _doubled_up_to(2 * _threads_of_a_rank(job, place))
+    counts = _doubled_up_to(2 * _threads_of_a_rank(job, target))
     yield Knob("OMP_NUM_THREADS", counts, "too many threads wait for each other, too few leave CPUs idle")
     if job.gpus_per_node == 1:
         yield Knob("OMP_PROC_BIND", ("true",), "a thread that stays on its CPU keeps its caches")
 
 
-def _gradients(place: Place) -> Iterator[Knob]:
-    yield from of_network(place.backend, place.interface)
+def _gradients(target: RunTarget) -> Iterator[Knob]:
+    yield from of_network(target.backend, target.interface)
     sizes = tuple(format_size(size * MiB) for size in (1, 4, 100))
     yield Knob(
         "gradients.bucket", sizes, "small ones leave earlier, beside the backward pass; large ones cost less"
@@ -78,16 +78,16 @@ def _gradients(place: Place) -> Iterator[Knob]:
 
 def _pieces(job: Job) -> Iterator[Knob]:
     """A recipe keeps the batch of a step by accumulation, whatever its pieces; statistics of a piece are its own."""
-    said, norm = _argument(job, "microbatch"), _argument(job, "norm")
-    if said.isdecimal() and norm != "batch" and not (job.parallel and job.parallel.micro_batch > 1):
-        now = int(said)
+    microbatch, norm = _argument(job, "microbatch"), _argument(job, "norm")
+    if microbatch.isdecimal() and norm != "batch" and not (job.parallel and job.parallel.micro_batch > 1):
+        now = int(microbatch)
         sizes = (str(size) for size in (now // 2, now * 2, now * 4) if size > 0)
         why = "larger pieces use a device better and take more memory; the batch of a step stays"
         yield Knob("arguments.microbatch", tuple(sizes), why)
 
 
-def _readers(job: Job, place: Place) -> Iterator[Knob]:
+def _readers(job: Job, target: RunTarget) -> Iterator[Knob]:
     """Processes that read ahead, as many as a rank has CPUs; the recipe's own way is to choose by its first steps."""
     if _argument(job, "workers"):
-        counts = ("0", *_doubled_up_to(_threads_of_a_rank(job, place)))
+        counts = ("0", *_doubled_up_to(_threads_of_a_rank(job, target)))
         yield Knob("arguments.workers", counts, "too few readers keep a step waiting, too many take its CPUs")

@@ -13,8 +13,8 @@ from random import Random
 from clusterwright.check.tune.knobs import DEFAULT, Knob, Settings, singles
 
 Batch = tuple[Settings, ...]  # to measure once each, in this order
-Measured = Mapping[Settings, float | None]  # larger is better; None where it did not run at all
-Search = Generator[Batch, Measured, "Outcome"]
+TrialValues = Mapping[Settings, float | None]  # larger is better; None where it did not run at all
+Search = Generator[Batch, TrialValues, "Outcome"]
 
 ROUNDS = 4  # ours: in which the values of a knob are halved; of eight, one is left
 FINAL = 7  # ours: repeats of the default and the winner side by side; of 7 pairs all but one must agree
@@ -64,18 +64,18 @@ def search(knobs: Sequence[Knob], budget: int, seed: int) -> Search:
     alive = alive[: max(0, spare - 1)]
     while alive and spare > len(alive) and number < ROUNDS:
         spare -= len(alive) + 1
-        found = yield _mixed(alive, random)
-        trials += _told(number, found)
+        values = yield _mixed(alive, random)
+        trials += _to_trials(number, values)
         number += 1
         alive = _halved(alive, trials)
-    best = _together(alive, trials)
+    best = _combine_best(alive, trials)
     if best.is_default:
         return Outcome(tuple(trials), DEFAULT, won=False, default=(), tuned=())
     for _ in range(FINAL):
-        found = yield _mixed([best], random)
-        trials += _told(number, found)
+        values = yield _mixed([best], random)
+        trials += _to_trials(number, values)
         number += 1
-    return _concluded(trials, best, first=number - FINAL)
+    return _concluded(trials, best, first_batch=number - FINAL)
 
 
 def better(default: Sequence[float], tuned: Sequence[float]) -> bool:
@@ -83,7 +83,7 @@ def better(default: Sequence[float], tuned: Sequence[float]) -> bool:
     pairs = list(zip(default, tuned, strict=True))
     if len(pairs) < FINAL:
         return False
-    agreed = sum(two > one for one, two in pairs) / len(pairs)
+    agreed = sum(two > base for base, two in pairs) / len(pairs)
     middle = statistics.median(default)
     gain = statistics.median(tuned) - middle
     return agreed >= AGREE and gain > max(_spread(default), LEAST_GAIN * abs(middle))
@@ -102,17 +102,17 @@ def _mixed(some: Sequence[Settings], random: Random) -> Batch:
     return tuple(batch)
 
 
-def _told(number: int, found: Measured) -> list[Trial]:
-    return [Trial(number, settings, value) for settings, value in found.items()]
+def _to_trials(number: int, values: TrialValues) -> list[Trial]:
+    return [Trial(number, settings, value) for settings, value in values.items()]
 
 
 def _ratios(trials: Sequence[Trial]) -> dict[Settings, list[float]]:
     """By settings: each value over the default's of the same batch; empty for what did not run once."""
-    beside = {trial.batch: trial.value for trial in trials if trial.settings.is_default}
+    baselines = {trial.batch: trial.value for trial in trials if trial.settings.is_default}
     ratios: dict[Settings, list[float]] = {}
     broken = {trial.settings for trial in trials if trial.value is None}
     for trial in trials:
-        base = beside.get(trial.batch)
+        base = baselines.get(trial.batch)
         if (
             trial.value is not None
             and base
@@ -126,31 +126,33 @@ def _ratios(trials: Sequence[Trial]) -> dict[Settings, list[float]]:
 def _halved(alive: Sequence[Settings], trials: Sequence[Trial]) -> list[Settings]:
     """The better half of each knob's values, without those that are worse than the default so far."""
     ratios = _ratios(trials)
-    kept: list[Settings] = []
-    for variable in dict.fromkeys(each.pairs[0][0] for each in alive):
-        values = [each for each in alive if each.pairs[0][0] == variable and each in ratios]
-        values.sort(key=lambda each: -statistics.median(ratios[each]))
-        kept += [each for each in values[: -(-len(values) // 2)] if statistics.median(ratios[each]) > 1]
-    return kept
+    survivors: list[Settings] = []
+    for variable in dict.fromkeys(settings.pairs[0][0] for settings in alive):
+        values = [settings for settings in alive if settings.pairs[0][0] == variable and settings in ratios]
+        values.sort(key=lambda settings: -statistics.median(ratios[settings]))
+        survivors += [
+            settings for settings in values[: -(-len(values) // 2)] if statistics.median(ratios[settings]) > 1
+        ]
+    return survivors
 
 
-def _together(alive: Sequence[Settings], trials: Sequence[Trial]) -> Settings:
+def _combine_best(alive: Sequence[Settings], trials: Sequence[Trial]) -> Settings:
     """The best value of each knob that is worth setting, all at once."""
     ratios = _ratios(trials)
-    good = [each for each in alive if statistics.median(ratios[each]) > 1 + LEAST_GAIN]
-    good.sort(key=lambda each: statistics.median(ratios[each]))
+    winners = [settings for settings in alive if statistics.median(ratios[settings]) > 1 + LEAST_GAIN]
+    winners.sort(key=lambda settings: statistics.median(ratios[settings]))
     best = DEFAULT
-    for each in good:
-        best = best.merged(each)
+    for settings in winners:
+        best = best.merged(settings)
     return best
 
 
-def _concluded(trials: Sequence[Trial], best: Settings, first: int) -> Outcome:
-    final = [trial for trial in trials if trial.batch >= first]
+def _concluded(trials: Sequence[Trial], best: Settings, first_batch: int) -> Outcome:
+    final = [trial for trial in trials if trial.batch >= first_batch]
     rows: dict[int, dict[bool, float]] = {}
     for trial in final:
         if trial.value is not None:
             rows.setdefault(trial.batch, {})[trial.settings.is_default] = trial.value
-    whole = [row for row in rows.values() if len(row) == 2]
-    default, tuned = tuple(row[True] for row in whole), tuple(row[False] for row in whole)
+    complete_rows = [row for row in rows.values() if len(row) == 2]
+    default, tuned = tuple(row[True] for row in complete_rows), tuple(row[False] for row in complete_rows)
     return Outcome(tuple(trials), best, won=better(default, tuned), default=default, tuned=tuned)

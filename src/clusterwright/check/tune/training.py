@@ -11,7 +11,7 @@ from clusterwright.check.bench.site import Site, port
 from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.check.tune import of_training
 from clusterwright.check.tune.knobs import Knob, Settings, chosen
-from clusterwright.check.tune.trials import Budget, Trials, Tuned, told
+from clusterwright.check.tune.trials import Budget, Trials, Tuned, format_measurement
 from clusterwright.check.tune.written import OF_JOB, with_settings
 from clusterwright.config.job import Job
 from clusterwright.config.load import job_of
@@ -50,11 +50,11 @@ def tune_training(
     """
     job, runs = subject.job, Runs(site, subject)
     _knobs(site, job, runs, names, numbers=numbers)  # refuses unknown names before anything runs
-    trials = Trials(runs.measure, lambda value: told(value, "1/s"), site.say)
+    trials = Trials(runs.measure, lambda value: format_measurement(value, "1/s"), site.log)
     trials.rehearse()
     knobs = _knobs(site, job, runs, names, numbers=numbers)  # now that the CPUs of a host are known
     outcome = trials.search(knobs, budget)
-    rates = [each.value for each in outcome.trials if each.settings.is_default and each.value]
+    rates = [trial.value for trial in outcome.trials if trial.settings.is_default and trial.value]
     notes = (*_losses(runs, outcome.best), *_network(site, job, runs, rates))
     subject_name = f"job `{job.name}` on {len(site.stage.hosts)} hosts, {subject.steps} steps a trial"
     return Tuned(subject_name, "steps a second", "1/s", knobs, budget, outcome, notes)
@@ -62,10 +62,10 @@ def tune_training(
 
 def _knobs(site: Site, job: Job, runs: Runs, names: Sequence[str], *, numbers: bool) -> tuple[Knob, ...]:
     """Those to try, each without the value that it has now."""
-    place = of_training.Place(plan_of(site).backend, runs.interface(site.stage.hosts[0]), runs.cpus)
-    said = {**site.cluster.jobs.variables, **job.environment.variables}
-    now = {**of_training.usual(job, place), **said}
-    return chosen(of_training.knobs(job, place), names, now, numbers=numbers)
+    target = of_training.RunTarget(plan_of(site).backend, runs.interface(site.stage.hosts[0]), runs.cpus)
+    variables = {**site.cluster.jobs.variables, **job.environment.variables}
+    now = {**of_training.usual(job, target), **variables}
+    return chosen(of_training.knobs(job, target), names, now, numbers=numbers)
 
 
 def _losses(runs: Runs, best: Settings) -> Iterator[str]:
@@ -80,8 +80,8 @@ def _network(site: Site, job: Job, runs: Runs, rates: Sequence[float]) -> Iterat
         return
     rate, step_s = site.network.rate / site.rate_divisor, 1 / statistics.median(rates)
     seconds = Training(4.0 * runs.parameters, step_s, job.nodes, rate / 8).transfer_s()
-    own_s = max(step_s - seconds, step_s / 10)
-    best = advised(Training(4.0 * runs.parameters, own_s, job.nodes, rate / 8))
+    compute_s = max(step_s - seconds, step_s / 10)
+    best = advised(Training(4.0 * runs.parameters, compute_s, job.nodes, rate / 8))
     if seconds > (1 - ENOUGH) * step_s:
         yield (
             f"gradients take {seconds:.2g} s of a step of {step_s:.2g} s at line rate; `{best.way.setting}` would leave"
@@ -104,34 +104,34 @@ class Runs:
         """Steps a second, by the mean, so that stalls of a loader count; None where it did not run well."""
         self.number += 1
         answers = self.site.stage.do(self._parts(self.subject.with_settings(settings)))
-        if wrong := {host: each.why for host, each in answers.items() if each.why}:
+        if wrong := {host: answer.why for host, answer in answers.items() if answer.why}:
             host, why = next(iter(wrong.items()))
-            self.site.say(f"{host}: {why}")
+            self.site.log(f"{host}: {why}")
             return None
         return self._value(settings, answers)
 
     def interface(self, host: str) -> str:
         """That of the network for gradients."""
-        found: str = self.site.facts[host]["interfaces"].get(self.site.address(host), "")
-        return found
+        interface_name: str = self.site.facts[host]["interfaces"].get(self.site.address(host), "")
+        return interface_name
 
     def _parts(self, job: Job) -> dict[str, Part]:
-        hosts, here = self.site.stage.hosts, job.gpus_per_node
+        hosts, ranks_per_host = self.site.stage.hosts, job.gpus_per_node
         shared = {
             "name": f"{self.number:05}",
             "script": self.subject.script(job),
             "workdir": job.environment.workdir or "",
             "address": self.site.address(hosts[0]),
             "port": port(self.number),
-            "ranks": len(hosts) * here,
-            "ranks_here": here,
+            "ranks": len(hosts) * ranks_per_host,
+            "ranks_here": ranks_per_host,
             "skip": SKIPPED,
             "steps": self.subject.steps,
         }
         return {
             host: Part(
                 "trial",
-                {**shared, "first_rank": index * here, "interface": self.interface(host)},
+                {**shared, "first_rank": index * ranks_per_host, "interface": self.interface(host)},
                 self.subject.limit_s,
             )
             for index, host in enumerate(hosts)
@@ -140,10 +140,10 @@ class Runs:
     def _value(self, settings: Settings, answers: dict[str, Answer]) -> float | None:
         if len(answers) < self.subject.job.nodes:
             return None
-        found = answers[self.site.stage.hosts[0]].document
-        self.cpus, self.parameters = found["cpus"], found.get("parameters")
-        if found["loss"] is None:  # not finite
-            self.site.say("the loss is not finite")
+        document = answers[self.site.stage.hosts[0]].document
+        self.cpus, self.parameters = document["cpus"], document.get("parameters")
+        if document["loss"] is None:  # not finite
+            self.site.log("the loss is not finite")
             return None
-        self.losses[settings] = found["loss"]
-        return len(found["seconds"]) / float(sum(found["seconds"]))
+        self.losses[settings] = document["loss"]
+        return len(document["seconds"]) / float(sum(document["seconds"]))

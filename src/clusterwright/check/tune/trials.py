@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.tune.knobs import DEFAULT, Knob, Settings
 from clusterwright.check.tune.search import FINAL, Outcome, search
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -28,7 +28,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.trials < LEAST:
-            raise WrightError.of(
+            raise WrightError.from_code(
                 "tune-budget",
                 f"{self.trials} trials are too few to try anything: {2 * FINAL} are for the last comparison alone",
                 f"--budget {LEAST} tries one setting; with 60 every setting has its turn",
@@ -49,12 +49,12 @@ class Tuned:
     notes: tuple[str, ...] = ()
     line: float = 0.0  # what could be reached at most, where that is known
 
-    def told(self, value: float) -> str:
+    def format_value(self, value: float) -> str:
         """For people."""
-        return told(value, self.unit, self.line)
+        return format_measurement(value, self.unit, self.line)
 
 
-def told(value: float, unit: str, line: float = 0.0) -> str:
+def format_measurement(value: float, unit: str, line: float = 0.0) -> str:
     """A rate of steps as the time of one; a bandwidth beside the line's, where that is known."""
     if unit == "1/s":
         return f"{amount(1 / value, 's')} a step"
@@ -66,8 +66,8 @@ class Trials:
     """Counts trials, and tells of each."""
 
     measure: Measure
-    told: Callable[[float], str]
-    say: Callable[[str], None]
+    format_value: Callable[[float], str]
+    log: Callable[[str], None]
     spent: int = 0
 
     def rehearse(self) -> None:
@@ -76,8 +76,8 @@ class Trials:
         Raises:
             WrightError: it does not run.
         """
-        if self._one(DEFAULT) is None:
-            raise WrightError.of(
+        if self._run_trial(DEFAULT) is None:
+            raise WrightError.from_code(
                 "tune-nothing-ran",
                 "the first trial, with everything as it is now, did not run",
                 "what was said above is why; wright bench collectives FILE measures the hosts by themselves",
@@ -85,18 +85,18 @@ class Trials:
 
     def search(self, knobs: Sequence[Knob], budget: Budget) -> Outcome:
         """The outcome, after as many trials as are left."""
-        asked = search(knobs, budget.trials - self.spent, budget.seed)
+        search_run = search(knobs, budget.trials - self.spent, budget.seed)
         try:
-            batch = next(asked)
+            batch = next(search_run)
             while True:
-                batch = asked.send({settings: self._one(settings) for settings in batch})
+                batch = search_run.send({settings: self._run_trial(settings) for settings in batch})
         except StopIteration as end:
             outcome: Outcome = end.value
             return outcome
 
-    def _one(self, settings: Settings) -> float | None:
+    def _run_trial(self, settings: Settings) -> float | None:
         self.spent += 1
         value = self.measure(settings)
-        said = "did not run" if value is None else self.told(value)
-        self.say(f"trial {self.spent}: {settings}: {said}")
+        text = "did not run" if value is None else self.format_value(value)
+        self.log(f"trial {self.spent}: {settings}: {text}")
         return value

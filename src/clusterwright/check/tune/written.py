@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from difflib import unified_diff
 
 from clusterwright.check.tune.knobs import Settings
-from clusterwright.provision.change.edit import put
+from clusterwright.provision.change.edit import set_value
 
 OF_CLUSTER, OF_JOB = ("jobs", "variables"), ("environment", "variables")
 
@@ -17,14 +17,14 @@ OF_CLUSTER, OF_JOB = ("jobs", "variables"), ("environment", "variables")
 def with_settings(text: str, settings: Settings, variables: Iterable[str] = OF_CLUSTER) -> str:
     """Each setting at its place, instead of its older value; all else stays to the letter."""
     for name, value in settings.pairs:
-        place = tuple(name.split(".")) if "." in name else (*variables, name)
-        text = put(text, place, value)
+        key_path = tuple(name.split(".")) if "." in name else (*variables, name)
+        text = set_value(text, key_path, value)
     return text
 
 
-def difference(before: str, after: str, name: str) -> str:
+def difference(original: str, updated: str, name: str) -> str:
     """What is written, as `patch` reads it; `patch -R` takes it back."""
-    lines = unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
+    lines = unified_diff(original.splitlines(keepends=True), updated.splitlines(keepends=True), name, name)
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )

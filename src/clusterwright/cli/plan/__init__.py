@@ -6,7 +6,7 @@ import pkgutil
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._listing import one_line
+from clusterwright.cli._listing import summary_line
 
 plan = App(
     name="plan",
@@ -18,8 +18,10 @@ plan = App(
 
 def listed() -> list[tuple[str, str]]:
     """Every command of `wright plan` and what it does, in one line."""
-    names = sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_"))
-    return [(name, one_line(__path__[0], name)) for name in names]
+    names = sorted(
+        module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")
+    )
+    return [(name, summary_line(__path__[0], name)) for name in names]
 
 
 for _name, _line in listed():

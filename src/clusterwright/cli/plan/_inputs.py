@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.errors import Finding
     from clusterwright.plan.machines import Wiring
     from clusterwright.plan.run import Machine, Training
 
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"]
 
 
@@ -35,7 +35,7 @@ class Work:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Where:
+class MachineOptions:
     """The machines: a GPU and a number, or a node group of a cluster file."""
 
     gpu: Annotated[str | None, Parameter(help="A GPU of the catalog.")] = None
@@ -54,7 +54,7 @@ class Where:
     catalog: Annotated[Path | None, Parameter(help="GPUs and models of your own.")] = None
 
 
-def asked(work: Work, where: Where) -> tuple[Training, Machine]:
+def read_options(work: Work, machine_options: MachineOptions) -> tuple[Training, Machine]:
     """The training and the machines.
 
     Raises:
@@ -64,86 +64,101 @@ def asked(work: Work, where: Where) -> tuple[Training, Machine]:
     from clusterwright.plan.search.meshes import no_sizes
 
     sizes = {
-        "seq": work.seq, "global-batch": work.global_batch, "gpus": where.gpus, "nics": where.nics,
-        "gpus-per-node": where.gpus_per_node, "oversubscription": where.oversubscription,
+        "seq": work.seq, "global-batch": work.global_batch, "gpus": machine_options.gpus, "nics": machine_options.nics,
+        "gpus-per-node": machine_options.gpus_per_node, "oversubscription": machine_options.oversubscription,
     }  # fmt: skip
-    found: list[Finding] = []
-    own = _tried(lambda: _own(where.catalog), found)
-    training = _tried(lambda: _training(work, own), found)
-    machine = _tried(lambda: machine_for(where, own), found)
-    found += no_sizes(sizes)
-    if found or training is None or machine is None:
-        raise WrightError(*found, exit_code=EXIT_USAGE)
+    findings: list[Finding] = []
+    user_catalog = _attempt(lambda: _user_catalog(machine_options.catalog), findings)
+    training = _attempt(lambda: _training(work, user_catalog), findings)
+    machine = _attempt(lambda: machine_for(machine_options, user_catalog), findings)
+    findings += no_sizes(sizes)
+    if findings or training is None or machine is None:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
     return training, machine
 
 
-def _tried(make: Callable[[], Made], found: list[Finding]) -> Made | None:
+def _attempt(make: Callable[[], Result], findings: list[Finding]) -> Result | None:
     """What it makes, or nothing and its findings."""
     from clusterwright.errors import WrightError
 
     try:
         return make()
     except WrightError as why:
-        found.extend(why.findings)
+        findings.extend(why.findings)
         return None
 
 
-def _own(catalog: Path | None) -> Own | None:
+def _user_catalog(catalog: Path | None) -> UserCatalog | None:
 
-    return own_rows(catalog)
+    return load_user_catalog(catalog)
 
 
-def _training(work: Work, own: Own | None) -> Training:
+def _training(work: Work, user_catalog: UserCatalog | None) -> Training:
     from clusterwright.catalog.hf import model_of
     from clusterwright.plan.run import Training
 
     return Training(
-        model_of(work.model, own), work.seq, work.global_batch, work.precision, optimizer=work.optimizer
+        model_of(work.model, user_catalog),
+        work.seq,
+        work.global_batch,
+        work.precision,
+        optimizer=work.optimizer,
     )
 
 
-def machine_for(where: Where, own: Own | None) -> Machine:
+def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Machine:
     """The machines alone."""
     from clusterwright import catalog
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.machines import machine, machine_of
 
-    if where.cluster:
+    if machine_options.cluster:
         from clusterwright.config.load import load_cluster
 
-        rows = {**catalog.gpus(), **(own.gpus if own else {})}
-        made = machine_of(load_cluster(where.cluster), where.group, rows.values())
-        return replace(made, gpus=where.gpus or made.gpus)
-    if where.gpu is None or where.gpus is None:
-        mend = "give --gpu h100-sxm-80gb --gpus 512, or --cluster cluster.yaml"
-        raise WrightError.of("plan-no-machine", "no machines are named", mend, exit_code=EXIT_USAGE)
-    return machine(catalog.gpu(where.gpu, own), where.gpus, _wiring(where))
+        rows = {**catalog.gpus(), **(user_catalog.gpus if user_catalog else {})}
+        cluster_machine = machine_of(
+            load_cluster(machine_options.cluster), machine_options.group, rows.values()
+        )
+        return replace(cluster_machine, gpus=machine_options.gpus or cluster_machine.gpus)
+    if machine_options.gpu is None or machine_options.gpus is None:
+        fix = "give --gpu h100-sxm-80gb --gpus 512, or --cluster cluster.yaml"
+        raise WrightError.from_code("plan-no-machine", "no machines are named", fix, exit_code=EXIT_USAGE)
+    return machine(
+        catalog.gpu(machine_options.gpu, user_catalog), machine_options.gpus, _wiring(machine_options)
+    )
 
 
-def _wiring(where: Where) -> Wiring:
+def _wiring(machine_options: MachineOptions) -> Wiring:
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.machines import Wiring
     from clusterwright.units import QuantityError, parse_rate
 
     try:
-        rate = parse_rate(where.nic_rate) if where.nic_rate is not None else None
+        rate = parse_rate(machine_options.nic_rate) if machine_options.nic_rate is not None else None
     except QuantityError as why:
-        raise WrightError.of(
-            "bad-quantity", f"--nic-rate: {why.message}", why.mend, exit_code=EXIT_USAGE
+        raise WrightError.from_code(
+            "bad-quantity", f"--nic-rate: {why.message}", why.fix, exit_code=EXIT_USAGE
         ) from why
-    return Wiring(where.gpus_per_node, None, where.network, where.nics, rate, where.oversubscription)
+    return Wiring(
+        machine_options.gpus_per_node,
+        None,
+        machine_options.network,
+        machine_options.nics,
+        rate,
+        machine_options.oversubscription,
+    )
 
 
-def own_rows(catalog: Path | None) -> Own | None:
+def load_user_catalog(catalog: Path | None) -> UserCatalog | None:
     """Rows of `catalog`; without it, of ./catalog.toml, else of ~/.config/clusterwright/catalog.toml; else None.
 
     Raises:
         WrightError: what is wrong with the file, all at once.
     """
-    file = catalog or next((each for each in _places() if each.is_file()), None)
+    file = catalog or next((path for path in _places() if path.is_file()), None)
     if file is None:
         return None
-    from clusterwright.catalog.own_file import load
+    from clusterwright.catalog.user_catalog_file import load
 
     return load(file)
 
@@ -160,21 +175,23 @@ def read_table(path: Path, out: Path | None = None) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as why:
-        message, mend = f"{why.strerror}: {path}", "give the path of a CSV that can be read"
-        raise WrightError.of("file-unreadable", message, mend, exit_code=EXIT_USAGE) from why
+        message, fix = f"{why.strerror}: {path}", "give the path of a CSV that can be read"
+        raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from why
     if out and out.exists() and out.samefile(path):
         message = f"{out} is the table itself"
-        raise WrightError.of("predict-out-is-in", message, "give --out another name", exit_code=EXIT_USAGE)
+        raise WrightError.from_code(
+            "predict-out-is-in", message, "give --out another name", exit_code=EXIT_USAGE
+        )
     return data
 
 
 def write_table(path: Path, text: str) -> None:
     """Whole or not at all."""
-    from clusterwright.edge.files import write_whole
+    from clusterwright.edge.files import write_file_atomic
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     try:
-        write_whole(path, text)
+        write_file_atomic(path, text)
     except OSError as why:
-        message, mend = f"{why.strerror}: {path}", "give --out a path that can be written"
-        raise WrightError.of("not-writable", message, mend, exit_code=EXIT_USAGE) from why
+        message, fix = f"{why.strerror}: {path}", "give --out a path that can be written"
+        raise WrightError.from_code("not-writable", message, fix, exit_code=EXIT_USAGE) from why

@@ -10,20 +10,20 @@ from cyclopts import Parameter
 
 from clusterwright.catalog.hf import model_of
 from clusterwright.catalog.models import architectures
-from clusterwright.cli.plan._inputs import Precision, _tried, _wiring, machine_for
-from clusterwright.errors import EXIT_USAGE, Finding, WrightError, did_you_mean
+from clusterwright.cli.plan._inputs import Precision, _attempt, _wiring, machine_for
+from clusterwright.errors import EXIT_USAGE, Finding, WrightError, closest_name
 from clusterwright.plan.sizing.answer import Sharing
 from clusterwright.plan.sizing.choices import Scenario
-from clusterwright.plan.sizing.fewest import Means
-from clusterwright.plan.sizing.workload import Asked, Workload, parse_count, parse_share, workload
+from clusterwright.plan.sizing.fewest import Assumptions
+from clusterwright.plan.sizing.workload import WorkloadRequest, Workload, parse_count, parse_share, workload
 from clusterwright.units import QuantityError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.catalog.records import Architecture, Gpu
-    from clusterwright.cli.plan._inputs import Where
+    from clusterwright.cli.plan._inputs import MachineOptions
     from clusterwright.plan.run import Machine
     from clusterwright.plan.sizing.answer import Answer
     from clusterwright.plan.sizing.choices import Choice
@@ -63,38 +63,42 @@ class Prepared:
     context: int  # tokens of a sequence that is served
     gpu: Gpu | None
     machine: Machine | None  # that is there: only timed
-    means: Means
+    assumptions: Assumptions
     sharing: Sharing
     scenario: Scenario | None
-    own: Own | None
+    user_catalog: UserCatalog | None
 
 
-def prepared(model: str, amount: Amount, where: Where, teams: Teams, scenario: str) -> Prepared:
+def prepared(
+    model: str, amount: Amount, machine_options: MachineOptions, teams: Teams, scenario: str
+) -> Prepared:
     """Everything that was typed, read.
 
     Raises:
         WrightError: all that is wrong with it at once.
     """
-    from clusterwright.cli.plan._inputs import _tried, own_rows
+    from clusterwright.cli.plan._inputs import _attempt, load_user_catalog
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.sizing.fewest import searched, with_offload
 
-    found: list[Finding] = []
-    own = _tried(lambda: own_rows(where.catalog), found)
-    kind = _tried(lambda: read_scenario(scenario), found)
-    sharing = _tried(lambda: read_sharing(teams), found)
-    machine = _tried(lambda: machine_there(where, own), found)
-    gpu = _tried(lambda: read_gpu(where, own), found) if machine is None else None
-    means = _tried(lambda: read_means(where, amount, with_offload if machine else searched), found)
-    made = _tried(lambda: work(model, amount, kind, own), found)
-    if not found and made:
-        found += missing(machine, gpu, kind, made[1])
-    if found or made is None or means is None or sharing is None:
-        raise WrightError(*found, exit_code=EXIT_USAGE)
-    return Prepared(*made, gpu, machine, means, sharing, kind, own)
+    findings: list[Finding] = []
+    user_catalog = _attempt(lambda: load_user_catalog(machine_options.catalog), findings)
+    kind = _attempt(lambda: read_scenario(scenario), findings)
+    sharing = _attempt(lambda: read_sharing(teams), findings)
+    machine = _attempt(lambda: existing_machine(machine_options, user_catalog), findings)
+    gpu = _attempt(lambda: read_gpu(machine_options, user_catalog), findings) if machine is None else None
+    assumptions = _attempt(
+        lambda: read_assumptions(machine_options, amount, with_offload if machine else searched), findings
+    )
+    workload_fields = _attempt(lambda: work(model, amount, kind, user_catalog), findings)
+    if not findings and workload_fields:
+        findings += missing(machine, gpu, kind, workload_fields[1])
+    if findings or workload_fields is None or assumptions is None or sharing is None:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
+    return Prepared(*workload_fields, gpu, machine, assumptions, sharing, kind, user_catalog)
 
 
-def answered(made: Prepared) -> Answer | None:
+def answered(inputs: Prepared) -> Answer | None:
     """The size; None where GPUs are only compared.
 
     Raises:
@@ -103,34 +107,38 @@ def answered(made: Prepared) -> Answer | None:
     from clusterwright.plan.sizing.answer import for_deadline, on_cluster
     from clusterwright.plan.sizing.fewest import does_not_fit
 
-    if made.workload is None:
+    if inputs.workload is None:
         return None
-    if made.machine:
-        found = on_cluster(made.workload, made.machine, made.deadline_s, made.means, made.sharing)
-        if found is None:
-            raise does_not_fit(made.workload, f"{made.machine.gpus} x {made.machine.gpu.name}")
-        return found
-    if made.gpu is None or math.isinf(made.deadline_s):
+    if inputs.machine:
+        answer = on_cluster(
+            inputs.workload, inputs.machine, inputs.deadline_s, inputs.assumptions, inputs.sharing
+        )
+        if answer is None:
+            raise does_not_fit(inputs.workload, f"{inputs.machine.gpus} x {inputs.machine.gpu.name}")
+        return answer
+    if inputs.gpu is None or math.isinf(inputs.deadline_s):
         return None
-    return for_deadline(made.workload, made.gpu, made.deadline_s, made.means, made.sharing)
+    return for_deadline(inputs.workload, inputs.gpu, inputs.deadline_s, inputs.assumptions, inputs.sharing)
 
 
-def compared(made: Prepared) -> tuple[Choice, ...]:
+def compared(inputs: Prepared) -> tuple[Choice, ...]:
     """The usual GPUs of the scenario, and the one that was named, side by side."""
-    if made.scenario is None:
+    if inputs.scenario is None:
         return ()
     from clusterwright import catalog
     from clusterwright.catalog.gpus import fp64
     from clusterwright.plan.sizing import choices
 
-    named = {made.gpu.name: made.gpu} if made.gpu else {}
-    named |= {name: catalog.gpu(name, made.own) for name in choices.USUAL[made.scenario]}
-    if made.scenario is choices.Scenario.SCIENCE or made.workload is None:
-        return choices.for_science(named.values(), fp64(), made.own)
-    if made.scenario is choices.Scenario.INFERENCE:
-        model = made.workload.training.architecture
-        return choices.for_inference(model, named.values(), made.context, made.own)
-    return choices.for_training(made.workload, made.deadline_s, named.values(), made.means, made.own)
+    named = {inputs.gpu.name: inputs.gpu} if inputs.gpu else {}
+    named |= {name: catalog.gpu(name, inputs.user_catalog) for name in choices.USUAL[inputs.scenario]}
+    if inputs.scenario is choices.Scenario.SCIENCE or inputs.workload is None:
+        return choices.for_science(named.values(), fp64(), inputs.user_catalog)
+    if inputs.scenario is choices.Scenario.INFERENCE:
+        model = inputs.workload.training.architecture
+        return choices.for_inference(model, named.values(), inputs.context, inputs.user_catalog)
+    return choices.for_training(
+        inputs.workload, inputs.deadline_s, named.values(), inputs.assumptions, inputs.user_catalog
+    )
 
 
 CONTEXT = 4096  # tokens of a sequence that is served, where --seq says nothing
@@ -140,79 +148,81 @@ def read_scenario(text: str) -> Scenario | None:
     """What GPUs are compared for; None: nothing is compared."""
     if not text or text in set(Scenario):
         return Scenario(text) if text else None
-    meant = did_you_mean(text, list(Scenario))
-    mend = f"did you mean `{meant}`?" if meant else f"take one of {', '.join(Scenario)}"
-    raise WrightError.of("size-workload", f"there is no scenario `{text}`", mend, exit_code=EXIT_USAGE)
+    suggestion = closest_name(text, list(Scenario))
+    fix = f"did you mean `{suggestion}`?" if suggestion else f"take one of {', '.join(Scenario)}"
+    raise WrightError.from_code("size-workload", f"there is no scenario `{text}`", fix, exit_code=EXIT_USAGE)
 
 
 def read_sharing(teams: Teams) -> Sharing:
     """Who shares the cluster; everything wrong with it at once."""
-    found = [] if teams.teams >= 1 else [_no(f"--teams is {teams.teams}", "give 1 or more")]
-    headroom = _tried(lambda: _share("--headroom", teams.headroom), found)
-    busy = 1.0 if teams.busy in {"100%", "1"} else _tried(lambda: _share("--busy", teams.busy), found)
-    if found or headroom is None or busy is None:
-        raise WrightError(*found, exit_code=EXIT_USAGE)
+    findings = [] if teams.teams >= 1 else [_no(f"--teams is {teams.teams}", "give 1 or more")]
+    headroom = _attempt(lambda: _share("--headroom", teams.headroom), findings)
+    busy = 1.0 if teams.busy in {"100%", "1"} else _attempt(lambda: _share("--busy", teams.busy), findings)
+    if findings or headroom is None or busy is None:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
     return Sharing(teams.teams, headroom, busy)
 
 
-def machine_there(where: Where, own: Own | None) -> Machine | None:
+def existing_machine(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Machine | None:
     """Machines that are there: of a cluster file, or so many GPUs; None where the number is to be found."""
-    if not where.cluster and where.gpus is None:
+    if not machine_options.cluster and machine_options.gpus is None:
         return None
-    if where.gpus is not None and where.gpus < 1:
-        raise WrightError(_no(f"--gpus is {where.gpus}", "give 1 or more"), exit_code=EXIT_USAGE)
-    return machine_for(where, own)
+    if machine_options.gpus is not None and machine_options.gpus < 1:
+        raise WrightError(_no(f"--gpus is {machine_options.gpus}", "give 1 or more"), exit_code=EXIT_USAGE)
+    return machine_for(machine_options, user_catalog)
 
 
-def read_gpu(where: Where, own: Own | None) -> Gpu | None:
+def read_gpu(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Gpu | None:
     """The GPU that was named."""
     from clusterwright import catalog
 
-    return catalog.gpu(where.gpu, own) if where.gpu else None
+    return catalog.gpu(machine_options.gpu, user_catalog) if machine_options.gpu else None
 
 
-def read_means(where: Where, amount: Amount, plan: Planner) -> Means:
+def read_assumptions(machine_options: MachineOptions, amount: Amount, plan: Planner) -> Assumptions:
     """Machines of the wiring that was said, cut by the search."""
     from clusterwright.plan.machines import machine
 
-    wiring = _wiring(where)
+    wiring = _wiring(machine_options)
     slow = _share("--slow-nodes", amount.slow_nodes)
-    return Means(plan, lambda card, gpus: machine(card, gpus, wiring), slow_share=slow)
+    return Assumptions(plan, lambda card, gpus: machine(card, gpus, wiring), slow_share=slow)
 
 
 def _share(option: str, text: str) -> float:
     try:
         return parse_share(text)
     except QuantityError as why:
-        found = Finding("bad-quantity", f"{option}: {why.message}", why.mend)
-        raise WrightError(found, exit_code=EXIT_USAGE) from why
+        finding = Finding("bad-quantity", f"{option}: {why.message}", why.fix)
+        raise WrightError(finding, exit_code=EXIT_USAGE) from why
 
 
 def work(
-    model: str, amount: Amount, kind: Scenario | None, own: Own | None
+    model: str, amount: Amount, kind: Scenario | None, user_catalog: UserCatalog | None
 ) -> tuple[Workload | None, float, int]:
     """The workload, the deadline in seconds, and the tokens of a sequence that is served."""
     if kind is Scenario.SCIENCE:
         return None, math.inf, CONTEXT
-    found: list[Finding] = []
-    named = _tried(lambda: _named(model, own), found)
+    findings: list[Finding] = []
+    named = _attempt(lambda: _named(model, user_catalog), findings)
     # what else is wrong is told for any model
-    made = _tried(lambda: _amount(named or next(iter(architectures().values())), amount, kind), found)
-    if found or made is None:
-        raise WrightError(*found, exit_code=EXIT_USAGE)
-    return made
+    workload_fields = _attempt(
+        lambda: _amount(named or next(iter(architectures().values())), amount, kind), findings
+    )
+    if findings or workload_fields is None:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
+    return workload_fields
 
 
-def _named(model: str, own: Own | None) -> Architecture:
+def _named(model: str, user_catalog: UserCatalog | None) -> Architecture:
     if not model:
-        message, mend = "no model is named", "give --model llama2-7b, or the path of a config.json"
-        raise WrightError.of("size-workload", message, mend, exit_code=EXIT_USAGE)
-    return model_of(model, own)
+        message, fix = "no model is named", "give --model llama2-7b, or the path of a config.json"
+        raise WrightError.from_code("size-workload", message, fix, exit_code=EXIT_USAGE)
+    return model_of(model, user_catalog)
 
 
 def _amount(model: Architecture, amount: Amount, kind: Scenario | None) -> tuple[Workload, float, int]:
     served = kind is Scenario.INFERENCE and not (amount.samples or amount.tokens)
-    asked = Asked(
+    request = WorkloadRequest(
         model,
         amount.task,
         amount.samples,
@@ -223,8 +233,12 @@ def _amount(model: Architecture, amount: Amount, kind: Scenario | None) -> tuple
         amount.deadline,
         amount.precision,
     )
-    made, deadline_s = workload(asked)
-    return made, math.inf if served else deadline_s, parse_count(amount.seq) if amount.seq else CONTEXT
+    training_workload, deadline_s = workload(request)
+    return (
+        training_workload,
+        math.inf if served else deadline_s,
+        parse_count(amount.seq) if amount.seq else CONTEXT,
+    )
 
 
 def missing(
@@ -238,5 +252,5 @@ def missing(
         yield _no("there is no deadline to find a size for", "give --deadline 3h, or a number: --gpus 32")
 
 
-def _no(message: str, mend: str) -> Finding:
-    return Finding("size-workload", message, mend)
+def _no(message: str, fix: str) -> Finding:
+    return Finding("size-workload", message, fix)

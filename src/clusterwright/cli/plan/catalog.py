@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
+from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
 
 
 Kind = Literal[
@@ -42,14 +42,14 @@ def catalog(
         The rows as one JSON document, in base units: bytes, bits or FLOP per second, watts, seconds.
     """
     from clusterwright.cli._show import show_json, show_table, show_text
-    from clusterwright.cli.plan._inputs import own_rows
+    from clusterwright.cli.plan._inputs import load_user_catalog
 
-    own = own_rows(catalog)
+    user_catalog = load_user_catalog(catalog)
     if name and kind != "prices":
-        row = one(kind, name, own)
-        show_json(row) if json else show_text(told(row))
+        row = find_row(kind, name, user_catalog)
+        show_json(row) if json else show_text(host_findings(row))
         return 0
-    rows = prices_of(name, own) if name else rows_of(kind, own)
+    rows = prices_of(name, user_catalog) if name else rows_of(kind, user_catalog)
     show_json(rows) if json else show_table(*listed(kind, rows))
     return 0
 
@@ -188,14 +188,14 @@ def listed(kind: str, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
     return list(columns), [[cell(row) for cell in columns.values()] for row in rows]
 
 
-def told(row: Row) -> str:
+def host_findings(row: Row) -> str:
     """One row in full, in units that people read; what it has none of is left out."""
-    shown = {key: _shown(key, value) for key, value in row.items() if value not in (0, -1, "", None)}
-    width = max(len(name) for name, _ in shown.values())
-    return "\n".join(f"{name:{width}}  {text}" for name, text in shown.values())
+    cells = {key: _format_value(key, value) for key, value in row.items() if value not in (0, -1, "", None)}
+    width = max(len(name) for name, _ in cells.values())
+    return "\n".join(f"{name:{width}}  {text}" for name, text in cells.values())
 
 
-def _shown(key: str, value: Any) -> tuple[str, str]:
+def _format_value(key: str, value: Any) -> tuple[str, str]:
     """Heading and text of one value, by the unit at the end of its name."""
     for ending, unit, scale in _UNITS:
         if key.endswith(ending) and isinstance(value, int | float):
@@ -206,12 +206,12 @@ def _shown(key: str, value: Any) -> tuple[str, str]:
     return key, _as(key)({key: value}) if not isinstance(value, bool) else "yes" if value else "no"
 
 
-def rows_of(kind: str, own: Own | None) -> list[Row]:
+def rows_of(kind: str, user_catalog: UserCatalog | None) -> list[Row]:
     """All rows of a kind, the user's own first, in base units."""
-    return [_row(kind, each) for each in _things(kind, own)]
+    return [_row(kind, record) for record in _records(kind, user_catalog)]
 
 
-def one(kind: str, name: str, own: Own | None) -> Row:
+def find_row(kind: str, name: str, user_catalog: UserCatalog | None) -> Row:
     """One row in full.
 
     Raises:
@@ -219,10 +219,10 @@ def one(kind: str, name: str, own: Own | None) -> Row:
     """
     if kind == "software":
         return _row(kind, _release(name))
-    return _row(kind, _finders()[kind](name, own))
+    return _row(kind, _finders()[kind](name, user_catalog))
 
 
-def prices_of(name: str, own: Own | None) -> list[Row]:
+def prices_of(name: str, user_catalog: UserCatalog | None) -> list[Row]:
     """All prices of one item: a GPU in any spelling, or any other name.
 
     Raises:
@@ -230,20 +230,20 @@ def prices_of(name: str, own: Own | None) -> list[Row]:
     """
     from clusterwright.catalog import gpu
 
-    rows = rows_of("prices", own)
-    found = [row for row in rows if row["item"] == name]
-    if found:
-        return found
+    rows = rows_of("prices", user_catalog)
+    matches = [row for row in rows if row["item"] == name]
+    if matches:
+        return matches
     try:
-        meant = gpu(name, own).name
+        suggestion = gpu(name, user_catalog).name
     except WrightError:
-        meant = ""
-    if not meant or meant == name:
+        suggestion = ""
+    if not suggestion or suggestion == name:
         raise _none("prices", name, sorted({row["item"] for row in rows}))
-    return prices_of(meant, own)
+    return prices_of(suggestion, user_catalog)
 
 
-def _things(kind: str, own: Own | None) -> Iterator[Any]:
+def _records(kind: str, user_catalog: UserCatalog | None) -> Iterator[Any]:
     from clusterwright import catalog
     from clusterwright.catalog import cnn, parts, prices, software
 
@@ -252,16 +252,16 @@ def _things(kind: str, own: Own | None) -> Iterator[Any]:
         "cables": parts.cables, "storage": parts.storages, "servers": parts.servers, "software": software.releases,
     }  # fmt: skip
     if kind == "prices":
-        yield from prices.prices(own)
+        yield from prices.prices(user_catalog)
     elif kind == "networks":
         yield from map(cnn.network, cnn.networks())
     else:
-        mine: Mapping[str, Any] = getattr(own, kind, {})
-        yield from mine.values()
-        yield from (each for name, each in tables[kind]().items() if name not in mine)
+        user_records: Mapping[str, Any] = getattr(user_catalog, kind, {})
+        yield from user_records.values()
+        yield from (record for name, record in tables[kind]().items() if name not in user_records)
 
 
-def _finders() -> Mapping[str, Callable[[str, Own | None], Any]]:
+def _finders() -> Mapping[str, Callable[[str, UserCatalog | None], Any]]:
     from clusterwright import catalog
     from clusterwright.catalog import cnn, hf, parts
 
@@ -277,19 +277,19 @@ def _finders() -> Mapping[str, Callable[[str, Own | None], Any]]:
     }
 
 
-def _row(kind: str, thing: Any) -> Row:
+def _row(kind: str, record: Any) -> Row:
     if kind == "networks":
         keys = ("name", "image", "parameters", "flops", "source")
-        return {key: getattr(thing, key) for key in keys} | {"layers": len(thing.layers)}
-    row = asdict(thing)
+        return {key: getattr(record, key) for key in keys} | {"layers": len(record.layers)}
+    row = asdict(record)
     if kind == "models":
         from clusterwright.plan.parameters import count
 
         counted = count(
-            replace(thing, mtp_layers=0)
+            replace(record, mtp_layers=0)
         )  # as their makers count: without what predicts further tokens
         row |= {"parameters": _billions(counted.total)}
-        row |= {"active": _billions(counted.active) if thing.experts else ""}
+        row |= {"active": _billions(counted.active) if record.experts else ""}
     return row
 
 
@@ -302,14 +302,16 @@ def _billions(number: float) -> str:
 def _release(name: str) -> Any:
     from clusterwright.catalog import software
 
-    known = software.releases()
-    if name not in known:
-        raise _none("software", name, list(known))
-    return known[name]
+    releases = software.releases()
+    if name not in releases:
+        raise _none("software", name, list(releases))
+    return releases[name]
 
 
-def _none(kind: str, name: str, known: list[str]) -> WrightError:
+def _none(kind: str, name: str, names: list[str]) -> WrightError:
 
-    meant = did_you_mean(name, known)
-    mend = f"did you mean `{meant}`?" if meant else f"all: wright plan catalog {kind}"
-    return WrightError.of("unknown-part", f"no row of {kind} is called `{name}`", mend, exit_code=EXIT_USAGE)
+    suggestion = closest_name(name, names)
+    fix = f"did you mean `{suggestion}`?" if suggestion else f"all: wright plan catalog {kind}"
+    return WrightError.from_code(
+        "unknown-part", f"no row of {kind} is called `{name}`", fix, exit_code=EXIT_USAGE
+    )

@@ -15,17 +15,17 @@ def claims(*, json: bool = False, page: bool = False) -> int:
     """
     from clusterwright.cli._show import show_json, show_table, show_text
     from clusterwright.plan.sizing.claims import checked
-    from clusterwright.plan.sizing.claims import page as pages
+    from clusterwright.plan.sizing.claims import markdown_report as pages
 
-    found = checked()
+    checked_claims = checked()
     if json:
-        show_json({"claims": found})
+        show_json({"claims": checked_claims})
     elif page:
-        show_text(pages.page(found))
+        show_text(pages.render_markdown(checked_claims))
     else:
         rows = [
-            (each.row, each.verdict, each.said, pages.computed(each), pages.off(each), each.why)
-            for each in found
+            (claim.row, claim.verdict, claim.said, pages.computed(claim), pages.off(claim), claim.why)
+            for claim in checked_claims
         ]
         show_table(("row", "verdict", "the guides say", "we compute", "off by", "why"), rows)
     return 0

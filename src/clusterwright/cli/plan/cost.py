@@ -9,12 +9,12 @@ from math import isfinite, isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterwright.cli._show import say, show_table, show_text
+from clusterwright.cli._show import show_message, show_table, show_text
 
 if TYPE_CHECKING:
     from clusterwright.plan.cost.figures import Estimate
     from clusterwright.plan.cost.inputs import Gathered
-    from clusterwright.plan.cost.report import Costs, Way
+    from clusterwright.plan.cost.report import Costs, CostOption
 
 
 def cost(
@@ -50,17 +50,22 @@ def cost(
     """
     from clusterwright.cli._show import show_json
     from clusterwright.cli.plan._inputs import write_table
-    from clusterwright.plan.cost.page import page
+    from clusterwright.plan.cost.html_report import render_html
 
-    made = costed(gpu, nodes, hours, figure, catalog)
-    money = made.gathered.currency
+    result = costed(gpu, nodes, hours, figure, catalog)
+    money = result.gathered.currency
     if html:
-        write_table(html, page(made.found, made.values, money, made.what))
+        write_table(html, render_html(result.costs, result.values, money, result.title))
     if json:
-        document = {"currency": money, "costs": made.found, "inputs": made.values, "warnings": made.warnings}
+        document = {
+            "currency": money,
+            "costs": result.costs,
+            "inputs": result.values,
+            "warnings": result.warnings,
+        }
         show_json(finite(document))
     else:
-        tell(made)
+        show(result)
     return 0
 
 
@@ -68,14 +73,14 @@ def cost(
 class Costed:
     """The costs, what they are made of, and what is old."""
 
-    found: Costs
+    costs: Costs
     gathered: Gathered
     values: Mapping[str, Estimate]
     nodes: int
     warnings: list[str]
 
     @property
-    def what(self) -> str:
+    def title(self) -> str:
         """The cluster in words."""
         return f"{self.nodes} x {self.gathered.server.name}"
 
@@ -86,29 +91,29 @@ def costed(gpu: str, nodes: int, hours: float, figures: tuple[str, ...], catalog
     Raises:
         WrightError: cost-figure, cost-no-price, currency-mixed, unknown-gpu.
     """
-    from clusterwright import catalog as known
-    from clusterwright.cli.plan._inputs import own_rows
+    from clusterwright import catalog as gpu_catalog
+    from clusterwright.cli.plan._inputs import load_user_catalog
     from clusterwright.plan.cost.inputs import gather
     from clusterwright.plan.cost.rented import Fleet
     from clusterwright.plan.cost.report import costs
 
-    own = own_rows(catalog)
+    user_catalog = load_user_catalog(catalog)
     sized_or_refused(nodes, hours)
-    gathered = gather(known.gpu(gpu, own), nodes, own)
-    values = with_own(gathered.values, figures)
-    found = costs(values, Fleet(nodes, nodes * gathered.server.gpus), hours)
+    gathered = gather(gpu_catalog.gpu(gpu, user_catalog), nodes, user_catalog)
+    values = with_user_figures(gathered.values, figures)
+    all_costs = costs(values, Fleet(nodes, nodes * gathered.server.gpus), hours)
     today = date.today().isoformat()  # noqa: DTZ011 (a day, as the price tags have)
-    return Costed(found, gathered, values, nodes, gathered.warnings(today))
+    return Costed(all_costs, gathered, values, nodes, gathered.warnings(today))
 
 
-def tell(made: Costed) -> None:
+def show(result: Costed) -> None:
     """The answer on stdout, old prices on stderr."""
-    found, money = made.found, made.gathered.currency
-    gpus = made.nodes * made.gathered.server.gpus
+    costs, money = result.costs, result.gathered.currency
+    gpus = result.nodes * result.gathered.server.gpus
     show_text(
-        f"{made.what} ({gpus} GPUs), {found.hours:,.0f} h of training a year\n"
-        f"bought for {found.purchase:,.0f} {money}; {found.fixed_a_year:,.0f} {money} a year before any training, "
-        f"and {found.energy_an_hour:,.2f} {money} an hour of it\n"
+        f"{result.title} ({gpus} GPUs), {costs.hours:,.0f} h of training a year\n"
+        f"bought for {costs.purchase:,.0f} {money}; {costs.fixed_a_year:,.0f} {money} a year before any training, "
+        f"and {costs.energy_an_hour:,.2f} {money} an hour of it\n"
     )
     heads = (
         f"{money}/GPU-h",
@@ -119,40 +124,40 @@ def tell(made: Costed) -> None:
         "months",
         "saves",
     )
-    show_table(("", *heads), [_row(way) for way in found.ways])
+    show_table(("", *heads), [_row(option) for option in costs.ways])
     show_text("\nmoney a GPU-hour by how busy it is\n")
-    names = [way.name for way in found.ways]
+    names = [option.name for option in costs.ways]
     show_table(
         ("busy", *names),
-        [(f"{share:.0%}", *(f"{each:.2f}" for each in row)) for share, row in found.by_utilisation],
+        [(f"{share:.0%}", *(f"{price:.2f}" for price in row)) for share, row in costs.by_utilisation],
     )
     show_text(f"\nwhat drives an owned hour ({money}/GPU-h at the low and at the high end of each)\n")
     show_table(
         ("figure", "low", "high"),
-        [(bar.name, f"{bar.at_low:.2f}", f"{bar.at_high:.2f}") for bar in found.drivers[:6]],
+        [(bar.name, f"{bar.at_low:.2f}", f"{bar.at_high:.2f}") for bar in costs.drivers[:6]],
     )
-    low, likely, high = (kilos / 1000 for kilos in found.co2_kg)
+    low, likely, high = (kilos / 1000 for kilos in costs.co2_kg)
     show_text(
-        f"\nenergy {found.kwh / 1000:,.0f} MWh a year; CO2 {likely:,.0f} t ({low:,.0f} to {high:,.0f} by the grid)"
+        f"\nenergy {costs.kwh / 1000:,.0f} MWh a year; CO2 {likely:,.0f} t ({low:,.0f} to {high:,.0f} by the grid)"
     )
-    for warning in made.warnings:
-        say(f"note: {warning}")
+    for warning in result.warnings:
+        show_message(f"note: {warning}")
 
 
-def _row(way: Way) -> tuple[str, ...]:
-    low, high = way.bounds
+def _row(option: CostOption) -> tuple[str, ...]:
+    low, high = option.bounds
     cells = (
-        way.name,
-        f"{way.per_gpu_hour:.2f}",
+        option.name,
+        f"{option.per_gpu_hour:.2f}",
         f"{low:.2f} - {high:.2f}",
-        f"{way.a_year:,.0f}",
-        f"{way.goodput:.1%}",
+        f"{option.a_year:,.0f}",
+        f"{option.goodput:.1%}",
     )
-    if way.even is None:
+    if option.even is None:
         return (*cells, "", "", "")
-    even = f"{way.even.hours_a_year:,.0f}" if way.even.reachable else "never"
-    months = "never" if isinf(way.even.months) else f"{way.even.months:,.0f}"
-    return (*cells, even, months, f"{way.saving:+.0%}")
+    even = f"{option.even.hours_a_year:,.0f}" if option.even.reachable else "never"
+    months = "never" if isinf(option.even.months) else f"{option.even.months:,.0f}"
+    return (*cells, even, months, f"{option.saving:+.0%}")
 
 
 HOURS_A_YEAR = 8760
@@ -166,51 +171,51 @@ def sized_or_refused(nodes: int, hours: float) -> None:
     """
     from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 
-    found = []
+    findings = []
     if nodes < 1:
-        found.append(Finding("cost-figure", f"--nodes is {nodes}", "give 1 or more"))
+        findings.append(Finding("cost-figure", f"--nodes is {nodes}", "give 1 or more"))
     if not 0 < hours <= HOURS_A_YEAR:
-        found.append(
+        findings.append(
             Finding("cost-figure", f"--hours is {hours:g}", f"a year has {HOURS_A_YEAR}; give hours of it")
         )
-    if found:
-        raise WrightError(*found, exit_code=EXIT_USAGE)
+    if findings:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
 
 
-def with_own(values: Mapping[str, Estimate], figures: tuple[str, ...]) -> dict[str, Estimate]:
+def with_user_figures(values: Mapping[str, Estimate], figures: tuple[str, ...]) -> dict[str, Estimate]:
     """Ours, with the user's own in their place.
 
     Raises:
         WrightError: cost-figure, for every text that is no figure of ours.
     """
-    from clusterwright.errors import EXIT_USAGE, Finding, WrightError, did_you_mean
+    from clusterwright.errors import EXIT_USAGE, Finding, WrightError, closest_name
     from clusterwright.plan.cost.figures import Estimate
 
-    taken, found = dict(values), []
+    estimates, findings = dict(values), []
     for text in figures:
         name, _, numbers = text.partition("=")
         try:
-            parts = [float(each) for each in numbers.split(":")]
+            parts = [float(number) for number in numbers.split(":")]
             low, likely, high = parts if len(parts) == 3 else parts * 3
-            taken[name] = Estimate(low, likely, high, values[name].unit, "your own")
+            estimates[name] = Estimate(low, likely, high, values[name].unit, "your own")
         except KeyError:
-            meant = did_you_mean(name, list(values))
-            mend = f"did you mean `{meant}`?" if meant else f"the figures are {', '.join(values)}"
-            found.append(Finding("cost-figure", f"there is no figure `{name}`", mend))
+            suggestion = closest_name(name, list(values))
+            fix = f"did you mean `{suggestion}`?" if suggestion else f"the figures are {', '.join(values)}"
+            findings.append(Finding("cost-figure", f"there is no figure `{name}`", fix))
         except ValueError:
             message = f"`{text}` is not NAME=LOW:LIKELY:HIGH, the three in order"
-            found.append(
+            findings.append(
                 Finding("cost-figure", message, "write it as server=200000:250000:300000 or pue=1.3")
             )
-    if found:
-        raise WrightError(*found, exit_code=EXIT_USAGE)
-    return taken
+    if findings:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
+    return estimates
 
 
 def finite(document: Any) -> Any:
     """The same as plain values that JSON knows: dataclasses as objects, and nothing in place of the infinite."""
     if is_dataclass(document) and not isinstance(document, type):
-        document = {each.name: getattr(document, each.name) for each in fields(document)}
+        document = {field.name: getattr(document, field.name) for field in fields(document)}
     if isinstance(document, Mapping):
         return {key: finite(value) for key, value in document.items()}
     if isinstance(document, list | tuple):

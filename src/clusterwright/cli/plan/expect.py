@@ -26,8 +26,8 @@ def expect(file: Path | None = None, /, *, json: bool = False) -> int:
         show_json(figures)
         return 0
     rows = []
-    for one in figures:
-        factor, unit = _SCALES[one.unit]
-        rows.append((one.group, one.what, f"{one.value / factor:.4g} {unit}", one.measured_by))
+    for figure in figures:
+        factor, unit = _SCALES[figure.unit]
+        rows.append((figure.group, figure.what, f"{figure.value / factor:.4g} {unit}", figure.measured_by))
     show_table(("group", "figure", "expected", "measured by"), rows)
     return 0

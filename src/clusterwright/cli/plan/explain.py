@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import say, show_table, show_text
-from clusterwright.cli.plan._inputs import Where
+from clusterwright.cli._show import show_message, show_table, show_text
+from clusterwright.cli.plan._inputs import MachineOptions
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.explained import Explained
@@ -27,7 +27,7 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cut:
+class RunOptions:
     """The training and how it is cut; what is left out is inferred, and said."""
 
     model: Annotated[str | None, Parameter(help="A model of the catalog, or the path of a config.json.")] = (
@@ -55,8 +55,8 @@ class Cut:
 def explain(
     *,
     row: str | None = None,
-    cut: Annotated[Cut, Parameter(name="*")] = Cut(),
-    where: Annotated[Where, Parameter(name="*")] = Where(),  # noqa: B008 (frozen)
+    run_options: Annotated[RunOptions, Parameter(name="*")] = RunOptions(),
+    machine_options: Annotated[MachineOptions, Parameter(name="*")] = MachineOptions(),  # noqa: B008 (frozen)
     html: Path | None = None,
     json: Flag = False,
 ) -> int:
@@ -71,124 +71,136 @@ def explain(
     json
         Everything, in seconds and bytes, as one JSON document.
     """
-    from clusterwright.cli._show import say, show_json
+    from clusterwright.cli._show import show_message, show_json
     from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.predict.explained import explained
-    from clusterwright.plan.predict.pages import page
+    from clusterwright.plan.predict.pages import render_html
 
-    found = explained(*(_of_row(row, where) if row else _of_options(cut, where)))
+    found = explained(*(_of_row(row, machine_options) if row else _of_options(run_options, machine_options)))
     if html:
-        write_table(html, page(found))
-        say(f"page: {html}")
+        write_table(html, render_html(found))
+        show_message(f"page: {html}")
     if json:
         show_json(found)
     else:
-        tell(found)
+        show(found)
     return 0
 
 
-def _of_row(place: str, where: Where) -> tuple[Run, tuple[str, ...]]:
-    from clusterwright.cli.plan._inputs import own_rows, read_table
-    from clusterwright.plan.predict.whole import run_at
+def _of_row(location: str, machine_options: MachineOptions) -> tuple[Run, tuple[str, ...]]:
+    from clusterwright.cli.plan._inputs import load_user_catalog, read_table
+    from clusterwright.plan.predict.table_prediction import run_at
 
-    path, _, line = place.rpartition(":")
-    table = Path(path if path and line.isdigit() else place)
+    path, _, line = location.rpartition(":")
+    table = Path(path if path and line.isdigit() else location)
     return run_at(
-        read_table(table), str(table), int(line) if path and line.isdigit() else None, own_rows(where.catalog)
+        read_table(table),
+        str(table),
+        int(line) if path and line.isdigit() else None,
+        load_user_catalog(machine_options.catalog),
     )
 
 
-def _of_options(cut: Cut, where: Where) -> tuple[Run, tuple[str, ...]]:
+def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tuple[Run, tuple[str, ...]]:
     from dataclasses import replace
 
     from clusterwright.catalog.hf import model_of
-    from clusterwright.cli.plan._inputs import machine_for, own_rows
+    from clusterwright.cli.plan._inputs import machine_for, load_user_catalog
     from clusterwright.errors import EXIT_USAGE, WrightError
-    from clusterwright.plan.predict.known import Known
+    from clusterwright.plan.predict.lookup import CatalogLookup
     from clusterwright.plan.predict.runs import run_of
 
-    if cut.model is None:
-        mend = "give --model llama3-70b, or --row IN.csv:17"
-        raise WrightError.of("explain-no-model", "no model is named", mend, exit_code=EXIT_USAGE)
-    own = own_rows(where.catalog)
-    known = Known(own)
-    known.models[cut.model] = model_of(cut.model, own)
-    machine = machine_for(where, own)
-    row = {"source": _NEWEST} | cut.row() | {"gpu_type": machine.gpu.name, "num_gpus": str(machine.gpus)}
-    run, notes = run_of(row | {"gpus_per_node": str(machine.gpus_per_node)}, known)
+    if run_options.model is None:
+        fix = "give --model llama3-70b, or --row IN.csv:17"
+        raise WrightError.from_code("explain-no-model", "no model is named", fix, exit_code=EXIT_USAGE)
+    user_catalog = load_user_catalog(machine_options.catalog)
+    lookup = CatalogLookup(user_catalog)
+    lookup.models[run_options.model] = model_of(run_options.model, user_catalog)
+    machine = machine_for(machine_options, user_catalog)
+    row = (
+        {"source": _NEWEST}
+        | run_options.row()
+        | {"gpu_type": machine.gpu.name, "num_gpus": str(machine.gpus)}
+    )
+    run, notes = run_of(row | {"gpus_per_node": str(machine.gpus_per_node)}, lookup)
     return replace(run, machine=machine), tuple(note for note in notes if not note.startswith("network"))
 
 
 _GIB = 2**30
 _BAR = 30  # characters of the whole iteration
-_SHOWN = 8  # stages, changes
+_MAX_ROWS = 8  # stages, changes
 _VERDICTS = {"fits": "fits", "tight": "fits, tightly", "oom": "does not fit"}
 
 
-def tell(found: Explained) -> None:
+def show(explanation: Explained) -> None:
     """Headline, waterfall, memory by stage, what would help, and what it rests on."""
-    show_text(_headline(found))
+    show_text(_headline(explanation))
     show_text("\nwhere the time goes")
-    show_table(("seconds", "share", "", "what"), _steps(found))
+    show_table(("seconds", "share", "", "what"), _steps(explanation))
     show_text("\nmemory of one GPU, GiB, by pipeline stage")
-    show_table(("stage", *_names(found.stages[0]), "total"), _stages(found))
-    usable = found.run.machine.gpu.usable_bytes / _GIB
-    show_text(f"{_VERDICTS[str(found.fit)]}: {usable:.1f} GiB usable on {found.run.machine.gpu.name}")
-    _tell_changes(found)
+    show_table(("stage", *_names(explanation.stages[0]), "total"), _stages(explanation))
+    usable = explanation.run.machine.gpu.usable_bytes / _GIB
+    show_text(
+        f"{_VERDICTS[str(explanation.fit)]}: {usable:.1f} GiB usable on {explanation.run.machine.gpu.name}"
+    )
+    _show_changes(explanation)
     show_text("\nwhat it rests on")
-    show_table(("what", "value", "source"), found.origins)
-    for note in found.notes:
-        say(f"note: {note}")
+    show_table(("what", "value", "source"), explanation.origins)
+    for note in explanation.notes:
+        show_message(f"note: {note}")
 
 
-def _headline(found: Explained) -> str:
-    run, total = found.run, float(found.time.total)
-    cut = run.layout
-    degrees = f"dp {cut.dp} x tp {cut.tp} x pp {cut.pp} x cp {cut.cp}"
-    sort = f", ep {cut.ep}" if run.training.architecture.experts else ""
+def _headline(explanation: Explained) -> str:
+    run, total = explanation.run, float(explanation.time.total)
+    layout = run.layout
+    degrees = f"dp {layout.dp} x tp {layout.tp} x pp {layout.pp} x cp {layout.cp}"
+    sort = f", ep {layout.ep}" if run.training.architecture.experts else ""
     return (
         f"{run.training.architecture.name} on {run.machine.gpus} x {run.machine.gpu.name}: {degrees}{sort}, "
-        f"microbatch {cut.micro_batch}, ZeRO {cut.zero}\n"
-        f"{total:.4g} s an iteration, in 8 of 10 cases {found.low:.4g} to {found.high:.4g} s; "
-        f"{found.tokens_per_s_per_gpu:,.0f} tokens/s a GPU; MFU {found.mfu:.1%}; bound: {found.bound}"
+        f"microbatch {layout.micro_batch}, ZeRO {layout.zero}\n"
+        f"{total:.4g} s an iteration, in 8 of 10 cases {explanation.low:.4g} to {explanation.high:.4g} s; "
+        f"{explanation.tokens_per_s_per_gpu:,.0f} tokens/s a GPU; MFU {explanation.mfu:.1%}; bound: {explanation.bound}"
     )
 
 
-def _steps(found: Explained) -> list[tuple[str, str, str, str]]:
+def _steps(explanation: Explained) -> list[tuple[str, str, str, str]]:
     rows, start = [], 0.0
-    for _, words, seconds, share in found.parts:
-        left = round(start * _BAR)
-        bar = " " * left + "#" * max(1, round((start + share) * _BAR) - left)
-        rows.append((f"{seconds:.4g}", f"{share:.1%}", bar.ljust(_BAR), words))
+    for _, label, seconds, share in explanation.parts:
+        indent = round(start * _BAR)
+        bar = " " * indent + "#" * max(1, round((start + share) * _BAR) - indent)
+        rows.append((f"{seconds:.4g}", f"{share:.1%}", bar.ljust(_BAR), label))
         start += share
-    return [*rows, (f"{float(found.time.total):.4g}", "100.0%", "#" * _BAR, "wall time of one iteration")]
+    return [
+        *rows,
+        (f"{float(explanation.time.total):.4g}", "100.0%", "#" * _BAR, "wall time of one iteration"),
+    ]
 
 
 def _names(memory: Memory) -> list[str]:
     return [part.name for part in fields(memory)]
 
 
-def _stages(found: Explained) -> list[tuple[str, ...]]:
+def _stages(explanation: Explained) -> list[tuple[str, ...]]:
     """Every stage; of many, the first, the second and the last."""
-    every = list(enumerate(found.stages))
-    shown = every if len(every) <= _SHOWN else [*every[:2], every[-1]]
+    every = list(enumerate(explanation.stages))
+    stages = every if len(every) <= _MAX_ROWS else [*every[:2], every[-1]]
     return [
         (
             f"{index}",
-            *(f"{float(getattr(held, name)) / _GIB:.2f}" for name in _names(held)),
-            f"{float(held.total) / _GIB:.2f}",
+            *(f"{float(getattr(memory, name)) / _GIB:.2f}" for name in _names(memory)),
+            f"{float(memory.total) / _GIB:.2f}",
         )
-        for index, held in shown
+        for index, memory in stages
     ]
 
 
-def _tell_changes(found: Explained) -> None:
-    if not found.changes:
+def _show_changes(explanation: Explained) -> None:
+    if not explanation.changes:
         show_text("\nno single change that is known here makes it noticeably faster")
         return
     show_text("\nwhat would help most, each alone, by the time of one sample")
     rows = [
-        (f"-{each.saved:.1%}", f"{each.seconds:.4g}", _VERDICTS[str(each.fit)], each.words)
-        for each in found.changes[:_SHOWN]
+        (f"-{change.saved:.1%}", f"{change.seconds:.4g}", _VERDICTS[str(change.fit)], change.words)
+        for change in explanation.changes[:_MAX_ROWS]
     ]
     show_table(("time", "s an iteration", "memory", "change"), rows)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import say, show_table, show_text
+from clusterwright.cli._show import show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.units import QuantityError, parse_rate
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.plan.fabric.advice import Advice
-    from clusterwright.plan.fabric.compare import Compared, Wanted
+    from clusterwright.plan.fabric.compare import Compared, FabricRequirements
     from clusterwright.plan.fabric.networks import Networks
     from clusterwright.plan.fabric.parts import Fabric
     from clusterwright.plan.run import Layout, Machine, Run, Training
@@ -96,52 +96,54 @@ def fabric(
     """
     from clusterwright.cli._show import show_json
 
-    found: Found = find(join, trained, kind)
+    report: FabricReport = find(join, trained, kind)
     if written.svg:
-        write_svg(written.svg, found)
+        write_svg(written.svg, report)
     if written.cables:
-        write_cables(written.cables, found)
+        write_cables(written.cables, report)
     if written.html:
-        write_page(written.html, found)
+        write_page(written.html, report)
     if json:
-        show_json(document(found))
+        show_json(document(report))
     else:
-        tell(found)
+        show(report)
     return 0
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FabricReport:
     """All that is printed."""
 
-    wanted: Wanted
+    requirements: FabricRequirements
     machine: Machine
     hosts: tuple[str, ...]
     rows: tuple[Compared, ...]
     chosen: Fabric
     three: Networks
-    whole: bool  # one kind was asked for
+    is_single_kind: bool  # one kind was asked for
     advice: Advice | None = None
 
 
-def find(join: Join, trained: Trained, kind: str) -> Found:
+def find(join: Join, trained: Trained, kind: str) -> FabricReport:
     """Design, compare, choose."""
-    from clusterwright.cli.plan._inputs import own_rows
+    from clusterwright.cli.plan._inputs import load_user_catalog
     from clusterwright.plan.fabric.compare import build, compare
     from clusterwright.plan.fabric.networks import networks
     from clusterwright.plan.fabric.parts import Kind
 
-    own = own_rows(join.catalog)
-    made, hosts = _machine(join, own)
-    wanted = _wanted(join, made, len(hosts), own)
-    run = _run(trained, made, own) if trained.model else None
-    chosen = Kind(kind) if kind != "all" else Kind.RAIL if wanted.ports_per_node > 1 else Kind.FAT_TREE
-    fabric = build(chosen, wanted)
-    rows = compare(wanted, made, run, () if kind == "all" else (chosen,))
-    return Found(wanted, made, hosts, rows, fabric, networks(fabric), kind != "all", _advice(run))
+    user_catalog = load_user_catalog(join.catalog)
+    machine, hosts = _machine(join, user_catalog)
+    requirements = _wanted(join, machine, len(hosts), user_catalog)
+    run = _run(trained, machine, user_catalog) if trained.model else None
+    chosen = Kind(kind) if kind != "all" else Kind.RAIL if requirements.ports_per_node > 1 else Kind.FAT_TREE
+    fabric = build(chosen, requirements)
+    rows = compare(requirements, machine, run, () if kind == "all" else (chosen,))
+    return FabricReport(
+        requirements, machine, hosts, rows, fabric, networks(fabric), kind != "all", _advice(run)
+    )
 
 
-def _machine(join: Join, own: Own | None) -> tuple[Machine, tuple[str, ...]]:
+def _machine(join: Join, user_catalog: UserCatalog | None) -> tuple[Machine, tuple[str, ...]]:
     from clusterwright import catalog
     from clusterwright.plan.machines import Wiring, machine, machine_of
 
@@ -149,22 +151,26 @@ def _machine(join: Join, own: Own | None) -> tuple[Machine, tuple[str, ...]]:
         from clusterwright.config.load import load_cluster
 
         cluster = load_cluster(join.cluster)
-        made = machine_of(cluster, None, {**catalog.gpus(), **(own.gpus if own else {})}.values())
+        cluster_machine = machine_of(
+            cluster, None, {**catalog.gpus(), **(user_catalog.gpus if user_catalog else {})}.values()
+        )
         groups = cluster.nodes.values()
-        alike = [group for group in groups if group.gpus and group.gpus.count == made.gpus_per_node]
+        alike = [
+            group for group in groups if group.gpus and group.gpus.count == cluster_machine.gpus_per_node
+        ]
         hosts = tuple(name for group in alike for name in group.names())
-        return replace(made, gpus=len(hosts) * made.gpus_per_node), hosts
+        return replace(cluster_machine, gpus=len(hosts) * cluster_machine.gpus_per_node), hosts
     nodes, per_node = join.nodes or 0, 1 if join.gpus_per_node is None else join.gpus_per_node
     if min(nodes, per_node) < 1:
         message = f"{nodes} nodes" if nodes < 1 else f"{per_node} GPUs a node"
-        mend = "give --nodes 64, or --cluster cluster.yaml"
-        raise WrightError.of("fabric-size", f"{message} are none", mend, exit_code=EXIT_USAGE)
-    gpu = catalog.gpu(join.gpu, own)
+        fix = "give --nodes 64, or --cluster cluster.yaml"
+        raise WrightError.from_code("fabric-size", f"{message} are none", fix, exit_code=EXIT_USAGE)
+    gpu = catalog.gpu(join.gpu, user_catalog)
     wiring = Wiring(join.gpus_per_node, None, join.network, join.nics, _rate(join.nic_rate))
     per_node = machine(gpu, 1, wiring).gpus_per_node
-    made = machine(gpu, nodes * per_node, wiring)
+    cluster_machine = machine(gpu, nodes * per_node, wiring)
     width = len(str(nodes))
-    return made, tuple(f"gpu{number:0{width}}" for number in range(1, nodes + 1))
+    return cluster_machine, tuple(f"gpu{number:0{width}}" for number in range(1, nodes + 1))
 
 
 def _rate(text: str | None) -> int | None:
@@ -174,44 +180,52 @@ def _rate(text: str | None) -> int | None:
         rate = parse_rate(text)
     except QuantityError as why:
         message = f"--nic-rate: {why.message}"
-        raise WrightError.of("bad-quantity", message, why.mend, exit_code=EXIT_USAGE) from why
+        raise WrightError.from_code("bad-quantity", message, why.fix, exit_code=EXIT_USAGE) from why
     if not rate:
-        raise WrightError.of("fabric-size", "a port without a rate", "give 400Gbit/s", exit_code=EXIT_USAGE)
+        raise WrightError.from_code(
+            "fabric-size", "a port without a rate", "give 400Gbit/s", exit_code=EXIT_USAGE
+        )
     return rate
 
 
-def _wanted(join: Join, made: Machine, nodes: int, own: Own | None) -> Wanted:
+def _wanted(join: Join, machine: Machine, nodes: int, user_catalog: UserCatalog | None) -> FabricRequirements:
     from clusterwright.plan.fabric.cables import Hall
-    from clusterwright.plan.fabric.compare import Wanted
+    from clusterwright.plan.fabric.compare import FabricRequirements
     from clusterwright.plan.fabric.design import Options
     from clusterwright.plan.fabric.switches import for_ports, switch_of, usual_switch
 
-    network = made.network
+    network = machine.network
     protocol = "infiniband" if network.kind == "none" else network.kind
     rate = network.nic_bytes_per_s * 8
-    switch = switch_of(join.switch, protocol, own) if join.switch else usual_switch(rate, protocol, own)
+    switch = (
+        switch_of(join.switch, protocol, user_catalog)
+        if join.switch
+        else usual_switch(rate, protocol, user_catalog)
+    )
     options = Options(join.tiers, join.planes, join.manager_ports, nodes_per_leaf=join.nodes_per_leaf)
     if join.nodes_per_rack < 1:
         message = f"{join.nodes_per_rack} nodes are no rack"
-        raise WrightError.of("fabric-size", message, "give --nodes-per-rack 4", exit_code=EXIT_USAGE)
+        raise WrightError.from_code("fabric-size", message, "give --nodes-per-rack 4", exit_code=EXIT_USAGE)
     nics = join.nics if join.nics is not None else int(network.nics)
     hall = Hall(nodes_per_rack=join.nodes_per_rack)
-    return Wanted(nodes, nics, for_ports(switch, rate), join.oversubscription, options, hall, own)
+    return FabricRequirements(
+        nodes, nics, for_ports(switch, rate), join.oversubscription, options, hall, user_catalog
+    )
 
 
-def _run(trained: Trained, made: Machine, own: Own | None) -> Run:
+def _run(trained: Trained, machine: Machine, user_catalog: UserCatalog | None) -> Run:
     from clusterwright.catalog.hf import model_of
     from clusterwright.plan.run import Run, Training
     from clusterwright.plan.sizing.fewest import searched, stack_for
 
-    training = Training(model_of(str(trained.model), own), trained.seq, trained.global_batch)
-    cut = searched(training, made)
-    if cut is None:
-        message = f"{trained.model} does not fit on {made.gpus} x {made.gpu.name}"
-        asked = f"--model {trained.model} --gpu {made.gpu.name} --gpus {made.gpus}"
-        mend = f"wright plan search {asked} says what would help"
-        raise WrightError.of("fabric-model", message, mend, exit_code=EXIT_USAGE)
-    return Run(training, cut.layout, made, stack_for(training.task))
+    training = Training(model_of(str(trained.model), user_catalog), trained.seq, trained.global_batch)
+    planned_layout = searched(training, machine)
+    if planned_layout is None:
+        message = f"{trained.model} does not fit on {machine.gpus} x {machine.gpu.name}"
+        options = f"--model {trained.model} --gpu {machine.gpu.name} --gpus {machine.gpus}"
+        fix = f"wright plan search {options} says what would help"
+        raise WrightError.from_code("fabric-model", message, fix, exit_code=EXIT_USAGE)
+    return Run(training, planned_layout.layout, machine, stack_for(training.task))
 
 
 def _advice(run: Run | None) -> Advice | None:
@@ -222,13 +236,13 @@ def _advice(run: Run | None) -> Advice | None:
     from clusterwright.plan.sizing.fewest import searched
 
     def plan(training: Training, machine: Machine) -> Layout | None:
-        cut = searched(training, machine)
-        return cut.layout if cut is not None else None
+        planned_layout = searched(training, machine)
+        return planned_layout.layout if planned_layout is not None else None
 
     return advise(run, plan=plan)
 
 
-def document(found: Found) -> dict[str, Any]:
+def document(report: FabricReport) -> dict[str, Any]:
     """For --json."""
     from clusterwright.plan.fabric.record import (
         compared_record,
@@ -236,86 +250,86 @@ def document(found: Found) -> dict[str, Any]:
     )
 
     return {
-        "kinds": [compared_record(row) for row in found.rows],
-        "networks": networks_record(found.three),
-        "advice": found.advice,
-        "topology_conf": _topology(found) if found.whole else None,
+        "kinds": [compared_record(row) for row in report.rows],
+        "networks": networks_record(report.three),
+        "advice": report.advice,
+        "topology_conf": _topology(report) if report.is_single_kind else None,
     }
 
 
-def write_svg(path: Path, found: Found) -> None:
+def write_svg(path: Path, report: FabricReport) -> None:
     """The drawing, in both languages, with its own colours."""
     from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.fabric.drawing import svg
 
-    write_table(path, svg(found.chosen, "both", standalone=True))
+    write_table(path, svg(report.chosen, "both", standalone=True))
 
 
-def write_page(path: Path, found: Found) -> None:
+def write_page(path: Path, report: FabricReport) -> None:
     """The drawing and the comparison as a page."""
     from clusterwright.cli.plan._inputs import write_table
-    from clusterwright.plan.fabric.page import page
+    from clusterwright.plan.fabric.html_report import render_html
 
-    write_table(path, page(found.chosen, found.rows))
+    write_table(path, render_html(report.chosen, report.rows))
 
 
-def write_cables(path: Path, found: Found) -> None:
+def write_cables(path: Path, report: FabricReport) -> None:
     """Every cable as a row."""
     from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.fabric.record import cable_rows
 
-    rows = (",".join(map(str, row)) for row in cable_rows(found.chosen, found.wanted.hall))
+    rows = (",".join(map(str, row)) for row in cable_rows(report.chosen, report.requirements.hall))
     write_table(path, "\n".join(["from,to,cables,length_m,class", *rows, ""]))
 
 
-def tell(found: Found) -> None:
+def show(report: FabricReport) -> None:
     """Tables on stdout, and what to ask next on stderr."""
-    switch = found.wanted.switch
+    switch = report.requirements.switch
     rate = switch.port_bits_per_s / 1e9
     show_text(
-        f"{found.wanted.nodes} nodes of {found.machine.gpus_per_node} x {found.machine.gpu.name}, "
-        f"{found.wanted.ports_per_node} x {rate:g} Gbit/s {switch.protocol}, "
+        f"{report.requirements.nodes} nodes of {report.machine.gpus_per_node} x {report.machine.gpu.name}, "
+        f"{report.requirements.ports_per_node} x {rate:g} Gbit/s {switch.protocol}, "
         f"switch {switch.title} ({switch.ports} ports)\n"
     )
-    _tell_kinds(found)
-    if found.whole:
-        _tell_whole(found)
-    _tell_networks(found.three)
-    if found.advice:
-        _tell_advice(found.advice)
+    _show_kinds(report)
+    if report.is_single_kind:
+        _show_kind(report)
+    _show_networks(report.three)
+    if report.advice:
+        _show_advice(report.advice)
     else:
-        say("with --model, steps are compared too, and whether InfiniBand pays")
+        show_message("with --model, steps are compared too, and whether InfiniBand pays")
 
 
-def _tell_kinds(found: Found) -> None:
-    steps = any(row.step_s for row in found.rows)
+def _show_kinds(report: FabricReport) -> None:
+    steps = any(row.step_s for row in report.rows)
     head = ("kind", "levels", "switches", "cables", "ports free", "bisection", "oversubscribed", "hops",
             "all-reduce 1 GiB", "scattered", "power", "switches and cables")  # fmt: skip
     show_table(
         (*head, *(("step", "scattered") if steps else ())),
-        [_kind_row(row, steps=steps) for row in found.rows],
+        [_kind_row(row, steps=steps) for row in report.rows],
     )
-    for row in found.rows:
+    for row in report.rows:
         if row.why_not:
-            say(f"{row.kind}: {row.why_not}")
-    for item in sorted({item for row in found.rows if row.cost for item in row.cost.unknown}):
-        say(f"no price is known of {item}")
+            show_message(f"{row.kind}: {row.why_not}")
+    for item in sorted({item for row in report.rows if row.cost for item in row.cost.unknown}):
+        show_message(f"no price is known of {item}")
 
 
 def _kind_row(row: Compared, *, steps: bool) -> tuple[str, ...]:
-    made = row.fabric
-    if made is None:
+    design = row.fabric
+    if design is None:
         return (str(row.kind), *("-" for _ in range(11 + 2 * steps)))
-    counts = " + ".join(str(level.count) for level in made.levels) or "0"
+    counts = " + ".join(str(level.count) for level in design.levels) or "0"
     cells = (
         row.kind,
-        str(made.tiers),
+        str(design.tiers),
         counts,
-        str(made.cables),
-        str(sum(level.ports_free for level in made.levels)),
-        f"{made.bisection_bits_per_s / 1e12:.4g} Tbit/s",
-        f"{made.oversubscription:.3g}:1",
-        str(max(0, made.hops)),
+        str(design.cables),
+        str(sum(level.ports_free for level in design.levels)),
+        f"{design.bisection_bits_per_s / 1e12:.4g} Tbit/s",
+        f"{design.oversubscription:.3g}:1",
+        str(max(0, design.hops)),
         f"{row.all_reduce_s * 1e3:.3g} ms",
         f"{row.all_reduce_scattered_s * 1e3:.3g} ms",
         f"{row.power_w / 1e3:,.1f} kW",
@@ -332,68 +346,68 @@ def _money(row: Compared) -> str:
     return f"{likely:,g} k {row.cost.currency} ({low:,g} to {high:,g})"
 
 
-def _tell_whole(found: Found) -> None:
-    made = found.chosen
+def _show_kind(report: FabricReport) -> None:
+    design = report.chosen
     show_text("")
     show_table(
         ("level", "switches", "cables under it", "ports used", "ports free"),
         [
             tuple(map(str, (level.name, level.count, level.cables_down, level.ports_used, level.ports_free)))
-            for level in made.levels
+            for level in design.levels
         ],
     )
     show_text("\ncables to order (lengths are estimates):")
     rows = [
         (cable.level, cable.item, f"{cable.length_m} m", str(cable.count))
-        for cable in next(iter(found.rows)).cables
+        for cable in next(iter(report.rows)).cables
     ]
     show_table(("from", "class", "length", "cables"), rows)
-    show_text(f"\ntopology.conf:\n\n{_topology(found)}\ncluster.yaml, each group with its other fields:\n")
+    show_text(f"\ntopology.conf:\n\n{_topology(report)}\ncluster.yaml, each group with its other fields:\n")
     from clusterwright.plan.fabric.topology import cluster_lines
 
-    show_text(cluster_lines(made, found.hosts))
+    show_text(cluster_lines(design, report.hosts))
 
 
-def _topology(found: Found) -> str:
+def _topology(report: FabricReport) -> str:
     from clusterwright.plan.fabric.topology import block_lines, topology_lines
 
-    trays = found.machine.nvlink_domain // found.machine.gpus_per_node
-    lines = topology_lines(found.chosen, found.hosts)
+    trays = report.machine.nvlink_domain // report.machine.gpus_per_node
+    lines = topology_lines(report.chosen, report.hosts)
     if trays > 1:
-        blocks = block_lines(found.hosts, trays)
+        blocks = block_lines(report.hosts, trays)
         lines += f"\n# or, with topology/block, so that NVLink's racks stay together:\n{blocks}"
     return lines
 
 
-def _tell_networks(three: Networks) -> None:
+def _show_networks(three: Networks) -> None:
     show_text("\nthe three networks:")
     rows = []
-    for name, made in (
+    for name, network in (
         ("compute", three.compute),
         ("storage", three.storage),
         ("management", three.management),
     ):
-        counts = " + ".join(f"{level.count} {level.name}" for level in made.levels) or "none"
-        ports = f"{made.nodes} x {made.ports_per_node} x {made.port_bits_per_s / 1e9:g} Gbit/s"
-        rows.append((name, str(made.kind), made.switch.title, ports, counts, str(made.cables)))
+        counts = " + ".join(f"{level.count} {level.name}" for level in network.levels) or "none"
+        ports = f"{network.nodes} x {network.ports_per_node} x {network.port_bits_per_s / 1e9:g} Gbit/s"
+        rows.append((name, str(network.kind), network.switch.title, ports, counts, str(network.cables)))
     show_table(("network", "kind", "switch", "ports", "switches", "cables"), rows)
 
 
-def _tell_advice(advice: Advice) -> None:
-    from clusterwright.plan.search.outcome import layout_words
+def _show_advice(advice: Advice) -> None:
+    from clusterwright.plan.search.outcome import format_layout
 
     show_text(
         "\nthe training on other networks, cut as suits each; the last three with all ports at their rate:"
     )
     rows = [
         (
-            each.name,
-            f"{each.step_s:.4g} s",
-            f"{each.waiting:.1%}",
-            f"{each.slower:.1%}",
-            layout_words(each.layout),
+            choice.name,
+            f"{choice.step_s:.4g} s",
+            f"{choice.waiting:.1%}",
+            f"{choice.slower:.1%}",
+            format_layout(choice.layout),
         )
-        for each in advice.choices
+        for choice in advice.choices
     ]
     show_table(("network", "step", "lost to it", "slower than the fastest", "layout"), rows)
     show_text(f"\n{advice.verdict}")

@@ -40,12 +40,13 @@ def gradients(
     from clusterwright.plan.gradients import Training, advised, judged
 
     training = Training(parameters * _FLOAT_BYTES, step, hosts, _bytes_per_s(rate))
-    found, best = judged(training), advised(training)
+    results, best = judged(training), advised(training)
     if json:
-        show_json({"ways": [asdict(each) for each in found], "advised": best.way.setting})
+        show_json({"ways": [asdict(result) for result in results], "advised": best.way.setting})
         return 0
     rows = [
-        (each.way.setting, f"{each.step_s:.3g} s", f"{each.efficiency:.2f}", each.way.cost) for each in found
+        (result.way.setting, f"{result.step_s:.3g} s", f"{result.efficiency:.2f}", result.way.cost)
+        for result in results
     ]
     show_table(("in the job file", "step", "efficiency", "cost, as measured"), rows)
     show_text(f"\n{best.way.setting}: the cheapest that leaves enough of a step, or else the fastest")
@@ -59,6 +60,6 @@ def _bytes_per_s(rate: str) -> float:
     try:
         return parse_rate(rate) / 8
     except QuantityError as why:
-        raise WrightError.of(
-            "bad-quantity", f"--rate: {why.message}", why.mend, exit_code=EXIT_USAGE
+        raise WrightError.from_code(
+            "bad-quantity", f"--rate: {why.message}", why.fix, exit_code=EXIT_USAGE
         ) from why

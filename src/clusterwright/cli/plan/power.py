@@ -68,35 +68,39 @@ def power(
 
     node = _node(load)
     limits = replace(LIMITS, rack_w=watts(rack_limit), pue=LIMITS.pue if pue is None else pue)
-    whole = hall(node, load.nodes, limits, load.network_w)
-    held = supply(node, watts(supplies.psu), supplies.psus, supplies.spare) if supplies.psu else None
+    hall_report = hall(node, load.nodes, limits, load.network_w)
+    supply_check = supply(node, watts(supplies.psu), supplies.psus, supplies.spare) if supplies.psu else None
     if json:
-        show_json({"node": asdict(node_power(node)), "hall": whole, "supply": held})
+        show_json({"node": asdict(node_power(node)), "hall": hall_report, "supply": supply_check})
     else:
-        _tell(load, node, whole, held)
-    return 0 if held is None or held.holds else 1
+        _show(load, node, hall_report, supply_check)
+    return 0 if supply_check is None or supply_check.holds else 1
 
 
 def _node(load: Load) -> Node:
     from clusterwright import catalog
     from clusterwright.catalog.parts import servers
-    from clusterwright.cli.plan._inputs import own_rows
+    from clusterwright.cli.plan._inputs import load_user_catalog
     from clusterwright.plan.power import node_of
 
-    rows = own_rows(load.catalog)
+    rows = load_user_catalog(load.catalog)
     gpu = catalog.gpu(load.gpu, rows)
     gpus = 8 if load.gpus_per_node is None else load.gpus_per_node
-    said = {name: getattr(load, name) for name in ("cpus", "cpu_w", "dimms", "nics", "disks")}
-    own: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
-    made = node_of(gpu, gpus)
-    known = {**servers(), **(rows.servers if rows else {})}
-    rated = [each.power_w for each in known.values() if (each.gpu, each.gpus) == (gpu.name, made.gpus)]
-    if rated and made.nvswitch and not own:  # a maker's system; other nodes are everybody's own
-        made = replace(made, rated_w=max(rated))
-    return replace(made, **own)
+    options = {name: getattr(load, name) for name in ("cpus", "cpu_w", "dimms", "nics", "disks")}
+    overrides: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    base_node = node_of(gpu, gpus)
+    servers_by_name = {**servers(), **(rows.servers if rows else {})}
+    rated = [
+        server.power_w
+        for server in servers_by_name.values()
+        if (server.gpu, server.gpus) == (gpu.name, base_node.gpus)
+    ]
+    if rated and base_node.nvswitch and not overrides:  # a maker's system; other nodes are everybody's own
+        base_node = replace(base_node, rated_w=max(rated))
+    return replace(base_node, **overrides)
 
 
-def _tell(load: Load, node: Node, whole: Hall, held: Supply | None) -> None:
+def _show(load: Load, node: Node, hall_report: Hall, supply_check: Supply | None) -> None:
     from clusterwright.cli._show import show_table, show_text
     from clusterwright.plan.power import node_power
 
@@ -105,18 +109,21 @@ def _tell(load: Load, node: Node, whole: Hall, held: Supply | None) -> None:
     rated = f"; its maker rates it at {node.rated_w:,.0f} W, which is planned for" if node.rated_w else ""
     show_text(f"\n{drawn.wall_w:,.0f} W at the wall{rated}\n")
     rows = [
-        ("nodes in a rack", f"{whole.nodes_per_rack}"),
-        ("racks", f"{whole.racks}"),
-        ("a full rack", f"{whole.rack_w / 1e3:.1f} kW, cooled by {whole.cooling}"),
-        ("circuits of a rack", f"{whole.circuits_per_rack} three-phase, half of them on each of two feeds"),
-        ("machines", f"{whole.it_w / 1e3:,.1f} kW"),
-        ("hall", f"{whole.hall_w / 1e3:,.1f} kW"),
-        ("heat", f"{whole.btu_per_h:,.0f} BTU/h"),
-        ("air, if by air", f"{whole.air_m3_per_h:,.0f} m3/h"),
+        ("nodes in a rack", f"{hall_report.nodes_per_rack}"),
+        ("racks", f"{hall_report.racks}"),
+        ("a full rack", f"{hall_report.rack_w / 1e3:.1f} kW, cooled by {hall_report.cooling}"),
+        (
+            "circuits of a rack",
+            f"{hall_report.circuits_per_rack} three-phase, half of them on each of two feeds",
+        ),
+        ("machines", f"{hall_report.it_w / 1e3:,.1f} kW"),
+        ("hall", f"{hall_report.hall_w / 1e3:,.1f} kW"),
+        ("heat", f"{hall_report.btu_per_h:,.0f} BTU/h"),
+        ("air, if by air", f"{hall_report.air_m3_per_h:,.0f} m3/h"),
     ]
     show_table((f"{load.nodes} nodes", ""), rows)
-    if held:
-        show_text(f"\nsupplies: {held.reason}")
+    if supply_check:
+        show_text(f"\nsupplies: {supply_check.reason}")
 
 
 _WATTS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(W|kW|MW)")
@@ -132,5 +139,7 @@ def watts(text: str) -> float:
     match = _WATTS.fullmatch(text.strip())
     if match is None:
         message = f"`{text[:60]}` is not a power"
-        raise WrightError.of("bad-quantity", message, "write it as 2200W or 40kW", exit_code=EXIT_USAGE)
+        raise WrightError.from_code(
+            "bad-quantity", message, "write it as 2200W or 40kW", exit_code=EXIT_USAGE
+        )
     return float(match[1]) * _FACTOR[match[2]]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.own import Own
-    from clusterwright.plan.predict.whole import Predicted
+    from clusterwright.catalog.user_catalog import UserCatalog
+    from clusterwright.plan.predict.table_prediction import Predicted
 
 _LONG = 3000  # rows
-_SHOWN = 20  # rows that failed, on a terminal; their notes have all
+_MAX_MESSAGES = 20  # rows that failed, on a terminal; their notes have all
 
 
 def predict(
@@ -40,42 +40,44 @@ def predict(
         The counts and findings as one JSON document on stdout.
     """
     from clusterwright.cli._show import show_json, show_text
-    from clusterwright.cli.plan._inputs import own_rows, read_table, write_table
+    from clusterwright.cli.plan._inputs import load_user_catalog, read_table, write_table
 
-    found = _predicted(read_table(table, out), table.name, own_rows(catalog))
+    prediction = _predicted(read_table(table, out), table.name, load_user_catalog(catalog))
     if out:
-        write_table(out, found.text)
+        write_table(out, prediction.text)
     if json:
-        document = {"sort": found.sort, "rows": found.rows, "failed": found.failed}
-        show_json({**document, "findings": found.problems, "remarks": found.remarks})
+        document = {"sort": prediction.sort, "rows": prediction.rows, "failed": prediction.failed}
+        show_json({**document, "findings": prediction.problems, "remarks": prediction.remarks})
     else:
         if not out:
-            show_text(found.text)
-        _tell(found, out)
-    return 1 if found.failed else 0
+            show_text(prediction.text)
+        _tell(prediction, out)
+    return 1 if prediction.failed else 0
 
 
-def _predicted(data: bytes, name: str, own: Own | None) -> Predicted:
+def _predicted(data: bytes, name: str, user_catalog: UserCatalog | None) -> Predicted:
     """In as many processes as there are cores, where the table is long enough to be worth it."""
-    from clusterwright.plan.predict.whole import predict as predicted
+    from clusterwright.plan.predict.table_prediction import predict as predicted
 
     if data.count(b"\n") < _LONG:
-        return predicted(data, name, own)
+        return predicted(data, name, user_catalog)
     from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor() as pool:
-        return predicted(data, name, own, pool.map)
+        return predicted(data, name, user_catalog, pool.map)
 
 
-def _tell(found: Predicted, out: Path | None) -> None:
-    from clusterwright.cli._show import say
+def _tell(prediction: Predicted, out: Path | None) -> None:
+    from clusterwright.cli._show import show_message
 
-    for remark in found.remarks[:_SHOWN]:
-        say(f"note: {remark}")
-    for problem in found.problems[:_SHOWN]:
-        say(f"{problem}\n")
-    hidden = len(found.problems) - _SHOWN
+    for remark in prediction.remarks[:_MAX_MESSAGES]:
+        show_message(f"note: {remark}")
+    for problem in prediction.problems[:_MAX_MESSAGES]:
+        show_message(f"{problem}\n")
+    hidden = len(prediction.problems) - _MAX_MESSAGES
     if hidden > 0:
-        say(f"... and {hidden} more; every row's note names its own\n")
-    done = found.rows - found.failed
-    say(f"{done} of {found.rows} {found.sort} rows predicted{f', in {out}' if out else ''}")
+        show_message(f"... and {hidden} more; every row's note names its own\n")
+    success_count = prediction.rows - prediction.failed
+    show_message(
+        f"{success_count} of {prediction.rows} {prediction.sort} rows predicted{f', in {out}' if out else ''}"
+    )

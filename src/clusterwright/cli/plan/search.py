@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import say, show_table, show_text
-from clusterwright.cli.plan._inputs import Where, Work
+from clusterwright.cli._show import show_message, show_table, show_text
+from clusterwright.cli.plan._inputs import MachineOptions, Work
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
@@ -21,7 +21,7 @@ Flag = Annotated[bool, Parameter(negative="")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class FixedSizes:
     """Sizes that are not searched."""
 
     tp: Annotated[int | None, Parameter(help="Keep tensor parallelism at this size.")] = None
@@ -38,8 +38,8 @@ class Kept:
 def search(
     *,
     work: Annotated[Work, Parameter(name="*")],
-    where: Annotated[Where, Parameter(name="*")] = Where(),  # noqa: B008 (frozen)
-    kept: Annotated[Kept, Parameter(name="*")] = Kept(),
+    machine_options: Annotated[MachineOptions, Parameter(name="*")] = MachineOptions(),  # noqa: B008 (frozen)
+    fixed_sizes: Annotated[FixedSizes, Parameter(name="*")] = FixedSizes(),
     software: Software = "megatron",
     top: int = 10,
     out: Path | None = None,
@@ -63,13 +63,13 @@ def search(
     json
         Everything, in seconds and bytes, as one JSON document.
     """
-    from clusterwright.cli.plan._inputs import asked
+    from clusterwright.cli.plan._inputs import read_options
     from clusterwright.errors import EXIT_FAILED
     from clusterwright.plan.run import Stack
     from clusterwright.plan.search import Options
 
-    training, machine = asked(work, where)
-    options = Options(**asdict(kept), top=top, advise=True, stack=Stack(software))
+    training, machine = read_options(work, machine_options)
+    options = Options(**asdict(fixed_sizes), top=top, advise=True, stack=Stack(software))
     outcome, seconds = _timed(training, machine, options)
     _write(outcome, out, html)
     _show(outcome, seconds, json=json)
@@ -95,7 +95,7 @@ def _show(outcome: Outcome, seconds: float, *, json: bool) -> None:
         show_json(record(outcome, seconds))
         return
 
-    tell(outcome, seconds)
+    show_outcome(outcome, seconds)
 
 
 def _write(outcome: Outcome, out: Path | None, html: Path | None) -> None:
@@ -105,9 +105,9 @@ def _write(outcome: Outcome, out: Path | None, html: Path | None) -> None:
     if out and outcome.best:
         write_table(out, fragment(outcome.best.run))
     if html:
-        from clusterwright.plan.search.page import page
+        from clusterwright.plan.search.html_report import render_html
 
-        write_table(html, page(outcome))
+        write_table(html, render_html(outcome))
 
 
 _COLUMNS = (
@@ -116,12 +116,12 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def tell(outcome: Outcome, seconds: float) -> None:
+def show_outcome(outcome: Outcome, seconds: float) -> None:
     """The answer on stdout; how it was come by on stderr."""
-    from clusterwright.plan.search.outcome import layout_words
+    from clusterwright.plan.search.outcome import format_layout
     from clusterwright.plan.search.record import fragment
 
-    show_text(asked_words(outcome))
+    show_text(describe_request(outcome))
     if outcome.best:
         show_text(_best(outcome, outcome.best))
         show_text("\nthe fastest layout of each mesh:")
@@ -130,16 +130,16 @@ def tell(outcome: Outcome, seconds: float) -> None:
         show_text("\nnothing fits")
     if outcome.families:
         show_text("\nwhy not:")
-        rows = [(loss.family, layout_words(loss.plan.run.layout), loss.why) for loss in outcome.families]
+        rows = [(loss.family, format_layout(loss.plan.run.layout), loss.why) for loss in outcome.families]
         show_table(("family", "its fastest, or smallest", "why it is not the best"), rows)
     if outcome.best:
         show_text(f"\n{_pareto(outcome)}\n\nfor job.yaml:\n\n{fragment(outcome.best.run)}")
     for remedy in outcome.remedies:
         show_text(f"  {remedy}")
-    say(counted(outcome, seconds))
+    show_message(counted(outcome, seconds))
 
 
-def asked_words(outcome: Outcome) -> str:
+def describe_request(outcome: Outcome) -> str:
     """The question: the model, the work and the machines, with what was assumed of them."""
     from clusterwright.plan import parameters
 
@@ -147,72 +147,72 @@ def asked_words(outcome: Outcome) -> str:
     billions = parameters.count(model).total / 1e9
     return (
         f"{model.name} ({billions:.3g} B parameters), sequence {work.seq_len}, global batch {work.global_batch},"
-        f" {work.precision}, {work.optimizer}, {outcome.stack.family}\n{_machine_words(outcome.machine)}"
+        f" {work.precision}, {work.optimizer}, {outcome.stack.family}\n{_describe_machine(outcome.machine)}"
     )
 
 
-def _machine_words(on: Machine) -> str:
+def _describe_machine(on: Machine) -> str:
     net = on.network
     joined = f"NVLink joins {on.nvlink_domain}" if on.nvlink_domain > 1 else "no NVLink"
-    words = f"{on.gpus} x {on.gpu.name}, {on.gpus_per_node} a node, {joined}"
+    text = f"{on.gpus} x {on.gpu.name}, {on.gpus_per_node} a node, {joined}"
     if net.kind == "none":
-        return f"{words}, one node"
+        return f"{text}, one node"
     over = f", oversubscribed {net.oversubscription:g}:1" if net.oversubscription > 1 else ""
-    return f"{words}, {net.nics:g} x {net.nic_bytes_per_s * 8e-9:g} Gbit/s {net.kind} a node{over}"
+    return f"{text}, {net.nics:g} x {net.nic_bytes_per_s * 8e-9:g} Gbit/s {net.kind} a node{over}"
 
 
 def _best(outcome: Outcome, best: Plan) -> str:
-    from clusterwright.plan.memory.peak import Fit
-    from clusterwright.plan.search.outcome import gib, layout_words
+    from clusterwright.plan.memory.peak import MemoryFit
+    from clusterwright.plan.search.outcome import gib, format_layout
     from clusterwright.plan.speed import span
 
     low, high = span(best.run, best.time)
     second = outcome.runner_up
     total, memory = float(best.time.total), float(best.memory.total)
     takes = f"{total:.4g} s a step ({float(low):.3g} to {float(high):.3g} s in 8 of 10 cases)"
-    holds = f"{gib(memory)} of {gib(best.run.machine.gpu.usable_bytes)}"
-    lines = [f"\nbest       {layout_words(best.run.layout)}"]
-    lines += [f"           {takes}, {100 * best.utilization:.1f}% MFU, {holds}"]
-    if best.fit is Fit.TIGHT and (roomy := outcome.roomy):
+    memory_use = f"{gib(memory)} of {gib(best.run.machine.gpu.usable_bytes)}"
+    lines = [f"\nbest       {format_layout(best.run.layout)}"]
+    lines += [f"           {takes}, {100 * best.utilization:.1f}% MFU, {memory_use}"]
+    if best.fit is MemoryFit.TIGHT and (roomy := outcome.roomy):
         slower = float(roomy.time.total) / total - 1
         lines += [
-            f"roomier    {layout_words(roomy.run.layout)}",
+            f"roomier    {format_layout(roomy.run.layout)}",
             f"           {100 * slower:.1f}% slower, {gib(float(roomy.memory.total))}; the best is tight",
         ]
     if second:
-        lines += [f"runner-up  {layout_words(second.run.layout)}", f"           {outcome.runner_up_why}"]
+        lines += [f"runner-up  {format_layout(second.run.layout)}", f"           {outcome.runner_up_why}"]
     return "\n".join(lines)
 
 
 def _row(number: int, plan: Plan) -> tuple[str, ...]:
-    from clusterwright.plan.memory.peak import Fit
+    from clusterwright.plan.memory.peak import MemoryFit
     from clusterwright.plan.run import Offload, Recompute
     from clusterwright.plan.search.outcome import gib
 
-    cut = plan.run.layout
-    sizes = (number, cut.dp, cut.tp, cut.pp, cut.cp, cut.ep)
+    layout = plan.run.layout
+    sizes = (number, layout.dp, layout.tp, layout.pp, layout.cp, layout.ep)
     return (
         *(str(size) for size in sizes),
-        f"{cut.zero}" + (f"/{cut.shard}" if cut.shard else ""),
-        str(cut.micro_batch),
-        str(cut.interleave),
-        Recompute(int(cut.recompute)).name.lower(),
-        str(cut.schedule) if cut.pp > 1 else "",
-        Offload(int(cut.offload)).name.lower(),
+        f"{layout.zero}" + (f"/{layout.shard}" if layout.shard else ""),
+        str(layout.micro_batch),
+        str(layout.interleave),
+        Recompute(int(layout.recompute)).name.lower(),
+        str(layout.schedule) if layout.pp > 1 else "",
+        Offload(int(layout.offload)).name.lower(),
         f"{float(plan.time.total):.4g}",
         f"{100 * plan.utilization:.1f}%",
         f"{plan.tokens_per_s_per_gpu:.4g}",
-        gib(float(plan.memory.total)) + (" tight" if plan.fit is Fit.TIGHT else ""),
+        gib(float(plan.memory.total)) + (" tight" if plan.fit is MemoryFit.TIGHT else ""),
     )
 
 
 def _pareto(outcome: Outcome) -> str:
-    from clusterwright.plan.search.outcome import gib, layout_words
+    from clusterwright.plan.search.outcome import gib, format_layout
 
     last = outcome.pareto[-1]
     return (
         f"{len(outcome.pareto)} layouts trade time for memory; the smallest takes {gib(float(last.memory.total))}"
-        f" and {float(last.time.total):.3g} s a step: {layout_words(last.run.layout)}"
+        f" and {float(last.time.total):.3g} s a step: {format_layout(last.run.layout)}"
     )
 
 
@@ -220,7 +220,7 @@ def counted(outcome: Outcome, seconds: float) -> str:
     """How many layouts there are, and what became of them."""
     count = outcome.counts
     refused = sum(count.indivisible.values())
-    reasons = ", ".join(f"{what} {number}" for what, number in count.indivisible.items())
+    reasons = ", ".join(f"{reason} {number}" for reason, number in count.indivisible.items())
     rate = count.considered / max(seconds, 1e-9)
     return (
         f"{count.considered:,} layouts in {seconds:.2f} s ({rate:,.0f} a second): {count.too_large:,} do not fit,"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import say, show_table, show_text
-from clusterwright.cli.plan._inputs import Where
+from clusterwright.cli._show import show_message, show_table, show_text
+from clusterwright.cli.plan._inputs import MachineOptions
 from clusterwright.cli.plan._workload import Amount, Teams
 from clusterwright.units import HOUR_S, MINUTE_S
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from clusterwright.plan.sizing.materials import Materials
 
 
-_NOTHING, _ANYWHERE, _ONE = Amount(), Where(), Teams()
+_NOTHING, _ANYWHERE, _SINGLE_TEAM = Amount(), MachineOptions(), Teams()
 
 
 def size(
     *,
     model: str = "",
     amount: Annotated[Amount, Parameter(name="*")] = _NOTHING,
-    where: Annotated[Where, Parameter(name="*")] = _ANYWHERE,
-    sharing: Annotated[Teams, Parameter(name="*")] = _ONE,
+    machine_options: Annotated[MachineOptions, Parameter(name="*")] = _ANYWHERE,
+    sharing: Annotated[Teams, Parameter(name="*")] = _SINGLE_TEAM,
     scenario: str = "",
     html: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
@@ -57,21 +57,21 @@ def size(
     from clusterwright.cli.plan.cost import finite
     from clusterwright.plan.sizing.materials import materials
 
-    made = prepared(model, amount, where, sharing, scenario)
-    answer, choices = answered(made), compared(made)
-    bought = materials(answer.sized, answer.machine, made.own) if answer else None
+    inputs = prepared(model, amount, machine_options, sharing, scenario)
+    answer, choices = answered(inputs), compared(inputs)
+    bought = materials(answer.sized, answer.machine, inputs.user_catalog) if answer else None
     if html and answer and bought:
-        from clusterwright.plan.sizing.page import page
+        from clusterwright.plan.sizing.html_report import render_html
 
-        write_table(html, page(answer, bought, made.means))
+        write_table(html, render_html(answer, bought, inputs.assumptions))
     if json:
         show_json(finite(record(answer, bought, choices)))
     else:
-        tell(answer, bought, choices)
+        show(answer, bought, choices)
     return 0 if answer is None or answer.in_time else 1
 
 
-def tell(answer: Answer | None, bought: Materials | None, choices: tuple[Choice, ...]) -> None:
+def show(answer: Answer | None, bought: Materials | None, choices: tuple[Choice, ...]) -> None:
     """The answer on stdout, what was assumed on stderr."""
     if answer and bought:
         show_text(_size(answer))
@@ -79,27 +79,27 @@ def tell(answer: Answer | None, bought: Materials | None, choices: tuple[Choice,
             show_text(_shared(answer))
         show_text("\na node beside its GPUs")
         show_table(("part", "", "why"), [(part.what, part.shown, part.why) for part in answer.parts])
-        _tell_bill(bought)
+        _show_bill(bought)
         for note in answer.notes:
-            say(f"note: {note}")
+            show_message(f"note: {note}")
     if choices:
         show_text("\nside by side" if answer else "side by side")
-        _tell_choices(choices)
+        _show_choices(choices)
 
 
 def _size(answer: Answer) -> str:
-    from clusterwright.plan.search.outcome import layout_words
+    from clusterwright.plan.search.outcome import format_layout
 
-    found = answer.sized
-    low, high = found.hours_range
-    took = f"{_hours(found.hours)} h likely ({_hours(low)} to {_hours(high)} h, P10 to P90)"
-    fails = f"a failure every {_hours(found.kept.mtbf_s / 3600)} h on average"
-    saved = f"a checkpoint every {_lasting(found.kept.checkpoint_every_s)}"
-    each = f"{found.tokens_per_s / found.gpus:,.0f} tokens/s a GPU, MFU {found.utilization:.0%}"
+    sized = answer.sized
+    low, high = sized.hours_range
+    duration = f"{_hours(sized.hours)} h likely ({_hours(low)} to {_hours(high)} h, P10 to P90)"
+    fails = f"a failure every {_hours(sized.goodput.mtbf_s / 3600)} h on average"
+    saved = f"a checkpoint every {_lasting(sized.goodput.checkpoint_every_s)}"
+    throughput = f"{sized.tokens_per_s / sized.gpus:,.0f} tokens/s a GPU, MFU {sized.utilization:.0%}"
     lines = [
-        f"{found.gpus} x {found.machine.gpu.name} in {_nodes(found.nodes)}: {took}, {found.gpu_hours:,.0f} GPU-hours",
-        f"  {layout_words(found.cut.layout)}; {each}",
-        f"  goodput {found.kept.share:.1%}: {fails}, {saved}",
+        f"{sized.gpus} x {sized.machine.gpu.name} in {_nodes(sized.nodes)}: {duration}, {sized.gpu_hours:,.0f} GPU-hours",
+        f"  {format_layout(sized.planned_layout.layout)}; {throughput}",
+        f"  goodput {sized.goodput.share:.1%}: {fails}, {saved}",
     ]
     if not math.isinf(answer.deadline_h):
         lines.append(f"  {_deadline(answer)}")
@@ -107,14 +107,14 @@ def _size(answer: Answer) -> str:
 
 
 def _deadline(answer: Answer) -> str:
-    asked = f"the deadline of {_hours(answer.deadline_h)} h"
+    deadline = f"the deadline of {_hours(answer.deadline_h)} h"
     if not answer.in_time:
-        return f"{asked} is missed by {_hours(answer.sized.hours - answer.deadline_h)} h"
+        return f"{deadline} is missed by {_hours(answer.sized.hours - answer.deadline_h)} h"
     if answer.sure is None:
-        return f"{asked} is met as likely as not; nothing meets it at the slow end of the prediction"
+        return f"{deadline} is met as likely as not; nothing meets it at the slow end of the prediction"
     if answer.sure.gpus == answer.sized.gpus:
-        return f"{asked} is met at the slow end of the prediction, too"
-    return f"{asked} is likely met; nine times out of ten with {answer.sure.gpus} GPUs in {_nodes(answer.sure.nodes)}"
+        return f"{deadline} is met at the slow end of the prediction, too"
+    return f"{deadline} is likely met; nine times out of ten with {answer.sure.gpus} GPUs in {_nodes(answer.sure.nodes)}"
 
 
 def _shared(answer: Answer) -> str:
@@ -128,7 +128,7 @@ def _shared(answer: Answer) -> str:
     )
 
 
-def _tell_bill(bought: Materials) -> None:
+def _show_bill(bought: Materials) -> None:
     money, total = bought.bill.currency, bought.bill.total
     show_text(f"\nwhat is bought ({money}; likely, and from low to high)")
     rows = [
@@ -139,13 +139,15 @@ def _tell_bill(bought: Materials) -> None:
         ("", "item", "together", "from - to", ""), [*rows, ("", "total", _money(total), _range(total), "")]
     )
     if lacking := bought.bill.without_price:
-        say(f"note: no price is known for {', '.join(lacking)}; the total leaves it out")
+        show_message(f"note: no price is known for {', '.join(lacking)}; the total leaves it out")
     if old := bought.bill.old(date.today().isoformat()):  # noqa: DTZ011 (a day, as the price tags have)
-        say(
+        show_message(
             f"note: {len(old)} prices are more than half a year old; give your own with --catalog: {', '.join(old)}"
         )
     if (hall := bought.hall) is None:
-        say("note: the power of the GPU is not known, so there are no racks, no power and no cooling")
+        show_message(
+            "note: the power of the GPU is not known, so there are no racks, no power and no cooling"
+        )
         return
     racks = "1 rack" if hall.racks == 1 else f"{hall.racks} racks"
     show_text(
@@ -154,24 +156,24 @@ def _tell_bill(bought: Materials) -> None:
     )
 
 
-def _tell_choices(choices: tuple[Choice, ...]) -> None:
+def _show_choices(choices: tuple[Choice, ...]) -> None:
     from clusterwright.plan.sizing.choices import currency
 
-    first = next((each for each in choices if not each.why_not), choices[0])
-    if first.serving:
+    example = next((choice for choice in choices if not choice.why_not), choices[0])
+    if example.serving:
         heads, rows = ("GPU", "cards", "sequences", "tokens/s, one", "all, at most"), _served
-    elif first.roof:
+    elif example.roof:
         heads, rows = ("GPU", "FP64 TFLOP/s", "matrix units", "GB/s", "FLOPs a byte at the ridge"), _roofs
     else:
         heads, rows = ("GPU", "GPUs", "nodes", "hours", "P10 - P90"), _trained
     columns = (*heads, "kW", f"{currency(choices)} bought", "rented", "")
-    show_table(columns, [_row(each, rows(each), len(heads)) for each in choices])
+    show_table(columns, [_row(choice, rows(choice), len(heads)) for choice in choices])
 
 
-def _row(each: Choice, cells: tuple[str, ...], width: int) -> tuple[str, ...]:
-    if each.why_not:
-        return (each.gpu.name, *[""] * (width - 1), "", "", "", each.why_not)
-    money = each.money
+def _row(choice: Choice, cells: tuple[str, ...], width: int) -> tuple[str, ...]:
+    if choice.why_not:
+        return (choice.gpu.name, *[""] * (width - 1), "", "", "", choice.why_not)
+    money = choice.money
     if money is None:
         return (*cells, "", "", "", "no server with it is in the catalog")
     return (
@@ -183,35 +185,35 @@ def _row(each: Choice, cells: tuple[str, ...], width: int) -> tuple[str, ...]:
     )
 
 
-def _trained(each: Choice) -> tuple[str, ...]:
-    found = each.sized
-    if found is None:
+def _trained(choice: Choice) -> tuple[str, ...]:
+    sized = choice.sized
+    if sized is None:
         return ()
-    low, high = found.hours_range
+    low, high = sized.hours_range
     return (
-        each.gpu.name,
-        str(found.gpus),
-        str(found.nodes),
-        _hours(found.hours),
+        choice.gpu.name,
+        str(sized.gpus),
+        str(sized.nodes),
+        _hours(sized.hours),
         f"{_hours(low)} - {_hours(high)}",
     )
 
 
-def _served(each: Choice) -> tuple[str, ...]:
-    made = each.serving
-    if made is None:
+def _served(choice: Choice) -> tuple[str, ...]:
+    serving = choice.serving
+    if serving is None:
         return ()
-    one, together = f"{made.tokens_per_s_one:,.0f}", f"{made.tokens_per_s_all:,.0f}"
-    return each.gpu.name, str(made.gpus), str(made.sequences), one, together
+    single_rate, total_rate = f"{serving.tokens_per_s_one:,.0f}", f"{serving.tokens_per_s_all:,.0f}"
+    return choice.gpu.name, str(serving.gpus), str(serving.sequences), single_rate, total_rate
 
 
-def _roofs(each: Choice) -> tuple[str, ...]:
-    roof = each.roof
+def _roofs(choice: Choice) -> tuple[str, ...]:
+    roof = choice.roof
     if roof is None:
         return ()
     matrix = f"{roof.matrix / 1e12:.1f}" if roof.matrix else "none"
     return (
-        each.gpu.name,
+        choice.gpu.name,
         f"{roof.vector / 1e12:.2f}",
         matrix,
         f"{roof.bytes_per_s / 1e9:,.0f}",
@@ -229,7 +231,7 @@ def _hours(hours: float) -> str:
 
 def _lasting(seconds: float) -> str:
     units = ((HOUR_S, "h"), (MINUTE_S, "min"), (1, "s"))
-    length, unit = next((each for each in units if seconds >= each[0]), units[-1])
+    length, unit = next((entry for entry in units if seconds >= entry[0]), units[-1])
     return f"{seconds / length:.3g} {unit}"
 
 
@@ -248,12 +250,12 @@ def record(answer: Answer | None, bought: Materials | None, choices: tuple[Choic
     """Everything as one document; hours of training, money and power beside the plain values."""
     from clusterwright.plan.sizing.choices import currency
 
-    made: dict[str, Any] = {
-        "choices": [_choice(each) for each in choices],
+    document: dict[str, Any] = {
+        "choices": [_choice(choice) for choice in choices],
         "choices_currency": currency(choices),
     }
     if answer and bought:
-        made |= {
+        document |= {
             "size": _sized(answer.sized),
             "in_time": answer.in_time,
             "sure": answer.sure and _sized(answer.sure),
@@ -276,7 +278,7 @@ def record(answer: Answer | None, bought: Materials | None, choices: tuple[Choic
             "hall": bought.hall,
             "storage": bought.storage,
         }
-    return made
+    return document
 
 
 def _among(answer: Answer) -> dict[str, Any] | None:
@@ -296,33 +298,33 @@ def _among(answer: Answer) -> dict[str, Any] | None:
     }
 
 
-def _sized(found: Sized) -> dict[str, Any]:
+def _sized(sized: Sized) -> dict[str, Any]:
     return {
-        "gpu": found.machine.gpu.name,
-        "gpus": found.gpus,
-        "nodes": found.nodes,
-        "hours": found.hours,
-        "hours_p10_p90": found.hours_range,
-        "gpu_hours": found.gpu_hours,
-        "tokens_per_s": found.tokens_per_s,
-        "mfu": found.utilization,
-        "steps": found.workload.steps,
-        "tokens": found.workload.tokens,
-        "goodput": found.kept,
-        "layout": found.cut.layout,
-        "memory": found.cut.memory,
-        "time": found.cut.time,
-        "network": found.machine.network,
+        "gpu": sized.machine.gpu.name,
+        "gpus": sized.gpus,
+        "nodes": sized.nodes,
+        "hours": sized.hours,
+        "hours_p10_p90": sized.hours_range,
+        "gpu_hours": sized.gpu_hours,
+        "tokens_per_s": sized.tokens_per_s,
+        "mfu": sized.utilization,
+        "steps": sized.workload.steps,
+        "tokens": sized.workload.tokens,
+        "goodput": sized.goodput,
+        "layout": sized.planned_layout.layout,
+        "memory": sized.planned_layout.memory,
+        "time": sized.planned_layout.time,
+        "network": sized.machine.network,
     }
 
 
-def _choice(each: Choice) -> dict[str, Any]:
-    size = _sized(each.sized) if each.sized else None
+def _choice(choice: Choice) -> dict[str, Any]:
+    size = _sized(choice.sized) if choice.sized else None
     return {
-        "gpu": each.gpu.name,
+        "gpu": choice.gpu.name,
         "size": size,
-        "serving": each.serving,
-        "roof": each.roof,
-        "money": each.money,
-        "why_not": each.why_not,
+        "serving": choice.serving,
+        "roof": choice.roof,
+        "money": choice.money,
+        "why_not": choice.why_not,
     }

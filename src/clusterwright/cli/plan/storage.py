@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import say, show_table, show_text
+from clusterwright.cli._show import show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.units import QuantityError, parse_duration, parse_rate, parse_size
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.catalog.records import Architecture
     from clusterwright.plan.storage import Array, Demand, Option, Staging, Workload
 
@@ -37,7 +37,7 @@ class Data:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class CheckpointOptions:
     """What is written."""
 
     model: Annotated[str | None, Parameter(help="A model of the catalog, or a config.json.")] = None
@@ -68,7 +68,7 @@ class On:
 def storage(
     *,
     data: Annotated[Data, Parameter(name="*")],
-    kept: Annotated[Kept, Parameter(name="*")] = Kept(),
+    checkpoint_options: Annotated[CheckpointOptions, Parameter(name="*")] = CheckpointOptions(),
     on: Annotated[On, Parameter(name="*")] = On(),
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -81,11 +81,11 @@ def storage(
     """
     from clusterwright.cli._show import show_json
 
-    found = find(data, kept, on)
+    report = find(data, checkpoint_options, on)
     if json:
-        show_json(document(found))
+        show_json(document(report))
     else:
-        tell(found)
+        show(report)
     return 0
 
 
@@ -99,7 +99,7 @@ _SERVER_DISKS = 12  # of one storage server, for the RAID levels
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StorageReport:
     """All that is printed."""
 
     work: Workload
@@ -111,16 +111,16 @@ class Found:
     notes: tuple[str, ...]
 
 
-def find(data: Data, kept: Kept, on: On) -> Found:
+def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageReport:
     """Everything, from what was asked."""
-    from clusterwright.cli.plan._inputs import own_rows
+    from clusterwright.cli.plan._inputs import load_user_catalog
     from clusterwright.plan.storage import Workload, best_level, demand, options, staging
 
     if min(on.gpus, on.gpus_per_node) < 1 or data.epochs <= 0:
         message = f"{on.gpus} GPUs, {on.gpus_per_node} a node, read {data.epochs:g} times"
-        raise WrightError.of("storage-size", message, "give 1 or more of each", exit_code=EXIT_USAGE)
-    own = own_rows(on.catalog)
-    model = _model(kept, own)
+        raise WrightError.from_code("storage-size", message, "give 1 or more of each", exit_code=EXIT_USAGE)
+    user_catalog = load_user_catalog(on.catalog)
+    model = _model(checkpoint_options, user_catalog)
     size = _read(parse_size, data.dataset, "--dataset")
     files, notes = count(data.files, "--files") if data.files else 0.0, []
     samples = count(data.samples, "--samples") if data.samples else files
@@ -130,18 +130,22 @@ def find(data: Data, kept: Kept, on: On) -> Found:
         notes.append(f"samples: sequences of {_TOKENS} tokens of {token} bytes")
     rate = data.samples_per_s
     if rate is None:
-        rate, note = _fastest(model, on, own)
+        rate, note = _fastest(model, on, user_catalog)
         notes.append(note)
     work = Workload(
-        parameters=_parameters(kept, model), dataset_bytes=size, samples=samples, samples_per_s=rate,
-        files=files, precision=kept.precision, optimizer=kept.optimizer, stall_share=kept.stall, kept=kept.keep,
-        checkpoint_every_s=_read(parse_duration, kept.every, "--every"),
+        parameters=_parameters(checkpoint_options, model), dataset_bytes=size, samples=samples, samples_per_s=rate,
+        files=files, precision=checkpoint_options.precision, optimizer=checkpoint_options.optimizer, stall_share=checkpoint_options.stall, save_total_limit=checkpoint_options.keep,
+        checkpoint_every_s=_read(parse_duration, checkpoint_options.every, "--every"),
     )  # fmt: skip
     need, nodes = demand(work), max(1, math.ceil(on.gpus / on.gpus_per_node))
-    ways = options(need, nodes, _read(parse_rate, on.server_nic, "--server-nic"), on.disks)
-    staged = {each.name: staging(need, each, nodes, data.epochs, on.disks) for each in ways if each.servers}
+    storage_options = options(need, nodes, _read(parse_rate, on.server_nic, "--server-nic"), on.disks)
+    staged = {
+        option.name: staging(need, option, nodes, data.epochs, on.disks)
+        for option in storage_options
+        if option.servers
+    }
     arrays = {use: best_level(use, _SERVER_DISKS) for use in ("metadata", "scratch", "capacity")}
-    return Found(work, need, nodes, ways, staged, arrays, tuple(notes))
+    return StorageReport(work, need, nodes, storage_options, staged, arrays, tuple(notes))
 
 
 def count(text: str, option: str) -> float:
@@ -152,8 +156,8 @@ def count(text: str, option: str) -> float:
     """
     match = _COUNT.fullmatch(text.strip())
     if match is None:
-        message, mend = f"{option}: `{text[:60]}` is not a number", "write it as 1200000 or 1.2M"
-        raise WrightError.of("bad-quantity", message, mend, exit_code=EXIT_USAGE)
+        message, fix = f"{option}: `{text[:60]}` is not a number", "write it as 1200000 or 1.2M"
+        raise WrightError.from_code("bad-quantity", message, fix, exit_code=EXIT_USAGE)
     return float(match[1]) * _FACTOR[match[2]]
 
 
@@ -162,58 +166,58 @@ def _read(parse: Callable[[str], Value], text: str, option: str) -> Value:
         return parse(text)
     except QuantityError as why:
         message = f"{option}: {why.message}"
-        raise WrightError.of("bad-quantity", message, why.mend, exit_code=EXIT_USAGE) from why
+        raise WrightError.from_code("bad-quantity", message, why.fix, exit_code=EXIT_USAGE) from why
 
 
-def _model(kept: Kept, own: Own | None) -> Architecture | None:
-    if kept.model is None:
+def _model(checkpoint_options: CheckpointOptions, user_catalog: UserCatalog | None) -> Architecture | None:
+    if checkpoint_options.model is None:
         return None
     from clusterwright.catalog.hf import model_of
 
-    return model_of(kept.model, own)
+    return model_of(checkpoint_options.model, user_catalog)
 
 
-def _parameters(kept: Kept, model: Architecture | None) -> float:
+def _parameters(checkpoint_options: CheckpointOptions, model: Architecture | None) -> float:
     from clusterwright.plan import parameters
 
-    if kept.params:
-        return count(kept.params, "--params")
+    if checkpoint_options.params:
+        return count(checkpoint_options.params, "--params")
     if model is None:
-        mend = "give --model llama2-7b, or --params 25.6M"
-        raise WrightError.of("storage-size", "no model is given", mend, exit_code=EXIT_USAGE)
+        fix = "give --model llama2-7b, or --params 25.6M"
+        raise WrightError.from_code("storage-size", "no model is given", fix, exit_code=EXIT_USAGE)
     return parameters.count(model).total
 
 
-def _fastest(model: Architecture | None, on: On, own: Own | None) -> tuple[float, str]:
+def _fastest(model: Architecture | None, on: On, user_catalog: UserCatalog | None) -> tuple[float, str]:
     """Samples a second that the GPUs could read at their peak: no training reads more."""
     if model is None:
-        mend = "give --samples-per-s, or a --model whose rate follows from the GPUs"
-        raise WrightError.of(
-            "storage-size", "how fast samples are read is not said", mend, exit_code=EXIT_USAGE
+        fix = "give --samples-per-s, or a --model whose rate follows from the GPUs"
+        raise WrightError.from_code(
+            "storage-size", "how fast samples are read is not said", fix, exit_code=EXIT_USAGE
         )
     from clusterwright import catalog
     from clusterwright.plan import flops
 
-    gpu = catalog.gpu(on.gpu, own)
+    gpu = catalog.gpu(on.gpu, user_catalog)
     peak = gpu.peak.get("bf16") or max(gpu.peak.values())
     rate = on.gpus * peak / (flops.training(model, _TOKENS) * _TOKENS)
     return rate, f"{rate:.3g} samples/s: what {on.gpus} x {gpu.name} could read at their peak"
 
 
-def document(found: Found) -> dict[str, Any]:
+def document(report: StorageReport) -> dict[str, Any]:
     """For --json."""
     return {
-        "demand": found.need,
-        "options": found.options,
-        "staging": found.staging,
-        "raid": found.arrays,
-        "notes": found.notes,
+        "demand": report.need,
+        "options": report.options,
+        "staging": report.staging,
+        "raid": report.arrays,
+        "notes": report.notes,
     }
 
 
-def tell(found: Found) -> None:
+def show(report: StorageReport) -> None:
     """Tables on stdout; what was assumed on stderr."""
-    need = found.need
+    need = report.need
     show_table(
         ("wanted", ""),
         [
@@ -225,34 +229,34 @@ def tell(found: Found) -> None:
         ],
     )
     show_text("")
-    rows = [_option_row(each, found.staging.get(each.name)) for each in found.options]
+    rows = [_option_row(option, report.staging.get(option.name)) for option in report.options]
     show_table(("storage", "enough", "servers", "read", "write", "why", "copy to the nodes first?"), rows)
     show_text(f"\nRAID of {_SERVER_DISKS} disks:")
     show_table(
         ("use", "level", "usable", "fails safely", "small writes", "rebuild"),
-        [_array_row(use, made) for use, made in found.arrays.items()],
+        [_array_row(use, array) for use, array in report.arrays.items()],
     )
-    for note in found.notes:
-        say(note)
+    for note in report.notes:
+        show_message(note)
 
 
-def _option_row(each: Option, staged: Staging | None) -> tuple[str, ...]:
+def _option_row(option: Option, staged: Staging | None) -> tuple[str, ...]:
     return (
-        each.name,
-        "yes" if each.enough else "no",
-        str(each.servers or ""),
-        f"{each.read_bytes_per_s / 1e9:.3g} GB/s",
-        f"{each.write_bytes_per_s / 1e9:.3g} GB/s",
-        each.reason,
+        option.name,
+        "yes" if option.enough else "no",
+        str(option.servers or ""),
+        f"{option.read_bytes_per_s / 1e9:.3g} GB/s",
+        f"{option.write_bytes_per_s / 1e9:.3g} GB/s",
+        option.reason,
         "" if staged is None else f"{'yes' if staged.pays else 'no'}: {staged.reason}",
     )
 
 
-def _array_row(use: str, made: Array) -> tuple[str, ...]:
-    rebuild = f"{made.rebuild_s / 60:.0f} min" if made.rebuild_s else "-"
-    writes = f"{made.write_iops / 1e3:,.0f} k/s"
-    disks = f"{made.survives} disk{'s' * (made.survives != 1)}"
-    return use, f"RAID {made.level}", f"{made.usable_bytes / 1e12:.3g} TB", disks, writes, rebuild
+def _array_row(use: str, array: Array) -> tuple[str, ...]:
+    rebuild = f"{array.rebuild_s / 60:.0f} min" if array.rebuild_s else "-"
+    writes = f"{array.write_iops / 1e3:,.0f} k/s"
+    disks = f"{array.survives} disk{'s' * (array.survives != 1)}"
+    return use, f"RAID {array.level}", f"{array.usable_bytes / 1e12:.3g} TB", disks, writes, rebuild
 
 
 def _small(size: float) -> str:

@@ -31,7 +31,10 @@ def clashes(about: About, *subjects: Any) -> Iterator[Clash]:
 def rules_about(about: About) -> dict[str, Callable[..., Iterator[Clash]]]:
     """The public functions of a folder's modules, by name."""
     package = import_module(f"{__name__}.{about}")
-    modules = [import_module(f"{package.__name__}.{each.name}") for each in iter_modules(package.__path__)]
+    modules = [
+        import_module(f"{package.__name__}.{module_info.name}")
+        for module_info in iter_modules(package.__path__)
+    ]
     return {
         name: function
         for module in modules

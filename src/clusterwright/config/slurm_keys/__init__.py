@@ -6,13 +6,13 @@ from clusterwright.config.slurm_keys.lint import Finding, lint
 from clusterwright.config.slurm_keys.table import (
     OURS,
     RELEASES,
-    WORD_LISTS,
+    LIST_VALUED_KEYS,
     Span,
-    known_keys,
-    known_words,
+    key_spans,
+    value_spans,
     release,
 )
 
 __all__ = [
-    "OURS", "RELEASES", "WORD_LISTS", "Finding", "Span", "known_keys", "known_words", "lint", "release",
+    "OURS", "RELEASES", "LIST_VALUED_KEYS", "Finding", "Span", "key_spans", "value_spans", "lint", "release",
 ]  # fmt: skip

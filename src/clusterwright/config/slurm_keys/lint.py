@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clusterwright.config.slurm_keys.table import Span, known_keys, known_words, line_keys
-from clusterwright.errors import did_you_mean
+from clusterwright.config.slurm_keys.table import Span, key_spans, value_spans, line_keys
+from clusterwright.errors import closest_name
 
 # What to write in place of a key or word that is gone, from the release notes of the release that took it away.
 REPLACED = {
@@ -48,94 +48,103 @@ class Finding:
 
     line: int
     key: str
-    what: str
+    message: str
     fatal: bool
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.key}: {self.what}"
+        return f"line {self.line}: {self.key}: {self.message}"
 
 
-def lint(text: str, file: str, of: str) -> tuple[Finding, ...]:
+def lint(text: str, file: str, slurm_release: str) -> tuple[Finding, ...]:
     """What that release does not know in the text of slurm.conf, cgroup.conf, gres.conf, topology.conf, slurmdbd.conf.
 
     A file without tables (plugstack.conf, topology.yaml) has no findings.
     """
-    if not known_keys(file):
+    if not key_spans(file):
         return ()
-    return tuple(finding for number, line in _lines(text) for finding in _look(number, line, file, of))
+    return tuple(
+        finding for number, line in _lines(text) for finding in _check_line(number, line, file, slurm_release)
+    )
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines as Slurm's parser joins them: comments gone, and a backslash at the end goes on with the next."""
-    whole, first = "", 0
+    logical_line, first_number = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         part = re.sub(r"(?<!\\)#.*", "", line).rstrip()
-        first = first or number
+        first_number = first_number or number
         if part.endswith("\\"):
-            whole += part[:-1] + " "
+            logical_line += part[:-1] + " "
             continue
-        yield first, whole + part
-        whole, first = "", 0
-    if whole:
-        yield first, whole
+        yield first_number, logical_line + part
+        logical_line, first_number = "", 0
+    if logical_line:
+        yield first_number, logical_line
 
 
-def _look(number: int, line: str, file: str, of: str) -> Iterator[Finding]:
-    pairs = [(found[1], found[2].strip('"')) for found in _PAIR.finditer(line)]
-    first = line.strip().split(maxsplit=1)[0] if line.strip() else ""
-    if first.lower() == "include":
+def _check_line(number: int, line: str, file: str, slurm_release: str) -> Iterator[Finding]:
+    pairs = [(match[1], match[2].strip('"')) for match in _PAIR.finditer(line)]
+    leading_token = line.strip().split(maxsplit=1)[0] if line.strip() else ""
+    if leading_token.lower() == "include":
         return
-    if first and not pairs:
-        yield Finding(number, first, "this is no line of KEY=VALUE", fatal=True)
+    if leading_token and not pairs:
+        yield Finding(number, leading_token, "this is no line of KEY=VALUE", fatal=True)
     kind = pairs[0][0].lower() if pairs and pairs[0][0].lower() in line_keys(file) else ""
     for index, (key, value) in enumerate(pairs):
-        keys = known_keys(file, _spelled(file, kind)) if kind and index else known_keys(file)
-        finding = _judge(number, key, keys, of, f" on a line of {pairs[0][0]}" if kind and index else "")
+        keys = key_spans(file, _spelled(file, kind)) if kind and index else key_spans(file)
+        finding = _judge(
+            number, key, keys, slurm_release, f" on a line of {pairs[0][0]}" if kind and index else ""
+        )
         if finding:
             yield finding
         else:
-            yield from _words(number, key, value, of)
+            yield from _check_values(number, key, value, slurm_release)
 
 
 def _spelled(file: str, kind: str) -> str:
-    return known_keys(file)[kind].name
+    return key_spans(file)[kind].name
 
 
-def _judge(number: int, key: str, keys: dict[str, Span], of: str, where: str) -> Finding | None:
+def _judge(number: int, key: str, keys: dict[str, Span], slurm_release: str, context: str) -> Finding | None:
     span = keys.get(key.lower())
     if span is None:
-        meant = did_you_mean(key, [one.name for one in keys.values() if one.covers(of)])
-        hint = f"; did you mean {meant}?" if meant else ""
-        return Finding(number, key, f"no release of Slurm knows this key{where}{hint}", fatal=True)
-    return _judge_span(number, span, of, where)
+        suggestion = closest_name(
+            key, [candidate.name for candidate in keys.values() if candidate.covers(slurm_release)]
+        )
+        hint = f"; did you mean {suggestion}?" if suggestion else ""
+        return Finding(number, key, f"no release of Slurm knows this key{context}{hint}", fatal=True)
+    return _judge_span(number, span, slurm_release, context)
 
 
-def _judge_span(number: int, span: Span, of: str, where: str = "") -> Finding | None:
+def _judge_span(number: int, span: Span, slurm_release: str, context: str = "") -> Finding | None:
     """What is the matter with a name that some release takes."""
     instead = REPLACED.get(span.name.lower(), "")
-    mend = f"; instead: {instead}" if instead else ""
-    if of < span.since:
+    fix = f"; instead: {instead}" if instead else ""
+    if slurm_release < span.first_release:
         return Finding(
-            number, span.name, f"Slurm {of} does not know it{where}: since {span.since}{mend}", fatal=True
+            number,
+            span.name,
+            f"Slurm {slurm_release} does not know it{context}: since {span.first_release}{fix}",
+            fatal=True,
         )
-    if not span.covers(of):
+    if not span.covers(slurm_release):
         return Finding(
-            number, span.name, f"gone: {span.until} was the last to take it{where}{mend}", fatal=True
+            number, span.name, f"gone: {span.last_release} was the last to take it{context}{fix}", fatal=True
         )
-    if span.is_defunct(of):
-        what = f"does nothing since {span.defunct}, and each start logs an error{mend}"
-        return Finding(number, span.name, what, fatal=False)
+    if span.is_defunct(slurm_release):
+        message = f"does nothing since {span.defunct}, and each start logs an error{fix}"
+        return Finding(number, span.name, message, fatal=False)
     return None
 
 
-def _words(number: int, key: str, value: str, of: str) -> Iterator[Finding]:
+def _check_values(number: int, key: str, value: str, slurm_release: str) -> Iterator[Finding]:
     """Words of the value that the release lacks; a word that no table names passes."""
-    words = known_words(key)
-    for word in value.split(",") if words else ():
-        plain = re.split(r"[=:]", word.strip())[0].lower()
-        span = words.get(plain) or next(
-            (one for name, one in words.items() if name.endswith(f"/{plain}")), None
+    spans = value_spans(key)
+    for token in value.split(",") if spans else ():
+        keyword = re.split(r"[=:]", token.strip())[0].lower()
+        span = spans.get(keyword) or next(
+            (candidate for name, candidate in spans.items() if name.endswith(f"/{keyword}")), None
         )
-        found = _judge_span(number, span, of, f" in {key}") if span else None
-        if found:
-            yield found
+        finding = _judge_span(number, span, slurm_release, f" in {key}") if span else None
+        if finding:
+            yield finding

@@ -26,21 +26,23 @@ class Span:
     """From which release to which a name is taken; empty: from before the table begins, or still."""
 
     name: str
-    since: str
-    until: str
+    first_release: str
+    last_release: str
     defunct: str  # from this release on it is read, logged as an error, and does nothing
 
-    def covers(self, of: str) -> bool:
+    def covers(self, slurm_release: str) -> bool:
         """True when that release takes it."""
-        return self.since <= of and (not self.until or of <= self.until)
+        return self.first_release <= slurm_release and (
+            not self.last_release or slurm_release <= self.last_release
+        )
 
-    def is_defunct(self, of: str) -> bool:
+    def is_defunct(self, slurm_release: str) -> bool:
         """True when that release takes it and does nothing with it."""
-        return bool(self.defunct) and self.defunct <= of
+        return bool(self.defunct) and self.defunct <= slurm_release
 
 
 @cache
-def known_keys(file: str, line: str = "") -> dict[str, Span]:
+def key_spans(file: str, line: str = "") -> dict[str, Span]:
     """Keys of a file, or of one kind of its lines, by their name in lower case: Slurm does not mind case."""
     return {
         row["key"].lower(): Span(row["key"], row["since"], row["until"], row["defunct"])
@@ -56,7 +58,7 @@ def line_keys(file: str) -> frozenset[str]:
 
 
 @cache
-def known_words(key: str) -> dict[str, Span]:
+def value_spans(key: str) -> dict[str, Span]:
     """Plugins that a key may name, or those words of its list that came, went or are ours."""
     return {
         row["word"].lower(): Span(row["word"], row["since"], row["until"], row["defunct"])
@@ -118,7 +120,7 @@ OURS: dict[str, str] = {
 }  # fmt: skip
 
 # Lists of words: what the site writes is joined with ours, and its word wins over ours of the same name.
-WORD_LISTS = frozenset(
+LIST_VALUED_KEYS = frozenset(
     {
         "schedulerparameters", "slurmctldparameters", "slurmdparameters", "launchparameters", "preemptparameters",
         "communicationparameters", "priorityflags", "authinfo", "debugflags", "accountingstoreflags",

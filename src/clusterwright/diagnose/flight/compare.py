@@ -13,63 +13,69 @@ _PAIR = 2
 
 def compared(dumps: Mapping[int, Dump]) -> list[str]:
     """A line for each finding: of each group the first collective in which its ranks differ."""
-    groups = dict.fromkeys(group for one in dumps.values() for group in one.groups)
+    groups = dict.fromkeys(group for dump in dumps.values() for group in dump.groups)
     return [f"flight: {line}" for group in groups for line in _of_group(group, dumps)]
 
 
 def _of_group(group: str, dumps: Mapping[int, Dump]) -> Iterator[str]:
-    called = {rank: one.groups[group] for rank, one in sorted(dumps.items()) if group in one.groups}
-    numbers = sorted({number for each in called.values() for number in each})
+    called = {rank: dump.groups[group] for rank, dump in sorted(dumps.items()) if group in dump.groups}
+    numbers = sorted({number for by_number in called.values() for number in by_number})
     for number in numbers:
-        here = {rank: each[number] for rank, each in called.items() if number in each}
-        if line := _apart(group, number, here):
+        by_rank = {rank: by_number[number] for rank, by_number in called.items() if number in by_number}
+        if line := _mismatch(group, number, by_rank):
             yield line
             return
     last = numbers[-1]
-    behind = [rank for rank, each in called.items() if max(each) < last]
-    waits = {rank: each[last] for rank, each in called.items() if last in each and not each[last].done}
+    lagging_ranks = [rank for rank, by_number in called.items() if max(by_number) < last]
+    waits = {
+        rank: by_number[last]
+        for rank, by_number in called.items()
+        if last in by_number and not by_number[last].is_completed
+    }
     if not waits:
         return
-    one = next(iter(waits.values()))
-    lost = sorted(_members(group, dumps) - set(called))
-    if not 0 < len(lost) <= FEW:
-        lost = []
-    for rank in behind:
+    collective = next(iter(waits.values()))
+    missing_ranks = sorted(_members(group, dumps) - set(called))
+    if not 0 < len(missing_ranks) <= FEW:
+        missing_ranks = []
+    for rank in lagging_ranks:
         number = max(called[rank])
-        stands = f"; its last one is {_words(called[rank][number])} {number}"
-        yield f"rank {rank} did not join {one.name} {last} of {group}{_at(one)}, in which {len(waits)} wait{stands}"
-    for rank in lost:
-        yield f"rank {rank} left no dump, and {len(waits)} wait in {one.name} {last} of {group}{_at(one)}"
-    if not behind and not lost and len(waits) == len(called) >= _PAIR:
-        yield f"all {len(waits)} ranks are in {one.name} {last} of {group}{_at(one)}, and none has finished it"
+        last_call = f"; its last one is {_describe(called[rank][number])} {number}"
+        yield f"rank {rank} did not join {collective.name} {last} of {group}{_location(collective)}, in which {len(waits)} wait{last_call}"
+    for rank in missing_ranks:
+        yield f"rank {rank} left no dump, and {len(waits)} wait in {collective.name} {last} of {group}{_location(collective)}"
+    if not lagging_ranks and not missing_ranks and len(waits) == len(called) >= _PAIR:
+        yield f"all {len(waits)} ranks are in {collective.name} {last} of {group}{_location(collective)}, and none has finished it"
 
 
-def _apart(group: str, number: int, here: Mapping[int, Collective]) -> str:
+def _mismatch(group: str, number: int, by_rank: Mapping[int, Collective]) -> str:
     """The line, where ranks called different collectives, or with other sizes."""
-    kinds = Counter((each.name, each.sizes) for each in here.values())
+    kinds = Counter((collective.name, collective.sizes) for collective in by_rank.values())
     if len(kinds) < _PAIR:
         return ""
     odd = min(kinds, key=lambda kind: (kinds[kind], kind))
     usual = max(kinds, key=lambda kind: (kinds[kind], kind))
-    ranks = [rank for rank, each in here.items() if (each.name, each.sizes) == odd]
-    other = next(each for each in here.values() if (each.name, each.sizes) == usual)
-    mine = here[ranks[0]]
+    ranks = [rank for rank, collective in by_rank.items() if (collective.name, collective.sizes) == odd]
+    usual_collective = next(
+        collective for collective in by_rank.values() if (collective.name, collective.sizes) == usual
+    )
+    odd_collective = by_rank[ranks[0]]
     return (
-        f"ranks {', '.join(map(str, ranks))} called {_words(mine)} {number} of {group}{_at(mine)}, "
-        f"others {_words(other)}{_at(other)}"
+        f"ranks {', '.join(map(str, ranks))} called {_describe(odd_collective)} {number} of {group}{_location(odd_collective)}, "
+        f"others {_describe(usual_collective)}{_location(usual_collective)}"
     )
 
 
 def _members(group: str, dumps: Mapping[int, Dump]) -> frozenset[int]:
     """The ranks that a group has, as any dump tells them."""
     description = group.rpartition(":")[2]
-    told = (one.ranks.get(group) or one.ranks.get(description) for one in dumps.values())
-    return next((ranks for ranks in told if ranks), frozenset())
+    rank_sets = (dump.ranks.get(group) or dump.ranks.get(description) for dump in dumps.values())
+    return next((ranks for ranks in rank_sets if ranks), frozenset())
 
 
-def _words(one: Collective) -> str:
-    return f"{one.name} {one.sizes}".strip()
+def _describe(collective: Collective) -> str:
+    return f"{collective.name} {collective.sizes}".strip()
 
 
-def _at(one: Collective) -> str:
-    return f" at {one.place}" if one.place else ""
+def _location(collective: Collective) -> str:
+    return f" at {collective.location}" if collective.location else ""

@@ -20,8 +20,8 @@ class Collective:
 
     name: str
     sizes: str
-    done: bool
-    place: str = ""
+    is_completed: bool
+    location: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ def dump(data: bytes) -> Dump:
     Raises:
         ValueError: it is neither.
     """
-    found = values(data) if data.startswith(_PICKLE) else json.loads(data)
-    if not isinstance(found, Mapping) or not isinstance(found.get("entries"), list | tuple):
+    document = values(data) if data.startswith(_PICKLE) else json.loads(data)
+    if not isinstance(document, Mapping) or not isinstance(document.get("entries"), list | tuple):
         raise ValueError("it has no entries, so it is no dump of the flight recorder")  # noqa: TRY004 (of a file)
     groups: dict[str, dict[int, Collective]] = {}
-    for entry in found["entries"]:
+    for entry in document["entries"]:
         if isinstance(entry, Mapping) and not entry.get("is_p2p") and _number(entry):
             groups.setdefault(_group(entry), {})[_number(entry)] = _collective(entry)
-    config = found.get("pg_config")
+    config = document.get("pg_config")
     return Dump(groups, _ranks(config) if isinstance(config, Mapping) else {})
 
 
@@ -63,13 +63,13 @@ def _group(entry: Mapping[str, Any]) -> str:
 
 def _collective(entry: Mapping[str, Any]) -> Collective:
     name = str(entry.get("profiling_name", "?")).rpartition(":")[2]
-    done = entry.get("state") == "completed" or bool(entry.get("retired"))
+    is_completed = entry.get("state") == "completed" or bool(entry.get("retired"))
     return Collective(
-        _text(name), _text(str(entry.get("input_sizes", ""))), done, _place(entry.get("frames"))
+        _text(name), _text(str(entry.get("input_sizes", ""))), is_completed, _location(entry.get("frames"))
     )
 
 
-def _place(frames: Any) -> str:
+def _location(frames: Any) -> str:
     """The innermost line that is not a library's."""
     for frame in frames if isinstance(frames, list | tuple) else ():
         file = str(frame.get("filename", "")) if isinstance(frame, Mapping) else ""
@@ -80,18 +80,21 @@ def _place(frames: Any) -> str:
 
 def _ranks(config: Mapping[Any, Any]) -> dict[str, frozenset[int]]:
     """By number and description, and by number alone, for not all releases write both."""
-    found = {}
-    for key, each in config.items():
-        if not isinstance(each, Mapping):
+    ranks_by_group = {}
+    for key, group_config in config.items():
+        if not isinstance(group_config, Mapping):
             continue
-        said = each.get("ranks")
+        rank_list = group_config.get("ranks")
         try:
-            ranks = frozenset(int(one) for one in (json.loads(said) if isinstance(said, str) else said or ()))
+            ranks = frozenset(
+                int(rank)
+                for rank in (json.loads(rank_list) if isinstance(rank_list, str) else rank_list or ())
+            )
         except (ValueError, TypeError):
             continue
-        found[_text(f"{key}:{each.get('desc', '')}".strip(":"))] = ranks
-        found[_text(str(each.get("desc", "")))] = ranks
-    return found
+        ranks_by_group[_text(f"{key}:{group_config.get('desc', '')}".strip(":"))] = ranks
+        ranks_by_group[_text(str(group_config.get("desc", "")))] = ranks
+    return ranks_by_group
 
 
 def _text(text: str) -> str:

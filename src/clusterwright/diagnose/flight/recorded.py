@@ -18,20 +18,24 @@ MOST_BYTES = 64 << 20  # of one dump: 2000 collectives take some megabytes
 
 def recorded(sources: Iterable[Source]) -> list[Source]:
     """The sources, with what the dumps among them say together in place of the dumps."""
-    rest, dumps = [], {}
+    other_sources, dumps = [], {}
     for source in sources:
         match = NAME.search(source.name)
-        found = _dump(source) if match else None
-        if match and found:
-            dumps[int(match["rank"])] = found
+        rank_dump = _dump(source) if match else None
+        if match and rank_dump:
+            dumps[int(match["rank"])] = rank_dump
         else:
-            rest.append(source)
+            other_sources.append(source)
     if not dumps:
-        return rest
+        return other_sources
     from clusterwright.diagnose.flight.compare import compared
 
     lines = compared(dumps)
-    return [*rest, of_text("flight recorder", "\n".join(lines), kind="flight")] if lines else rest
+    return (
+        [*other_sources, of_text("flight recorder", "\n".join(lines), kind="flight")]
+        if lines
+        else other_sources
+    )
 
 
 def _dump(source: Source) -> Dump | None:

@@ -39,18 +39,18 @@ class _Machine:
     """A stack, and what was put aside."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
+        self._data, self._offset = data, 0
         self._stack: list[Any] = []
-        self._kept: dict[int, Any] = {}
+        self._memo: dict[int, Any] = {}
 
     def run(self) -> Any:
         while (code := self._byte()) != _STOP:
-            if not (self._makes(code) or self._keeps(code) or self._joins(code)):
-                raise ValueError(f"no dump of plain values: instruction {code:#x} at {self._at - 1}")
-        found = self._stack.pop()
-        if found is _MARK:
+            if not (self._makes(code) or self._handle_memo(code) or self._joins(code)):
+                raise ValueError(f"no dump of plain values: instruction {code:#x} at {self._offset - 1}")
+        value = self._stack.pop()
+        if value is _MARK:
             raise ValueError("no dump of plain values: it ends too soon")
-        return found
+        return value
 
     def _makes(self, code: int) -> bool:
         """A value of its own."""
@@ -61,27 +61,27 @@ class _Machine:
         elif code in _FIXED:
             self._stack.append(self._number(_FIXED[code]))
         elif code in _TEXTS:
-            self._stack.append(self._take(self._number(_TEXTS[code])).decode("utf-8", "surrogateescape"))
+            self._stack.append(self._read(self._number(_TEXTS[code])).decode("utf-8", "surrogateescape"))
         elif code in _LONGS:
-            self._stack.append(int.from_bytes(self._take(self._number(_LONGS[code])), "little", signed=True))
+            self._stack.append(int.from_bytes(self._read(self._number(_LONGS[code])), "little", signed=True))
         elif code == ord("("):
             self._stack.append(_MARK)
         else:
             return False
         return True
 
-    def _keeps(self, code: int) -> bool:
+    def _handle_memo(self, code: int) -> bool:
         """Puts the last value aside, or takes one from there."""
         if code in _PUTS:
-            self._kept[self._number(_PUTS[code])] = self._stack[-1]
+            self._memo[self._number(_PUTS[code])] = self._stack[-1]
         elif code == _MEMOIZE:
-            self._kept[len(self._kept)] = self._stack[-1]
+            self._memo[len(self._memo)] = self._stack[-1]
         elif code in _GETS:
-            self._stack.append(self._kept[self._number(_GETS[code])])
+            self._stack.append(self._memo[self._number(_GETS[code])])
         elif code == _PROTO:
-            self._take(1)
+            self._read(1)
         elif code == _FRAME:
-            self._take(8)
+            self._read(8)
         else:
             return False
         return True
@@ -95,8 +95,8 @@ class _Machine:
         elif code == ord("t"):
             self._stack.append(tuple(self._since_mark()))
         elif code == ord("a"):
-            one = self._stack.pop()
-            self._stack[-1].append(one)
+            item = self._stack.pop()
+            self._stack[-1].append(item)
         elif code == ord("e"):
             several = self._since_mark()
             self._stack[-1].extend(several)
@@ -111,21 +111,21 @@ class _Machine:
         return True
 
     def _since_mark(self) -> list[Any]:
-        at = len(self._stack) - 1 - self._stack[::-1].index(_MARK)
-        parts = self._stack[at + 1 :]
-        del self._stack[at:]
+        index = len(self._stack) - 1 - self._stack[::-1].index(_MARK)
+        parts = self._stack[index + 1 :]
+        del self._stack[index:]
         return parts
 
     def _byte(self) -> int:
-        self._at += 1
-        return self._data[self._at - 1]
+        self._offset += 1
+        return self._data[self._offset - 1]
 
     def _number(self, form: str) -> Any:
-        (number,) = struct.unpack(form, self._take(struct.calcsize(form)))
+        (number,) = struct.unpack(form, self._read(struct.calcsize(form)))
         return number
 
-    def _take(self, count: int) -> bytes:
-        if self._at + count > len(self._data):
+    def _read(self, count: int) -> bytes:
+        if self._offset + count > len(self._data):
             raise ValueError("no dump of plain values: it is cut short")
-        self._at += count
-        return self._data[self._at - count : self._at]
+        self._offset += count
+        return self._data[self._offset - count : self._offset]

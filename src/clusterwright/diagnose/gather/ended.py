@@ -29,7 +29,7 @@ MOST_HOSTS = (
     128  # that are asked for their logs; of a larger job, those that Slurm or the run names come first
 )
 _COLUMNS = "JobID,JobName,State,ExitCode,DerivedExitCode,NodeList,Start,End,Elapsed,Timelimit,ReqMem,MaxRSS"
-_ASK = """
+_SCRIPT = """
 part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null; }}
 part now date '+%s %Y-%m-%dT%H:%M:%S'
 part job {job}
@@ -65,37 +65,43 @@ class Gathered:
     sources: tuple[Source, ...]
     state: str = ""
     hosts: tuple[str, ...] = ()
-    silent: tuple[str, ...] = ()
+    unreachable: tuple[str, ...] = ()
     run: str = ""
     events: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
 
 def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
-    """Everything of one job; a part that is missing is left out, and `silent` says which hosts did not answer.
+    """Everything of one job; a part that is missing is left out, and `unreachable` says which hosts did not answer.
 
     Raises:
         WrightError: the control host was not reached.
     """
     files = _files(remote, control, runs, job, ())
-    ids = [str(one) for one in files.get("jobs", [])] or [job]
-    command = _ask(",".join(ids))
-    asked = sections(
+    ids = [str(job_id) for job_id in files.get("jobs", [])] or [job]
+    command = _query_script(",".join(ids))
+    parts = sections(
         checked(Host(remote, control).run(f"sh -c {shlex.quote(command)}"), control, "sacct").out
     )
-    named = outputs(asked, ids[-1])
+    named = outputs(parts, ids[-1])
     if not files["texts"] and named:
         files = _files(remote, control, runs, job, named)
-    when = window(asked)
-    texts, silent = on_hosts(remote, when.hosts, when.begin, when.end)
-    seen = ask_metrics(remote, control, when, ids[-1], str(files["run"]).rpartition("/")[2])
-    state = state_of(asked)
-    stand = live(remote, when.hosts, ids[-1]) if state == "RUNNING" else ()
-    sources = (*_of_files(files), *of_slurm(asked, ids, when), *sources_of(texts), *seen, *stand)
-    return Gathered(sources, state, when.hosts, silent, str(files["run"]), tuple(files["events"]))
+    when = window(parts)
+    texts, unreachable = on_hosts(remote, when.hosts, when.begin, when.end)
+    metric_sources = query_metrics(remote, control, when, ids[-1], str(files["run"]).rpartition("/")[2])
+    state = state_of(parts)
+    live_sources = live(remote, when.hosts, ids[-1]) if state == "RUNNING" else ()
+    sources = (
+        *_of_files(files),
+        *of_slurm(parts, ids, when),
+        *sources_of(texts),
+        *metric_sources,
+        *live_sources,
+    )
+    return Gathered(sources, state, when.hosts, unreachable, str(files["run"]), tuple(files["events"]))
 
 
-def _ask(jobs: str) -> str:
-    asked = {
+def _query_script(jobs: str) -> str:
+    commands = {
         "job": client.show_job(jobs),
         "records": client.accounting(jobs, _COLUMNS, "-D"),
         "line": client.accounting(jobs, "WorkDir,SubmitLine", "-X", "-n"),
@@ -103,47 +109,49 @@ def _ask(jobs: str) -> str:
         "nodes": client.show_nodes(),
         "config": client.show_config(),
     }
-    return _ASK.format(**{name: client.line(argv) for name, argv in asked.items()})
+    return _SCRIPT.format(**{name: client.line(argv) for name, argv in commands.items()})
 
 
 def _files(remote: Remote, control: str, runs: str, job: str, named: Sequence[str]) -> dict[str, Any]:
-    done = Host(remote, control).run_program(RUN_TEXTS, runs, job, *named, timeout_s=120)
-    found: dict[str, Any] = {"run": "", "jobs": [], "events": [], "texts": [], "dumps": []}
+    result = Host(remote, control).run_program(RUN_TEXTS, runs, job, *named, timeout_s=120)
+    files: dict[str, Any] = {"run": "", "jobs": [], "events": [], "texts": [], "dumps": []}
     with suppress(ValueError, TypeError):  # no Python there, or no such file: Slurm's records are left
-        found.update(json.loads(done.out))
-    return found
+        files.update(json.loads(result.out))
+    return files
 
 
-def outputs(asked: Mapping[str, str], job: str) -> tuple[str, ...]:
+def outputs(parts: Mapping[str, str], job: str) -> tuple[str, ...]:
     """Where Slurm put what the job printed: as it says itself, or as its submission said."""
-    record = Record.parse(asked.get("job", "").partition("\n")[0])
-    said = [record["StdOut"], record["StdErr"]]
-    folder, _, line = asked.get("line", "").partition("\n")[0].partition("|")
-    if not any(said) and folder:
+    record = Record.parse(parts.get("job", "").partition("\n")[0])
+    paths = [record["StdOut"], record["StdErr"]]
+    folder, _, line = parts.get("line", "").partition("\n")[0].partition("|")
+    if not any(paths) and folder:
         patterns = _OUTPUT.findall(line) or ["slurm-%j.out"]
-        said = [one if one.startswith("/") else f"{folder}/{one}" for one in patterns]
+        paths = [pattern if pattern.startswith("/") else f"{folder}/{pattern}" for pattern in patterns]
     return tuple(
-        dict.fromkeys(one.replace("%j", job).replace("%A", job) for one in said if one and one != "/dev/null")
+        dict.fromkeys(
+            path.replace("%j", job).replace("%A", job) for path in paths if path and path != "/dev/null"
+        )
     )
 
 
 def _of_files(files: Mapping[str, Any]) -> Iterator[Source]:
-    for one in files["texts"]:
-        yield of_text(one["path"], one["text"], host=one["host"], rank="")
-    for one in files["dumps"]:
-        yield of_bytes(one["path"], base64.b64decode(one["base64"]))
+    for file in files["texts"]:
+        yield of_text(file["path"], file["text"], host=file["host"], rank="")
+    for file in files["dumps"]:
+        yield of_bytes(file["path"], base64.b64decode(file["base64"]))
     if files["events"]:
         yield of_text("events of the run", "\n".join(map(event_line, files["events"])))
 
 
 def event_line(event: Mapping[str, Any]) -> str:
     """An event as a line: what it is, then its fields."""
-    rest = {
+    fields = {
         key: value
         for key, value in event.items()
         if key not in {"event", "time", "stacks"} and value is not None
     }
-    return f"{event.get('event')} " + " ".join(f"{key}={value}" for key, value in rest.items())
+    return f"{event.get('event')} " + " ".join(f"{key}={value}" for key, value in fields.items())
 
 
 def on_hosts(
@@ -153,11 +161,11 @@ def on_hosts(
 
     `now` has parts of how a host is at this moment, which tell of no job that has ended.
     """
-    asked = _ON_HOST.format(lines=_LINES, begin=begin, end=end) + now
-    command = f"sh -c {shlex.quote(asked)}"
+    script = _ON_HOST.format(lines=_LINES, begin=begin, end=end) + now
+    command = f"sh -c {shlex.quote(script)}"
     answers = fan_out(hosts[:MOST_HOSTS], lambda host: Host(remote, host).run(command, timeout_s=30))
-    texts = {host: sections(done.out) for host, done in answers.items() if done.ok}
-    return texts, tuple(host for host, done in answers.items() if not done.ok)
+    texts = {host: sections(result.out) for host, result in answers.items() if result.ok}
+    return texts, tuple(host for host, result in answers.items() if not result.ok)
 
 
 def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[Source]:
@@ -175,63 +183,65 @@ def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[Source]:
                 yield of_text(f"{host} {name}", parts[name], kind=kind, host=host)
 
 
-def ask_metrics(remote: Remote, control: str, when: Window, job: str, run: str) -> tuple[Source, ...]:
+def query_metrics(remote: Remote, control: str, when: Window, job: str, run: str) -> tuple[Source, ...]:
     """One source for each host of which there is something to say; none where no Prometheus answers."""
-    given = {"url": PROMETHEUS, "limit_s": LIMIT_S, "begin": when.begin, "end": when.end}
-    given |= {"hosts": list(when.hosts), "job": job, "run": run}
-    done = Host(remote, control).run_program(RUN_METRICS, json.dumps(given), timeout_s=2 * LIMIT_S)
-    found: Any = {}
+    request = {"url": PROMETHEUS, "limit_s": LIMIT_S, "begin": when.begin, "end": when.end}
+    request |= {"hosts": list(when.hosts), "job": job, "run": run}
+    result = Host(remote, control).run_program(RUN_METRICS, json.dumps(request), timeout_s=2 * LIMIT_S)
+    lines_by_host: Any = {}
     with suppress(ValueError):  # no Python there: Slurm's records and logs are left
-        found = json.loads(done.out or "{}")
-    return metrics(found if isinstance(found, Mapping) else {})
+        lines_by_host = json.loads(result.out or "{}")
+    return metrics(lines_by_host if isinstance(lines_by_host, Mapping) else {})
 
 
-def metrics(found: Mapping[str, Sequence[str]]) -> tuple[Source, ...]:
+def metrics(lines_by_host: Mapping[str, Sequence[str]]) -> tuple[Source, ...]:
     """The lines as sources, each of its host."""
     return tuple(
         of_text(f"{host or 'run'} metrics", "\n".join(lines), kind="metric", host=host)
-        for host, lines in found.items()
+        for host, lines in lines_by_host.items()
         if isinstance(lines, list) and lines and all(isinstance(line, str) for line in lines)
     )
 
 
-def state_of(asked: Mapping[str, str]) -> str:
+def state_of(parts: Mapping[str, str]) -> str:
     """The job's state in one word: by accounting, or by slurmctld."""
-    rows = [row for row in _rows(asked) if "." not in row.get("JobID", ".")]
-    last = rows[-1].get("State", "") if rows else _record(asked)["JobState"]
+    rows = [row for row in _rows(parts) if "." not in row.get("JobID", ".")]
+    last = rows[-1].get("State", "") if rows else _record(parts)["JobState"]
     return last.partition(" ")[0]
 
 
-def of_slurm(asked: Mapping[str, str], ids: Sequence[str], when: Window) -> Iterator[Source]:
+def of_slurm(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> Iterator[Source]:
     """Accounting as `State=... ExitCode=...`; of nodes the reasons, and of slurmctld the lines, from the job's time."""
-    records = [" ".join(f"{key}={value}" for key, value in row.items() if value) for row in _rows(asked)]
+    records = [" ".join(f"{key}={value}" for key, value in row.items() if value) for row in _rows(parts)]
     yield of_text("sacct", "\n".join(records), kind="sacct")
-    yield of_text("scontrol show job", asked.get("job", ""), kind="scontrol")
-    yield of_text("slurmctld", "\n".join(_log(asked, ids, when)), kind="slurm")
-    for line in asked.get("nodes", "").splitlines():
+    yield of_text("scontrol show job", parts.get("job", ""), kind="scontrol")
+    yield of_text("slurmctld", "\n".join(_log(parts, ids, when)), kind="slurm")
+    for line in parts.get("nodes", "").splitlines():
         node = parse_node(line).record
-        if node["NodeName"] in when.hosts and when.holds_reason(node["Reason"]):
+        if node["NodeName"] in when.hosts and when.contains_reason(node["Reason"]):
             text = node.quoted("NodeName", "State", "Reason")
             yield of_text("scontrol show node", text, kind="scontrol", host=node["NodeName"])
 
 
-def _rows(asked: Mapping[str, str]) -> list[dict[str, str]]:
+def _rows(parts: Mapping[str, str]) -> list[dict[str, str]]:
     """Accounting records of the job and its steps."""
-    names, *lines = asked.get("sacct", "").splitlines() or [""]
+    names, *lines = parts.get("sacct", "").splitlines() or [""]
     return [dict(zip(names.split("|"), line.split("|"), strict=False)) for line in lines]
 
 
-def _record(asked: Mapping[str, str]) -> Record:
-    return Record.parse(asked.get("job", "").partition("\n")[0])
+def _record(parts: Mapping[str, str]) -> Record:
+    return Record.parse(parts.get("job", "").partition("\n")[0])
 
 
-def _log(asked: Mapping[str, str], ids: Sequence[str], when: Window) -> list[str]:
-    names = [rf"JobId={re.escape(one)}\b" for one in ids] + [rf"\b{re.escape(one)}\b" for one in when.hosts]
+def _log(parts: Mapping[str, str], ids: Sequence[str], when: Window) -> list[str]:
+    names = [rf"JobId={re.escape(job_id)}\b" for job_id in ids] + [
+        rf"\b{re.escape(host)}\b" for host in when.hosts
+    ]
     about = re.compile("|".join(names))
-    told = dict.fromkeys(
-        asked.get("slurmctld", "").splitlines()
+    log_lines = dict.fromkeys(
+        parts.get("slurmctld", "").splitlines()
     )  # the journal and the file may hold the same
-    return [line for line in told if about.search(line) and when.holds_line(line)]
+    return [line for line in log_lines if about.search(line) and when.contains_line(line)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,32 +253,32 @@ class Window:
     zone_s: int
     hosts: tuple[str, ...]
 
-    def holds(self, seconds: float) -> bool:
+    def contains(self, seconds: float) -> bool:
         """Whether the moment lies in it, as an epoch's or as a local time's."""
-        return any(self.begin - 1 <= each <= self.end for each in (seconds, seconds - self.zone_s))
+        return any(self.begin - 1 <= epoch_s <= self.end for epoch_s in (seconds, seconds - self.zone_s))
 
-    def holds_line(self, line: str) -> bool:
+    def contains_line(self, line: str) -> bool:
         """Whether a log's line does; one without a time does."""
-        said = moment(line, 0)
-        return said is None or self.holds(said.seconds)
+        logged_at = moment(line, 0)
+        return logged_at is None or self.contains(logged_at.seconds)
 
-    def holds_reason(self, reason: str) -> bool:
+    def contains_reason(self, reason: str) -> bool:
         """Whether a node's reason, which ends in `[user@time]`, was written in it."""
         when = stamp(reason.rpartition("@")[2].rstrip("]"))
-        return when is not None and self.holds(when)
+        return when is not None and self.contains(when)
 
 
-def window(asked: Mapping[str, str]) -> Window:
+def window(parts: Mapping[str, str]) -> Window:
     """From accounting and from slurmctld, of all attempts together; until now where it has not ended."""
-    now, local = [*asked.get("now", "0 ").split(), "", ""][:2]
-    at = int(now or 0)
-    rows = [line.split("|") for line in asked.get("window", "").splitlines()]
-    record = Record.parse(asked.get("times", "").partition("\n")[0])
+    now, local = [*parts.get("now", "0 ").split(), "", ""][:2]
+    now_s = int(now or 0)
+    rows = [line.split("|") for line in parts.get("window", "").splitlines()]
+    record = Record.parse(parts.get("times", "").partition("\n")[0])
     rows += [[record["StartTime"], record["EndTime"], record["NodeList"]]]
     rows = [row for row in rows if len(row) >= _LEAST_FIELDS]
     begins = [int(row[0]) for row in rows if row[0].isdigit()]
-    ends = [int(row[1]) for row in rows if row[1].isdigit() and int(row[1]) <= at]
+    ends = [int(row[1]) for row in rows if row[1].isdigit() and int(row[1]) <= now_s]
     lists = [row[2] for row in rows if row[2] and "assigned" not in row[2]]
-    hosts = tuple(dict.fromkeys(host for one in lists for host in expand(one)))
-    zone_s = (stamp(local) or at) - at
-    return Window(min(begins, default=at), (max(ends) if ends else at) + MARGIN_S, zone_s, hosts)
+    hosts = tuple(dict.fromkeys(host for node_list in lists for host in expand(node_list)))
+    zone_s = (stamp(local) or now_s) - now_s
+    return Window(min(begins, default=now_s), (max(ends) if ends else now_s) + MARGIN_S, zone_s, hosts)

@@ -14,17 +14,17 @@ from clusterwright.edge.ssh import Remote, fan_out
 
 MOST_HOSTS = 64  # that are asked; of a larger job the first ones
 LIMIT_S = 60.0
-_SHOWN = 4  # ranks that are named
+_MAX_RANKS = 4  # ranks that are named
 
 
-class Stand(NamedTuple):
+class RankState(NamedTuple):
     """Where a rank stood at every look; empty where it moved."""
 
     host: str
     rank: str
     state: str
     kernel: str
-    place: str
+    location: str
     collective: str
 
 
@@ -33,45 +33,52 @@ def live(remote: Remote, hosts: Sequence[str], job: str) -> tuple[Source, ...]:
     answers = fan_out(
         hosts[:MOST_HOSTS], lambda host: Host(remote, host).run_program(RANK_STACKS, job, timeout_s=LIMIT_S)
     )
-    stands = [stand for host, done in answers.items() for stand in told(host, done.out)]
-    lines = compared(stands)
+    rank_states = [
+        rank_state for host, result in answers.items() for rank_state in parse_rank_states(host, result.out)
+    ]
+    lines = compared(rank_states)
     return (of_text("ranks as they stand", "\n".join(lines), kind="live"),) if lines else ()
 
 
-def told(host: str, text: str) -> Iterator[Stand]:
+def parse_rank_states(host: str, text: str) -> Iterator[RankState]:
     """What a host said of its ranks."""
-    found: Any = []
+    entries: Any = []
     with suppress(ValueError):
-        found = json.loads(text or "[]")
-    for each in found if isinstance(found, list) else ():
-        if isinstance(each, Mapping) and isinstance(each.get("looks"), list) and each["looks"]:
-            yield _stand(host, str(each.get("rank", "?")), each["looks"])
+        entries = json.loads(text or "[]")
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, Mapping) and isinstance(entry.get("looks"), list) and entry["looks"]:
+            yield _rank_state(host, str(entry.get("rank", "?")), entry["looks"])
 
 
-def _stand(host: str, rank: str, looks: Sequence[Mapping[str, str]]) -> Stand:
-    last, first = looks[-1], looks[0]
-    still = all(look.get("place") == first.get("place") for look in looks)
-    waits = all(look.get("collective") for look in looks)
-    place = str(last.get("place", "")) if still else ""
-    collective = str(last.get("collective", "")) if still and waits else ""
-    return Stand(host, rank, str(last.get("state", "")), str(last.get("kernel", "")), place, collective)
+def _rank_state(host: str, rank: str, looks: Sequence[Mapping[str, str]]) -> RankState:
+    last, first_sample = looks[-1], looks[0]
+    is_stuck = all(sample.get("place") == first_sample.get("place") for sample in looks)
+    waits = all(sample.get("collective") for sample in looks)
+    location = str(last.get("place", "")) if is_stuck else ""
+    collective = str(last.get("collective", "")) if is_stuck and waits else ""
+    return RankState(
+        host, rank, str(last.get("state", "")), str(last.get("kernel", "")), location, collective
+    )
 
 
-def compared(stands: Sequence[Stand]) -> list[str]:
+def compared(rank_states: Sequence[RankState]) -> list[str]:
     """Ranks that stand still outside of any collective while all others wait in one."""
-    waiting = [one for one in stands if one.collective]
-    others = [one for one in stands if not one.collective]
-    if not waiting or not others or len(others) >= len(waiting) + len(others) // 2 + 1:
+    waiting = [rank_state for rank_state in rank_states if rank_state.collective]
+    lagging = [rank_state for rank_state in rank_states if not rank_state.collective]
+    if not waiting or not lagging or len(lagging) >= len(waiting) + len(lagging) // 2 + 1:
         return []
-    if any(not one.place and one.state not in {"D", "T"} for one in others):
+    if any(not rank_state.location and rank_state.state not in {"D", "T"} for rank_state in lagging):
         return []  # one of them is at work
-    where = f"{len(waiting)} wait for it in {waiting[0].collective} at {waiting[0].place}"
-    return [f"live: rank {one.rank} on {one.host} {_stands(one)}; {where}" for one in others[:_SHOWN]]
+    wait_text = f"{len(waiting)} wait for it in {waiting[0].collective} at {waiting[0].location}"
+    return [
+        f"live: rank {rank_state.rank} on {rank_state.host} {_describe_state(rank_state)}; {wait_text}"
+        for rank_state in lagging[:_MAX_RANKS]
+    ]
 
 
-def _stands(one: Stand) -> str:
-    if one.state == "T":
+def _describe_state(rank_state: RankState) -> str:
+    if rank_state.state == "T":
         return "is stopped"
-    if one.state == "D":
-        return f"waits in the kernel (state D, {one.kernel or '?'})"
-    return f"stands at {one.place}"
+    if rank_state.state == "D":
+        return f"waits in the kernel (state D, {rank_state.kernel or '?'})"
+    return f"stands at {rank_state.location}"

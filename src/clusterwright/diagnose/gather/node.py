@@ -22,7 +22,7 @@ _NOW = "part 'munge now' sh -c 'command -v munge >/dev/null && munge -n </dev/nu
 
 
 # Somebody says that a host is well by setting its state; that it merely answers again sets none.
-_ASK = r"""
+_SCRIPT = r"""
 node={node}
 {show} && date +%Y-%m-%dT%H:%M:%S || exit
 back() {{ grep -E "update_node: node $node state set to (IDLE|MIXED|ALLOCATED|RESUME|UNDRAIN)" | tail -n 1; }}
@@ -34,14 +34,14 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class NodeStatus:
     """Slurm's record of a host, empty where Slurm does not know it.
 
-    `stood_s` seconds its reason has stood, and `back_s` seconds ago somebody gave it back to service, if that is known.
+    `reason_age_s` seconds its reason has stood, and `back_s` seconds ago somebody gave it back to service, if that is known.
     """
 
     record: Record
-    stood_s: int = DAY_S
+    reason_age_s: int = DAY_S
     back_s: int | None = None
 
 
@@ -49,43 +49,45 @@ class Known:
 class Lately:
     """What a host said since it was last given back, and before; and whether it answered at all."""
 
-    since: tuple[Source, ...]
-    before: tuple[Source, ...]
+    after_resume: tuple[Source, ...]
+    before_resume: tuple[Source, ...]
     answers: bool
 
 
-def record(remote: Remote, control: str, node: str) -> Known:
+def record(remote: Remote, control: str, node: str) -> NodeStatus:
     """What Slurm knows of it.
 
     Raises:
         WrightError: the control host or slurmctld does not answer.
     """
     show, config = (client.line(argv) for argv in (client.show_nodes([node]), client.show_config()))
-    script = _ASK.format(node=shlex.quote(node), show=show, config=config)
-    done = Host(remote, control).run(f"sh -c {shlex.quote(script)}")
-    if "not found" in done.out + done.err:
-        return Known(Record({}))
-    line, now, *given = [*checked(done, control, "scontrol").out.splitlines(), ""][:4]
-    known = parse_node(line).record
-    return Known(known, _stood(known["Reason"], now), _back(given, now))
+    script = _SCRIPT.format(node=shlex.quote(node), show=show, config=config)
+    result = Host(remote, control).run(f"sh -c {shlex.quote(script)}")
+    if "not found" in result.out + result.err:
+        return NodeStatus(Record({}))
+    line, now, *log_lines = [*checked(result, control, "scontrol").out.splitlines(), ""][:4]
+    node_record = parse_node(line).record
+    return NodeStatus(node_record, _reason_age_s(node_record["Reason"], now), _back(log_lines, now))
 
 
-def _back(given: list[str], now: str) -> int | None:
-    at = stamp(now)
-    times = [stamp(found[0]) for line in given if (found := _TIME.search(line))]
-    return min((max(0, at - time) for time in times if time is not None and at is not None), default=None)
+def _back(log_lines: list[str], now: str) -> int | None:
+    now_s = stamp(now)
+    times = [stamp(match[0]) for line in log_lines if (match := _TIME.search(line))]
+    return min(
+        (max(0, now_s - time) for time in times if time is not None and now_s is not None), default=None
+    )
 
 
-def _stood(reason: str, now: str) -> int:
+def _reason_age_s(reason: str, now: str) -> int:
     """Seconds by the control host's clock; a day where no time is written."""
-    since, at = stamp(reason.rpartition("@")[2]), stamp(now)
-    return DAY_S if since is None or at is None else max(0, at - since)
+    reason_s, now_s = stamp(reason.rpartition("@")[2]), stamp(now)
+    return DAY_S if reason_s is None or now_s is None else max(0, now_s - reason_s)
 
 
-def lately(remote: Remote, node: str, now: int, known: Known) -> Lately:
+def lately(remote: Remote, node: str, now: int, status: NodeStatus) -> Lately:
     """What it said since shortly before its reason was written, a day at most."""
-    begin = now - min(DAY_S, known.stood_s + BEFORE_S)
-    back = begin if known.back_s is None else max(begin, now - known.back_s)
-    texts, silent = on_hosts(remote, (node,), back, now, _NOW)
-    past = on_hosts(remote, (node,), begin, back)[0] if back > begin and not silent else {}
-    return Lately(tuple(sources_of(texts)), tuple(sources_of(past)), not silent)
+    begin = now - min(DAY_S, status.reason_age_s + BEFORE_S)
+    back = begin if status.back_s is None else max(begin, now - status.back_s)
+    texts, unreachable = on_hosts(remote, (node,), back, now, _NOW)
+    past = on_hosts(remote, (node,), begin, back)[0] if back > begin and not unreachable else {}
+    return Lately(tuple(sources_of(texts)), tuple(sources_of(past)), not unreachable)

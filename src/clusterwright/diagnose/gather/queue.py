@@ -14,7 +14,7 @@ from clusterwright.slurm import client
 
 # Each part may fail alone: without accounting there are no associations, and no reservation is an exit code.
 # `--start` makes the backfill scheduler think, so it is asked for this job only.
-_ASK = """
+_SCRIPT = """
 part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>&1; }}
 part now date +%Y-%m-%dT%H:%M:%S
 part job {job}
@@ -28,28 +28,28 @@ part start {start}
 user=$({job} 2>/dev/null | sed -n '1s/.*UserId=\\([^(]*\\)(.*/\\1/p')
 part allowed {allowed}
 """
-_WORD = re.compile(r"[\w.\[\]-]+")
+_JOB_ID = re.compile(r"[\w.\[\]-]+")
 
 
-def ask(remote: Remote, host: str, job: str) -> Facts:
+def gather_facts(remote: Remote, host: str, job: str) -> Facts:
     """Everything that tells why it waits; no field of the job where Slurm does not know it.
 
     Raises:
         WrightError: the host was not reached.
     """
-    word = job if _WORD.fullmatch(job) else "0"
-    asked = {
-        "job": client.show_job(word),
+    job_id = job if _JOB_ID.fullmatch(job) else "0"
+    commands = {
+        "job": client.show_job(job_id),
         "partitions": client.show("partition"),
         "nodes": client.show_nodes(),
         "reservations": client.show_reservations(),
         "licenses": client.show("licenses"),
         "limits": client.show("assoc_mgr", "flags=assoc,qos"),
         "queue": client.queue_of_tasks(FIELDS),
-        "start": client.expected_start(word),
+        "start": client.expected_start(job_id),
     }
-    lines = {name: client.line(argv) for name, argv in asked.items()}
+    lines = {name: client.line(argv) for name, argv in commands.items()}
     allowed = " ".join(client.associations('"user=$user"', "account,user,partition,qos,defaultqos"))
-    command = _ASK.format(allowed=allowed, **lines)
-    done = Host(remote, host).run(f"sh -c {shlex.quote(command)}")
-    return Facts(sections(checked(done, host, "scontrol").out))
+    command = _SCRIPT.format(allowed=allowed, **lines)
+    result = Host(remote, host).run(f"sh -c {shlex.quote(command)}")
+    return Facts(sections(checked(result, host, "scontrol").out))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-MARK = "@@ "
+MARKER = "@@ "
 
 
 def sections(text: str) -> dict[str, str]:
     """The parts; what stands before the first one belongs to none."""
-    found: dict[str, list[str]] = {}
+    lines_by_name: dict[str, list[str]] = {}
     name = ""
     for line in text.splitlines():
-        if line.startswith(MARK):
-            name = line.removeprefix(MARK).strip()
-            found.setdefault(name, [])
+        if line.startswith(MARKER):
+            name = line.removeprefix(MARKER).strip()
+            lines_by_name.setdefault(name, [])
         elif name:
-            found[name].append(line)
-    return {name: "\n".join(lines) for name, lines in found.items()}
+            lines_by_name[name].append(line)
+    return {name: "\n".join(lines) for name, lines in lines_by_name.items()}

@@ -1,6 +1,6 @@
 """All evidence in, ranked diagnoses out; pure."""
 
 from clusterwright.diagnose.judge.judge import judge
-from clusterwright.diagnose.judge.sighting import Known, Place, Sighting, Witnessed
+from clusterwright.diagnose.judge.sighting import Observations, Position, Sighting, Witnessed
 
-__all__ = ["Known", "Place", "Sighting", "Witnessed", "judge"]
+__all__ = ["Observations", "Position", "Sighting", "Witnessed", "judge"]

@@ -8,7 +8,7 @@ OF_CASCADES = 0.4  # nothing that only follows from another failure is surer to 
 
 # Weight, and the share of first answers with about that weight whose class was right: `bench/why.py fit` on
 # tests/diagnose/unseen, 2026-11-23, 164 failures. Tables of four fifths of them on the other fifth: Brier score 0.079.
-SEEN: tuple[tuple[float, float], ...] = (
+CALIBRATION: tuple[tuple[float, float], ...] = (
     (0.0, 0.0), (0.6, 0.77), (0.77, 0.85), (0.82, 0.93), (0.86, 0.96), (0.92, 0.98), (1.0, 0.98),
 )  # fmt: skip
 
@@ -28,7 +28,7 @@ def raw(weight: float, best: float, against: float) -> float:
 
 def expected(sure: float) -> float:
     """Between the points of the table, on a straight line."""
-    for (low, share), (high, more) in pairwise(SEEN):
+    for (low, share), (high, more) in pairwise(CALIBRATION):
         if sure <= high:
             return share + (more - share) * (sure - low) / (high - low)
-    return SEEN[-1][1]
+    return CALIBRATION[-1][1]

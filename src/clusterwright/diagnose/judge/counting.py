@@ -15,33 +15,33 @@ from clusterwright.diagnose.judge.case import Case
 from clusterwright.diagnose.judge.sighting import Sighting, Witnessed
 from clusterwright.diagnose.mode import Mode
 
-ITSELF, OTHER = "itself", "other"
+ITSELF, ALTERNATIVE = "itself", "other"
 MANY_HOSTS = 3  # that fall silent at once: what lies between them
 _FEW = 2
-_MOST_HEARD = 3  # ranks that must be heard before one is missed
+_MIN_RANKS = 3  # ranks that must be heard before one is missed
 
 
 class Count(NamedTuple):
     """Which mode the numbers speak for, whose lines show it first, and lines that differ from them."""
 
-    told: str
+    verdict: str
     sightings: tuple[Sighting, ...]
-    others: tuple[Sighting, ...] = ()
+    evidence: tuple[Sighting, ...] = ()
 
 
 def counted(cases: Sequence[Case], modes: Mapping[str, Mode]) -> list[Case]:
     """All cases; where numbers speak for another mode, that one is there, and the first is doubted."""
-    found: list[Case] = []
+    result: list[Case] = []
     for case in cases:
         count = RULES.get(case.mode.counted, _nothing)(case.sightings)
         if count is None:
-            found.append(case)
-        elif count.told == ITSELF:
-            found.append(replace(case, confirmed=(*case.confirmed, *_lines(count.others))))
+            result.append(case)
+        elif count.verdict == ITSELF:
+            result.append(replace(case, confirmed=(*case.confirmed, *_lines(count.evidence))))
         else:
-            found += [replace(case, doubted=True), _instead(case, count, modes[case.mode.maybe[0]])]
-    instead = {case.mode.id for case in found if case not in cases and not case.doubted}
-    return [case for case in found if case not in cases or case.mode.id not in instead]
+            result += [replace(case, doubted=True), _instead(case, count, modes[case.mode.maybe[0]])]
+    instead = {case.mode.id for case in result if case not in cases and not case.doubted}
+    return [case for case in result if case not in cases or case.mode.id not in instead]
 
 
 def _instead(case: Case, count: Count, mode: Mode) -> Case:
@@ -50,14 +50,14 @@ def _instead(case: Case, count: Count, mode: Mode) -> Case:
         mode=mode,
         role=mode.role,
         sightings=count.sightings,
-        ranks=frozenset(each.rank or each.place.source for each in count.sightings),
-        confirmed=_lines(count.others),
+        ranks=frozenset(sighting.rank or sighting.position.source for sighting in count.sightings),
+        confirmed=_lines(count.evidence),
         doubted=False,
     )
 
 
 def _lines(sightings: Sequence[Sighting]) -> tuple[Witnessed, ...]:
-    return tuple(Witnessed(each.place, each.text) for each in sightings[:_FEW])
+    return tuple(Witnessed(sighting.position, sighting.text) for sighting in sightings[:_FEW])
 
 
 def _nothing(_: Sequence[Sighting]) -> None:
@@ -66,10 +66,16 @@ def _nothing(_: Sequence[Sighting]) -> None:
 
 def of_gpus(sightings: Sequence[Sighting]) -> Count | None:
     """Several GPUs with one fault have one program in common; one GPU with it in several processes has itself."""
-    gpus = {(each.host, each.names["gpu"]): each for each in reversed(sightings) if "gpu" in each.names}
+    gpus = {
+        (sighting.host, sighting.names["gpu"]): sighting
+        for sighting in reversed(sightings)
+        if "gpu" in sighting.names
+    }
     if len(gpus) >= _FEW:
-        return Count(OTHER, tuple(gpus.values()))
-    processes = {each.names["pid"]: each for each in reversed(sightings) if "pid" in each.names}
+        return Count(ALTERNATIVE, tuple(gpus.values()))
+    processes = {
+        sighting.names["pid"]: sighting for sighting in reversed(sightings) if "pid" in sighting.names
+    }
     if len(gpus) == 1 and len(processes) >= _FEW:
         return Count(ITSELF, tuple(sightings), tuple(processes.values()))
     return None
@@ -77,37 +83,37 @@ def of_gpus(sightings: Sequence[Sighting]) -> Count | None:
 
 def of_hosts(sightings: Sequence[Sighting]) -> Count | None:
     """Many hosts that fall silent are not lost one by one."""
-    hosts = {each.names["host"]: each for each in reversed(sightings) if "host" in each.names}
-    return Count(OTHER, tuple(hosts.values())) if len(hosts) >= MANY_HOSTS else None
+    hosts = {sighting.names["host"]: sighting for sighting in reversed(sightings) if "host" in sighting.names}
+    return Count(ALTERNATIVE, tuple(hosts.values())) if len(hosts) >= MANY_HOSTS else None
 
 
 def of_collectives(sightings: Sequence[Sighting]) -> Count | None:
     """Ranks of one group that wait in different collectives went apart; the one that is alone comes first."""
     for waits in _waits(sightings).values():
-        kinds = Counter(_collective(each) for each in waits)
+        kinds = Counter(_collective(sighting) for sighting in waits)
         if len(kinds) < _FEW or (len(kinds) > _FEW and not waits[0].names.get("group")):
             continue  # without a name of the group, many kinds are many groups
-        ordered = sorted(waits, key=lambda each: (kinds[_collective(each)], _number(each)))
-        alone = [each for each in ordered if _collective(each) == _collective(ordered[0])]
-        others = [each for each in ordered if _collective(each) != _collective(ordered[0])]
-        return Count(OTHER, tuple(alone), tuple(others))
+        ordered = sorted(waits, key=lambda sighting: (kinds[_collective(sighting)], _number(sighting)))
+        minority = [sighting for sighting in ordered if _collective(sighting) == _collective(ordered[0])]
+        majority = [sighting for sighting in ordered if _collective(sighting) != _collective(ordered[0])]
+        return Count(ALTERNATIVE, tuple(minority), tuple(majority))
     return None
 
 
 def absent(sightings: Sequence[Sighting]) -> str:
     """The one rank that did not say that it waits, where all others did; empty where that cannot be told."""
-    heard = {int(each.rank) for each in sightings if each.rank.isdigit()}
-    missing = set(range(max(heard, default=-1) + 1)) - heard
-    return str(missing.pop()) if len(missing) == 1 and len(heard) >= _MOST_HEARD else ""
+    ranks = {int(sighting.rank) for sighting in sightings if sighting.rank.isdigit()}
+    missing = set(range(max(ranks, default=-1) + 1)) - ranks
+    return str(missing.pop()) if len(missing) == 1 and len(ranks) >= _MIN_RANKS else ""
 
 
 def _waits(sightings: Sequence[Sighting]) -> dict[str, list[Sighting]]:
     """The first wait of each rank, by group."""
-    found: dict[str, dict[str, Sighting]] = defaultdict(dict)
-    for each in sightings:
-        if each.rank and "sequence" in each.names:
-            found[each.names.get("group", "")].setdefault(each.rank, each)
-    return {group: list(waits.values()) for group, waits in found.items()}
+    first_waits: dict[str, dict[str, Sighting]] = defaultdict(dict)
+    for sighting in sightings:
+        if sighting.rank and "sequence" in sighting.names:
+            first_waits[sighting.names.get("group", "")].setdefault(sighting.rank, sighting)
+    return {group: list(waits.values()) for group, waits in first_waits.items()}
 
 
 def _collective(sighting: Sighting) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
 from clusterwright.diagnose.judge.calibration import confidence
 from clusterwright.diagnose.judge.case import Case, cases, votes
 from clusterwright.diagnose.judge.counting import absent, counted
-from clusterwright.diagnose.judge.sighting import Known, Place
+from clusterwright.diagnose.judge.sighting import Observations, Position
 from clusterwright.diagnose.judge.weigh import followed, weigh
 
 NAMES = ("host", "gpu", "path", "rank", "peer")
@@ -40,17 +40,17 @@ def _missed(case: Case) -> str:
 
 def _only(case: Case, name: str) -> str:
     """Whose all lines are, as far as they say it: some logs repeat what a rank said without its name."""
-    said = {getattr(each, name) for each in case.sightings} - {""}
-    return said.pop() if len(said) == 1 else ""
+    values = {getattr(sighting, name) for sighting in case.sightings} - {""}
+    return values.pop() if len(values) == 1 else ""
 
 
 def names(case: Case) -> dict[str, str]:
     """All names for the texts of a mode, the first sightings' where they differ."""
-    found: dict[str, str] = {}
-    for each in case.sightings:
-        for name, value in each.names.items():
-            found.setdefault(name, value)
-    return {**found, **subject(case), "source": case.first.place.source}
+    values: dict[str, str] = {}
+    for sighting in case.sightings:
+        for name, value in sighting.names.items():
+            values.setdefault(name, value)
+    return {**values, **subject(case), "source": case.first_sighting.position.source}
 
 
 LANGUAGES = ("en", "zh")
@@ -83,11 +83,11 @@ def filled(text: str, names: Mapping[str, str], lang: str) -> str:
 
     def name(match: re.Match[str]) -> str:
         key = match[1]
-        known = _UNNAMED.get(key, (key.replace("_", " "), key))
-        return names.get(key) or known[LANGUAGES.index(lang)]
+        fallbacks = _UNNAMED.get(key, (key.replace("_", " "), key))
+        return names.get(key) or fallbacks[LANGUAGES.index(lang)]
 
-    done = _NAMES.sub(name, text)
-    return done[:1].upper() + done[1:]
+    result = _NAMES.sub(name, text)
+    return result[:1].upper() + result[1:]
 
 
 def unknown(lang: str) -> tuple[str, str]:
@@ -100,80 +100,96 @@ QUOTED = 6  # lines for one diagnosis
 MAYBE = 0.5  # of its weight, for what its lines may tell of as well
 
 
-def judge(known: Known, lang: str = "en") -> list[Diagnosis]:
+def judge(observations: Observations, lang: str = "en") -> list[Diagnosis]:
     """Diagnoses, the likeliest first; none where nothing failed, `unknown` where what failed is not known."""
-    found = followed(counted(cases(known), known.modes))
+    all_cases = followed(counted(cases(observations), observations.modes))
     weighed = sorted(
-        ((weigh(case, [each for each in found if each is not case]), case) for case in found),
+        (
+            (weigh(case, [other_case for other_case in all_cases if other_case is not case]), case)
+            for case in all_cases
+        ),
         key=lambda pair: (-pair[0], -pair[1].particular, pair[1].mode.id),
     )
-    told = [(weight, case) for weight, case in weighed if weight > LEAST]
-    if told:
-        return _diagnoses(_with_maybe(told, known), lang)
-    if known.last_words and not any(_is_harmless(place, found) for place, _ in known.last_words):
-        return [_unknown(known, lang)]
+    candidates = [(weight, case) for weight, case in weighed if weight > LEAST]
+    if candidates:
+        return _diagnoses(_with_maybe(candidates, observations), lang)
+    if observations.last_lines and not any(
+        _is_harmless(position, all_cases) for position, _ in observations.last_lines
+    ):
+        return [_unknown(observations, lang)]
     return _diagnoses([(case.mode.certain, case) for _, case in weighed if case.role == "benign"], lang)
 
 
-def _with_maybe(told: list[tuple[float, Case]], known: Known) -> list[tuple[float, Case]]:
+def _with_maybe(candidates: list[tuple[float, Case]], observations: Observations) -> list[tuple[float, Case]]:
     """What the lines of the likeliest may tell of as well comes after it, as far as it is not there by itself."""
-    weight, first = told[0]
-    there = {case.mode.id for _, case in told}
-    modes = [known.modes[name] for name in first.mode.maybe if name not in there]
-    also = [(weight * MAYBE, replace(first, mode=mode, confirmed=())) for mode in modes]
-    return sorted([*told, *also], key=lambda pair: -pair[0])
+    weight, top_case = candidates[0]
+    mode_ids = {case.mode.id for _, case in candidates}
+    modes = [observations.modes[name] for name in top_case.mode.maybe if name not in mode_ids]
+    also = [(weight * MAYBE, replace(top_case, mode=mode, confirmed=())) for mode in modes]
+    return sorted([*candidates, *also], key=lambda pair: -pair[0])
 
 
-def _is_harmless(place: Place, found: list[Case]) -> bool:
-    return any(each.place == place for case in found if case.role == "benign" for each in case.sightings)
+def _is_harmless(position: Position, all_cases: list[Case]) -> bool:
+    return any(
+        sighting.position == position
+        for case in all_cases
+        if case.role == "benign"
+        for sighting in case.sightings
+    )
 
 
 def _diagnoses(weighed: list[tuple[float, Case]], lang: str) -> list[Diagnosis]:
     best = max((weight for weight, _ in weighed), default=0.0)
-    told = []
+    diagnoses = []
     for weight, case in weighed:
-        against = sum(other for other, each in weighed if each.mode.kind != case.mode.kind)
-        told.append(_diagnosis(case, confidence(weight, best, against, case.role), lang))
-    return told
+        against = sum(
+            other_weight for other_weight, other_case in weighed if other_case.mode.kind != case.mode.kind
+        )
+        diagnoses.append(_diagnosis(case, confidence(weight, best, against, case.role), lang))
+    return diagnoses
 
 
 def _diagnosis(case: Case, sure: float, lang: str) -> Diagnosis:
-    mode, whose, called = case.mode, subject(case), names(case)
-    cause, mend = (mode.cause, mode.mend) if lang == "en" else (mode.cause_zh, mode.mend_zh)
+    mode, case_subject, called = case.mode, subject(case), names(case)
+    cause, fix = (mode.cause, mode.fix) if lang == "en" else (mode.cause_zh, mode.fix_zh)
     return Diagnosis(
         kind=mode.kind,
         mode=mode.id,
         role=case.role,
         cause=filled(cause, called, lang),
-        subject=whose,
+        subject=case_subject,
         confidence=sure,
         evidence=tuple(_evidence(case)),
-        mend=filled(mend, called, lang),
+        fix=filled(fix, called, lang),
         retry=mode.retry,
-        exclude=whose.get("host", "") if mode.exclude == "host" else "",
+        exclude=case_subject.get("host", "") if mode.exclude == "host" else "",
         sightings=case.count,
     )
 
 
 def _evidence(case: Case) -> Iterable[Evidence]:
     """The first line of each rank and signature, and then what confirms them; each place once."""
-    said = set()
-    lines = [(each.place, each.text, (each.signature, each.rank)) for each in case.sightings]
+    chosen_keys = set()
+    lines = [
+        (sighting.position, sighting.text, (sighting.signature, sighting.rank)) for sighting in case.sightings
+    ]
     lines += [
-        (each.place, each.text, (number, ""))
-        for number, each in enumerate(case.confirmed, -len(case.confirmed))
+        (witnessed.position, witnessed.text, (number, ""))
+        for number, witnessed in enumerate(case.confirmed, -len(case.confirmed))
     ]
     chosen = []
-    for place, text, about in lines:
-        if about not in said and place not in said:
-            said |= {about, place}
-            chosen.append(Evidence(place.source, place.line, text))
+    for position, text, about in lines:
+        if about not in chosen_keys and position not in chosen_keys:
+            chosen_keys |= {about, position}
+            chosen.append(Evidence(position.source, position.line, text))
     return chosen[:QUOTED]
 
 
-def _unknown(known: Known, lang: str) -> Diagnosis:
-    cause, mend = unknown(lang)
+def _unknown(observations: Observations, lang: str) -> Diagnosis:
+    cause, fix = unknown(lang)
     lines = [
-        Evidence(place.source, place.line, text) for place, texts in known.last_words for text in texts[:1]
+        Evidence(position.source, position.line, text)
+        for position, texts in observations.last_lines
+        for text in texts[:1]
     ]
-    return Diagnosis("unknown", "unknown", "unknown", cause, {}, 0.0, tuple(lines[:QUOTED]), mend, "no")
+    return Diagnosis("unknown", "unknown", "unknown", cause, {}, 0.0, tuple(lines[:QUOTED]), fix, "no")

@@ -9,7 +9,7 @@ from clusterwright.diagnose.mode import Mode
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """One line of one source; `order` grows with the lines of all parts of a log."""
 
     source: str
@@ -24,7 +24,7 @@ class Sighting:
 
     mode: Mode
     signature: int
-    place: Place
+    position: Position
     text: str
     rank: str = ""
     host: str = ""
@@ -48,17 +48,17 @@ class Sighting:
 class Witnessed:
     """A line that holds a witness's text."""
 
-    place: Place
+    position: Position
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Observations:
     """All evidence: sightings, lines of witnesses by their texts, and what was said last where nothing is known."""
 
     sightings: tuple[Sighting, ...] = ()
     witnessed: Mapping[str, tuple[Witnessed, ...]] = field(default_factory=dict)
-    last_words: tuple[tuple[Place, tuple[str, ...]], ...] = ()
+    last_lines: tuple[tuple[Position, tuple[str, ...]], ...] = ()
     unread: tuple[tuple[str, str], ...] = ()  # sources that could not be read, and why
     modes: Mapping[str, Mode] = field(
         default_factory=dict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from clusterwright.diagnose.judge.case import GENERAL, Case, before
+from clusterwright.diagnose.judge.case import GENERAL, Case, is_before
 
 # What the role leaves of a case. A cascade says what went wrong elsewhere, so it stands where no root is known.
 ROLES = {"root": 1.0, "cascade": 0.4, "teardown": 0.25, "benign": 0.0}
@@ -16,10 +16,10 @@ OUTDONE = 0.35  # of a mode that takes what no other does, where there is anothe
 CONFIRMED = 0.5  # of the doubt that is left is taken away
 DOUBTED = 0.3  # what ruled out leaves
 ODD = 1.1  # one rank alone says so, and the others say something else
-MANY = 3  # ranks, from which on one is odd
+MIN_RANKS = 3  # ranks, from which on one is odd
 
 
-def weigh(case: Case, others: list[Case]) -> float:
+def weigh(case: Case, other_cases: list[Case]) -> float:
     """A weight from 0 to 1; the order of cases."""
     weight = case.mode.certain
     if case.confirmed:
@@ -28,14 +28,18 @@ def weigh(case: Case, others: list[Case]) -> float:
         weight *= DOUBTED
     weight *= ROLES[case.role]
     if case.role == "root":
-        weight *= max(LATEST, LATER ** len({each.mode.kind for each in others if _earlier(each, case)}))
-    if any(_knows_more(each, case) for each in others):
+        weight *= max(
+            LATEST,
+            LATER ** len({other_case.mode.kind for other_case in other_cases if _earlier(other_case, case)}),
+        )
+    if any(_is_more_specific(other_case, case) for other_case in other_cases):
         weight *= LESS_PARTICULAR
     if _general(case) and any(
-        not _general(each) and each.role in {"root", "cascade"} and not each.doubted for each in others
+        not _general(other_case) and other_case.role in {"root", "cascade"} and not other_case.doubted
+        for other_case in other_cases
     ):
         weight *= OUTDONE
-    if case.role == "root" and len(case.ranks) == 1 and _many(case, others):
+    if case.role == "root" and len(case.ranks) == 1 and _has_min_ranks(case, other_cases):
         weight = min(1.0, weight * ODD)
     return weight
 
@@ -44,33 +48,33 @@ def _general(case: Case) -> bool:
     return case.mode.certain <= GENERAL
 
 
-def _earlier(one: Case, than: Case) -> bool:
+def _earlier(case: Case, than: Case) -> bool:
     """Whether a root that is worth its name came before."""
     return (
-        one.role == "root"
-        and not one.doubted
-        and not (_general(one) and not _general(than))
-        and before(one.first, than.first) is True
+        case.role == "root"
+        and not case.doubted
+        and not (_general(case) and not _general(than))
+        and is_before(case.first_sighting, than.first_sighting) is True
     )
 
 
-def _knows_more(one: Case, than: Case) -> bool:
+def _is_more_specific(case: Case, than: Case) -> bool:
     """Whether every line of a case is one that another, more particular one takes as well."""
-    if one.doubted or one.role == "benign" or one.particular <= than.particular + 3:
-        return one.role == "benign" and _same_lines(one, than) and one.particular > than.particular
-    return _same_lines(one, than)
+    if case.doubted or case.role == "benign" or case.particular <= than.particular + 3:
+        return case.role == "benign" and _same_lines(case, than) and case.particular > than.particular
+    return _same_lines(case, than)
 
 
-def _same_lines(one: Case, than: Case) -> bool:
-    return than.places <= one.places
+def _same_lines(case: Case, than: Case) -> bool:
+    return than.places <= case.places
 
 
-def _many(case: Case, others: list[Case]) -> bool:
+def _has_min_ranks(case: Case, other_cases: list[Case]) -> bool:
     """Whether so many are heard that one alone is odd."""
     ranks = set(case.ranks)
-    for each in others:
-        ranks |= each.ranks
-        if len(ranks) >= MANY:
+    for other_case in other_cases:
+        ranks |= other_case.ranks
+        if len(ranks) >= MIN_RANKS:
             return True
     return False
 
@@ -94,10 +98,10 @@ def followed(cases: Sequence[Case]) -> list[Case]:
 def _follows(case: Case, roots: Sequence[Case]) -> bool:
     if case.role != "root" or not case.mode.follows:
         return False
-    return any(_brings(root, case) for root in roots if root.mode.id != case.mode.id)
+    return any(_may_cause(root, case) for root in roots if root.mode.id != case.mode.id)
 
 
-def _brings(cause: Case, effect: Case) -> bool:
+def _may_cause(cause: Case, effect: Case) -> bool:
     """Whether one may have brought about the other, by what is known of both, their times and their hosts."""
     named = effect.mode.follows
     if cause.mode.id in named:
@@ -106,7 +110,11 @@ def _brings(cause: Case, effect: Case) -> bool:
         return False  # too little is known of it, or it is another reading of the very lines
     if cause.mode.kind in named and not _named_by(cause, effect):
         return not _too_late(cause, effect) and not _elsewhere(cause, effect)
-    return ANY in named and ANY not in cause.mode.follows and before(effect.first, cause.first) is not True
+    return (
+        ANY in named
+        and ANY not in cause.mode.follows
+        and is_before(effect.first_sighting, cause.first_sighting) is not True
+    )
 
 
 def _named_by(cause: Case, effect: Case) -> bool:
@@ -115,19 +123,28 @@ def _named_by(cause: Case, effect: Case) -> bool:
 
 
 def _too_late(cause: Case, effect: Case) -> bool:
-    one, other = cause.first, effect.first
-    if one.seconds is None or other.seconds is None or one.clock != other.clock:
+    cause_sighting, effect_sighting = cause.first_sighting, effect.first_sighting
+    if (
+        cause_sighting.seconds is None
+        or effect_sighting.seconds is None
+        or cause_sighting.clock != effect_sighting.clock
+    ):
         return False
-    return one.seconds - other.seconds > LATE_S
+    return cause_sighting.seconds - effect_sighting.seconds > LATE_S
 
 
 def _elsewhere(cause: Case, effect: Case) -> bool:
     """Whether a failure of a host is told of hosts that the cause is not told of."""
     if effect.mode.exclude != "host":
         return False
-    hosts, others = _hosts(cause), _hosts(effect)
-    return bool(hosts and others) and not hosts & others
+    hosts, effect_hosts = _hosts(cause), _hosts(effect)
+    return bool(hosts and effect_hosts) and not hosts & effect_hosts
 
 
 def _hosts(case: Case) -> set[str]:
-    return {name for each in case.sightings for name in (each.host, each.names.get("host", "")) if name}
+    return {
+        name
+        for sighting in case.sightings
+        for name in (sighting.host, sighting.names.get("host", ""))
+        if name
+    }

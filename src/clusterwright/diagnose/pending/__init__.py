@@ -2,6 +2,6 @@
 
 from clusterwright.diagnose.pending.explain import explain
 from clusterwright.diagnose.pending.facts import Facts
-from clusterwright.diagnose.pending.waiting import Change, Waiting, Words
+from clusterwright.diagnose.pending.waiting import Change, Waiting, Message
 
-__all__ = ["Change", "Facts", "Waiting", "Words", "explain"]
+__all__ = ["Change", "Facts", "Waiting", "Message", "explain"]

@@ -32,9 +32,9 @@ class Facts:
     @cached_property
     def job(self) -> Record:
         """`scontrol show job`; of an array, the task that waits."""
-        found = parse_records(self.texts.get("job", ""), "JobId")
-        waits = [each for each in found if is_pending(job_state(each["JobState"]))]
-        return (waits or found or [Record({})])[0]
+        records = parse_records(self.texts.get("job", ""), "JobId")
+        waits = [record for record in records if is_pending(job_state(record["JobState"]))]
+        return (waits or records or [Record({})])[0]
 
     @cached_property
     def id(self) -> str:
@@ -65,12 +65,12 @@ class Facts:
     @cached_property
     def nodes(self) -> dict[str, Record]:
         """Nodes that the job may run on: of its partition, of its list if it has one, without those it excludes."""
-        where = set(hosts(self.partition["Nodes"])) or set(self.all_nodes)
-        where -= set(hosts(self.job["ExcNodeList"]))
-        return {name: node for name, node in self.all_nodes.items() if name in where}
+        node_names = set(hosts(self.partition["Nodes"])) or set(self.all_nodes)
+        node_names -= set(hosts(self.job["ExcNodeList"]))
+        return {name: node for name, node in self.all_nodes.items() if name in node_names}
 
     @cached_property
-    def wanted(self) -> tuple[str, ...]:
+    def requested_nodes(self) -> tuple[str, ...]:
         """Nodes that it names."""
         return hosts(self.job["ReqNodeList"])
 
@@ -87,26 +87,28 @@ class Facts:
     @cached_property
     def qos(self) -> dict[str, Record]:
         """Limits and use of qualities of service, by name."""
-        found = {
-            re.sub(r"\(\d+\)", "", one["QOS"]): one
-            for one in parse_records(self.texts.get("limits", ""), "QOS")
+        records = {
+            re.sub(r"\(\d+\)", "", record["QOS"]): record
+            for record in parse_records(self.texts.get("limits", ""), "QOS")
         }
-        return {name: one for name, one in found.items() if name}
+        return {name: record for name, record in records.items() if name}
 
     @cached_property
     def associations(self) -> list[Record]:
         """The job's association and those above it, the nearest first."""
         every = parse_records(self.texts.get("limits", ""), "ClusterName")
-        of = [one for one in every if one["Account"] == self.job["Account"]]
-        nearest = [one for one in of if one["UserName"].partition("(")[0] == self.user]
-        found, account = nearest, self.job["Account"]
+        account_records = [record for record in every if record["Account"] == self.job["Account"]]
+        nearest = [record for record in account_records if record["UserName"].partition("(")[0] == self.user]
+        chain, account = nearest, self.job["Account"]
         for _ in every:
-            above = next((one for one in every if one["Account"] == account and not one["UserName"]), None)
+            above = next(
+                (record for record in every if record["Account"] == account and not record["UserName"]), None
+            )
             if above is None:
                 break
-            found = [*found, above]
+            chain = [*chain, above]
             account = above["ParentAccount"].partition("(")[0]
-        return found
+        return chain
 
     @cached_property
     def _allowed(self) -> list[list[str]]:
@@ -117,8 +119,8 @@ class Facts:
     @cached_property
     def allowed_qos(self) -> tuple[str, ...]:
         """Qualities of service that the user may name in the job's account."""
-        mine = [row for row in self._allowed if row[0] == self.job["Account"] and row[1] == self.user]
-        return tuple(word for row in mine for word in row[_QOS_COLUMN].split(",") if word)
+        rows = [row for row in self._allowed if row[0] == self.job["Account"] and row[1] == self.user]
+        return tuple(qos_name for row in rows for qos_name in row[_QOS_COLUMN].split(",") if qos_name)
 
     @cached_property
     def accounts(self) -> tuple[str, ...]:
@@ -129,8 +131,8 @@ class Facts:
     def queue(self) -> tuple[Job, ...]:
         """All other jobs that have not ended."""
         jobs = parse_queue(self.texts.get("queue", ""), FIELDS)
-        others = (job for job in jobs if not job.is_finished and job.id != self.id)
-        return tuple(job._replace(hosts="") if job.is_pending else job for job in others)
+        other_jobs = (job for job in jobs if not job.is_finished and job.id != self.id)
+        return tuple(job._replace(hosts="") if job.is_pending else job for job in other_jobs)
 
     @property
     def running(self) -> tuple[Job, ...]:
@@ -160,21 +162,21 @@ class Facts:
         """Limits and use of the job's account in a quality of service."""
         return self._shared(qos, "Account Limits=", self.job["Account"])
 
-    def _shared(self, qos: str, mark: str, whose: str) -> Record:
-        line = self.qos.get(qos, Record({})).line.partition(mark)[2].partition(" Limits=")[0]
-        return next((Record.parse(inner) for who, inner in _LIMITS.findall(line) if who == whose), Record({}))
+    def _shared(self, qos: str, marker: str, name: str) -> Record:
+        line = self.qos.get(qos, Record({})).line.partition(marker)[2].partition(" Limits=")[0]
+        return next((Record.parse(inner) for key, inner in _LIMITS.findall(line) if key == name), Record({}))
 
 
 def summary(job: Job) -> str:
     """`job 12 of bob on gpu-node[1-2] until 2026-11-23 00:06`."""
-    where = f" on {job.hosts}" if job.hosts else ""
-    until = f" until {clock(job.end)}" if stamp(job.end) is not None else ""
-    return f"job {job.id} of {job.user}{where}{until}"
+    hosts_text = f" on {job.hosts}" if job.hosts else ""
+    end_text = f" until {clock(job.end)}" if stamp(job.end) is not None else ""
+    return f"job {job.id} of {job.user}{hosts_text}{end_text}"
 
 
-def named(found: Iterable[Record], by: str) -> dict[str, Record]:
+def named(records: Iterable[Record], by: str) -> dict[str, Record]:
     """Records by a field."""
-    return {one[by]: one for one in found}
+    return {record[by]: record for record in records}
 
 
 def hosts(hostlist: str) -> tuple[str, ...]:

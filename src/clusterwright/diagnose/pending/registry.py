@@ -32,5 +32,5 @@ def speakers(token: str) -> list[Speaker]:
     """Those who speak for a reason, the one with the longest expression first."""
     for module in iter_modules(reasons.__path__, f"{reasons.__name__}."):
         import_module(module.name)
-    found = [(pattern, speaker) for pattern, speaker in _SPEAKERS if pattern.match(token)]
-    return [speaker for _, speaker in sorted(found, key=lambda pair: -len(pair[0].pattern))]
+    matches = [(pattern, speaker) for pattern, speaker in _SPEAKERS if pattern.match(token)]
+    return [speaker for _, speaker in sorted(matches, key=lambda pair: -len(pair[0].pattern))]

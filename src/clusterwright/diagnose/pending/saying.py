@@ -6,29 +6,31 @@ import shlex
 from collections.abc import Iterable
 
 from clusterwright.diagnose.pending.facts import Facts, summary
-from clusterwright.diagnose.pending.waiting import Change, Words
+from clusterwright.diagnose.pending.waiting import Change, Message
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.records import clock, stamp
 
 MOST_NAMED = 5
 
 
-def update(facts: Facts, what: str, says: Words, by: str = "user") -> Change:
+def update(facts: Facts, setting: str, description: Message, by: str = "user") -> Change:
     """`scontrol update` of the job."""
-    return Change(f"scontrol update jobid={facts.id} {what}", "admin" if by == "admin" else "user", says)
+    return Change(
+        f"scontrol update jobid={facts.id} {setting}", "admin" if by == "admin" else "user", description
+    )
 
 
-def admin(command: str, says: Words) -> Change:
+def admin(command: str, description: Message) -> Change:
     """A command of the administrator's."""
-    return Change(command, "admin", says)
+    return Change(command, "admin", description)
 
 
-def starts(facts: Facts, otherwise: Words) -> Words:
+def starts(facts: Facts, otherwise: Message) -> Message:
     """Slurm's own estimate, or other words where it has none that lies ahead."""
     when, now = stamp(facts.start), stamp(facts.now)
     if when is None or (now is not None and when <= now):
         return otherwise
-    return Words(
+    return Message(
         f"expected {clock(facts.start)} (Slurm's estimate)", f"预计 {clock(facts.start)} (Slurm 的估计)"
     )
 
@@ -36,8 +38,10 @@ def starts(facts: Facts, otherwise: Words) -> Words:
 def holders(jobs: Iterable[Job]) -> tuple[str, ...]:
     """Jobs that hold something, those that end first before the others, a few by name."""
     every = sorted(jobs, key=lambda job: job.end or "9")
-    said = [summary(job) for job in every[:MOST_NAMED]]
-    return (*said, f"and {len(every) - MOST_NAMED} more") if len(every) > MOST_NAMED else tuple(said)
+    summaries = [summary(job) for job in every[:MOST_NAMED]]
+    return (
+        (*summaries, f"and {len(every) - MOST_NAMED} more") if len(every) > MOST_NAMED else tuple(summaries)
+    )
 
 
 def quoted(name: str) -> str:
@@ -45,4 +49,4 @@ def quoted(name: str) -> str:
     return shlex.quote(name)
 
 
-WHEN_THEY_END = Words("when one of them ends", "其中一个作业结束时")
+WHEN_HOLDER_ENDS = Message("when one of them ends", "其中一个作业结束时")

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 
-class Words(NamedTuple):
+class Message(NamedTuple):
     """One thing said in English and in Chinese."""
 
     en: str
     zh: str
 
 
-SLURM_SAYS = Words("when Slurm next looks (within a minute)", "下一次调度时 (一分钟之内)")
-NOT_BY_ITSELF = Words("not by itself", "不会自行开始")
+AT_NEXT_CYCLE = Message("when Slurm next looks (within a minute)", "下一次调度时 (一分钟之内)")
+NOT_BY_ITSELF = Message("not by itself", "不会自行开始")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Change:
 
     command: str
     by: Literal["user", "admin"]
-    says: Words
+    description: Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Waiting:
     """Why a job waits; `held_by` names jobs, hosts or reservations that have what it needs."""
 
     id: str  # of the explanation: `qos-jobs-per-user`
-    cause: Words
-    starts: Words
+    cause: Message
+    starts: Message
     change: Change | None = None
     held_by: tuple[str, ...] = ()
     evidence: tuple[tuple[str, str], ...] = ()  # the source, and what it said

@@ -35,17 +35,17 @@ _HOST = re.compile(
 _OURS = re.compile(r"logs/[^/]+/(?P<host>[^/]+)/(?P<local>\d+)\.(?:out|err)$")
 
 
-def found(words: Iterable[str]) -> list[Source]:
+def find_sources(arguments: Iterable[str]) -> list[Source]:
     """Sources of all words: `-` for the stream, files, and folders with what looks like a log in them."""
     files: list[Path] = []
     streams = []
-    for word in words:
-        if word == "-":
+    for argument in arguments:
+        if argument == "-":
             streams.append(of_stream())
         else:
-            files += _files(Path(word))
+            files += _files(Path(argument))
     if not files and not streams:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "file-unreadable",
             "there is no log in it",
             "give the logs by name, or a folder of them",
@@ -57,12 +57,12 @@ def found(words: Iterable[str]) -> list[Source]:
 
 def _files(path: Path) -> Iterator[Path]:
     if path.is_dir():
-        inside = (each for each in path.rglob("*") if each.is_file() and not _hidden(each.relative_to(path)))
-        yield from (each for each in inside if _LOGS.search(Path(_group(each)[0]).name))
+        inside = (file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
+        yield from (file for file in inside if _LOGS.search(Path(_group(file)[0]).name))
     elif path.exists():
         yield path
     else:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "file-unreadable",
             f"there is no {path}",
             "give a log, a folder of logs, or `-`",
@@ -113,6 +113,6 @@ def _owner(text: str) -> tuple[str, str]:
     if match := _OURS.search(text):
         return match["host"], ""
     rank = _OF_TORCHRUN.search(text) or _RANK.search(text)
-    near = "/".join(text.split("/")[-3:])
-    host = _HOST.search(near)
+    tail = "/".join(text.split("/")[-3:])
+    host = _HOST.search(tail)
     return host[1] if host else "", rank[1] if rank else ""

@@ -27,10 +27,10 @@ _SYSLOG_HOST = re.compile(
     rf"^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(?:[A-Z][a-z]{{2}} +\d{{1,2}} [\d:.]{{8,}}|\d{{4}}-\d\d-\d\dT[\d:.+Z-]+) "
     rf"(?P<host>{_HOST}) (?:[\w./()-]+(?:\[\d+\])?:|kernel)"
 )
-_PLACED = 160  # characters in which a line says whose it is
+_PREFIX_LENGTH = 160  # characters in which a line says whose it is
 
 
-class Said(NamedTuple):
+class LineParts(NamedTuple):
     """Who said it, as far as the line tells, and what is left of the line."""
 
     rank: str
@@ -38,7 +38,7 @@ class Said(NamedTuple):
     body: str
 
 
-def said(line: str) -> Said:
+def split_prefix(line: str) -> LineParts:
     """Prefixes are taken off one by one; a program's own words about its rank and host come next.
 
     The innermost rank counts, as a launcher's is the local one.
@@ -56,9 +56,9 @@ def said(line: str) -> Said:
             break
         else:
             break
-    head = body[:_PLACED]
+    head = body[:_PREFIX_LENGTH]
     if not host and (match := _SYSLOG_HOST.match(head) or _NCCL.search(head)):
         host = match["host"]
     if not rank and (match := _INSIDE_RANK.search(head)):
         rank = next(part for part in match.groups() if part)
-    return Said(rank, "" if host == "localhost" else host, body)
+    return LineParts(rank, "" if host == "localhost" else host, body)

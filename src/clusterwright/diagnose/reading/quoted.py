@@ -9,7 +9,7 @@ OURS = " ┃ "  # between a place and the line that we quote
 BEGINS = re.compile(
     r"^==> .+ <==$|^\++ (?:cat|tail|head|grep|zcat|less|wright why)\b|^\$ (?:cat|tail|head|zcat) "
 )
-TOLD = (
+NESTED_LOG_PREFIXES = (
     "==> ",
     "+ cat ",
     "+ tail ",
@@ -36,7 +36,7 @@ _LINES = re.compile(
     r"|^\s*(?:if|elif|while|assert|return|except|case)\b.*['\"].*(?:\bin\b|==|\)|:$)"
     r"|\bTORCH_CHECK\(|\bWARN\(\"|\bfprintf\("
 )
-_SPEAKS = re.compile(
+_MESSAGE_KEYS = re.compile(
     r"(?:msg|message|error|err|exception|reason|log|detail|details|stderr|stdout|output|event|content|description|what|failed|failure"
     r"|state_?reason|said|payload|status|warning|line|Error|Exception|Warning|Interrupt|Exit|Reason)\\?[\"']?\s*$",
     re.IGNORECASE,
@@ -45,24 +45,24 @@ _ASSIGNED = re.compile(r"(?P<key>[\w.\-\\\"' ]{1,60}?)\s*[:=]\s*[\[(]?\s*[rbfu]?
 _LISTED = re.compile(r"(?:^\s*-\s+|[\[,(]\s*)[rbfu]?[\"']$")
 
 
-def is_quoted(line: str, text: str, before: str = "") -> bool:
-    """Whether `text` is only told of in `line`; `before` is the line above."""
+def is_quoted(line: str, text: str, previous_line: str = "") -> bool:
+    """Whether `text` is only told of in `line`; `previous_line` is the line above."""
     if OURS in line or _LINES.search(line):
         return True
-    if before.lstrip().startswith('File "') and line.startswith("    "):
+    if previous_line.lstrip().startswith('File "') and line.startswith("    "):
         return True  # a line of source, in a traceback
-    at = line.find(text)
-    return at >= 0 and _in_quotes(line, at, at + len(text))
+    start = line.find(text)
+    return start >= 0 and _in_quotes(line, start, start + len(text))
 
 
 def _in_quotes(line: str, start: int, end: int) -> bool:
     head, tail = line[:start], line[end:]
     if head.count("`") % 2 and "`" in tail:
         return True
-    mark = next((each for each in "\"'" if head.count(each) % 2 and each in tail), "")
-    if not mark:
+    quote = next((sign for sign in "\"'" if head.count(sign) % 2 and sign in tail), "")
+    if not quote:
         return False
-    opened = head[: head.rfind(mark) + 1]
+    opened = head[: head.rfind(quote) + 1]
     if match := _ASSIGNED.search(opened):
-        return _SPEAKS.search(match["key"].rstrip("\"' \\")) is None
+        return _MESSAGE_KEYS.search(match["key"].rstrip("\"' \\")) is None
     return _LISTED.search(opened) is not None

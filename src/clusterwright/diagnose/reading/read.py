@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, BinaryIO, NamedTuple
 
-from clusterwright.diagnose.judge.sighting import Known, Witnessed
+from clusterwright.diagnose.judge.sighting import Observations, Witnessed
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
 from clusterwright.diagnose.reading.clean import clean
-from clusterwright.diagnose.reading.kept import KEPT, RANKS, Kept
+from clusterwright.diagnose.reading.sighting_store import MAX_SIGHTINGS, RANKS, SightingStore
 from clusterwright.diagnose.reading.line import Line
-from clusterwright.diagnose.reading.prefix import said
-from clusterwright.diagnose.reading.quoted import BEGINS, TOLD
+from clusterwright.diagnose.reading.prefix import split_prefix
+from clusterwright.diagnose.reading.quoted import BEGINS, NESTED_LOG_PREFIXES
 from clusterwright.diagnose.reading.source import HEAD, Source, is_binary, reading
 from clusterwright.diagnose.reading.takers import Takers
 
@@ -41,15 +41,15 @@ def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[Block]:
             if data:
                 yield Block(data, line, len(data))
             return
-        cut = data.rfind(b"\n") + 1
-        if cut == 0:
-            cut = max(0, len(data) - OVERLAP) if len(data) >= size else 0
-            if cut:
-                yield Block(data, line, cut)
+        end = data.rfind(b"\n") + 1
+        if end == 0:
+            end = max(0, len(data) - OVERLAP) if len(data) >= size else 0
+            if end:
+                yield Block(data, line, end)
         else:
-            yield Block(data[:cut], line, cut)
-        line += data.count(b"\n", 0, cut)
-        carried = data[cut:]
+            yield Block(data[:end], line, end)
+        line += data.count(b"\n", 0, end)
+        carried = data[end:]
 
 
 # A failure that says so itself; "failed" alone is in many lines of runs in which nothing did.
@@ -62,28 +62,28 @@ _NONE = re.compile(
     r"\b(?:0|no|without) (?:errors?|failures?|failed)\b|errors?[=:] ?0\b|\[I\d{4} |NCCL", re.IGNORECASE
 )
 _BEGINS = "Traceback (most recent call last)"
-SHOWN = 300
+QUOTE_LENGTH = 300
 
 
-def last_words(tail: bytes, lines: int) -> list[tuple[int, tuple[str, ...]]]:
+def last_lines(tail: bytes, lines: int) -> list[tuple[int, tuple[str, ...]]]:
     """At most one: the number of its first line, and its lines; `lines` is the number after the last line."""
     rows = [clean(raw) for raw in tail.split(b"\n")]
-    first = lines - len(rows) + 1
-    for at in range(len(rows) - 1, -1, -1):
-        if _BEGINS in rows[at]:
-            end = _end(rows, at)
+    first_number = lines - len(rows) + 1
+    for index in range(len(rows) - 1, -1, -1):
+        if _BEGINS in rows[index]:
+            end = _end(rows, index)
             if end is not None:
-                return [(first + end, (rows[end].strip()[:SHOWN],))]
-    for at in range(len(rows) - 1, -1, -1):
-        if _ERROR.search(said(rows[at]).body) and not _NONE.search(rows[at]):
-            return [(first + at, (rows[at].strip()[:SHOWN],))]
+                return [(first_number + end, (rows[end].strip()[:QUOTE_LENGTH],))]
+    for index in range(len(rows) - 1, -1, -1):
+        if _ERROR.search(split_prefix(rows[index]).body) and not _NONE.search(rows[index]):
+            return [(first_number + index, (rows[index].strip()[:QUOTE_LENGTH],))]
     return []
 
 
-def _end(rows: list[str], at: int) -> int | None:
+def _end(rows: list[str], index: int) -> int | None:
     """The line with which a traceback ends: the exception's own."""
-    for number in range(at + 1, len(rows)):
-        body = said(rows[number]).body
+    for number in range(index + 1, len(rows)):
+        body = split_prefix(rows[number]).body
         if body.strip() and not body.startswith((" ", "\t")):
             return number
     return None
@@ -110,7 +110,7 @@ class Scanner:
         # The whole table of states: 300 MB/s on one core, where what it chooses by itself did 200.
         return BytesAhoCorasick(self._bytes, implementation=Implementation.DFA)
 
-    def without(self, texts: set[str]) -> Scanner:
+    def exclude_texts(self, texts: set[str]) -> Scanner:
         """One that looks for all others."""
         return Scanner([text for text in self._texts if text not in texts])
 
@@ -119,13 +119,13 @@ class Scanner:
         if len(block) > SMALL:
             yield from (start for _, start, _ in self._automaton.find_matches_as_indexes(block))
             return
-        found = set()
+        offsets = set()
         for text in self._bytes:
-            at = block.find(text)
-            while at >= 0:
-                found.add(at)
-                at = block.find(text, at + 1)
-        yield from sorted(found)
+            offset = block.find(text)
+            while offset >= 0:
+                offsets.add(offset)
+                offset = block.find(text, offset + 1)
+        yield from sorted(offsets)
 
     def texts_in(self, line: bytes, *, large: bool) -> list[str]:
         """All texts that the line holds; `large` where its block was, so that the automaton is there already."""
@@ -139,30 +139,30 @@ FROM_OTHERS = 400  # lines of another log that lies in this one
 TAIL = 32 << 10  # bytes at the end that are looked at where nothing is known
 
 
-def read(sources: Iterable[Source], knowledge: Knowledge) -> Known:
+def read(sources: Iterable[Source], knowledge: Knowledge) -> Observations:
     """All evidence in the sources, in their order."""
-    scanner = Scanner([*knowledge.texts, *TOLD])
+    scanner = Scanner([*knowledge.texts, *NESTED_LOG_PREFIXES])
     parts = [_Reader(source, knowledge, scanner).read() for source in sources]
     witnessed: dict[str, tuple[Witnessed, ...]] = {}
     for part in parts:
         for text, lines in part.witnessed.items():
-            witnessed[text] = (witnessed.get(text, ()) + lines)[:KEPT]
-    return Known(
-        tuple(each for part in parts for each in part.sightings),
+            witnessed[text] = (witnessed.get(text, ()) + lines)[:MAX_SIGHTINGS]
+    return Observations(
+        tuple(sighting for part in parts for sighting in part.sightings),
         witnessed,
-        tuple(each for part in parts for each in part.last_words),
-        tuple(each for part in parts for each in part.unread),
-        _maybe({each.mode.id for part in parts for each in part.sightings}, knowledge),
+        tuple(last_line for part in parts for last_line in part.last_lines),
+        tuple(failure for part in parts for failure in part.unread),
+        _maybe({sighting.mode.id for part in parts for sighting in part.sightings}, knowledge),
     )
 
 
-def _maybe(seen: set[str], knowledge: Knowledge) -> dict[str, Mode]:
+def _maybe(mode_ids: set[str], knowledge: Knowledge) -> dict[str, Mode]:
     """The modes that lines may tell of as well, and those that these name in turn."""
-    found: dict[str, Mode] = {}
+    modes: dict[str, Mode] = {}
     for _ in range(2):
-        names = {name for each in (*seen, *found) for name in knowledge[each].maybe}
-        found |= {name: knowledge[name] for name in names}
-    return found
+        names = {name for mode_id in (*mode_ids, *modes) for name in knowledge[mode_id].maybe}
+        modes |= {name: knowledge[name] for name in names}
+    return modes
 
 
 class _Reader:
@@ -171,64 +171,64 @@ class _Reader:
     def __init__(self, source: Source, knowledge: Knowledge, scanner: Scanner) -> None:
         self._source, self._scanner = source, scanner
         self._takers = Takers(knowledge, source.kind)
-        self._kept = Kept(source, knowledge)
-        self._seen: Counter[str] = Counter()
-        self._told_all: set[str] = set()  # texts that are looked for no longer
+        self._store = SightingStore(source, knowledge)
+        self._counts: Counter[str] = Counter()
+        self._saturated: set[str] = set()  # texts that are looked for no longer
         self._others_until = 0  # the last line of another log that lies in this one
         self._tail: deque[bytes] = deque(maxlen=2)
         self._lines = 1
 
-    def read(self) -> Known:
+    def read(self) -> Observations:
         try:
             with reading(self._source) as stream:
                 for number, block in enumerate(blocks(stream)):
                     if number == 0 and is_binary(block.data[:HEAD]):
-                        return Known(unread=((self._source.name, "it is no text"),))
+                        return Observations(unread=((self._source.name, "it is no text"),))
                     self._block(block)
-                    self._told_all |= self._kept.told_all()
-                    if self._told_all:
-                        self._scanner = self._scanner.without(self._told_all)
-                        self._told_all = set()
+                    self._saturated |= self._store.saturated_texts()
+                    if self._saturated:
+                        self._scanner = self._scanner.exclude_texts(self._saturated)
+                        self._saturated = set()
         except (
             OSError,
             EOFError,
             ValueError,
         ) as error:  # a packed file that was cut is read as far as it goes
             if not self._tail:
-                return Known(unread=((self._source.name, str(error)),))
-        return self._kept.known(last_words(b"".join(self._tail)[-TAIL:], self._lines))
+                return Observations(unread=((self._source.name, str(error)),))
+        return self._store.observations(last_lines(b"".join(self._tail)[-TAIL:], self._lines))
 
     def _block(self, block: Block) -> None:
-        data, done, line, counted = block.data, -1, block.line, 0
+        data, line_end, line, counted = block.data, -1, block.line, 0
         large = len(data) > SMALL
-        for at in self._scanner.places(data):
-            if at < done or at >= block.end:
+        for offset in self._scanner.places(data):
+            if offset < line_end or offset >= block.end:
                 continue
-            found = Line(data, at, self._source.year)
-            line += data.count(b"\n", counted, found.begin)
-            counted, done = found.begin, found.end
-            texts = self._scanner.texts_in(data[found.begin : found.end], large=large)
-            self._line(found, line, [text for text in texts if self._wanted(text)])
+            log_line = Line(data, offset, self._source.year)
+            line += data.count(b"\n", counted, log_line.begin)
+            counted, line_end = log_line.begin, log_line.end
+            texts = self._scanner.texts_in(data[log_line.begin : log_line.end], large=large)
+            self._line(log_line, line, [text for text in texts if self._is_below_limit(text)])
         self._lines = line + data.count(b"\n", counted, block.end)
         self._tail.append(data[max(0, block.end - TAIL) : block.end])
 
-    def _wanted(self, text: str) -> bool:
+    def _is_below_limit(self, text: str) -> bool:
         """So many lines with one text tell all that it has to tell."""
-        self._seen[text] += 1
-        if self._seen[text] <= RANKS * KEPT or text in TOLD:
+        self._counts[text] += 1
+        if self._counts[text] <= RANKS * MAX_SIGHTINGS or text in NESTED_LOG_PREFIXES:
             return True
-        self._told_all.add(text)
+        self._saturated.add(text)
         return False
 
     def _line(self, line: Line, number: int, texts: list[str]) -> None:
-        if any(text in TOLD for text in texts) and BEGINS.search(line.text):
+        if any(text in NESTED_LOG_PREFIXES for text in texts) and BEGINS.search(line.text):
             self._others_until = number + FROM_OTHERS if number > 1 else 0
             return
         if number <= self._others_until:
             return
         for text in texts:
-            tells = self._takers.of(text, line)
-            if (tells or self._kept.is_noted(text)) and line.says(text):
-                self._kept.note(text, number, line.text)
-                for mode, signature, names in tells:
-                    self._kept.keep(mode, signature, names, line, number)
+            matches = self._takers.matches(text, line)
+            if (matches or self._store.is_noted(text)) and line.has_unquoted(text):
+                self._store.note(text, number, line.text)
+                for mode, signature, names in matches:
+                    self._store.add(mode, signature, names, line, number)

@@ -11,11 +11,11 @@ from clusterwright.diagnose.mode import KINDS, Mode, Signature
 from clusterwright.diagnose.reading.line import Line
 
 _KIND = re.compile(rf"({'|'.join(KINDS)}):")
-BEFORE, AFTER = 300, 1200  # characters of a line about a text, in which its expression is tried
+CHARS_BEFORE, CHARS_AFTER = 300, 1200  # characters of a line about a text, in which its expression is tried
 _OF_LOGS = {"", "log", "kernel", "slurm"}  # what a file from anywhere may hold
 
 
-class Tells(NamedTuple):
+class Match(NamedTuple):
     """A mode, the number of its signature, and the names that the line gives."""
 
     mode: Mode
@@ -28,27 +28,27 @@ class Takers:
 
     def __init__(self, knowledge: Knowledge, kind: str) -> None:
         self._knowledge, self._kind = knowledge, kind
-        self._made: dict[str, list[tuple[Mode, int, str, Callable[[Line], dict[str, str] | None]]]] = {}
+        self._compiled: dict[str, list[tuple[Mode, int, str, Callable[[Line], dict[str, str] | None]]]] = {}
 
-    def of(self, text: str, line: Line) -> list[Tells]:
+    def matches(self, text: str, line: Line) -> list[Match]:
         """What the line tells, by the signatures that have the text."""
-        if text not in self._made:
-            self._made[text] = self._make(text)
-        told = []
-        for mode, number, kind, names in self._made[text]:
+        if text not in self._compiled:
+            self._compiled[text] = self._make(text)
+        matches = []
+        for mode, number, kind, names in self._compiled[text]:
             if line.informs and not _expects_information(mode.signatures[number]):
                 continue
-            if self._is_of(kind, line) and (found := names(line)) is not None:
-                told.append(Tells(mode, number, found))
-        return told
+            if self._is_of(kind, line) and (values := names(line)) is not None:
+                matches.append(Match(mode, number, values))
+        return matches
 
     def _make(self, text: str) -> list[tuple[Mode, int, str, Callable[[Line], dict[str, str] | None]]]:
-        made = []
+        matchers = []
         for name, number in self._knowledge.signatures.get(text, ()):
             mode = self._knowledge[name]
             signature = mode.signatures[number]
-            made.append((mode, number, signature.kind, _matcher(signature)))
-        return made
+            matchers.append((mode, number, signature.kind, _matcher(signature)))
+        return matchers
 
     def _is_of(self, kind: str, line: Line) -> bool:
         if not kind or kind == self._kind:
@@ -71,7 +71,7 @@ def _matcher(signature: Signature) -> Callable[[Line], dict[str, str] | None]:
         """What stands after the launcher's prefix is a line of its own."""
         hit = pattern.search(about(line.text, signature.has))
         if hit is None and anchored:
-            hit = pattern.search(about(line.said.body, signature.has))
+            hit = pattern.search(about(line.parts.body, signature.has))
         return None if hit is None else {name: value for name, value in hit.groupdict().items() if value}
 
     return names
@@ -79,7 +79,7 @@ def _matcher(signature: Signature) -> Callable[[Line], dict[str, str] | None]:
 
 def about(text: str, has: str) -> str:
     """What an expression is tried on: of a very long line the part about the text, so that none takes for ever."""
-    if len(text) <= BEFORE + AFTER:
+    if len(text) <= CHARS_BEFORE + CHARS_AFTER:
         return text
-    at = max(0, text.find(has))
-    return text[max(0, at - BEFORE) : at + AFTER]
+    start = max(0, text.find(has))
+    return text[max(0, start - CHARS_BEFORE) : start + CHARS_AFTER]

@@ -37,15 +37,15 @@ def moment(line: str, year: int) -> Moment | None:
         return Moment(float(match["t"]), "utc")
     for pattern in (_ISO, _SYSLOG, _GLOG):
         if match := pattern.search(head):
-            return _of(match.groupdict(), year)
+            return _parse_parts(match.groupdict(), year)
     return None
 
 
-def _of(parts: dict[str, str | None], year: int) -> Moment | None:
+def _parse_parts(parts: dict[str, str | None], year: int) -> Moment | None:
     month = _MONTHS.index(parts["mon"] or "") + 1 if "mon" in parts else int(parts["mo"] or 0)
     zone = parts.get("z")
     try:
-        at = datetime(
+        when = datetime(
             int(parts.get("y") or year or 1970),
             month,
             int(parts["d"] or 0),
@@ -57,7 +57,7 @@ def _of(parts: dict[str, str | None], year: int) -> Moment | None:
     except ValueError:
         return None
     fraction = float("0." + (parts.get("f") or ".0")[1:])
-    return Moment(at.timestamp() + fraction, "utc" if zone else "local")
+    return Moment(when.timestamp() + fraction, "utc" if zone else "local")
 
 
 def _zone(text: str | None) -> timezone:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from clusterwright.heal.decide.ladder import Fault, HandOver, Wait, held_back, next_step
+from clusterwright.heal.decide.ladder import Fault, Handoff, Wait, rate_limit, next_step
 from clusterwright.heal.decide.notice import Faults, believed, faults, witnesses
 from clusterwright.heal.past import OPEN, Incident, Intent, Past, Witness
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import ACTIONS, Rule
-from clusterwright.heal.seen import HostStatus, Seen
+from clusterwright.heal.observation import HostStatus, Observation
 
 FEW = 2  # hosts with one fault at one time are chance; more may have one cause elsewhere
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class DisruptionBudget:
     """Hosts by partition, and those of them that are out; spares that wait are neither."""
 
     members: Mapping[str, frozenset[str]]
@@ -24,7 +24,7 @@ class Room:
     percent: int
 
     @classmethod
-    def of(cls, nodes: Iterable[HostStatus], percent: int) -> Room:
+    def from_nodes(cls, nodes: Iterable[HostStatus], percent: int) -> DisruptionBudget:
         """As Slurm has them."""
         members: dict[str, set[str]] = {}
         taking = [node for node in nodes if node.holder != "spare"]
@@ -32,7 +32,7 @@ class Room:
             for partition in node.partitions:
                 members.setdefault(partition, set()).add(node.name)
         out = frozenset(node.name for node in taking if node.out)
-        return cls({name: frozenset(each) for name, each in members.items()}, out, percent)
+        return cls({name: frozenset(hosts) for name, hosts in members.items()}, out, percent)
 
     def most(self, partition: str) -> int:
         """One may be out in any case: else the share of a small partition would be none."""
@@ -46,9 +46,9 @@ class Room:
             if host in members
         )
 
-    def without(self, host: str) -> Room:
+    def with_host_out(self, host: str) -> DisruptionBudget:
         """With that host out as well."""
-        return Room(self.members, self.out | {host}, self.percent)
+        return DisruptionBudget(self.members, self.out | {host}, self.percent)
 
     def is_common(self, hosts: frozenset[str]) -> bool:
         """True when so many hosts of a partition have the same fault that its cause is probably elsewhere."""
@@ -58,18 +58,20 @@ class Room:
         )
 
 
-GOOD = 2  # looks in a row at which the fault is gone and its checks pass, before the host takes jobs again
+HEALTHY_POLLS = (
+    2  # looks in a row at which the fault is gone and its checks pass, before the host takes jobs again
+)
 _SHAKES = frozenset({"restart-service", "reapply", "reset-gpu", "reboot"})
 _SPREADS = frozenset({"drain", "reapply", "reset-gpu", "reboot", "replace", "requeue"})
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
+class Notification:
     """What a person is told of an incident; `topic` is told once."""
 
     incident: Incident
     topic: str
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,210 +81,240 @@ class Decision:
     incidents: tuple[Incident, ...] = ()
     closed: tuple[Incident, ...] = ()
     intents: tuple[tuple[Incident, Intent], ...] = ()
-    tells: tuple[Tell, ...] = ()
+    notifications: tuple[Notification, ...] = ()
     witnesses: tuple[Witness, ...] = ()
 
 
 @dataclass
-class _Course:
+class _Context:
     """What is gathered while hosts are gone through, one after another."""
 
-    seen: Seen
+    observation: Observation
     past: Past
     policy: Policy
     rules: Mapping[str, Rule]
-    found: Faults
-    room: Room
+    active_faults: Faults
+    budget: DisruptionBudget
     intents: list[tuple[Incident, Intent]] = field(default_factory=list)
-    tells: list[Tell] = field(default_factory=list)
+    notifications: list[Notification] = field(default_factory=list)
     open: list[Incident] = field(default_factory=list)
     closed: list[Incident] = field(default_factory=list)
 
-    def tell(self, incident: Incident, topic: str, words: str) -> Incident:
+    def notify(self, incident: Incident, topic: str, text: str) -> Incident:
         """Once for each topic."""
         if topic in incident.told:
             return incident
-        told = replace(incident, told=incident.told | {topic})
-        self.tells.append(Tell(told, topic, words))
-        return told
+        notified_incident = replace(incident, told=incident.told | {topic})
+        self.notifications.append(Notification(notified_incident, topic, text))
+        return notified_incident
 
 
-def decide(seen: Seen, past: Past, policy: Policy, rules: Iterable[Rule]) -> Decision:
+def decide(observation: Observation, past: Past, policy: Policy, rules: Iterable[Rule]) -> Decision:
     """Nothing about compute hosts while slurmctld does not answer: it is waited for."""
-    known = {rule.name: rule for rule in rules}
-    found = faults(seen, known.values())
-    told = witnesses(seen, past, found, policy.window_s)
-    have = {(one.host, one.rule): one for one in past.incidents}
+    rules_by_name = {rule.name: rule for rule in rules}
+    active_faults = faults(observation, rules_by_name.values())
+    current_witnesses = witnesses(observation, past, active_faults, policy.window_s)
+    have = {(incident.host, incident.rule): incident for incident in past.incidents}
     new = [
-        Incident(0, host, rule, seen.now)
-        for host, rule in believed(found, told, known)
+        Incident(0, host, rule, observation.now)
+        for host, rule in believed(active_faults, current_witnesses, rules_by_name)
         if (host, rule) not in have
     ]
-    course = _Course(seen, past, policy, known, found, Room.of(seen.nodes.values(), policy.most_out_percent))
+    context = _Context(
+        observation,
+        past,
+        policy,
+        rules_by_name,
+        active_faults,
+        DisruptionBudget.from_nodes(observation.nodes.values(), policy.most_out_percent),
+    )
     by_host: dict[str, list[Incident]] = {}
     for incident in (*past.incidents, *new):
         by_host.setdefault(incident.host, []).append(incident)
     for host in sorted(by_host):
-        _of_host(course, host, by_host[host])
-    for host in sorted(_left_drained(seen, by_host)):
-        _of_drained(course, seen.nodes[host])
+        _of_host(context, host, by_host[host])
+    for host in sorted(_left_drained(observation, by_host)):
+        _of_drained(context, observation.nodes[host])
     return Decision(
-        tuple(course.open), tuple(course.closed), tuple(course.intents), tuple(course.tells), told
+        tuple(context.open),
+        tuple(context.closed),
+        tuple(context.intents),
+        tuple(context.notifications),
+        current_witnesses,
     )
 
 
-def _left_drained(seen: Seen, by_host: Iterable[str]) -> set[str]:
+def _left_drained(observation: Observation, by_host: Iterable[str]) -> set[str]:
     """Hosts that we drained and no incident is open of: one was closed while Slurm did not answer."""
-    return {name for name, node in seen.nodes.items() if node.holder == "heal"} - set(by_host)
+    return {name for name, node in observation.nodes.items() if node.holder == "heal"} - set(by_host)
 
 
-def _of_drained(course: _Course, node: HostStatus) -> None:
-    nothing = Incident(0, node.name, "", course.seen.now)
-    if node.name in course.seen.passed and not _any_fault(course, node.name):
-        _return(course, node, nothing)
+def _of_drained(context: _Context, node: HostStatus) -> None:
+    nothing = Incident(0, node.name, "", context.observation.now)
+    if node.name in context.observation.passed and not _any_fault(context, node.name):
+        _return(context, node, nothing)
 
 
-def _of_host(course: _Course, host: str, incidents: list[Incident]) -> None:
-    node = course.seen.nodes.get(host)
-    if host not in course.policy.hosts or (node is not None and node.holder == "spare"):
-        course.open += _only_told(course, incidents)
-    elif not course.seen.slurm:
-        course.open += [each for each in incidents if each.id]
+def _of_host(context: _Context, host: str, incidents: list[Incident]) -> None:
+    node = context.observation.nodes.get(host)
+    if host not in context.policy.hosts or (node is not None and node.holder == "spare"):
+        context.open += _notify_only(context, incidents)
+    elif not context.observation.slurm:
+        context.open += [incident for incident in incidents if incident.id]
     elif node is None or node.holder in ("person", "command") or node.state.is_in_maintenance:
-        _of_another(course, incidents, node)
-    elif node.changing or _under_way(course, host):
-        course.open += incidents
+        _of_another(context, incidents, node)
+    elif node.changing or _has_open_action(context, host):
+        context.open += incidents
     else:
-        _of_ours(course, node, incidents)
+        _of_ours(context, node, incidents)
 
 
-def _only_told(course: _Course, incidents: list[Incident]) -> list[Incident]:
+def _notify_only(context: _Context, incidents: list[Incident]) -> list[Incident]:
     """A host that is not Slurm's to drain, the control host first of all: nothing is done to it."""
-    kept = []
-    for each in incidents:
-        if _gone(course, each):
-            course.closed.append(each)
+    open_incidents = []
+    for incident in incidents:
+        if _is_resolved(context, incident):
+            context.closed.append(incident)
         else:
-            words = f"{_why(course, each)}. {course.rules[each.rule].tell}"
-            kept.append(course.tell(each, "hand-over", words) if _now(course, each) else each)
-    return kept
+            text = f"{_why(context, incident)}. {context.rules[incident.rule].tell}"
+            open_incidents.append(
+                context.notify(incident, "hand-over", text) if _now(context, incident) else incident
+            )
+    return open_incidents
 
 
-def _of_another(course: _Course, incidents: list[Incident], node: HostStatus | None) -> None:
+def _of_another(context: _Context, incidents: list[Incident], node: HostStatus | None) -> None:
     """Somebody else has it: what was begun ends here, and is said once."""
-    for each in incidents:
-        ours = any(deed.incident == each.id for deed in course.past.deeds) and each.id
+    for incident in incidents:
+        ours = any(record.incident == incident.id for record in context.past.actions) and incident.id
         if ours:
-            who = f"drained for: {node.reason}" if node else "no host of Slurm's any more"
-            course.tell(each, "left", f"{each.host} is {who}; its repair for `{each.rule}` ends here")
-        course.closed.append(each)
+            state_text = f"drained for: {node.reason}" if node else "no host of Slurm's any more"
+            context.notify(
+                incident,
+                "left",
+                f"{incident.host} is {state_text}; its repair for `{incident.rule}` ends here",
+            )
+        context.closed.append(incident)
 
 
-def _under_way(course: _Course, host: str) -> bool:
+def _has_open_action(context: _Context, host: str) -> bool:
     return any(
-        deed.state in OPEN and host in (deed.intent.host, deed.intent.spare) for deed in course.past.deeds
+        record.state in OPEN and host in (record.intent.host, record.intent.spare)
+        for record in context.past.actions
     )
 
 
-def _of_ours(course: _Course, node: HostStatus, incidents: list[Incident]) -> None:
+def _of_ours(context: _Context, node: HostStatus, incidents: list[Incident]) -> None:
     """Cured incidents are counted, the host comes back when all are, else one action is chosen."""
-    counted = [replace(each, good=each.good + 1 if _gone(course, each) else 0) for each in incidents]
-    sick = [each for each in counted if not each.good and _now(course, each)]
-    if all(each.good >= GOOD for each in counted) and not _any_fault(course, node.name):
-        _cured(course, node, counted)
+    counted = [
+        replace(incident, good=incident.good + 1 if _is_resolved(context, incident) else 0)
+        for incident in incidents
+    ]
+    sick = [incident for incident in counted if not incident.good and _now(context, incident)]
+    if all(incident.good >= HEALTHY_POLLS for incident in counted) and not _any_fault(context, node.name):
+        _cured(context, node, counted)
         return
-    handed = [each for each in counted if "hand-over" in each.told]
-    if sick and not handed:
-        acted = _act(course, node, sick)
-        counted = [acted.get(each.rule, each) for each in counted]
-    course.open += counted
+    handoffs = [incident for incident in counted if "hand-over" in incident.told]
+    if sick and not handoffs:
+        acted = _choose_action(context, node, sick)
+        counted = [acted.get(incident.rule, incident) for incident in counted]
+    context.open += counted
 
 
-def _cured(course: _Course, node: HostStatus, incidents: list[Incident]) -> None:
+def _cured(context: _Context, node: HostStatus, incidents: list[Incident]) -> None:
     if node.drained and node.holder == "heal":
-        course.open += _return(course, node, incidents[0], incidents[1:])
+        context.open += _return(context, node, incidents[0], incidents[1:])
     elif node.holder == "free" and node.state.is_up:
-        course.closed += incidents
+        context.closed += incidents
     else:
-        course.open += incidents  # who holds it (its health program) lets it go
+        context.open += incidents  # who holds it (its health program) lets it go
 
 
 def _return(
-    course: _Course, node: HostStatus, first: Incident, others: Iterable[Incident] = ()
+    context: _Context, node: HostStatus, primary: Incident, remaining: Iterable[Incident] = ()
 ) -> tuple[Incident, ...]:
     """Back to service, unless it came back too often."""
-    intent = Intent(node.name, first.rule, "return", "the checks of its rule pass")
-    held = held_back(intent, course.seen, course.past, course.policy)
-    if isinstance(held, HandOver):
-        first = course.tell(first, "flaps", f"{node.name}: {held.why}; it stays drained until a person looks")
-    elif held is None and node.state.is_up:
-        course.intents.append((first, intent))
-    return (first, *others) if first.id else ()
+    intent = Intent(node.name, primary.rule, "return", "the checks of its rule pass")
+    limit = rate_limit(intent, context.observation, context.past, context.policy)
+    if isinstance(limit, Handoff):
+        primary = context.notify(
+            primary, "flaps", f"{node.name}: {limit.why}; it stays drained until a person looks"
+        )
+    elif limit is None and node.state.is_up:
+        context.intents.append((primary, intent))
+    return (primary, *remaining) if primary.id else ()
 
 
-def _act(course: _Course, node: HostStatus, sick: list[Incident]) -> dict[str, Incident]:
+def _choose_action(context: _Context, node: HostStatus, sick: list[Incident]) -> dict[str, Incident]:
     """The cheapest next rung of all that is wrong with the host; what was told of each incident."""
     changed: dict[str, Incident] = {}
     over = False
     chosen: list[tuple[int, Incident, Intent]] = []
-    for each in sick:
-        fault = Fault(each, course.rules[each.rule], course.found[each.host, each.rule], node)
-        step = next_step(fault, course.seen, course.past, course.policy)
-        if _settles(course, node.name) or isinstance(step, Wait):
+    for sick_incident in sick:
+        fault = Fault(
+            sick_incident,
+            context.rules[sick_incident.rule],
+            context.active_faults[sick_incident.host, sick_incident.rule],
+            node,
+        )
+        step = next_step(fault, context.observation, context.past, context.policy)
+        if _settles(context, node.name) or isinstance(step, Wait):
             continue
-        if isinstance(step, HandOver):
+        if isinstance(step, Handoff):
             over = True
-            words = f"{_why(course, each)}: {step.why}. {fault.rule.tell}"
-            changed[each.rule] = course.tell(each, "hand-over", words)
-        elif blocked := _blocked(course, step):
-            changed[each.rule] = course.tell(each, "held-back", f"{_why(course, each)}: {blocked}")
+            text = f"{_why(context, sick_incident)}: {step.why}. {fault.rule.tell}"
+            changed[sick_incident.rule] = context.notify(sick_incident, "hand-over", text)
+        elif blocked := _blocked(context, step):
+            changed[sick_incident.rule] = context.notify(
+                sick_incident, "held-back", f"{_why(context, sick_incident)}: {blocked}"
+            )
         else:
-            chosen.append((ACTIONS.index(step.action), each, step))
+            chosen.append((ACTIONS.index(step.action), sick_incident, step))
     if chosen and not over:
-        _, incident, intent = min(chosen, key=lambda one: (one[0], one[1].rule))
-        course.intents.append((incident, intent))
+        _, incident, intent = min(chosen, key=lambda choice: (choice[0], choice[1].rule))
+        context.intents.append((incident, intent))
         if intent.action == "drain":
-            course.room = course.room.without(node.name)
+            context.budget = context.budget.with_host_out(node.name)
     return changed
 
 
-def _settles(course: _Course, host: str) -> bool:
+def _settles(context: _Context, host: str) -> bool:
     """True while a host comes to itself after what was done: services start, and Slurm hears of it."""
     return any(
-        deed.ended is not None
-        and deed.intent.action in _SHAKES
-        and course.seen.now.since(deed.ended) < course.policy.settle_s
-        for deed in course.past.of(host)
+        record.ended is not None
+        and record.intent.action in _SHAKES
+        and context.observation.now.seconds_since(record.ended) < context.policy.settle_s
+        for record in context.past.on_host(host)
     )
 
 
-def _blocked(course: _Course, intent: Intent) -> str:
+def _blocked(context: _Context, intent: Intent) -> str:
     """Why an action that takes hosts away is not done now."""
-    sick = {host for host, rule in course.found if rule == intent.rule}
-    if intent.action in _SPREADS and course.room.is_common(frozenset(sick)):
+    sick = {host for host, rule in context.active_faults if rule == intent.rule}
+    if intent.action in _SPREADS and context.budget.is_common(frozenset(sick)):
         return f"{len(sick)} hosts have the same fault at the same time, so its cause is elsewhere; nothing is done"
-    if intent.action == "drain" and not course.room.has(intent.host):
-        return f"{course.policy.most_out_percent} % of its partition are out already; it is not drained"
+    if intent.action == "drain" and not context.budget.has(intent.host):
+        return f"{context.policy.most_out_percent} % of its partition are out already; it is not drained"
     return ""
 
 
-def _now(course: _Course, incident: Incident) -> bool:
-    return (incident.host, incident.rule) in course.found
+def _now(context: _Context, incident: Incident) -> bool:
+    return (incident.host, incident.rule) in context.active_faults
 
 
-def _any_fault(course: _Course, host: str) -> bool:
-    return any(name == host for name, _ in course.found)
+def _any_fault(context: _Context, host: str) -> bool:
+    return any(name == host for name, _ in context.active_faults)
 
 
-def _gone(course: _Course, incident: Incident) -> bool:
+def _is_resolved(context: _Context, incident: Incident) -> bool:
     """Not seen any more, at a look that would have seen it: the checks of the rule were asked, and pass."""
-    passed = course.seen.passed.get(incident.host)
-    if _now(course, incident) or passed is None:
+    passed = context.observation.passed.get(incident.host)
+    if _now(context, incident) or passed is None:
         return False
-    return set(course.rules[incident.rule].proof) <= passed
+    return set(context.rules[incident.rule].proof) <= passed
 
 
-def _why(course: _Course, incident: Incident) -> str:
-    findings = course.found.get((incident.host, incident.rule), ())
-    words = "; ".join(dict.fromkeys(one.words or one.code for one in findings))[:300]
-    return f"{incident.host}: {words or course.rules[incident.rule].about}"
+def _why(context: _Context, incident: Incident) -> str:
+    findings = context.active_faults.get((incident.host, incident.rule), ())
+    text = "; ".join(dict.fromkeys(finding.words or finding.code for finding in findings))[:300]
+    return f"{incident.host}: {text or context.rules[incident.rule].about}"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from clusterwright.heal.past import COUNTS, Deed, Incident, Intent, Past
+from clusterwright.heal.past import COUNTS, ActionRecord, Incident, Intent, Past
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import Rule, Step
-from clusterwright.heal.seen import Finding, HostStatus, Seen
+from clusterwright.heal.observation import Finding, HostStatus, Observation
 
 EMPTY = frozenset({"reset-gpu", "reboot", "reapply", "replace"})  # where no job runs, and none can start
-HELD = frozenset({"heal", "health", "hooks"})  # drains that hold until a check passes: nobody else need drain
+CHECKED_DRAINS = frozenset(
+    {"heal", "health", "hooks"}
+)  # drains that hold until a check passes: nobody else need drain
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,51 +34,55 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class HandOver:
+class Handoff:
     """No rung is left, or the same was tried too often."""
 
     why: str
 
 
-Next = Intent | Wait | HandOver
+Next = Intent | Wait | Handoff
 
 
-def next_step(fault: Fault, seen: Seen, past: Past, policy: Policy) -> Next:
+def next_step(fault: Fault, observation: Observation, past: Past, policy: Policy) -> Next:
     """The first rung that is not used up and has something to do."""
     for step in fault.rule.steps:
-        for intent in _wanted(step, fault, seen, past, policy):
-            done = [deed for deed in past.deeds if deed.incident == fault.incident.id and _same(deed, intent)]
-            if len(done) < step.times:
-                return held_back(intent, seen, past, policy) or _when_empty(intent, fault.node)
-    return HandOver("nothing is left to try" if fault.rule.steps else "this is for a person to mend")
+        for intent in _expand_step(step, fault, observation, past, policy):
+            attempts = [
+                record
+                for record in past.actions
+                if record.incident == fault.incident.id and _is_same_action(record, intent)
+            ]
+            if len(attempts) < step.times:
+                return rate_limit(intent, observation, past, policy) or _when_empty(intent, fault.node)
+    return Handoff("nothing is left to try" if fault.rule.steps else "this is for a person to mend")
 
 
-def _same(deed: Deed, intent: Intent) -> bool:
+def _is_same_action(record: ActionRecord, intent: Intent) -> bool:
     """The same rung again; each job is its own."""
-    made = deed.intent
+    record_intent = record.intent
     return (
-        deed.state in COUNTS
-        and (made.action, made.unit) == (intent.action, intent.unit)
-        and made.job == intent.job
+        record.state in COUNTS
+        and (record_intent.action, record_intent.unit) == (intent.action, intent.unit)
+        and record_intent.job == intent.job
     )
 
 
-def held_back(intent: Intent, seen: Seen, past: Past, policy: Policy) -> Next | None:
+def rate_limit(intent: Intent, observation: Observation, past: Past, policy: Policy) -> Next | None:
     """The pause, which doubles, and the number of times; over all rules, so a fault that changes its name counts."""
     if intent.job:
         return None  # each job is requeued for itself, and once
-    same = [
-        deed
-        for deed in past.of(intent.host)
-        if deed.state in COUNTS
-        and (deed.intent.action, deed.intent.unit) == (intent.action, intent.unit)
-        and seen.now.since(deed.at) < policy.window_s
+    attempts = [
+        record
+        for record in past.on_host(intent.host)
+        if record.state in COUNTS
+        and (record.intent.action, record.intent.unit) == (intent.action, intent.unit)
+        and observation.now.seconds_since(record.time) < policy.window_s
     ]
     # One drain more than returns, so that a host which comes and goes ends out of service.
-    if len(same) >= policy.tries + (intent.action == "drain"):
-        return HandOver(f"{intent.action} was done {len(same)} times within its window")
-    last = min((seen.now.since(deed.at) for deed in same), default=None)
-    if last is not None and last < policy.pause_s * 2 ** (len(same) - 1):
+    if len(attempts) >= policy.tries + (intent.action == "drain"):
+        return Handoff(f"{intent.action} was done {len(attempts)} times within its window")
+    last = min((observation.now.seconds_since(record.time) for record in attempts), default=None)
+    if last is not None and last < policy.pause_s * 2 ** (len(attempts) - 1):
         return Wait()
     return None
 
@@ -94,75 +100,84 @@ class _Rung:
     intent: Intent
     step: Step
     fault: Fault
-    seen: Seen
+    observation: Observation
     past: Past
     policy: Policy
 
 
-def _wanted(step: Step, fault: Fault, seen: Seen, past: Past, policy: Policy) -> Iterator[Intent]:
+def _expand_step(
+    step: Step, fault: Fault, observation: Observation, past: Past, policy: Policy
+) -> Iterator[Intent]:
     """What a rung means here and now: nothing where it is done already, one intent for each job."""
-    words = dict.fromkeys(f"{one.source}: {one.words or one.code}"[:200] for one in fault.findings[:4])
-    intent = Intent(fault.node.name, fault.rule.name, step.do, "; ".join(words))
-    rung = _Rung(intent, step, fault, seen, past, policy)
-    yield from _RUNGS.get(step.do, _whole)(rung)
+    reasons = dict.fromkeys(
+        f"{finding.source}: {finding.words or finding.code}"[:200] for finding in fault.findings[:4]
+    )
+    intent = Intent(fault.node.name, fault.rule.name, step.do, "; ".join(reasons))
+    rung = _Rung(intent, step, fault, observation, past, policy)
+    yield from _RUNGS.get(step.do, _host_intent)(rung)
 
 
-def _whole(rung: _Rung) -> Iterator[Intent]:
+def _host_intent(rung: _Rung) -> Iterator[Intent]:
     yield rung.intent
 
 
 def _drain(rung: _Rung) -> Iterator[Intent]:
     node = rung.fault.node
-    if not (node.drained and node.holder in HELD):
+    if not (node.drained and node.holder in CHECKED_DRAINS):
         yield rung.intent
 
 
 def _service(rung: _Rung) -> Iterator[Intent]:
     """The rule's unit, or the one that is found: `services:munge.service`."""
-    word = rung.fault.findings[0].code.partition(":")[2]
-    if unit := rung.step.unit or (word if word.endswith(".service") else ""):
+    unit_name = rung.fault.findings[0].code.partition(":")[2]
+    if unit := rung.step.unit or (unit_name if unit_name.endswith(".service") else ""):
         yield replace(rung.intent, unit=unit)
 
 
 def _reset(rung: _Rung) -> Iterator[Intent]:
     """The GPU that is found, such as `gpu 3`; all of the host's where none is named."""
-    parts = [one.part for one in rung.fault.findings if one.part.startswith("gpu")]
+    parts = [finding.part for finding in rung.fault.findings if finding.part.startswith("gpu")]
     yield replace(rung.intent, unit=parts[0] if parts else "")
 
 
 def _requeue(rung: _Rung) -> Iterator[Intent]:
     """Jobs that their users let Slurm start anew; no training of ours: its supervisor goes on without the host."""
     for name in rung.fault.node.jobs:
-        job = rung.seen.jobs.get(name)
-        if job and job.again and job.state == "RUNNING":
+        job = rung.observation.jobs.get(name)
+        if job and job.can_requeue and job.state == "RUNNING":
             yield replace(rung.intent, job=name)
 
 
 def _exclude(rung: _Rung) -> Iterator[Intent]:
     """A job that failed there, and waits to be started again."""
     node = rung.fault.node
-    for name in dict.fromkeys(one.job for one in rung.fault.findings if one.job):
-        job = rung.seen.jobs.get(name)
+    for name in dict.fromkeys(finding.job for finding in rung.fault.findings if finding.job):
+        job = rung.observation.jobs.get(name)
         if job and job.state == "PENDING" and node.name not in job.excludes and not node.drained:
             yield replace(rung.intent, job=name)
 
 
 def _replace(rung: _Rung) -> Iterator[Intent]:
     """By the first spare that waits in a partition of the host's, was checked at this look, and has no fault."""
-    bad = {finding.host for finding in rung.seen.findings}
+    bad = {finding.host for finding in rung.observation.findings}
     bad |= {
-        deed.intent.spare
-        for deed in rung.past.deeds
-        if deed.incident == rung.fault.incident.id and deed.state in COUNTS
+        record.intent.spare
+        for record in rung.past.actions
+        if record.incident == rung.fault.incident.id and record.state in COUNTS
     }
     for name in rung.policy.spares:
-        node = rung.seen.nodes.get(name)
-        if node and name not in bad and name in rung.seen.passed and _stands_in(node, rung.fault.node):
+        node = rung.observation.nodes.get(name)
+        if (
+            node
+            and name not in bad
+            and name in rung.observation.passed
+            and _can_replace(node, rung.fault.node)
+        ):
             yield replace(rung.intent, spare=name)
             return
 
 
-def _stands_in(spare: HostStatus, host: HostStatus) -> bool:
+def _can_replace(spare: HostStatus, host: HostStatus) -> bool:
     waits = spare.holder == "spare" and spare.state.is_up and not spare.changing
     return waits and bool(set(spare.partitions) & set(host.partitions))
 

@@ -6,55 +6,65 @@ from collections.abc import Iterable, Mapping
 
 from clusterwright.heal.past import Past, Witness
 from clusterwright.heal.rule import Rule, rule_for
-from clusterwright.heal.seen import Finding, Seen
+from clusterwright.heal.observation import Finding, Observation
 
 Faults = Mapping[tuple[str, str], tuple[Finding, ...]]  # by host and rule
 
 
-def faults(seen: Seen, rules: Iterable[Rule]) -> Faults:
+def faults(observation: Observation, rules: Iterable[Rule]) -> Faults:
     """What is seen now, by host and rule; what no rule answers is left to alerts."""
-    known = tuple(rules)
-    found: dict[tuple[str, str], list[Finding]] = {}
-    for finding in seen.findings:
-        if rule := rule_for(finding, known):
-            found.setdefault((finding.host, rule.name), []).append(finding)
-    return {key: tuple(each) for key, each in found.items()}
+    all_rules = tuple(rules)
+    findings_by_key: dict[tuple[str, str], list[Finding]] = {}
+    for finding in observation.findings:
+        if rule := rule_for(finding, all_rules):
+            findings_by_key.setdefault((finding.host, rule.name), []).append(finding)
+    return {key: tuple(findings) for key, findings in findings_by_key.items()}
 
 
-def witnesses(seen: Seen, past: Past, found: Faults, window_s: float) -> tuple[Witness, ...]:
+def witnesses(
+    observation: Observation, past: Past, active_faults: Faults, window_s: float
+) -> tuple[Witness, ...]:
     """Everybody who has told of a fault: states as long as they last, ended jobs for the policy's window."""
-    before = {(one.host, one.rule, one.source, one.key): one for one in past.witnesses}
+    previous = {
+        (witness.host, witness.rule, witness.source, witness.key): witness for witness in past.witnesses
+    }
     now: dict[tuple[str, str, str, str], Witness] = {}
-    for (host, rule), each in found.items():
-        for finding in each:
+    for (host, rule), findings in active_faults.items():
+        for finding in findings:
             key: tuple[str, str, str, str] = (host, rule, finding.source, finding.job)
-            count = 1 if finding.job else before[key].count + 1 if key in before else 1
-            now[key] = Witness(host, rule, finding.source, finding.job, count, seen.now)
-    for key, one in before.items():
-        if key not in now and _still(one, seen, window_s):
-            now[key] = one
+            count = 1 if finding.job else previous[key].count + 1 if key in previous else 1
+            now[key] = Witness(host, rule, finding.source, finding.job, count, observation.now)
+    for key, witness in previous.items():
+        if key not in now and _is_valid(witness, observation, window_s):
+            now[key] = witness
     return tuple(now.values())
 
 
-def _still(one: Witness, seen: Seen, window_s: float) -> bool:
+def _is_valid(witness: Witness, observation: Observation, window_s: float) -> bool:
     """An ended job stays a witness; a check that was not asked has said nothing else since."""
-    if one.key:
-        return seen.now.since(one.at) < window_s
-    return one.source == "check" and one.host not in seen.passed and seen.now.since(one.at) < window_s
-
-
-def believed(
-    found: Faults, told: Iterable[Witness], rules: Mapping[str, Rule]
-) -> tuple[tuple[str, str], ...]:
-    """Faults that are seen now, and were seen often enough, or are final."""
-    looks: dict[tuple[str, str], int] = {}
-    for one in told:
-        looks[one.host, one.rule] = looks.get((one.host, one.rule), 0) + one.count
-    return tuple(
-        key for key, each in found.items() if looks[key] >= rules[key[1]].looks or _final(rules[key[1]], each)
+    if witness.key:
+        return observation.now.seconds_since(witness.time) < window_s
+    return (
+        witness.source == "check"
+        and witness.host not in observation.passed
+        and observation.now.seconds_since(witness.time) < window_s
     )
 
 
-def _final(rule: Rule, found: Iterable[Finding]) -> bool:
+def believed(
+    active_faults: Faults, current_witnesses: Iterable[Witness], rules: Mapping[str, Rule]
+) -> tuple[tuple[str, str], ...]:
+    """Faults that are seen now, and were seen often enough, or are final."""
+    polls: dict[tuple[str, str], int] = {}
+    for witness in current_witnesses:
+        polls[witness.host, witness.rule] = polls.get((witness.host, witness.rule), 0) + witness.count
+    return tuple(
+        key
+        for key, findings in active_faults.items()
+        if polls[key] >= rules[key[1]].looks or _final(rules[key[1]], findings)
+    )
+
+
+def _final(rule: Rule, findings: Iterable[Finding]) -> bool:
     """A log alone may be misread; a state is what it is."""
-    return rule.final and any(each.source != "why" for each in found)
+    return rule.final and any(finding.source != "why" for finding in findings)

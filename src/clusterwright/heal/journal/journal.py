@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clusterwright.heal.decide import Decision
 from clusterwright.heal.moment import Moment
-from clusterwright.heal.past import Deed, Incident, Intent, Past, State, Witness
+from clusterwright.heal.past import ActionRecord, Incident, Intent, Past, State, Witness
 
 SCHEMA = 1
 _TABLES = """
@@ -32,9 +32,9 @@ CREATE TABLE IF NOT EXISTS tells (
   topic TEXT NOT NULL, words TEXT NOT NULL, wall REAL NOT NULL, sent INTEGER NOT NULL,
   UNIQUE (incident, host, topic));
 """
-_TELL = "INSERT OR IGNORE INTO tells (incident, host, rule, topic, words, wall, sent) VALUES (?, ?, ?, ?, ?, ?, 0)"
+_INSERT_NOTIFICATION = "INSERT OR IGNORE INTO tells (incident, host, rule, topic, words, wall, sent) VALUES (?, ?, ?, ?, ?, ?, 0)"
 _ENDED = frozenset({"done", "failed", "lost", "stale", "undone"})
-_DEED = (
+_ACTION_COLUMNS = (
     "id, incident, host, rule, action, unit, job, spare, why, before, "
     "state, boot, s, ended_boot, ended_s, said, wall"
 )
@@ -44,7 +44,7 @@ _DEED = (
 class Entry:
     """A deed with all that is written of it: what was there before it, and what was said at its end."""
 
-    deed: Deed
+    record: ActionRecord
     before: Mapping[str, str]
     said: str
     wall: float
@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What a person is to be told; `sent` once it has been."""
+    """What a person is to be told; `confirm_sent` once it has been."""
 
     id: int
     incident: int
@@ -85,85 +85,109 @@ class Journal:
             "SELECT id, host, rule, boot, s, good, told FROM incidents WHERE open = 1 ORDER BY id"
         )
         incidents = tuple(
-            Incident(id_, host, rule, Moment(boot, s), good, frozenset(json.loads(told)))
-            for id_, host, rule, boot, s, good, told in rows
+            Incident(id_, host, rule, Moment(boot, s), healthy_polls, frozenset(json.loads(topics)))
+            for id_, host, rule, boot, s, healthy_polls, topics in rows
         )
         entries = self._entries(
             "WHERE boot != ? OR s >= ? OR state IN ('proposed', 'approved', 'begun', 'acted') OR incident IN "
             "(SELECT id FROM incidents WHERE open = 1)",
             (now.boot, now.s - window_s),
         )
-        deeds = tuple(entry.deed for entry in entries if _counts(entry.deed, incidents, now, window_s))
-        return Past(incidents, deeds, tuple(self._told()))
+        actions = tuple(entry.record for entry in entries if _counts(entry.record, incidents, now, window_s))
+        return Past(incidents, actions, tuple(self._read_witnesses()))
 
-    def _told(self) -> Iterable[Witness]:
+    def _read_witnesses(self) -> Iterable[Witness]:
         rows = self._db.execute("SELECT host, rule, source, key, count, boot, s FROM witnesses")
-        found = [
+        witnesses = [
             Witness(host, rule, source, key, count, Moment(boot, s))
             for host, rule, source, key, count, boot, s in rows
         ]
-        self._witnesses = frozenset(found)
-        return found
+        self._witnesses = frozenset(witnesses)
+        return witnesses
 
-    def look(self, found: Decision, jobs: Iterable[str], wall: float) -> dict[tuple[str, str], int]:
+    def record_poll(self, decision: Decision, jobs: Iterable[str], wall: float) -> dict[tuple[str, str], int]:
         """What a look has found is written, all or nothing; the ids of open incidents by host and rule.
 
         `jobs` are those whose end was looked into: they are witnesses now, and are not asked again.
         """
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            ids = {(one.host, one.rule): self._put(one, wall) for one in found.incidents}
-            closed = [(one.id,) for one in found.closed if one.id]
+            ids = {
+                (incident.host, incident.rule): self._save_incident(incident, wall)
+                for incident in decision.incidents
+            }
+            closed = [(incident.id,) for incident in decision.closed if incident.id]
             self._db.executemany("UPDATE incidents SET open = 0 WHERE id = ?", closed)
-            self._put_witnesses(frozenset(found.witnesses))
+            self._save_witnesses(frozenset(decision.witnesses))
             self._db.executemany("INSERT OR IGNORE INTO jobs VALUES (?, ?)", [(job, wall) for job in jobs])
-            for tell in found.tells:
-                one = tell.incident
-                id_ = one.id or ids.get((one.host, one.rule), 0)
-                self._db.execute(_TELL, (id_, one.host, one.rule, tell.topic, tell.words, wall))
+            for notification in decision.notifications:
+                incident = notification.incident
+                id_ = incident.id or ids.get((incident.host, incident.rule), 0)
+                self._db.execute(
+                    _INSERT_NOTIFICATION,
+                    (id_, incident.host, incident.rule, notification.topic, notification.text, wall),
+                )
         return ids
 
-    def _put(self, one: Incident, wall: float) -> int:
-        told = json.dumps(sorted(one.told))
-        if one.id:
-            self._db.execute("UPDATE incidents SET good = ?, told = ? WHERE id = ?", (one.good, told, one.id))
-            return one.id
-        row = (one.host, one.rule, one.opened.boot, one.opened.s, one.good, told, wall)
+    def _save_incident(self, incident: Incident, wall: float) -> int:
+        topics = json.dumps(sorted(incident.told))
+        if incident.id:
+            self._db.execute(
+                "UPDATE incidents SET good = ?, told = ? WHERE id = ?", (incident.good, topics, incident.id)
+            )
+            return incident.id
+        row = (
+            incident.host,
+            incident.rule,
+            incident.opened.boot,
+            incident.opened.s,
+            incident.good,
+            topics,
+            wall,
+        )
         cursor = self._db.execute(
             "INSERT INTO incidents (host, rule, boot, s, good, told, open, wall) VALUES (?, ?, ?, ?, ?, ?, 1, ?)",
             row,
         )
         return int(cursor.lastrowid or 0)
 
-    def _put_witnesses(self, told: frozenset[Witness]) -> None:
-        before = self._witnesses if self._witnesses is not None else frozenset(self._told())
-        gone = {(one.host, one.rule, one.source, one.key) for one in before} - {
-            (one.host, one.rule, one.source, one.key) for one in told
+    def _save_witnesses(self, witnesses: frozenset[Witness]) -> None:
+        previous = self._witnesses if self._witnesses is not None else frozenset(self._read_witnesses())
+        removed = {(witness.host, witness.rule, witness.source, witness.key) for witness in previous} - {
+            (witness.host, witness.rule, witness.source, witness.key) for witness in witnesses
         }
-        self._db.executemany("DELETE FROM witnesses WHERE host=? AND rule=? AND source=? AND key=?", gone)
+        self._db.executemany("DELETE FROM witnesses WHERE host=? AND rule=? AND source=? AND key=?", removed)
         self._db.executemany(
             "INSERT OR REPLACE INTO witnesses VALUES (?, ?, ?, ?, ?, ?, ?)",
             [
-                (one.host, one.rule, one.source, one.key, one.count, one.at.boot, one.at.s)
-                for one in told - before
+                (
+                    witness.host,
+                    witness.rule,
+                    witness.source,
+                    witness.key,
+                    witness.count,
+                    witness.time.boot,
+                    witness.time.s,
+                )
+                for witness in witnesses - previous
             ],
         )
-        self._witnesses = told
+        self._witnesses = witnesses
 
     def write(
         self,
         incident: int,
         intent: Intent,
         state: State,
-        at: Moment,
+        moment: Moment,
         *,
         wall: float,
-        before: Mapping[str, str],
+        prior: Mapping[str, str],
     ) -> int:
         """An intent, before anything is done; its id."""
         row = (
             incident, intent.host, intent.rule, intent.action, intent.unit, intent.job, intent.spare, intent.why,
-            json.dumps(dict(before)), state, at.boot, at.s, wall, "",
+            json.dumps(dict(prior)), state, moment.boot, moment.s, wall, "",
         )  # fmt: skip
         with self._db:
             cursor = self._db.execute(
@@ -173,21 +197,23 @@ class Journal:
             )
         return int(cursor.lastrowid or 0)
 
-    def begin(self, deed: int, at: Moment, wall: float, before: Mapping[str, str]) -> None:
+    def begin(self, action_id: int, moment: Moment, wall: float, prior: Mapping[str, str]) -> None:
         """One that a person has approved begins now."""
         with self._db:
             self._db.execute(
                 "UPDATE deeds SET state = 'begun', boot = ?, s = ?, wall = ?, before = ? WHERE id = ?",
-                (at.boot, at.s, wall, json.dumps(dict(before)), deed),
+                (moment.boot, moment.s, wall, json.dumps(dict(prior)), action_id),
             )
 
-    def mark(self, deed: int, state: State, at: Moment, *, wall: float, said: str = "") -> None:
+    def set_state(
+        self, action_id: int, state: State, moment: Moment, *, wall: float, error: str = ""
+    ) -> None:
         """How it stands now."""
-        end = (at.boot, at.s, wall) if state in _ENDED else (None, None, None)
+        end = (moment.boot, moment.s, wall) if state in _ENDED else (None, None, None)
         with self._db:
             self._db.execute(
                 "UPDATE deeds SET state = ?, ended_boot = ?, ended_s = ?, ended_wall = ?, said = ? WHERE id = ?",
-                (state, *end, said, deed),
+                (state, *end, error, action_id),
             )
 
     def entries(self, *states: State) -> tuple[Entry, ...]:
@@ -196,37 +222,37 @@ class Journal:
             return self._entries("", ())
         return self._entries(f"WHERE state IN ({', '.join('?' * len(states))})", states)
 
-    def entry(self, deed: int) -> Entry | None:
+    def entry(self, action_id: int) -> Entry | None:
         """The deed of that id."""
-        return next(iter(self._entries("WHERE id = ?", (deed,))), None)
+        return next(iter(self._entries("WHERE id = ?", (action_id,))), None)
 
-    def _entries(self, where: str, values: tuple[object, ...]) -> tuple[Entry, ...]:
-        rows = self._db.execute(f"SELECT {_DEED} FROM deeds {where} ORDER BY id", values)  # noqa: S608 (constants)
+    def _entries(self, condition: str, values: tuple[object, ...]) -> tuple[Entry, ...]:
+        rows = self._db.execute(f"SELECT {_ACTION_COLUMNS} FROM deeds {condition} ORDER BY id", values)  # noqa: S608 (constants)
         return tuple(_entry(row) for row in rows)
 
-    def tells(self, *, unsent: bool = False) -> tuple[Telling, ...]:
+    def notifications(self, *, unsent: bool = False) -> tuple[Telling, ...]:
         """What was told, the oldest first; or what is still to be told."""
-        where = "WHERE sent = 0" if unsent else ""
+        condition = "WHERE sent = 0" if unsent else ""
         rows = self._db.execute(
-            f"SELECT id, incident, host, rule, topic, words, wall, sent FROM tells {where} ORDER BY id"  # noqa: S608 (constants)
+            f"SELECT id, incident, host, rule, topic, words, wall, sent FROM tells {condition} ORDER BY id"  # noqa: S608 (constants)
         )
         return tuple(Telling(*row) for row in rows)
 
-    def sent(self, telling: int) -> None:
+    def confirm_sent(self, telling: int) -> None:
         """It was told."""
         with self._db:
             self._db.execute("UPDATE tells SET sent = 1 WHERE id = ?", (telling,))
 
     def new_jobs(self, jobs: Iterable[str]) -> tuple[str, ...]:
         """Those of these ended jobs that were not looked into yet."""
-        known = {row[0] for row in self._db.execute("SELECT job FROM jobs")}
-        return tuple(job for job in jobs if job not in known)
+        job_ids = {row[0] for row in self._db.execute("SELECT job FROM jobs")}
+        return tuple(job for job in jobs if job not in job_ids)
 
 
-def _counts(deed: Deed, incidents: Iterable[Incident], now: Moment, window_s: float) -> bool:
-    opened = {one.id for one in incidents}
-    alive = deed.state in {"proposed", "approved", "begun", "acted"}
-    return alive or deed.incident in opened or now.since(deed.at) < window_s
+def _counts(record: ActionRecord, incidents: Iterable[Incident], now: Moment, window_s: float) -> bool:
+    opened = {incident.id for incident in incidents}
+    alive = record.state in {"proposed", "approved", "begun", "acted"}
+    return alive or record.incident in opened or now.seconds_since(record.time) < window_s
 
 
 def _entry(row: tuple[object, ...]) -> Entry:
@@ -240,16 +266,18 @@ def _entry(row: tuple[object, ...]) -> Entry:
         job,
         spare,
         why,
-        before,
+        prior,
         state,
         boot,
         s,
         e_boot,
         e_s,
-        said,
+        error,
         wall,
     ) = row
     intent = Intent(str(host), str(rule), str(action), str(why), str(unit), str(job), str(spare))
     ended = None if e_boot is None else Moment(str(e_boot), float(str(e_s)))
-    deed = Deed(int(str(id_)), int(str(incident)), intent, state, Moment(str(boot), float(str(s))), ended)  # type: ignore[arg-type]  # (we wrote it)
-    return Entry(deed, json.loads(str(before)), str(said), float(str(wall)))
+    record = ActionRecord(
+        int(str(id_)), int(str(incident)), intent, state, Moment(str(boot), float(str(s))), ended
+    )  # type: ignore[arg-type]  # (we wrote it)
+    return Entry(record, json.loads(str(prior)), str(error), float(str(wall)))

@@ -14,7 +14,7 @@ from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.rule import rules
-from clusterwright.heal.seen import Finding, HostStatus, JobStatus, Seen
+from clusterwright.heal.observation import Finding, HostStatus, JobStatus, Observation
 from clusterwright.heal.slurm_text import (
     ENDED_BADLY,
     JOBS,
@@ -36,7 +36,7 @@ Check = Callable[[tuple[str, ...]], list[Verdict]]
 
 
 @cache
-def asked() -> tuple[str, ...]:
+def required_checks() -> tuple[str, ...]:
     """The checks that a rule answers or is proven by: the others, importing torch among them, cost and tell nothing."""
     named = {code.partition(":")[0] for rule in rules() for code in rule.answers.get("check", ())}
     return tuple(sorted(named.union(*(rule.proof for rule in rules()))))
@@ -44,7 +44,7 @@ def asked() -> tuple[str, ...]:
 
 def checks_of(cluster: Cluster, remote: Remote) -> Check:
     """Those checks, over ssh."""
-    return lambda hosts: run(cluster, remote, hosts=hosts, only=asked())
+    return lambda hosts: run(cluster, remote, hosts=hosts, only=required_checks())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,43 +59,50 @@ class Gatherer:
     def slurm(self) -> Slurms | None:
         """Hosts and jobs; None where slurmctld does not answer, which is not the same as none."""
         script = f"timeout 30 {NODES} && echo @@ && timeout 30 {JOBS}"
-        done = Host(self.remote, self.cluster.control.name).run_root(script, timeout_s=90)
-        text, mark, queue = done.out.partition("@@\n")
-        if not done.ok or not mark:
+        result = Host(self.remote, self.cluster.control.name).run_root(script, timeout_s=90)
+        text, separator, queue = result.out.partition("@@\n")
+        if not result.ok or not separator:
             return None
         jobs = jobs_of(queue)
         return nodes_of(text, jobs), jobs
 
-    def look(self, now: Moment, hosts: Iterable[str], ended: Iterable[str], found: Slurms | None) -> Seen:
+    def observe(
+        self, now: Moment, hosts: Iterable[str], ended: Iterable[str], slurm_status: Slurms | None
+    ) -> Observation:
         """Everything; of hosts, these are checked and those that Slurm has out, and of jobs, these ended ones."""
-        nodes, jobs = found or ({}, {})
-        asleep = {name for name, node in nodes.items() if node.state.is_power_saving}
+        nodes, jobs = slurm_status or ({}, {})
+        powered_down = {name for name, node in nodes.items() if node.state.is_power_saving}
         out = (name for name, node in nodes.items() if node.out)
-        chosen = tuple(dict.fromkeys(host for host in (*hosts, *out) if host not in asleep))
+        chosen = tuple(dict.fromkeys(host for host in (*hosts, *out) if host not in powered_down))
         verdicts = self.check(chosen) if chosen else []
         findings = silenced([*findings_of(nodes.values()), *of_verdicts(verdicts)])
         for job in ended:
-            findings += self._told_by(job)
+            findings += self._findings_of_job(job)
         sick = {finding.host for finding in findings}
-        return Seen(
-            now, found is not None, nodes, self._known(jobs, sick), tuple(findings), passed(verdicts, chosen)
+        return Observation(
+            now,
+            slurm_status is not None,
+            nodes,
+            self._add_records(jobs, sick),
+            tuple(findings),
+            passed(verdicts, chosen),
         )
 
-    def _told_by(self, job: str) -> list[Finding]:
+    def _findings_of_job(self, job: str) -> list[Finding]:
         try:
             return list(self.why(job))
         except WrightError:  # its logs cannot be had: others will tell
             return []
 
-    def _known(self, jobs: Mapping[str, JobStatus], sick: set[str]) -> dict[str, JobStatus]:
+    def _add_records(self, jobs: Mapping[str, JobStatus], sick: set[str]) -> dict[str, JobStatus]:
         """Jobs on hosts that are sick, and those that wait again, with Slurm's record of each."""
         matter = [job.id for job in jobs.values() if job.state == "RUNNING" and sick.intersection(job.hosts)]
-        known = dict(jobs)
+        merged = dict(jobs)
         for name in matter[:_MOST_RECORDS]:
             command = client.line(client.show_job(name))
-            done = Host(self.remote, self.cluster.control.name).run(command)
-            known[name] = with_record(jobs[name], done.out) if done.ok else jobs[name]
-        return known
+            result = Host(self.remote, self.cluster.control.name).run(command)
+            merged[name] = with_record(jobs[name], result.out) if result.ok else jobs[name]
+        return merged
 
 
 def silenced(findings: list[Finding]) -> list[Finding]:
@@ -103,8 +110,8 @@ def silenced(findings: list[Finding]) -> list[Finding]:
 
     The mend is another one then: slurmd started anew would be as mute.
     """
-    mute = {each.host for each in findings if each.code in _MUTE}
-    return [each for each in findings if each.code != "not-heard" or each.host not in mute]
+    mute = {finding.host for finding in findings if finding.code in _MUTE}
+    return [finding for finding in findings if finding.code != "not-heard" or finding.host not in mute]
 
 
 def failed_jobs(jobs: Iterable[JobStatus]) -> tuple[str, ...]:
@@ -114,18 +121,18 @@ def failed_jobs(jobs: Iterable[JobStatus]) -> tuple[str, ...]:
 
 def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[Finding]:
     """What failed, by the check's name and each of its codes, such as a service's unit."""
-    for each in verdicts:
-        if each.status is Status.FAIL:
-            words = f"{each.check}{f' ({each.part})' if each.part else ''}: {each.saw}"
-            for code in [f"{each.check}:{one}" for one in each.codes] or [each.check]:
-                yield Finding(each.subject, "check", code, words, each.part)
+    for verdict in verdicts:
+        if verdict.status is Status.FAIL:
+            text = f"{verdict.check}{f' ({verdict.part})' if verdict.part else ''}: {verdict.observed}"
+            for code in [f"{verdict.check}:{suffix}" for suffix in verdict.codes] or [verdict.check]:
+                yield Finding(verdict.subject, "check", code, text, verdict.part)
 
 
 def passed(verdicts: Iterable[Verdict], hosts: Iterable[str]) -> dict[str, frozenset[str]]:
     """By host that was checked, what found nothing wrong: what could not be seen is not among it."""
-    every = frozenset(asked())
+    every = frozenset(required_checks())
     wrong: dict[str, set[str]] = {host: set() for host in hosts}
-    for each in verdicts:
-        if each.status in (Status.FAIL, Status.UNKNOWN):
-            wrong.setdefault(each.subject, set()).add(each.check)
+    for verdict in verdicts:
+        if verdict.status in (Status.FAIL, Status.UNKNOWN):
+            wrong.setdefault(verdict.subject, set()).add(verdict.check)
     return {host: every - wrong[host] for host in wrong}

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from clusterwright.heal.decide import Decision, decide
 from clusterwright.heal.journal import Journal
-from clusterwright.heal.loop.deeds import Deeds
+from clusterwright.heal.loop.action_runner import ActionRunner
 from clusterwright.heal.loop.gather import MOST_JOBS, Gatherer, failed_jobs
-from clusterwright.heal.loop.tell import tell
+from clusterwright.heal.loop.notifications import send_notification
 from clusterwright.heal.past import Past
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import Rule
-from clusterwright.heal.seen import Seen
+from clusterwright.heal.observation import Observation
 
 
 @dataclass
@@ -22,75 +22,77 @@ class Loop:
 
     journal: Journal
     gatherer: Gatherer
-    deeds: Deeds
+    runner: ActionRunner
     policy: Policy
     rules: tuple[Rule, ...]
     checks_every_s: float
-    say: Callable[[str], None]
+    log: Callable[[str], None]
     _checked_s: float | None = None
-    _away: bool = field(default=False)
+    _is_slurm_down: bool = field(default=False)
 
     def tick(self) -> Decision:
         """Ends what was begun, looks, writes down what was found, does what follows, and tells whom it must."""
-        self.deeds.settle()
-        now = self.deeds.now()
+        self.runner.settle()
+        now = self.runner.now()
         past = self.journal.past(now, self.policy.window_s)
-        seen, jobs = self._look(past)
-        self._say_whether_slurm_answers(seen)
-        found = decide(seen, past, self.policy, self.rules)
-        ids = self.journal.look(found, jobs, self.deeds.wall())
-        if seen.slurm:
-            self.deeds.stale({intent.key for _, intent in found.intents}, past)
-            for incident, intent in found.intents:
-                self.deeds.take(ids.get((incident.host, incident.rule), incident.id), intent, past)
-            self.deeds.settle()
-        self._tell()
-        return found
+        observation, jobs = self._observe(past)
+        self._log_slurm_state(observation)
+        decision = decide(observation, past, self.policy, self.rules)
+        ids = self.journal.record_poll(decision, jobs, self.runner.wall())
+        if observation.slurm:
+            self.runner.stale({intent.key for _, intent in decision.intents}, past)
+            for incident, intent in decision.intents:
+                self.runner.handle(ids.get((incident.host, incident.rule), incident.id), intent, past)
+            self.runner.settle()
+        self._send_notifications()
+        return decision
 
-    def look_at_all(self) -> Seen:
+    def observe_all(self) -> Observation:
         """Every host, now; no ended job is looked into."""
         hosts = [host.name for host in self.gatherer.cluster.hosts()]
-        return self.gatherer.look(self.deeds.now(), hosts, (), self.gatherer.slurm())
+        return self.gatherer.observe(self.runner.now(), hosts, (), self.gatherer.slurm())
 
-    def _look(self, past: Past) -> tuple[Seen, tuple[str, ...]]:
-        now = self.deeds.now()
+    def _observe(self, past: Past) -> tuple[Observation, tuple[str, ...]]:
+        now = self.runner.now()
         every = [host.name for host in self.gatherer.cluster.hosts()]
         due = self._checked_s is None or now.s - self._checked_s >= self.checks_every_s
         hosts = every if due else self._suspects(past)
-        found = self.gatherer.slurm()
-        ended = failed_jobs(found[1].values()) if found else ()
+        slurm_status = self.gatherer.slurm()
+        ended = failed_jobs(slurm_status[1].values()) if slurm_status else ()
         jobs = self.journal.new_jobs(ended)[:MOST_JOBS]
-        seen = self.gatherer.look(self.deeds.now(), hosts, jobs, found)
+        observation = self.gatherer.observe(self.runner.now(), hosts, jobs, slurm_status)
         if due:
             self._checked_s = now.s
-        return seen, jobs
+        return observation, jobs
 
     def _suspects(self, past: Past) -> Iterable[str]:
         """Hosts with something open, the control host where it is one, and spares that may be needed."""
-        hosts = {one.host for one in past.incidents} | {one.host for one in past.witnesses}
+        hosts = {incident.host for incident in past.incidents} | {witness.host for witness in past.witnesses}
         return sorted(hosts | set(self.policy.spares if hosts else ()))
 
-    def _say_whether_slurm_answers(self, seen: Seen) -> None:
-        if seen.slurm == self._away:
-            self._away = not seen.slurm
-            self.say("slurmctld does not answer: waiting" if self._away else "slurmctld answers again")
+    def _log_slurm_state(self, observation: Observation) -> None:
+        if observation.slurm == self._is_slurm_down:
+            self._is_slurm_down = not observation.slurm
+            self.log(
+                "slurmctld does not answer: waiting" if self._is_slurm_down else "slurmctld answers again"
+            )
 
-    def _tell(self) -> None:
+    def _send_notifications(self) -> None:
         """Whoever cannot be told now is told at a later look."""
         if self.policy.mode == "propose":
-            self._only_say()
+            self._log_notifications()
             return
         rules = {rule.name: rule for rule in self.rules}
-        for telling in self.journal.tells(unsent=True):
-            why = tell(telling, rules, self.deeds.hands)
+        for telling in self.journal.notifications(unsent=True):
+            why = send_notification(telling, rules, self.runner.executor)
             if why:
-                self.say(f"{telling.host}: nobody could be told: {why}")
+                self.log(f"{telling.host}: nobody could be told: {why}")
             else:
-                self.journal.sent(telling.id)
-                self.say(f"{telling.host}: told: {telling.words}")
+                self.journal.confirm_sent(telling.id)
+                self.log(f"{telling.host}: told: {telling.words}")
 
-    def _only_say(self) -> None:
+    def _log_notifications(self) -> None:
         """With `propose` nothing is written anywhere but here."""
-        for telling in self.journal.tells(unsent=True):
-            self.say(f"{telling.host}: {telling.words}")
-            self.journal.sent(telling.id)
+        for telling in self.journal.notifications(unsent=True):
+            self.log(f"{telling.host}: {telling.words}")
+            self.journal.confirm_sent(telling.id)

@@ -18,18 +18,18 @@ def exception(step: int) -> None:
 def memory(step: int) -> None:
     """A list that grows with every step."""
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
-    KEPT.append(bytearray(step * 2**24))
+    ALLOCATIONS.append(bytearray(step * 2**24))
 
 
-KEPT: list[bytearray] = []
+ALLOCATIONS: list[bytearray] = []
 
 
 def main() -> None:
     """Some steps, and then the end."""
-    way = {"exception": exception, "memory": memory}[sys.argv[1]]
+    fault = {"exception": exception, "memory": memory}[sys.argv[1]]
     for step in range(1, 200):
         time.sleep(STEP_S)
-        way(step)
+        fault(step)
 
 
 if __name__ == "__main__":

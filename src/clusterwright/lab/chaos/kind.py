@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 from clusterwright.config.job import Job
 
 On = Literal["member", "supervisor", "free", "control", "none"]
-Ask = Literal["host", "run", "failure", "none"]
+DiagnosisSubject = Literal["host", "run", "failure", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Kind:
     about: str
     about_zh: str
     on: On
-    ask: Ask
+    ask: DiagnosisSubject
     actions: frozenset[str]
     fault: str = ""
     signal: str = ""
@@ -62,14 +62,14 @@ def read(text: str) -> dict[str, Kind]:
 
 
 def _kind(name: str, row: Mapping[str, Any]) -> Kind:
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
     try:
-        kind = Kind(name=name, **given | {"actions": frozenset(given["actions"])})
+        kind = Kind(name=name, **values | {"actions": frozenset(values["actions"])})
     except (TypeError, KeyError) as problem:
         raise ValueError(f"kinds.toml: {name}: {problem}") from problem
-    if kind.on not in get_args(On) or kind.ask not in get_args(Ask):
+    if kind.on not in get_args(On) or kind.ask not in get_args(DiagnosisSubject):
         raise ValueError(f"kinds.toml: {name}: `on` or `ask` is none that there is")
-    if len([way for way in (kind.fault, kind.signal, kind.program) if way]) != 1:
+    if len([mechanism for mechanism in (kind.fault, kind.signal, kind.program) if mechanism]) != 1:
         raise ValueError(f"kinds.toml: {name}: it is one of fault, signal and program")
     if (kind.ask == "none") != (not kind.cause):
         raise ValueError(f"kinds.toml: {name}: a cause is asked of somebody")
@@ -102,7 +102,7 @@ def draw(seed: int, count: int, kinds: Mapping[str, Kind]) -> tuple[Planned, ...
     )
 
 
-def one_of(hosts: Sequence[str], which: float) -> str:
+def choose_host(hosts: Sequence[str], which: float) -> str:
     """The host that `which` (0 to 1) means."""
     return sorted(hosts)[int(which * len(hosts))]
 

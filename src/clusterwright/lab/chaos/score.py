@@ -16,7 +16,7 @@ _ENDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FaultRecord:
     """What was seen of one fault. Seconds are from the planting; None is what did not happen.
 
     `causes` are answers in their order, `actions` what was done, `harmed` hosts that were taken out and had no
@@ -45,7 +45,7 @@ class Score:
     """The judgement of one fault; None where there was nothing to judge."""
 
     planned: Planned
-    seen: Seen
+    seen: FaultRecord
     detected: bool | None
     cause: bool | None
     action: bool
@@ -54,43 +54,43 @@ class Score:
     unharmed: bool
 
     @property
-    def good(self) -> bool:
+    def passed(self) -> bool:
         """True when nothing is left to wish for."""
         judged = (self.detected, self.cause, self.action, self.finished, self.exact, self.unharmed)
-        return all(each is not False for each in judged)
+        return all(verdict is not False for verdict in judged)
 
 
-def judge(planned: Planned, seen: Seen, every: int) -> Score:
+def judge(planned: Planned, record: FaultRecord, every: int) -> Score:
     """`every` is the steps between two checkpoints: more than these may not be lost, twice as many if one is torn."""
     kind = planned.kind
     expected = _ENDS[kind.job]
-    done = set(seen.actions)
+    actions = set(record.actions)
     return Score(
         planned,
-        seen,
-        detected=None if kind.ask == "none" else seen.detected_s is not None,
-        cause=None if kind.ask == "none" else bool(seen.causes) and seen.causes[0] in kind.cause,
-        action=done <= kind.actions and (not kind.needs or bool(done & set(kind.needs))),
-        finished=seen.outcome in expected,
-        exact=not seen.missing and not seen.twice and seen.lost <= every * (1 + kind.tears),
-        unharmed=not seen.harmed,
+        record,
+        detected=None if kind.ask == "none" else record.detected_s is not None,
+        cause=None if kind.ask == "none" else bool(record.causes) and record.causes[0] in kind.cause,
+        action=actions <= kind.actions and (not kind.needs or bool(actions & set(kind.needs))),
+        finished=record.outcome in expected,
+        exact=not record.missing and not record.twice and record.lost <= every * (1 + kind.tears),
+        unharmed=not record.harmed,
     )
 
 
 def summary(scores: Sequence[Score]) -> dict[str, Any]:
     """The figures of a campaign: shares from 0 to 1, and None for a share of nothing."""
     could = [score for score in scores if score.planned.kind.job == "finishes"]
-    ideal, took = (sum(getattr(score.seen, name) for score in could) for name in ("ideal_s", "took_s"))
+    ideal, duration = (sum(getattr(score.seen, name) for score in could) for name in ("ideal_s", "took_s"))
     return {
         "faults": len(scores),
-        "good": _share(score.good for score in scores),
+        "good": _share(score.passed for score in scores),
         "detected": _share(score.detected for score in scores),
         "causes_right": _share(score.cause for score in scores),
         "actions_right": _share(score.action for score in scores),
         "finished": _share(score.finished for score in could),
         "steps_exact": _share(score.exact for score in scores),
         "healthy_hosts_taken_out": sum(len(score.seen.harmed) for score in scores),
-        "goodput": ideal / took if took else None,
+        "goodput": ideal / duration if duration else None,
         "recovery_s": _by_kind(scores),
     }
 
@@ -106,14 +106,14 @@ def document(scores: Sequence[Score]) -> list[dict[str, Any]]:
 
 
 def _share(judged: Iterable[bool | None]) -> float | None:
-    known = [each for each in judged if each is not None]
-    return sum(known) / len(known) if known else None
+    judgments = [judgment for judgment in judged if judgment is not None]
+    return sum(judgments) / len(judgments) if judgments else None
 
 
 def _by_kind(scores: Sequence[Score]) -> dict[str, float]:
     """The median of seconds from the fault to new progress."""
-    found: dict[str, list[float]] = {}
+    times_by_kind: dict[str, list[float]] = {}
     for score in scores:
         if score.seen.progress_s is not None:
-            found.setdefault(score.planned.kind.name, []).append(score.seen.progress_s)
-    return {name: median(times) for name, times in sorted(found.items())}
+            times_by_kind.setdefault(score.planned.kind.name, []).append(score.seen.progress_s)
+    return {name: median(times) for name, times in sorted(times_by_kind.items())}

@@ -11,10 +11,10 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 
-LOOK_S = 1.0
+POLL_INTERVAL_S = 1.0
 REST_LIMIT_S = 150.0
 IN_SERVICE = frozenset({"idle", "mixed", "allocated", "completing", "planned"})
-_GIVE_BACK = """squeue -h -o %A | xargs -r scancel
+_RESUME_NODES = """squeue -h -o %A | xargs -r scancel
 for node in $(sinfo -hN -t drain,down -o %N | sort -u); do
   scontrol update nodename=$node state=resume
 done"""
@@ -30,10 +30,10 @@ class Service:
 
     def states(self) -> dict[str, str]:
         """Slurm's word for each host; nothing where slurmctld does not answer."""
-        said = Host(self.remote, self.cluster.control.name).run(
+        result = Host(self.remote, self.cluster.control.name).run(
             "sinfo -hN -o '%N %T' | sort -u", timeout_s=30
         )
-        rows = (line.partition(" ") for line in said.out.splitlines())
+        rows = (line.partition(" ") for line in result.out.splitlines())
         return {name: state.rstrip("*~#!%$@^-") for name, blank, state in rows if blank}
 
     def out(self) -> frozenset[str]:
@@ -43,11 +43,11 @@ class Service:
     def back(self, host: str) -> float | None:
         """Seconds until the host takes jobs again by itself; None where it does not."""
         began = self.clock.monotonic()
-        self.until(lambda: self.states().get(host) in IN_SERVICE, REST_LIMIT_S)
-        took = self.clock.monotonic() - began
-        return took if self.states().get(host) in IN_SERVICE else None
+        self.wait_until(lambda: self.states().get(host) in IN_SERVICE, REST_LIMIT_S)
+        elapsed_s = self.clock.monotonic() - began
+        return elapsed_s if self.states().get(host) in IN_SERVICE else None
 
-    def rest(self) -> None:
+    def wait_idle(self) -> None:
         """Every host in service and no job; what is still out, a person gives back.
 
         Raises:
@@ -58,14 +58,14 @@ class Service:
             states = self.states()
             return bool(states) and set(states.values()) == {"idle"}
 
-        Host(self.remote, self.cluster.control.name).run(_GIVE_BACK, timeout_s=60)
-        self.until(calm, REST_LIMIT_S)
+        Host(self.remote, self.cluster.control.name).run(_RESUME_NODES, timeout_s=60)
+        self.wait_until(calm, REST_LIMIT_S)
         if not calm():
-            raise WrightError.of(
+            raise WrightError.from_code(
                 "campaign-rest", f"hosts do not come to rest: {self.states()}", "look at `wright lab status`"
             )
 
-    def until(self, true: Callable[[], bool], limit_s: float) -> None:
+    def wait_until(self, true: Callable[[], bool], limit_s: float) -> None:
         """Until it is so, or the limit has passed: a cluster that is broken may not answer for a while."""
         end = self.clock.monotonic() + limit_s
         while self.clock.monotonic() < end:
@@ -74,4 +74,4 @@ class Service:
                     return
             except WrightError:
                 pass
-            self.clock.sleep(LOOK_S)
+            self.clock.sleep(POLL_INTERVAL_S)

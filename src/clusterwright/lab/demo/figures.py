@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.lab.demo.report import Report
 
 Rows = tuple[tuple[str, str], ...]
-SAID = {
+LABELS = {
     "image": "node image",
     "lab_up": "lab up",
     "apply": "apply",
@@ -19,52 +19,56 @@ SAID = {
 }
 
 
-def figures(made: Report) -> tuple[tuple[str, Rows], ...]:
+def figures(report: Report) -> tuple[tuple[str, Rows], ...]:
     """Groups of rows: a name and a value with its unit."""
     return (
-        ("Seconds", _seconds(made)),
-        ("The training", _training(made)),
-        ("The machine", tuple(made.machine.items())),
-        ("Software", tuple(made.software.items())),
+        ("Seconds", _seconds(report)),
+        ("The training", _training(report)),
+        ("The machine", tuple(report.machine.items())),
+        ("Software", tuple(report.software.items())),
     )
 
 
-def _seconds(made: Report) -> Rows:
+def _seconds(report: Report) -> Rows:
     return tuple(
         (
-            SAID[name],
-            f"{value:.2f} s" if value is not None else made.not_applicable.get(f"seconds.{name}", "not done"),
+            LABELS[name],
+            f"{value:.2f} s"
+            if value is not None
+            else report.not_applicable.get(f"seconds.{name}", "not done"),
         )
-        for name, value in made.seconds.items()
+        for name, value in report.seconds.items()
     )
 
 
-def _training(made: Report) -> Rows:
-    fault = made.fault or {}
+def _training(report: Report) -> Rows:
+    fault = report.fault or {}
     rows = (
-        ("steps", str(made.steps_total)),
-        ("steps done again", str(made.steps_repeated)),
-        ("checkpoint every", f"{made.checkpoint_every} steps" if made.checkpoint_every else "unknown"),
-        ("ranks", " then ".join(str(size) for size in made.world_sizes) or "unknown"),
+        ("steps", str(report.steps_total)),
+        ("steps done again", str(report.steps_repeated)),
+        ("checkpoint every", f"{report.checkpoint_every} steps" if report.checkpoint_every else "unknown"),
+        ("ranks", " then ".join(str(size) for size in report.world_sizes) or "unknown"),
         ("fault", f"{fault.get('kind')} {fault.get('host')}" if fault else "none"),
-        ("where", _where(fault)),
-        ("final loss with the fault", _exact(made.loss_final)),
-        ("final loss without it", _exact(made.loss_final_uninterrupted)),
-        ("equal bit for bit", {True: "yes", False: "no", None: "unknown"}[made.losses_equal_bitwise]),
-        ("host in Slurm again after", _again(made)),
+        ("where", _fault_position(fault)),
+        ("final loss with the fault", _exact(report.loss_final)),
+        ("final loss without it", _exact(report.loss_final_uninterrupted)),
+        ("equal bit for bit", {True: "yes", False: "no", None: "unknown"}[report.losses_equal_bitwise]),
+        ("host in Slurm again after", _rejoin_time(report)),
     )
     return tuple((name, value) for name, value in rows if value)
 
 
-def _where(fault: dict[str, object]) -> str:
+def _fault_position(fault: dict[str, object]) -> str:
     if fault.get("epoch_part") is None:
         return f"after step {fault['at_step']}" if fault else ""
     return f"after step {fault['at_step']}, {float(str(fault['epoch_part'])):.0%} into epoch {fault['epoch']}"
 
 
-def _again(made: Report) -> str:
-    seconds = (made.fault or {}).get("joined_again_s")
-    return f"{seconds:.1f} s" if seconds is not None else made.not_applicable.get("fault.joined_again_s", "")
+def _rejoin_time(report: Report) -> str:
+    seconds = (report.fault or {}).get("joined_again_s")
+    return (
+        f"{seconds:.1f} s" if seconds is not None else report.not_applicable.get("fault.joined_again_s", "")
+    )
 
 
 def _exact(value: float | None) -> str:

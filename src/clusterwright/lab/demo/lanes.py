@@ -8,7 +8,7 @@ from typing import Literal
 
 from clusterwright.config.names import expand
 from clusterwright.lab.demo.events import Event
-from clusterwright.lab.demo.reckon import checkpoints
+from clusterwright.lab.demo.event_metrics import checkpoints
 
 Doing = Literal["spare", "starting", "training", "waiting", "down", "booting", "back"]
 
@@ -24,7 +24,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Marker:
     """Something that happened at one moment; seconds since the job's start."""
 
     what: Literal["fault", "lost", "checkpoint", "resumed", "finished"]
@@ -71,23 +71,27 @@ def origin(events: Sequence[Event]) -> float:
 def lanes(events: Sequence[Event], places: Sequence[str], fault: Fault | None) -> tuple[Lane, ...]:
     """One row per place, in the order given; places are hosts, or ranks where all are on one machine."""
     zero = origin(events)
-    by_rank = all(place.startswith(place_of("")) for place in places)
+    by_rank = all(worker.startswith(place_of("")) for worker in places)
     rounds = tuple(_attempts(events) if by_rank else _generations(events))
-    return tuple(Lane(place, tuple(_shifted(_spans(place, rounds, events, fault), zero))) for place in places)
+    return tuple(
+        Lane(worker, tuple(_shifted(_spans(worker, rounds, events, fault), zero))) for worker in places
+    )
 
 
-def marks(events: Sequence[Event], fault: Fault | None) -> tuple[Mark, ...]:
+def markers(events: Sequence[Event], fault: Fault | None) -> tuple[Marker, ...]:
     """Moments worth a mark, in order."""
     zero = origin(events)
-    found = [Mark("checkpoint", event.time - zero, event.step) for event in checkpoints(events)]
-    found += [Mark("lost", event.time - zero) for event in events if event.kind == "host_lost"]
-    found += [Mark("resumed", event.time - zero, event.step) for event in _once_a_round(events, "resumed")]
-    found += [
-        Mark("finished", event.time - zero, event.step) for event in events if event.kind == "finished"
+    entries = [Marker("checkpoint", event.time - zero, event.step) for event in checkpoints(events)]
+    entries += [Marker("lost", event.time - zero) for event in events if event.kind == "host_lost"]
+    entries += [
+        Marker("resumed", event.time - zero, event.step) for event in _once_a_round(events, "resumed")
+    ]
+    entries += [
+        Marker("finished", event.time - zero, event.step) for event in events if event.kind == "finished"
     ][:1]
     if fault:
-        found.append(Mark("fault", fault.time - zero))
-    return tuple(sorted((mark for mark in found if mark.step != 0), key=lambda mark: mark.time))
+        entries.append(Marker("fault", fault.time - zero))
+    return tuple(sorted((marker for marker in entries if marker.step != 0), key=lambda marker: marker.time))
 
 
 def place_of(rank: int | str) -> str:
@@ -96,26 +100,26 @@ def place_of(rank: int | str) -> str:
 
 
 def _spans(
-    place: str, rounds: Sequence[_Round], events: Sequence[Event], fault: Fault | None
+    worker: str, rounds: Sequence[_Round], events: Sequence[Event], fault: Fault | None
 ) -> Iterator[Span]:
     end = max((event.time for event in events), default=0.0)
-    hit = fault is not None and place in (fault.host, place_of(fault.rank) if fault.rank is not None else "")
+    hit = fault is not None and worker in (fault.host, place_of(fault.rank) if fault.rank is not None else "")
     idle_from = origin(events)
-    held = place in _held(events) and not hit
-    for each in rounds:
-        if place not in each.places:
+    is_reserved = worker in _job_hosts(events) and not hit
+    for attempt in rounds:
+        if worker not in attempt.places:
             continue
-        if held and each is not rounds[0] and idle_from == origin(events):
-            yield Span("spare", idle_from, each.start, each.generation)
-        yield from _within(each, fault, hit=hit)
-        idle_from = each.end
-    if held and not any(place in each.places for each in rounds):
+        if is_reserved and attempt is not rounds[0] and idle_from == origin(events):
+            yield Span("spare", idle_from, attempt.start, attempt.generation)
+        yield from _attempt_spans(attempt, fault, hit=hit)
+        idle_from = attempt.end
+    if is_reserved and not any(worker in attempt.places for attempt in rounds):
         yield Span("spare", idle_from, end, 0)
     if fault and hit:
-        yield from _away(place, fault, rounds, end)
+        yield from _downtime_spans(worker, fault, rounds, end)
 
 
-def _held(events: Sequence[Event]) -> frozenset[str]:
+def _job_hosts(events: Sequence[Event]) -> frozenset[str]:
     """The hosts that the job holds, whether they train or stand ready."""
     return frozenset(host for event in events if event.kind == "job_start" for host in _hosts(event))
 
@@ -126,20 +130,22 @@ def _hosts(event: Event) -> tuple[str, ...]:
     return expand(hosts) if isinstance(hosts, str) else tuple(hosts)
 
 
-def _within(each: _Round, fault: Fault | None, *, hit: bool) -> Iterator[Span]:
-    ready = each.end if each.ready is None else each.ready
-    broken = fault.time if fault and each.start < fault.time < each.end else each.end
-    yield Span("starting", each.start, min(ready, broken), each.generation)
+def _attempt_spans(attempt: _Round, fault: Fault | None, *, hit: bool) -> Iterator[Span]:
+    ready = attempt.end if attempt.ready is None else attempt.ready
+    broken = fault.time if fault and attempt.start < fault.time < attempt.end else attempt.end
+    yield Span("starting", attempt.start, min(ready, broken), attempt.generation)
     if ready < broken:
-        yield Span("training", ready, broken, each.generation)
-    if broken < each.end and not hit:
-        yield Span("waiting", broken, each.end, each.generation)
+        yield Span("training", ready, broken, attempt.generation)
+    if broken < attempt.end and not hit:
+        yield Span("waiting", broken, attempt.end, attempt.generation)
 
 
-def _away(place: str, fault: Fault, rounds: Sequence[_Round], end: float) -> Iterator[Span]:
-    again = next((each.start for each in rounds if place in each.places and each.start > fault.time), None)
-    if again is not None:
-        yield Span("down", fault.time, again, 0)
+def _downtime_spans(worker: str, fault: Fault, rounds: Sequence[_Round], end: float) -> Iterator[Span]:
+    restart = next(
+        (attempt.start for attempt in rounds if worker in attempt.places and attempt.start > fault.time), None
+    )
+    if restart is not None:
+        yield Span("down", fault.time, restart, 0)
         return
     undone, joined = fault.undone_time, fault.joined_time
     yield Span("down", fault.time, undone or max(end, fault.time), 0)

@@ -14,163 +14,170 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.lab import image, layout, state
-from clusterwright.lab.demo import here, lanes, reckon
-from clusterwright.lab.demo.course import Course, ripe, strike_step, victim
-from clusterwright.lab.demo.report import DrawnCluster, DrawnHost, DrawnNetwork, Told
+from clusterwright.lab.demo import local_machine, lanes, event_metrics
+from clusterwright.lab.demo.run_follower import RunFollower, ripe, fault_step, victim
+from clusterwright.lab.demo.report import DrawnCluster, DrawnHost, DrawnNetwork, DemoFacts
 from clusterwright.lab.demo.talk import Talk
-from clusterwright.launch.events import There
+from clusterwright.launch.events import RemoteReader
 from clusterwright.launch.submit import submit
 from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.report import Report as Applied
 from clusterwright.units import format_rate
 
-MARK = "demo"  # a file in the lab's folder: this lab is the demo's own, and whose
+OWNER_FILE = "demo"  # a file in the lab's folder: this lab is the demo's own, and whose
 JOIN_LIMIT_S = 120.0  # a host of a lab boots in 2 s; slurmd registers when munge and the network are there
-LOOK_S = 0.3
+POLL_INTERVAL_S = 0.3
 
 
-def on_lab(cluster: Cluster, source: str, job: Job, told: Told, talk: Talk, clock: Clock) -> None:
+def on_lab(cluster: Cluster, source: str, job: Job, facts: DemoFacts, talk: Talk, clock: Clock) -> None:
     """Everything from the node image to `lab down`; the lab is taken down whatever happens."""
-    told.cluster = drawn(cluster)
-    told.places = tuple(host.name for host in cluster.hosts("compute"))
-    told.checkpoint_every = job.checkpoint.every.steps
-    _make_room(cluster.name, talk)
+    facts.cluster = drawn(cluster)
+    facts.places = tuple(host.name for host in cluster.hosts("compute"))
+    facts.checkpoint_every = job.checkpoint.every.steps
+    _remove_old_lab(cluster.name, talk)
     try:
-        remote = _build(cluster, source, told, talk)
-        told.software |= _software(cluster, remote)
-        _train(job, cluster, remote, told, talk, clock)
+        remote = _build(cluster, source, facts, talk)
+        facts.software |= _software(cluster, remote)
+        _train(job, cluster, remote, facts, talk, clock)
     finally:
-        _away(cluster, told, talk)
+        _tear_down(cluster, facts, talk)
 
 
-def _build(cluster: Cluster, source: str, told: Told, talk: Talk) -> Remote:
+def _build(cluster: Cluster, source: str, facts: DemoFacts, talk: Talk) -> Remote:
     with talk.chapter("image", "node image: what every host boots from, made once"):
-        image.build(cluster.os, talk.say)
+        image.build(cluster.os, talk.log)
     with talk.chapter("lab_up", f"lab up: {len(cluster.hosts())} hosts boot"):
-        lab.up(cluster, say=talk.say)
-        (state.folder(cluster.name) / MARK).write_text(f"{os.getpid()}\n")
+        lab.up(cluster, log=talk.log)
+        (state.folder(cluster.name) / OWNER_FILE).write_text(f"{os.getpid()}\n")
     remote = remote_of(cluster)
     with talk.chapter("apply", "apply: the hosts become the cluster that the file describes"):
-        done = _sound(apply(cluster, source, remote))
-        talk.say(f"{done.changed} changes on {len(done.hosts)} hosts")
+        report = _sound(apply(cluster, source, remote))
+        talk.log(f"{report.changed} changes on {len(report.hosts)} hosts")
     with talk.chapter("second_apply", "apply again: there should be nothing to do"):
-        told.second_apply_changes = _sound(apply(cluster, source, remote)).pending
-        talk.say(f"{told.second_apply_changes} changes")
+        facts.second_apply_changes = _sound(apply(cluster, source, remote)).pending
+        talk.log(f"{facts.second_apply_changes} changes")
     with talk.chapter("check", "check: every host is asked what it is"):
-        told.verdicts = tuple(check.run(cluster, remote))
-        for found in told.verdicts:
-            if found.status in {check.Status.FAIL, check.Status.WARN, check.Status.UNKNOWN}:
-                talk.say(f"{found.status}: {found.check} on {found.subject}: {found.saw}")
-        talk.say(
-            f"{sum(found.status == check.Status.OK for found in told.verdicts)} ok of {len(told.verdicts)}"
+        facts.verdicts = tuple(check.run(cluster, remote))
+        for verdict in facts.verdicts:
+            if verdict.status in {check.Status.FAIL, check.Status.WARN, check.Status.UNKNOWN}:
+                talk.log(f"{verdict.status}: {verdict.check} on {verdict.subject}: {verdict.observed}")
+        talk.log(
+            f"{sum(verdict.status == check.Status.OK for verdict in facts.verdicts)} ok of {len(facts.verdicts)}"
         )
     return remote
 
 
-def _train(job: Job, cluster: Cluster, remote: Remote, told: Told, talk: Talk, clock: Clock) -> None:
+def _train(job: Job, cluster: Cluster, remote: Remote, facts: DemoFacts, talk: Talk, clock: Clock) -> None:
     with talk.chapter("train", f"training {job.name}: a host is to be killed on the way"):
-        course = _submit(job, cluster, remote, talk, clock)
+        follower = _submit(job, cluster, remote, talk, clock)
         try:
-            told.fault = _strike(course, job, cluster.name, talk, clock)
-            course.until(
-                lambda events: reckon.recovery(events, _since(told)) is not None, "a step after the fault"
+            facts.fault = _kill_host(follower, job, cluster.name, talk, clock)
+            follower.wait_until(
+                lambda events: event_metrics.recovery(events, _fault_time(facts)) is not None,
+                "a step after the fault",
             )
-            took = reckon.recovery(course.events, _since(told))
-            talk.say(f"new progress {took.seconds:.1f} s after the kill" if took else "")
-            told.fault = _bring_back(told.fault, cluster, remote, talk, clock)
-            course.finish()
+            recovery = event_metrics.recovery(follower.events, _fault_time(facts))
+            talk.log(f"new progress {recovery.seconds:.1f} s after the kill" if recovery else "")
+            facts.fault = _restore_host(facts.fault, cluster, remote, talk, clock)
+            follower.finish()
         finally:
-            told.faulted = course.events
+            facts.faulted = follower.events
     with talk.chapter("train_uninterrupted", "the same training without the fault"):
-        course = _submit(job, cluster, remote, talk, clock)
+        follower = _submit(job, cluster, remote, talk, clock)
         try:
-            course.finish()
+            follower.finish()
         finally:
-            told.uninterrupted = course.events
+            facts.uninterrupted = follower.events
 
 
-def _submit(job: Job, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock) -> Course:
+def _submit(job: Job, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock) -> RunFollower:
     run = submit(job, cluster, remote)
-    talk.say(f"run {run.name}, Slurm job {run.job_id}")
-    return Course(run, There(remote, cluster.control.name), talk, clock)
+    talk.log(f"run {run.name}, Slurm job {run.job_id}")
+    return RunFollower(run, RemoteReader(remote, cluster.control.name), talk, clock)
 
 
-def _strike(course: Course, job: Job, name: str, talk: Talk, clock: Clock) -> lanes.Fault:
+def _kill_host(follower: RunFollower, job: Job, name: str, talk: Talk, clock: Clock) -> lanes.Fault:
     """A host that trains loses its power, in the middle of an epoch."""
     every = job.checkpoint.every.steps or 1
-    step = strike_step(int(job.arguments.get("steps", 0)), every)
-    course.until(partial(ripe, step=step, every=every), f"step {step}, where a host was to be killed")
-    host = victim(course.events)
+    step = fault_step(int(job.arguments.get("steps", 0)), every)
+    follower.wait_until(partial(ripe, step=step, every=every), f"step {step}, where a host was to be killed")
+    host = victim(follower.events)
     if host is None:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "demo-no-victim", "no host trains beside the supervisor's own", "set `nodes` to 2 or more"
         )
     now = clock.now()
     lab.fault(name, "kill-host", host)
-    talk.say(f"kill-host {host}: its power is cut, nobody is told")
+    talk.log(f"kill-host {host}: its power is cut, nobody is told")
     return lanes.Fault("kill-host", host, None, now)
 
 
-def _since(told: Told) -> float:
-    return told.fault.time if told.fault else 0.0
+def _fault_time(facts: DemoFacts) -> float:
+    return facts.fault.time if facts.fault else 0.0
 
 
-def _bring_back(
+def _restore_host(
     fault: lanes.Fault, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock
 ) -> lanes.Fault:
     """The host has power again, and Slurm uses it again; how long that took is in the fault."""
     undone = clock.now()
-    talk.say(f"{fault.host} has power again, and boots")
+    talk.log(f"{fault.host} has power again, and boots")
     lab.undo(cluster.name, fault.host)
-    until = clock.monotonic() + JOIN_LIMIT_S
-    while clock.monotonic() < until:
-        said = Host(remote, cluster.control.name).run(
+    deadline = clock.monotonic() + JOIN_LIMIT_S
+    while clock.monotonic() < deadline:
+        result = Host(remote, cluster.control.name).run(
             f"sinfo --noheader --nodes={fault.host} --format=%T", timeout_s=30
         )
-        words = said.out.split()
-        if said.ok and words and all(word in {"idle", "mixed", "allocated", "completing"} for word in words):
+        node_states = result.out.split()
+        if (
+            result.ok
+            and node_states
+            and all(node_state in {"idle", "mixed", "allocated", "completing"} for node_state in node_states)
+        ):
             joined = clock.now()
-            talk.say(
-                f"{fault.host} is in Slurm again ({words[0]}), {joined - undone:.1f} s after it had power"
+            talk.log(
+                f"{fault.host} is in Slurm again ({node_states[0]}), {joined - undone:.1f} s after it had power"
             )
             return lanes.Fault(fault.kind, fault.host, None, fault.time, undone, joined)
-        clock.sleep(LOOK_S)
-    talk.say(f"{fault.host} is not in Slurm again: {said.out.strip() or said.last_lines()}")
+        clock.sleep(POLL_INTERVAL_S)
+    talk.log(f"{fault.host} is not in Slurm again: {result.out.strip() or result.last_lines()}")
     return lanes.Fault(fault.kind, fault.host, None, fault.time, undone)
 
 
-def _away(cluster: Cluster, told: Told, talk: Talk) -> None:
+def _tear_down(cluster: Cluster, facts: DemoFacts, talk: Talk) -> None:
     """The lab is down, and we have looked ourselves that nothing of it is left."""
     folder = state.folder(cluster.name)
     if state.read(cluster.name) is None:
-        told.left_behind = ()
+        facts.leftovers = ()
         return
     with talk.undisturbed(), talk.chapter("lab_down", "lab down: everything is taken away"):
-        left = lab.down(cluster.name, say=talk.say)
-        told.left_behind = tuple(dict.fromkeys([*left, *here.remains(layout.tag(cluster.name), folder)]))
-        talk.say(f"left behind: {', '.join(told.left_behind) or 'nothing'}")
+        leftovers = lab.down(cluster.name, log=talk.log)
+        facts.leftovers = tuple(
+            dict.fromkeys([*leftovers, *local_machine.remains(layout.tag(cluster.name), folder)])
+        )
+        talk.log(f"left behind: {', '.join(facts.leftovers) or 'nothing'}")
 
 
-def _make_room(name: str, talk: Talk) -> None:
+def _remove_old_lab(name: str, talk: Talk) -> None:
     """A lab that an earlier demo left is taken away; somebody's own lab is not touched.
 
     Raises:
         WrightError: a lab of that name stands, and it is not a dead demo's.
     """
-    standing = state.read(name)
-    if standing is None or standing.phase != "up":
+    old_lab = state.read(name)
+    if old_lab is None or old_lab.phase != "up":
         return
-    mark = state.folder(name) / MARK
-    owner = mark.read_text().strip() if mark.exists() else ""
+    owner_file = state.folder(name) / OWNER_FILE
+    owner = owner_file.read_text().strip() if owner_file.exists() else ""
     if not owner or Path("/proc", owner).exists():
-        whose = f"the demo of process {owner}" if owner else "you"
-        raise WrightError.of(
+        owner_name = f"the demo of process {owner}" if owner else "you"
+        raise WrightError.from_code(
             "demo-lab-stands",
-            f"lab `{name}` stands and belongs to {whose}; the demo would take it down at its end",
+            f"lab `{name}` stands and belongs to {owner_name}; the demo would take it down at its end",
             f"take it down first: wright lab down {name}; or give the demo another file: --cluster FILE",
         )
-    talk.say(f"lab `{name}` of an earlier demo is taken away")
-    lab.down(name, say=talk.say)
+    talk.log(f"lab `{name}` of an earlier demo is taken away")
+    lab.down(name, log=talk.log)
 
 
 def _sound(report: Applied) -> Applied:
@@ -181,16 +188,18 @@ def _sound(report: Applied) -> Applied:
     """
     wrong = [f"{host.host}: {host.error or 'not reached'}" for host in report.hosts if not host.ok]
     if wrong:
-        raise WrightError.of("demo-apply", "\n".join(wrong), "run the demo again; an apply can be repeated")
+        raise WrightError.from_code(
+            "demo-apply", "\n".join(wrong), "run the demo again; an apply can be repeated"
+        )
     return report
 
 
 def _software(cluster: Cluster, remote: Remote) -> dict[str, str]:
     """Versions that the control host says."""
-    said = Host(remote, cluster.control.name).run(
+    result = Host(remote, cluster.control.name).run(
         "sinfo --version; systemctl --version | head -1; uname -r", timeout_s=30
     )
-    slurm, systemd, *_ = [*said.out.splitlines(), "", ""]
+    slurm, systemd, *_ = [*result.out.splitlines(), "", ""]
     return {
         "slurm": slurm.removeprefix("slurm ").removeprefix("slurm-wlm "),
         "systemd": systemd,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.lab.demo import lanes, reckon
+from clusterwright.lab.demo import lanes, event_metrics
 from clusterwright.lab.demo.events import Event
-from clusterwright.lab.demo.lanes import Fault, Lane, Mark
+from clusterwright.lab.demo.lanes import Fault, Lane, Marker
 
 SCHEMA = "clusterwright.lab.demo/1"
 TIMES = (
@@ -63,11 +63,11 @@ class DrawnCluster:
 
 
 @dataclass(slots=True)
-class Told:
+class DemoFacts:
     """What the steps of the demo saw, filled in as they go; what stays None did not happen."""
 
     mode: Literal["lab", "local"]
-    made_at: str
+    created_at: str
     places: tuple[str, ...] = ()
     cluster: DrawnCluster | None = None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Told:
     faulted: tuple[Event, ...] = ()
     uninterrupted: tuple[Event, ...] = ()
     checkpoint_every: int | None = None
-    left_behind: tuple[str, ...] | None = None
+    leftovers: tuple[str, ...] | None = None
     broke: list[str] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
     software: dict[str, str] = field(default_factory=dict)
@@ -109,14 +109,14 @@ class Report:
     repeated_steps_equal_bitwise: bool
     world_sizes: tuple[int, ...]
     ranks: dict[str, int]
-    recovery: reckon.Recovery | None
+    recovery: event_metrics.Recovery | None
     left_behind: tuple[str, ...] | None
     not_applicable: dict[str, str]
     software: dict[str, str]
     machine: dict[str, str]
     cluster: DrawnCluster | None
     lanes: tuple[Lane, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[Marker, ...]
     done: tuple[tuple[int, float], ...]
     losses: dict[str, tuple[float | None, ...]]
     losses_hex: dict[str, tuple[str, ...]]
@@ -126,113 +126,118 @@ class Report:
         return dataclasses.asdict(self)
 
 
-def report(told: Told) -> Report:
+def report(facts: DemoFacts) -> Report:
     """Everything worked out, with the list of claims that do not hold."""
-    one, other = reckon.steps_done(told.faulted), reckon.steps_done(told.uninterrupted)
-    ended, ended_other = reckon.finished(told.faulted), reckon.finished(told.uninterrupted)
-    both = ended is not None and ended_other is not None
-    recovered = reckon.recovery(told.faulted, told.fault.time) if told.fault else None
-    seconds = dict(told.seconds) | ({"recovery": recovered.seconds} if recovered else {})
-    made = Report(
+    with_fault, uninterrupted = (
+        event_metrics.completed_steps(facts.faulted),
+        event_metrics.completed_steps(facts.uninterrupted),
+    )
+    ended, ended_other = event_metrics.finished(facts.faulted), event_metrics.finished(facts.uninterrupted)
+    both_finished = ended is not None and ended_other is not None
+    recovered = event_metrics.recovery(facts.faulted, facts.fault.time) if facts.fault else None
+    seconds = dict(facts.seconds) | ({"recovery": recovered.seconds} if recovered else {})
+    draft = Report(
         schema=SCHEMA,
-        mode=told.mode,
+        mode=facts.mode,
         ok=False,
         problems=(),
-        made_at=told.made_at,
-        hosts=tuple(host.name for host in told.cluster.hosts) if told.cluster else told.places,
+        made_at=facts.created_at,
+        hosts=tuple(host.name for host in facts.cluster.hosts) if facts.cluster else facts.places,
         seconds={name: _rounded(seconds.get(name)) for name in TIMES},
-        second_apply_changes=told.second_apply_changes,
-        checks=_counts(told.verdicts),
-        checks_not_ok=tuple(v for v in told.verdicts or () if v.status not in {Status.OK, Status.SKIPPED}),
-        fault=_fault(told, one),
-        steps_total=max(one, default=0),
-        steps_repeated=reckon.repeated(told.faulted),
-        checkpoint_every=told.checkpoint_every,
+        second_apply_changes=facts.second_apply_changes,
+        checks=_counts(facts.verdicts),
+        checks_not_ok=tuple(v for v in facts.verdicts or () if v.status not in {Status.OK, Status.SKIPPED}),
+        fault=_fault(facts, with_fault),
+        steps_total=max(with_fault, default=0),
+        steps_repeated=event_metrics.repeated(facts.faulted),
+        checkpoint_every=facts.checkpoint_every,
         loss_final=_final(ended),
         loss_final_uninterrupted=_final(ended_other),
-        losses_equal_bitwise=reckon.equal_bitwise(one, other) if both else None,
-        steps_differing=reckon.differing(one, other) if both else (),
-        repeated_steps_equal_bitwise=not reckon.repeats_differ(told.faulted),
-        world_sizes=reckon.world_sizes(told.faulted),
-        ranks=reckon.ranks_on(told.faulted),
+        losses_equal_bitwise=event_metrics.equal_bitwise(with_fault, uninterrupted)
+        if both_finished
+        else None,
+        steps_differing=event_metrics.differing(with_fault, uninterrupted) if both_finished else (),
+        repeated_steps_equal_bitwise=not event_metrics.repeats_differ(facts.faulted),
+        world_sizes=event_metrics.world_sizes(facts.faulted),
+        ranks=event_metrics.ranks_on(facts.faulted),
         recovery=recovered,
-        left_behind=told.left_behind,
-        not_applicable=dict(told.reasons),
-        software=dict(told.software),
-        machine=dict(told.machine),
-        cluster=told.cluster,
-        lanes=lanes.lanes(told.faulted, told.places, told.fault),
-        marks=lanes.marks(told.faulted, told.fault),
-        done=_progress(told.faulted),
-        losses={"with_fault": _losses(one), "uninterrupted": _losses(other)},
-        losses_hex={"with_fault": _bits(one), "uninterrupted": _bits(other)},
+        left_behind=facts.leftovers,
+        not_applicable=dict(facts.reasons),
+        software=dict(facts.software),
+        machine=dict(facts.machine),
+        cluster=facts.cluster,
+        lanes=lanes.lanes(facts.faulted, facts.places, facts.fault),
+        marks=lanes.markers(facts.faulted, facts.fault),
+        done=_progress(facts.faulted),
+        losses={"with_fault": _losses(with_fault), "uninterrupted": _losses(uninterrupted)},
+        losses_hex={"with_fault": _bits(with_fault), "uninterrupted": _bits(uninterrupted)},
     )
-    problems = _what_broke(told) or problems_of(made)
-    return dataclasses.replace(made, problems=problems, ok=not problems)
+    problems = _breakages(facts) or problems_of(draft)
+    return dataclasses.replace(draft, problems=problems, ok=not problems)
 
 
-def problems_of(made: Report) -> tuple[str, ...]:
+def problems_of(draft: Report) -> tuple[str, ...]:
     """Every claim of the demo that does not hold; empty when all of it happened."""
-    lab = made.mode == "lab"
+    lab = draft.mode == "lab"
     claims = (
-        (made.loss_final is not None, "the training with the fault did not finish"),
-        (len(made.losses["with_fault"]) == made.steps_total, "some steps are missing from the events"),
-        (made.fault is not None, "no fault was made"),
-        (made.recovery is not None, "no step was done after the fault"),
-        (made.loss_final_uninterrupted is not None, "the training without the fault did not finish"),
+        (draft.loss_final is not None, "the training with the fault did not finish"),
+        (len(draft.losses["with_fault"]) == draft.steps_total, "some steps are missing from the events"),
+        (draft.fault is not None, "no fault was made"),
+        (draft.recovery is not None, "no step was done after the fault"),
+        (draft.loss_final_uninterrupted is not None, "the training without the fault did not finish"),
         (
-            made.losses_equal_bitwise is True,
-            f"losses are not equal bit for bit: {_which(made.steps_differing)}",
+            draft.losses_equal_bitwise is True,
+            f"losses are not equal bit for bit: {_which(draft.steps_differing)}",
         ),
-        (made.repeated_steps_equal_bitwise, "a repeated step gave another loss than the first time"),
-        (len(set(made.world_sizes)) <= 1, f"the number of ranks changed: {made.world_sizes}"),
-        (_repeats_bounded(made), f"{made.steps_repeated} steps repeated, more than a checkpoint interval"),
+        (draft.repeated_steps_equal_bitwise, "a repeated step gave another loss than the first time"),
+        (len(set(draft.world_sizes)) <= 1, f"the number of ranks changed: {draft.world_sizes}"),
+        (_repeats_bounded(draft), f"{draft.steps_repeated} steps repeated, more than a checkpoint interval"),
         (
-            not lab or made.second_apply_changes == 0,
-            f"the second apply changed {made.second_apply_changes} things",
+            not lab or draft.second_apply_changes == 0,
+            f"the second apply changed {draft.second_apply_changes} things",
         ),
-        (not lab or (made.checks or {}).get("fail") == 0, f"checks failed: {made.checks}"),
-        (not lab or (made.checks or {}).get("ok", 0) > 0, "no check was ok"),
+        (not lab or (draft.checks or {}).get("fail") == 0, f"checks failed: {draft.checks}"),
+        (not lab or (draft.checks or {}).get("ok", 0) > 0, "no check was ok"),
         (
-            not lab or (made.fault or {}).get("joined_again_s") is not None,
+            not lab or (draft.fault or {}).get("joined_again_s") is not None,
             "the killed host did not join Slurm again",
         ),
-        (made.left_behind == (), f"left behind: {made.left_behind or 'unknown'}"),
+        (draft.left_behind == (), f"left behind: {draft.left_behind or 'unknown'}"),
     )
-    return tuple(wrong for holds, wrong in claims if not holds)
+    return tuple(wrong for is_true, wrong in claims if not is_true)
 
 
-def _what_broke(told: Told) -> tuple[str, ...]:
+def _breakages(facts: DemoFacts) -> tuple[str, ...]:
     """What cut the demo short, and what it left; claims that were not reached say nothing more then."""
-    left = [f"left behind: {', '.join(told.left_behind)}"] if told.left_behind else []
-    return tuple(told.broke + left) if told.broke else ()
+    leftovers = [f"left behind: {', '.join(facts.leftovers)}"] if facts.leftovers else []
+    return tuple(facts.broke + leftovers) if facts.broke else ()
 
 
 def _final(ended: Event | None) -> float | None:
     return float.fromhex(str(ended.more["loss_hex"])) if ended else None
 
 
-def _repeats_bounded(made: Report) -> bool:
-    return made.checkpoint_every is None or made.steps_repeated <= made.checkpoint_every
+def _repeats_bounded(draft: Report) -> bool:
+    return draft.checkpoint_every is None or draft.steps_repeated <= draft.checkpoint_every
 
 
 def _which(steps: Sequence[int]) -> str:
     return f"{len(steps)} steps, the first is {steps[0]}" if steps else "there is nothing to compare"
 
 
-def _fault(told: Told, done: Mapping[int, reckon.Step]) -> dict[str, Any] | None:
-    fault = told.fault
+def _fault(facts: DemoFacts, steps: Mapping[int, event_metrics.Step]) -> dict[str, Any] | None:
+    fault = facts.fault
     if fault is None:
         return None
-    at_step = reckon.last_step_before(told.faulted, fault.time)
-    epoch, part = reckon.place_in_epoch(done, at_step) or (None, None)
+    at_step = event_metrics.last_step_before(facts.faulted, fault.time)
+    epoch, part = event_metrics.place_in_epoch(steps, at_step) or (None, None)
     joined = fault.joined_time - fault.undone_time if fault.joined_time and fault.undone_time else None
     return {
         "kind": fault.kind,
         "host": fault.host,
         "rank": fault.rank,
         "at_step": at_step,
-        "at_s": _rounded(fault.time - lanes.origin(told.faulted)),
+        "at_s": _rounded(fault.time - lanes.origin(facts.faulted)),
         "epoch": epoch,
         "epoch_part": _rounded(part),
         "joined_again_s": _rounded(joined),
@@ -252,14 +257,14 @@ def _progress(events: Sequence[Event]) -> tuple[tuple[int, float], ...]:
     return tuple((event.step, round(event.time - zero, 3)) for event in events if event.kind == "step")
 
 
-def _losses(done: Mapping[int, reckon.Step]) -> tuple[float | None, ...]:
+def _losses(steps: Mapping[int, event_metrics.Step]) -> tuple[float | None, ...]:
     """Losses by step; None for one that is no number, which JSON cannot hold."""
-    losses = (done[number].loss for number in sorted(done))
+    losses = (steps[number].loss for number in sorted(steps))
     return tuple(loss if math.isfinite(loss) else None for loss in losses)
 
 
-def _bits(done: Mapping[int, reckon.Step]) -> tuple[str, ...]:
-    return tuple(done[number].loss_hex for number in sorted(done))
+def _bits(steps: Mapping[int, event_metrics.Step]) -> tuple[str, ...]:
+    return tuple(steps[number].loss_hex for number in sorted(steps))
 
 
 def _rounded(value: float | None) -> float | None:

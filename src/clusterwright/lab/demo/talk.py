@@ -17,36 +17,38 @@ class Talk:
         self._began = clock.monotonic()
         self.seconds: dict[str, float] = {}
 
-    def say(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """Lines under the chapter, with the seconds since the demo began."""
         for line in text.splitlines():
             self._write(f"{self._now():7.1f} s    {line}")
 
     @contextmanager
-    def chapter(self, name: str, what: str) -> Iterator[None]:
+    def chapter(self, name: str, title: str) -> Iterator[None]:
         """A chapter that is timed under that name, also when it fails."""
         began = self._clock.monotonic()
-        self._write(f"{self._now():7.1f} s  {what}")
-        done = "failed"
+        self._write(f"{self._now():7.1f} s  {title}")
+        outcome = "failed"
         try:
             yield
-            done = "done"
+            outcome = "done"
         finally:
             self.seconds[name] = self._clock.monotonic() - began
-            self.say(f"{done} in {self.seconds[name]:.1f} s")
+            self.log(f"{outcome} in {self.seconds[name]:.1f} s")
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
         """A stretch that Ctrl-C does not cut short, because it takes away what would stay otherwise."""
 
         def answer(_number: int, _frame: object) -> None:
-            self.say("this takes a few seconds and then ends by itself")
+            self.log("this takes a few seconds and then ends by itself")
 
-        before = {number: signal.signal(number, answer) for number in (signal.SIGINT, signal.SIGTERM)}
+        previous_handlers = {
+            number: signal.signal(number, answer) for number in (signal.SIGINT, signal.SIGTERM)
+        }
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in previous_handlers.items():
                 signal.signal(number, handler)
 
     def end(self) -> None:

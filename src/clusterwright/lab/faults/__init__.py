@@ -42,10 +42,10 @@ def fault(name: str, kind: str, host: str, **options: str) -> LabState:
             chosen.refuse(lab, target, options)
         new = Fault(kind, host, dict(options), time.time())
         for old in lab.faults:
-            if _same(old, new):
+            if _is_same_fault(old, new):
                 lab = lab.without_fault(old)
-        struck: LabState = chosen.strike(state.write(lab.with_fault(new)), target, options)
-        return state.write(struck if chosen.LASTS else struck.without_fault(new))
+        changed_lab: LabState = chosen.inject(state.write(lab.with_fault(new)), target, options)
+        return state.write(changed_lab if chosen.LASTS else changed_lab.without_fault(new))
 
 
 def undo(name: str, host: str = "all") -> tuple[Fault, ...]:
@@ -59,11 +59,15 @@ def undo(name: str, host: str = "all") -> tuple[Fault, ...]:
         lab = state.require(name)
         if host != "all":
             lab.layout.host(host)
-        chosen = tuple(one for one in reversed(lab.faults) if host in ("all", one.host))
-        for one in chosen:
-            lab = kinds()[one.kind].undo(lab.without_fault(one), lab.layout.host(one.host), one.options)
+        chosen = tuple(
+            active_fault for active_fault in reversed(lab.faults) if host in ("all", active_fault.host)
+        )
+        for active_fault in chosen:
+            lab = kinds()[active_fault.kind].undo(
+                lab.without_fault(active_fault), lab.layout.host(active_fault.host), active_fault.options
+            )
             state.write(lab)
-        boot.wait_for_ssh(lab, sorted({one.host for one in chosen} - lab.switched_off))
+        boot.wait_for_ssh(lab, sorted({active_fault.host for active_fault in chosen} - lab.switched_off))
         return chosen
 
 
@@ -73,35 +77,39 @@ def links(host: LabHost, options: Mapping[str, str]) -> tuple[Link, ...]:
     Raises:
         WrightError: the host is not on that network.
     """
-    wanted = options.get("network")
-    found = tuple(link for link in host.links if wanted in (None, link.network))
-    if not found:
+    network = options.get("network")
+    matches = tuple(link for link in host.links if network in (None, link.network))
+    if not matches:
         has = ", ".join(link.network for link in host.links)
-        raise WrightError.of(
-            "lab-unknown-network", f"{host.name} is not on `{wanted}`", f"name one of: {has}"
+        raise WrightError.from_code(
+            "lab-unknown-network", f"{host.name} is not on `{network}`", f"name one of: {has}"
         )
-    return found
+    return matches
 
 
-def _same(one: Fault, other: Fault) -> bool:
-    return _what(one) == _what(other)
+def _is_same_fault(old: Fault, new: Fault) -> bool:
+    return _fault_key(old) == _fault_key(new)
 
 
-def _what(one: Fault) -> tuple[str | None, ...]:
+def _fault_key(active_fault: Fault) -> tuple[str | None, ...]:
     """What is broken, however much."""
-    return (one.kind, one.host, *(one.options.get(part) for part in ("network", "gpu", "link", "port")))
+    return (
+        active_fault.kind,
+        active_fault.host,
+        *(active_fault.options.get(part) for part in ("network", "gpu", "link", "port")),
+    )
 
 
 def _chosen(kind: str, options: Mapping[str, str]) -> ModuleType:
     chosen = kinds().get(kind)
     if chosen is None:
-        known = ", ".join(kinds())
-        raise WrightError.of(
-            "lab-unknown-fault", f"there is no fault `{kind}`", f"name one of: {known}", exit_code=EXIT_USAGE
+        names = ", ".join(kinds())
+        raise WrightError.from_code(
+            "lab-unknown-fault", f"there is no fault `{kind}`", f"name one of: {names}", exit_code=EXIT_USAGE
         )
     if strange := set(options) - set(chosen.OPTIONS):
         takes = ", ".join(f"--{option}" for option in chosen.OPTIONS) or "no options"
-        raise WrightError.of(
+        raise WrightError.from_code(
             "lab-fault-option",
             f"{kind} does not take --{min(strange)}",
             f"it takes {takes}",

@@ -15,7 +15,7 @@ from pathlib import Path
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.lab.compiling import PACKAGES, compiled
 from clusterwright.lab.inside import first_of, must
-from clusterwright.lab.laying import lay
+from clusterwright.lab.laying import write_files
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
 from clusterwright.units import parse_duration
@@ -26,9 +26,9 @@ _DEFAULT = "10m"  # twice what munge bears
 _FOLDER = "run/lab-clock"  # /run is empty after a boot, and what is not there is not loaded
 _SOURCE = Path(__file__).with_suffix(".c")
 _FLAGS = ("-std=c11", "-O1", "-Wall", "-Wextra", "-fPIC", "-shared", "-pthread")
-_AGAIN = "systemctl try-restart chrony munge slurmdbd slurmctld slurmd"
-_STRIKE = f"ln -sfn /{_FOLDER}/preload /etc/ld.so.preload && {_AGAIN}"
-_UNDO = f"rm -f /etc/ld.so.preload; [ ! -e /{_FOLDER} ] || {{ rm -r /{_FOLDER}; {_AGAIN}; }}"
+_RESTART_SERVICES = "systemctl try-restart chrony munge slurmdbd slurmctld slurmd"
+_INJECT = f"ln -sfn /{_FOLDER}/preload /etc/ld.so.preload && {_RESTART_SERVICES}"
+_UNDO = f"rm -f /etc/ld.so.preload; [ ! -e /{_FOLDER} ] || {{ rm -r /{_FOLDER}; {_RESTART_SERVICES}; }}"
 
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
@@ -36,11 +36,11 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     _library(_by_s(options))
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """What keeps the clock, munge and Slurm's services begin again with the other time."""
     files = {"skew.so": _library(_by_s(options)), "preload": f"/{_FOLDER}/skew.so\n".encode()}
-    lay(Path(f"/proc/{first_of(lab, host)}/root/{_FOLDER}"), files)
-    must(lab, host, "sh", "-c", _STRIKE)
+    write_files(Path(f"/proc/{first_of(lab, host)}/root/{_FOLDER}"), files)
+    must(lab, host, "sh", "-c", _INJECT)
     return lab
 
 
@@ -55,15 +55,15 @@ def _by_s(options: Mapping[str, str]) -> int:
     try:
         return parse_duration(text.removeprefix("-")) * (-1 if text.startswith("-") else 1)
     except ValueError as why:
-        mend = "e.g. --by 10m, or --by=-90s for a clock that is behind"
-        raise WrightError.of("lab-fault-option", f"--by: {why}", mend, exit_code=EXIT_USAGE) from why
+        fix = "e.g. --by 10m, or --by=-90s for a clock that is behind"
+        raise WrightError.from_code("lab-fault-option", f"--by: {why}", fix, exit_code=EXIT_USAGE) from why
 
 
 @cache
 def _library(by_s: int) -> bytes:
     """Made once, though asked for before the fault is noted, too."""
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / "skew.so"
-        if why := compiled(*_FLAGS, f"-DSKEW_S=({by_s})", "-o", str(made), str(_SOURCE)):
-            raise WrightError.of("lab-missing-program", why, f"apt-get install {PACKAGES}")
-        return made.read_bytes()
+        library = Path(folder) / "skew.so"
+        if why := compiled(*_FLAGS, f"-DSKEW_S=({by_s})", "-o", str(library), str(_SOURCE)):
+            raise WrightError.from_code("lab-missing-program", why, f"apt-get install {PACKAGES}")
+        return library.read_bytes()

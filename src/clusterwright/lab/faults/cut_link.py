@@ -13,7 +13,7 @@ OPTIONS = ("network",)
 LASTS = True
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The machine's end goes down: inside, the interface has lost its carrier, as with a pulled cable."""
     network.set_links(links(host, options), up=False)
     return lab

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.gpus.gpu import chosen
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
 
@@ -13,10 +13,10 @@ LASTS = True
 refuse = chosen  # raises where there is no such GPU
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """No call returns. Unlike with a real driver, a process that waits can be killed."""
     gpu = chosen(lab, host, options)
-    gpu.put_driver("driver-hang", hangs=1)
+    gpu.set_driver_values("driver-hang", hangs=1)
     gpu.xid(
         119,
         "Timeout after 6s of waiting for RPC response from GPU0 GSP! Expected function 76 (GSP_RM_CONTROL).",
@@ -26,5 +26,5 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Everyone gets an answer."""
-    chosen(lab, host, options).take_driver("driver-hang")
+    chosen(lab, host, options).clear_driver_values("driver-hang")
     return lab

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.gpus.gpu import chosen
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
 
@@ -19,16 +19,16 @@ _LINES = (
 )
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Nothing that starts now finds a GPU; nvidia-smi says why."""
     gpu = chosen(lab, host, options)
-    gpu.put_driver("driver-mismatch", mismatch=1)
+    gpu.set_driver_values("driver-mismatch", mismatch=1)
     for line in _LINES:
-        gpu.say(line.format(library=gpu.gpus.driver, module=f"{gpu.gpus.driver}-before"))
+        gpu.write_kernel_message(line.format(library=gpu.gpus.driver, module=f"{gpu.gpus.driver}-before"))
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Both are of one version."""
-    chosen(lab, host, options).take_driver("driver-mismatch")
+    chosen(lab, host, options).clear_driver_values("driver-mismatch")
     return lab

@@ -17,7 +17,7 @@ _CHUNK_BYTES = 2**20
 _AT_ONCE = 0.98  # the file's own block map needs a little; the rest is written block by block
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """A file beside what the host sees takes all that is free; the machine's own disk keeps its space."""
     path = _filler(lab, host)
     disk = os.statvfs(path.parent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.gpus.gpu import chosen
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
 
@@ -13,15 +13,15 @@ LASTS = True
 refuse = chosen  # raises where there is no such GPU
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """One double bit error is counted."""
     gpu = chosen(lab, host, options)
-    gpu.put("gpu-ecc", lasting={"ecc.uncorrected.aggregate.dram": 1}, ecc_uncorrected_volatile_dram=1)
+    gpu.set_values("gpu-ecc", lasting={"ecc.uncorrected.aggregate.dram": 1}, ecc_uncorrected_volatile_dram=1)
     gpu.xid(48, "An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer.")
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The counters are at zero, as on a GPU put in its place."""
-    chosen(lab, host, options).take("gpu-ecc")
+    chosen(lab, host, options).clear_values("gpu-ecc")
     return lab

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.gpus.gpu import chosen
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
 
@@ -15,7 +15,7 @@ _HW_SLOWDOWN, _SW_THERMAL, _HW_THERMAL = 0x08, 0x20, 0x40  # nvmlClocksEventReas
 _CELSIUS = 93  # an A100 slows down at 89 and shuts down at 92 and a while
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Temperature, clocks and the reasons for them are those of a GPU whose cooling failed."""
     rows = {
         "temperature": _CELSIUS,
@@ -24,11 +24,11 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
         "clock.graphics": 345,
     }
     reasons = _HW_SLOWDOWN | _SW_THERMAL | _HW_THERMAL
-    chosen(lab, host, options).put("gpu-hot", lasting=rows | {"clock.reasons": reasons})
+    chosen(lab, host, options).set_values("gpu-hot", lasting=rows | {"clock.reasons": reasons})
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """It is cool."""
-    chosen(lab, host, options).take("gpu-hot")
+    chosen(lab, host, options).clear_values("gpu-hot")
     return lab

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.gpus.gpu import chosen
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
 
@@ -13,15 +13,15 @@ LASTS = True
 refuse = chosen  # raises where there is no such GPU
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Every call about it answers that it is lost; the driver still counts it."""
     gpu = chosen(lab, host, options)
-    gpu.put("gpu-lost", lost=1)
+    gpu.set_values("gpu-lost", lost=1)
     gpu.xid(79, "GPU has fallen off the bus.")
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """It is found again."""
-    chosen(lab, host, options).take("gpu-lost")
+    chosen(lab, host, options).clear_values("gpu-lost")
     return lab

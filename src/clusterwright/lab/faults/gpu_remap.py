@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.gpus.gpu import chosen
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
 
@@ -13,15 +13,15 @@ LASTS = True
 refuse = chosen  # raises where there is no such GPU
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """One row is remapped at the next reset."""
     gpu = chosen(lab, host, options)
-    gpu.put("gpu-remap", lasting={"remap.uncorrected": 1}, remap_pending=1)
+    gpu.set_values("gpu-remap", lasting={"remap.uncorrected": 1}, remap_pending=1)
     gpu.xid(63, "Row Remapper: New row marked for remapping, reset gpu to activate.")
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """No row was ever remapped, as on a GPU put in its place."""
-    chosen(lab, host, options).take("gpu-remap")
+    chosen(lab, host, options).clear_values("gpu-remap")
     return lab

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.gpus.gpu import chosen
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
 
@@ -14,14 +14,14 @@ refuse = chosen  # raises where there is no such GPU
 _HW_SLOWDOWN, _HW_POWER_BRAKE = 0x08, 0x80  # nvmlClocksEventReason
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Only the clocks and the reasons for them tell."""
     rows = {"clock.sm": 345, "clock.graphics": 345, "clock.reasons": _HW_SLOWDOWN | _HW_POWER_BRAKE}
-    chosen(lab, host, options).put("gpu-slow", lasting=rows)
+    chosen(lab, host, options).set_values("gpu-slow", lasting=rows)
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """It runs at its clock."""
-    chosen(lab, host, options).take("gpu-slow")
+    chosen(lab, host, options).clear_values("gpu-slow")
     return lab

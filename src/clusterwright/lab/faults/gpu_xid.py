@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.gpus.gpu import chosen
 from clusterwright.lab.layout import LabHost
-from clusterwright.lab.options import whole
+from clusterwright.lab.options import parse_number
 from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("gpu", "xid")
 LASTS = False
 _DEFAULT, _BELOW = 31, 1000
 # As the driver words them (docs.nvidia.com/deploy/xid-errors has the meanings); any other is only a number.
-_WORDS = {
+_MESSAGES = {
     13: "Graphics Exception: ESR 0x504730=0x0",
     31: "MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_0 faulted @ 0x0. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ",
     43: "Ch 00000008",
@@ -33,10 +33,10 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     _number(options)
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Kernel log and NVML's events have it."""
     number = _number(options)
-    chosen(lab, host, options).xid(number, _WORDS.get(number, "simulated"))
+    chosen(lab, host, options).xid(number, _MESSAGES.get(number, "simulated"))
     return lab
 
 
@@ -46,4 +46,4 @@ def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
 
 
 def _number(options: Mapping[str, str]) -> int:
-    return whole(options, "xid", _DEFAULT, _BELOW)
+    return parse_number(options, "xid", _DEFAULT, _BELOW)

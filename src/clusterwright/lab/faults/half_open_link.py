@@ -13,7 +13,7 @@ OPTIONS = ("network",)
 LASTS = True
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """As with one fibre of two: the carrier stays, requests come in, and no answer leaves."""
     for link in links(host, options):
         must(lab, host, "nft", _rules(link))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.lab.layout import LabHost
-from clusterwright.lab.rdma.one import chosen
+from clusterwright.lab.rdma.port import chosen
 from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("port",)
@@ -17,7 +17,7 @@ _GROWTH = {
 }  # fmt: skip
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Counters have grown; the same fault once more lets them grow again."""
     chosen(lab, host, options).grow(_GROWTH)
     return lab
@@ -25,5 +25,5 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """It is up, and its counters are at zero."""
-    chosen(lab, host, options).mend()
+    chosen(lab, host, options).reset()
     return lab

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.lab.layout import LabHost
-from clusterwright.lab.rdma.one import chosen
+from clusterwright.lab.rdma.port import chosen
 from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("port",)
@@ -14,17 +14,17 @@ refuse = chosen  # raises where there is no such port
 _TIMES = 6  # more than the five of 24 h that azurehpc-health-checks calls flapping
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Each time is counted and logged."""
     port = chosen(lab, host, options)
     port.grow({"counters/link_downed": _TIMES, "counters/link_error_recovery": _TIMES})
     for _ in range(_TIMES):
-        port.say("Port: 1 Link DOWN")
-        port.say("Port: 1 Link ACTIVE")
+        port.write_kernel_message("Port: 1 Link DOWN")
+        port.write_kernel_message("Port: 1 Link ACTIVE")
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """It is up, and its counters are at zero."""
-    chosen(lab, host, options).mend()
+    chosen(lab, host, options).reset()
     return lab

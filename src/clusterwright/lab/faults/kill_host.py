@@ -13,12 +13,12 @@ OPTIONS: tuple[str, ...] = ()
 LASTS = True
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The links go first: a dying process would still send FIN or RST."""
     network.set_links(host.links, up=False)
-    if left := cgroups.kill(lab.name, host.name):
-        raise WrightError.of(
-            "lab-left-behind", f"processes {sorted(left)} of {host.name} live on", "try once more"
+    if survivors := cgroups.kill(lab.name, host.name):
+        raise WrightError.from_code(
+            "lab-left-behind", f"processes {sorted(survivors)} of {host.name} live on", "try once more"
         )
     masters.close(lab.name, host.address)
     return lab
@@ -26,11 +26,11 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The host boots from the disk it had; links that another fault cuts stay cut."""
-    cut = {
+    down_networks = {
         fault.options.get("network")
         for fault in lab.faults
         if fault.kind == "cut-link" and fault.host == host.name
     }
-    links = [link for link in host.links if not {None, link.network} & cut]
+    links = [link for link in host.links if not {None, link.network} & down_networks]
     network.set_links(links, up=True)
     return boot.start(lab, host)

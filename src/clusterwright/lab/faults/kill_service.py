@@ -20,7 +20,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     """Where no service is named, or the host has none of that name."""
     name = options.get("service", "")
     if not _NAME.fullmatch(name) or not inside(lab, host, "systemctl", "cat", f"{name}.service").ok:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "lab-fault-option",
             f"{host.name} has no service `{name}`",
             "name one with --service, e.g. --service munge",
@@ -28,7 +28,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
         )
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Where its unit says so, systemd would start it again: until the next boot it does not."""
     name = options["service"]
     path = _DROP_IN.format(name)

@@ -12,7 +12,7 @@ OPTIONS: tuple[str, ...] = ()
 LASTS = True
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Like a host that swaps itself to death: connections stay open and nothing moves."""
     cgroups.freeze(lab.name, host.name, frozen=True)
     return lab

@@ -11,7 +11,7 @@ OPTIONS: tuple[str, ...] = ()
 LASTS = True
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The lab's switch reads the journal."""
     return lab
 

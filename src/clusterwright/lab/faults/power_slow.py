@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.lab.layout import LabHost
-from clusterwright.lab.options import whole
+from clusterwright.lab.options import parse_number
 from clusterwright.lab.state import LabState
 
 OPTIONS: tuple[str, ...] = ("seconds",)
@@ -13,9 +13,9 @@ LASTS = True
 LONGEST_S = 601
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The lab's switch reads the journal."""
-    whole(options, "seconds", 10, LONGEST_S)
+    parse_number(options, "seconds", 10, LONGEST_S)
     return lab
 
 

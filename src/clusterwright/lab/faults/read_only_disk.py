@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.lab import said
+from clusterwright.lab import kernel_messages
 from clusterwright.lab.inside import inside, must
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
@@ -17,12 +17,12 @@ LASTS = True
 FOLDERS = ("/etc", "/home", "/root", "/tmp", "/var")  # noqa: S108 (the folder itself)
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Every folder that programs write to; the kernel says so, too."""
     for folder in FOLDERS:
         must(lab, host, "mount", "--bind", folder, folder)
         must(lab, host, "mount", "-o", "remount,bind,ro", folder)
-    said.say(lab, host, "EXT4-fs (vda1): Remounting filesystem read-only")
+    kernel_messages.write_kernel_message(lab, host, "EXT4-fs (vda1): Remounting filesystem read-only")
     return lab
 
 

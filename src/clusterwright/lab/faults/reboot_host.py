@@ -18,14 +18,14 @@ LASTS = False
 SHUTDOWN_LIMIT_S = 100  # systemd gives a stopping unit 90 s (DefaultTimeoutStopSec) before it kills it
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """SIGINT is Ctrl-Alt-Del to systemd: reboot. It needs no network, so a host cut off reboots as well."""
-    first, keeper = first_of(lab, host), lab.processes[host.name]
-    os.kill(first, signal.SIGINT)
+    init_pid, keeper = first_of(lab, host), lab.processes[host.name]
+    os.kill(init_pid, signal.SIGINT)
     deadline = time.monotonic() + SHUTDOWN_LIMIT_S
-    while boot.init_of(keeper) in (first, None):
+    while boot.init_of(keeper) in (init_pid, None):
         if time.monotonic() > deadline:
-            raise WrightError.of(
+            raise WrightError.from_code(
                 "lab-host-silent", f"{host.name} does not shut down", "wright lab fault kill-host"
             )
         time.sleep(0.05)

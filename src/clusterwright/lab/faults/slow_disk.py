@@ -20,16 +20,16 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     """Where the rate is none, or the kernel cannot hold a disk to one."""
     _bytes_per_s(options)
     if not disk_rate.able(lab.name, host.name):
-        raise WrightError.of(
+        raise WrightError.from_code(
             "lab-missing-kernel-part",
             "this kernel does not give us limits of disks (blkio.throttle or io.max in the control groups)",
             "use a machine whose kernel has CONFIG_BLK_DEV_THROTTLING",
         )
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Direct and synced bytes are slow at once, cached ones when they are written back."""
-    disk_rate.hold(lab.name, host.name, _disk(lab, host), _bytes_per_s(options))
+    disk_rate.limit_rate(lab.name, host.name, _disk(lab, host), _bytes_per_s(options))
     return lab
 
 
@@ -47,6 +47,6 @@ def _bytes_per_s(options: Mapping[str, str]) -> int:
     try:
         return max(1, parse_rate(options.get("rate", DEFAULT_RATE)) // 8)
     except ValueError as why:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "lab-fault-option", f"--rate: {why}", "e.g. --rate 5MB/s", exit_code=EXIT_USAGE
         ) from why

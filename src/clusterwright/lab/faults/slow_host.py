@@ -8,7 +8,7 @@ from pathlib import Path
 from clusterwright.errors import WrightError
 from clusterwright.lab import cgroups
 from clusterwright.lab.layout import LabHost
-from clusterwright.lab.options import whole
+from clusterwright.lab.options import parse_number
 from clusterwright.lab.state import LabState
 
 OPTIONS = ("percent",)
@@ -20,27 +20,27 @@ V1, V1_PERIOD, V2 = "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max"
 
 def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     """Where the share is none, or the kernel cannot hold processes to one."""
-    whole(options, "percent", _DEFAULT, _BELOW)
+    parse_number(options, "percent", _DEFAULT, _BELOW)
     if not _places(lab, host):
-        raise WrightError.of(
+        raise WrightError.from_code(
             "lab-missing-kernel-part",
             "this kernel does not give us limits of processor time (cpu.cfs_quota_us or cpu.max)",
             "use a machine whose kernel has CONFIG_CFS_BANDWIDTH",
         )
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The share is that of one processor: what a rank of a training has."""
-    quota = max(1, whole(options, "percent", _DEFAULT, _BELOW)) * PERIOD_US // 100
-    for place in _places(lab, host):
-        place.write_text(f"{quota} {PERIOD_US}" if place.name == V2 else str(quota))
+    quota = max(1, parse_number(options, "percent", _DEFAULT, _BELOW)) * PERIOD_US // 100
+    for path in _places(lab, host):
+        path.write_text(f"{quota} {PERIOD_US}" if path.name == V2 else str(quota))
     return lab
 
 
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """No limit, as before."""
-    for place in _places(lab, host):
-        place.write_text(f"max {PERIOD_US}" if place.name == V2 else "-1")
+    for path in _places(lab, host):
+        path.write_text(f"max {PERIOD_US}" if path.name == V2 else "-1")
     return lab
 
 

@@ -21,7 +21,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     _rate(options)
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Shaped anew to the rate asked for."""
     rate_bits_per_s = _rate(options)
     for link in links(host, options):
@@ -40,6 +40,6 @@ def _rate(options: Mapping[str, str]) -> int:
     try:
         return parse_rate(options.get("rate", DEFAULT_RATE))
     except ValueError as why:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "lab-fault-option", f"--rate: {why}", "e.g. --rate 10Mbit/s", exit_code=EXIT_USAGE
         ) from why

@@ -23,13 +23,13 @@ FLAGS = (
     "-pthread",
     f"-Wl,-soname,{SONAME}",
 )
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 
 
 def build(folder: Path, *more_flags: str) -> str:
     """The library lies in the folder; returns why not, or "" when it does."""
-    sources = sorted(map(str, (_HERE / "nvml").glob("*.c")))
-    exports = f"-Wl,--version-script={_HERE / 'nvml' / 'exports'}"
+    sources = sorted(map(str, (_FOLDER / "nvml").glob("*.c")))
+    exports = f"-Wl,--version-script={_FOLDER / 'nvml' / 'exports'}"
     return compiled(*FLAGS, *more_flags, exports, "-o", str(folder / SONAME), *sources)
 
 
@@ -39,7 +39,7 @@ def nvidia_smi() -> bytes:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in ("clusterwright", "clusterwright/lab", "clusterwright/lab/gpus"):
             archive.writestr(f"{package}/__init__.py", "")
-        for source in sorted((_HERE / "smi").glob("*.py")):
+        for source in sorted((_FOLDER / "smi").glob("*.py")):
             archive.write(source, f"clusterwright/lab/gpus/smi/{source.name}")
         archive.writestr("__main__.py", _MAIN)
     return b"#!/usr/bin/python3 -IS\n" + packed.getvalue()

@@ -53,30 +53,30 @@ def simulated(cluster: Cluster, gpus: Gpus | None, seed: str) -> Simulated | Non
     """The GPUs that a lab gives such a host; None where there are none, or another vendor's."""
     if gpus is None:
         return None
-    known = _known(gpus)
-    if known and known.vendor != "NVIDIA":
+    gpu_model = _catalog_gpu(gpus)
+    if gpu_model and gpu_model.vendor != "NVIDIA":
         return None
-    release = software.newest_for(known.arch) if known else None
-    generation = software.generations().get(known.arch) if known else None
-    links = _nvlinks(known) if known and gpus.nvlink else 0
+    release = software.newest_for(gpu_model.arch) if gpu_model else None
+    generation = software.generations().get(gpu_model.arch) if gpu_model else None
+    links = _nvlinks(gpu_model) if gpu_model and gpus.nvlink else 0
     return Simulated(
         seed=seed,
         count=gpus.count,
-        name=f"Simulated NVIDIA {known.name.upper()}" if known else f"Simulated {gpus.model}",
-        arch=known.arch if known else "",
+        name=f"Simulated NVIDIA {gpu_model.name.upper()}" if gpu_model else f"Simulated {gpus.model}",
+        arch=gpu_model.arch if gpu_model else "",
         capability=generation.sm if generation else "",
-        memory_bytes=int(gpus.memory or (known.usable_bytes if known else MEMORY_BYTES)),
-        power_w=int(known.power_w if known and known.power_w else POWER_W),
-        pcie_gen=known.pcie_gen if known and known.pcie_gen else PCIE_GEN,
+        memory_bytes=int(gpus.memory or (gpu_model.usable_bytes if gpu_model else MEMORY_BYTES)),
+        power_w=int(gpu_model.power_w if gpu_model and gpu_model.power_w else POWER_W),
+        pcie_gen=gpu_model.pcie_gen if gpu_model and gpu_model.pcie_gen else PCIE_GEN,
         nvlinks=links,
-        link_mbps=int(known.link_bytes_per_s / 1e6 / links) if known and links else 0,
+        link_mbps=int(gpu_model.link_bytes_per_s / 1e6 / links) if gpu_model and links else 0,
         sockets=gpus.sockets,
         driver=_three_parts(cluster.software.driver or (release.driver if release else "580.65")),
         cuda=cluster.software.cuda or (release.cuda if release else ""),
     )
 
 
-def _known(gpus: Gpus) -> Gpu | None:
+def _catalog_gpu(gpus: Gpus) -> Gpu | None:
     try:
         return gpu_like(gpus, catalog.gpus().values())
     except WrightError:

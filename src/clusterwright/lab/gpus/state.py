@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.lab.gpus.library import SONAME, nvidia_smi
-from clusterwright.lab.gpus.made import driver_files, lines, made
+from clusterwright.lab.gpus.initial_state import driver_files, lines, render_state
 from clusterwright.lab.gpus.simulated import Simulated
-from clusterwright.lab.laying import lay
+from clusterwright.lab.laying import write_files
 
 INSIDE = "/run/clusterwright-lab/gpus"
 STATE = "state"
@@ -34,25 +34,27 @@ fi
 
 def install(gpus: Simulated, library: Path, folder: Path, root: Path) -> None:
     """A host that has not booted has the library, nvidia-smi, and the state of sound GPUs."""
-    lay(root / "usr/lib", {SONAME: library.read_bytes()}, mode=0o755)
-    lay(root / "usr/bin", {"nvidia-smi": nvidia_smi()}, mode=0o755)
-    lay(folder / "proc", dict(driver_files(gpus)))
-    lay(folder, {"made": made(gpus), STATE: made(gpus)})
+    write_files(root / "usr/lib", {SONAME: library.read_bytes()}, mode=0o755)
+    write_files(root / "usr/bin", {"nvidia-smi": nvidia_smi()}, mode=0o755)
+    write_files(folder / "proc", dict(driver_files(gpus)))
+    write_files(folder, {"made": render_state(gpus), STATE: render_state(gpus)})
 
 
-def put(folder: Path, name: str, rows: dict[str, object], index: int | None = None, *, lasting: bool) -> None:
+def set_values(
+    folder: Path, name: str, rows: dict[str, object], index: int | None = None, *, lasting: bool
+) -> None:
     """From now on the keys of that GPU, or of the driver, have these values."""
-    write_whole(folder / f"{name}.{'lasting' if lasting else 'boot'}", lines(rows, index))
-    _put_together(folder)
+    write_file_atomic(folder / f"{name}.{'lasting' if lasting else 'boot'}", lines(rows, index))
+    _write_state(folder)
 
 
-def take(folder: Path, name: str) -> None:
+def clear_values(folder: Path, name: str) -> None:
     """What was put under that name counts no more."""
     for ending in ("lasting", "boot"):
         (folder / f"{name}.{ending}").unlink(missing_ok=True)
-    _put_together(folder)
+    _write_state(folder)
 
 
-def _put_together(folder: Path) -> None:
+def _write_state(folder: Path) -> None:
     parts = [folder / "made", *sorted(folder.glob("*.lasting")), *sorted(folder.glob("*.boot"))]
-    write_whole(folder / STATE, "".join(part.read_text() for part in parts))
+    write_file_atomic(folder / STATE, "".join(part.read_text() for part in parts))

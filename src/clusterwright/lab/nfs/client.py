@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.lab.compiling import compiled, compiler
 
 NAME = "mount.nfs4"
@@ -29,7 +29,7 @@ _LIBRARIES = ("-Wl,-Bstatic", "-lfuse3", "-lnfs", "-Wl,-Bdynamic", "-lpthread", 
 
 def install(folder: Path, root: Path) -> None:
     """A host has it, in place of the kernel's own."""
-    write_whole(root / INSIDE, (folder / NAME).read_bytes(), mode=0o755)
+    write_file_atomic(root / INSIDE, (folder / NAME).read_bytes(), mode=0o755)
 
 
 def build(folder: Path) -> str:

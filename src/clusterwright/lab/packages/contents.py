@@ -79,11 +79,11 @@ class StandIn:
 
     def tree(self) -> dict[str, tuple[str, int]]:
         """Path to text and mode."""
-        found = {path: (text.format(version=self.version), 0o644) for path, text in self.files.items()}
-        found[f"usr/share/clusterwright-lab/{self.name}"] = (f"stand-in {self.full}\n", 0o644)
+        entries = {path: (text.format(version=self.version), 0o644) for path, text in self.files.items()}
+        entries[f"usr/share/clusterwright-lab/{self.name}"] = (f"stand-in {self.full}\n", 0o644)
         programs = (*self.programs, *([self.daemon["program"]] if self.daemon else ()))
         for program in programs:
-            found[f"usr/bin/{program}"] = (PROGRAMS[program].format(version=self.version), 0o755)
+            entries[f"usr/bin/{program}"] = (PROGRAMS[program].format(version=self.version), 0o755)
         if self.daemon:
-            found[f"lib/systemd/system/{self.daemon['unit']}.service"] = (UNIT.format(**self.daemon), 0o644)
-        return found
+            entries[f"lib/systemd/system/{self.daemon['unit']}.service"] = (UNIT.format(**self.daemon), 0o644)
+        return entries

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.lab import cgroups
 from clusterwright.lab.packages import repository
 from clusterwright.lab.state import LabState
@@ -19,17 +19,17 @@ SOURCE = "etc/apt/sources.list.d/clusterwright-lab.sources"
 KEYRING = "etc/apt/keyrings/clusterwright-lab.asc"
 
 
-def wanted(cluster: Cluster) -> bool:
+def is_needed(cluster: Cluster) -> bool:
     """True where the file asks for NVIDIA's packages and names no repository that has them."""
     nvidia = cluster.software.nvidia
     return nvidia is not None and nvidia.repository is None
 
 
-def build(lab: LabState, cluster: Cluster, say: Callable[[str], None]) -> None:
+def build(lab: LabState, cluster: Cluster, log: Callable[[str], None]) -> None:
     """The repository is there, if the file asks for it."""
-    if wanted(cluster):
+    if is_needed(cluster):
         repository.build(folder(lab), home(lab))
-        say(f"packages: {len(repository.standins())} stand-ins for NVIDIA's, at {address(lab)}")
+        log(f"packages: {len(repository.standins())} stand-ins for NVIDIA's, at {address(lab)}")
 
 
 def folder(lab: LabState) -> Path:
@@ -44,8 +44,8 @@ def home(lab: LabState) -> Path:
 
 def address(lab: LabState) -> str:
     """Where hosts find it: this machine's own address on their network."""
-    own = next(bridge.address for bridge in lab.layout.bridges if bridge.address)
-    return f"http://{own.partition('/')[0]}:{PORT}/"
+    machine_address = next(bridge.address for bridge in lab.layout.bridges if bridge.address)
+    return f"http://{machine_address.partition('/')[0]}:{PORT}/"
 
 
 def serve(lab: LabState) -> None:
@@ -64,7 +64,7 @@ def serve(lab: LabState) -> None:
     child.returncode = 0  # not ours to wait for
 
 
-def tell(lab: LabState, root: Path) -> None:
+def configure_apt(lab: LabState, root: Path) -> None:
     """A host that has not booted knows where it is, and by which key it is signed."""
     if not folder(lab).exists():
         return
@@ -72,4 +72,4 @@ def tell(lab: LabState, root: Path) -> None:
     text = f"Types: deb\nURIs: {address(lab)}\nSuites: ./\nSigned-By: /{KEYRING}\n"
     for path, content in ((KEYRING, key), (SOURCE, text)):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        write_whole(root / path, content, mode=0o644)
+        write_file_atomic(root / path, content, mode=0o644)

@@ -8,7 +8,7 @@ import tomllib
 from email.utils import formatdate
 from pathlib import Path
 
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 from clusterwright.lab.packages.contents import StandIn
@@ -42,25 +42,25 @@ def build(folder: Path, home: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
-    for one in standins():
-        _deb(one, folder / one.file_name)
+    for package in standins():
+        _deb(package, folder / package.file_name)
     make_key(home)
-    write_whole(folder / KEY, public_key(home), mode=0o644)
+    write_file_atomic(folder / KEY, public_key(home), mode=0o644)
     sign(folder, home)
 
 
 def sign(folder: Path, home: Path) -> None:
     """The list of what lies in the folder, and over it a signature."""
-    listed = "\n".join(_entry(one, folder / one.file_name) for one in standins())
-    write_whole(folder / LIST, listed, mode=0o644)
+    listed = "\n".join(_entry(package, folder / package.file_name) for package in standins())
+    write_file_atomic(folder / LIST, listed, mode=0o644)
     data = listed.encode()
     release = (
         f"Origin: clusterwright-lab\nLabel: stand-ins\nSuite: lab\nDate: {formatdate(usegmt=True)}\n"
         f"SHA256:\n {hashlib.sha256(data).hexdigest()} {len(data)} {LIST}\n"
     )
-    write_whole(folder / "Release", release, mode=0o644)
+    write_file_atomic(folder / "Release", release, mode=0o644)
     signed = _gpg(home, "--clearsign", "--output", "-", str(folder / "Release"))
-    write_whole(folder / "InRelease", signed, mode=0o644)
+    write_file_atomic(folder / "InRelease", signed, mode=0o644)
 
 
 def public_key(home: Path) -> str:
@@ -75,39 +75,39 @@ def make_key(home: Path) -> None:
     _gpg(home, "--passphrase", "", "--quick-gen-key", "clusterwright lab", "ed25519", "sign", "never")
 
 
-def _gpg(home: Path, *words: str) -> str:
+def _gpg(home: Path, *arguments: str) -> str:
     try:
-        return _must("gpg", "--homedir", str(home), "--batch", "--quiet", "--yes", *words)
+        return _must("gpg", "--homedir", str(home), "--batch", "--quiet", "--yes", *arguments)
     finally:
         run(("gpgconf", "--homedir", str(home), "--kill", "all"))  # its agent would outlive us
 
 
-def _deb(one: StandIn, place: Path) -> None:
+def _deb(package: StandIn, target: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "root"
-        for path, (text, mode) in {"DEBIAN/control": (one.control(), 0o644), **one.tree()}.items():
+        for path, (text, mode) in {"DEBIAN/control": (package.control(), 0o644), **package.tree()}.items():
             file = root / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
             file.chmod(mode)
-        for folder in (root, *(each for each in root.rglob("*") if each.is_dir())):
+        for folder in (root, *(entry for entry in root.rglob("*") if entry.is_dir())):
             folder.chmod(0o755)  # whatever the umask of whoever makes the lab
-        _must("dpkg-deb", "--root-owner-group", "-Znone", "--build", str(root), str(place))
+        _must("dpkg-deb", "--root-owner-group", "-Znone", "--build", str(root), str(target))
 
 
-def _entry(one: StandIn, place: Path) -> str:
+def _entry(package: StandIn, path: Path) -> str:
     """The package as apt's list has it."""
-    data = place.read_bytes()
-    sums = f"Filename: ./{place.name}\nSize: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n"
-    return one.control() + sums
+    data = path.read_bytes()
+    sums = f"Filename: ./{path.name}\nSize: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n"
+    return package.control() + sums
 
 
 def _must(*argv: str) -> str:
-    done = run(argv, timeout_s=60)
-    if not done.ok:
-        raise WrightError.of(
+    result = run(argv, timeout_s=60)
+    if not result.ok:
+        raise WrightError.from_code(
             "lab-packages",
-            f"`{' '.join(argv[:1])}` failed: {done.last_lines(3)}",
+            f"`{' '.join(argv[:1])}` failed: {result.last_lines(3)}",
             "apt-get install dpkg gpg gpg-agent, then bring the lab up again",
         )
-    return done.out
+    return result.out

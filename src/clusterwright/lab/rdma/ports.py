@@ -106,9 +106,9 @@ def port(ports: Rdma, index: int) -> Files:
     }
     files |= {f"counters/{name}": "0" for name in COUNTERS}
     files |= {f"hw_counters/{name}": "0" for name in HW_COUNTERS}
-    for place, (gid, kind) in enumerate(_gids(ports, index)):
-        files |= {f"gids/{place}": gid, f"gid_attrs/types/{place}": kind}
-        files |= {} if infiniband else {f"gid_attrs/ndevs/{place}": INTERFACE}
+    for position, (gid, kind) in enumerate(_gids(ports, index)):
+        files |= {f"gids/{position}": gid, f"gid_attrs/types/{position}": kind}
+        files |= {} if infiniband else {f"gid_attrs/ndevs/{position}": INTERFACE}
     return {f"ports/1/{path}": text for path, text in files.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from clusterwright.lab.laying import lay
+from clusterwright.lab.laying import write_files
 from clusterwright.lab.rdma.ports import Rdma, port, tree
 
 INSIDE = "/run/clusterwright-lab/infiniband"
@@ -29,10 +29,10 @@ fi
 
 def install(ports: Rdma, folder: Path) -> None:
     """Every port is up and has counted nothing."""
-    lay(folder, tree(ports))
+    write_files(folder, tree(ports))
 
 
-def put(folder: Path, ports: Rdma, index: int, values: Mapping[str, str]) -> None:
+def set_values(folder: Path, ports: Rdma, index: int, values: Mapping[str, str]) -> None:
     """Files of that port say something else: path under the port's folder to text."""
     for path, text in values.items():
         (folder / ports.device(index) / "ports/1" / path).write_text(f"{text}\n")
@@ -40,15 +40,18 @@ def put(folder: Path, ports: Rdma, index: int, values: Mapping[str, str]) -> Non
 
 def add(folder: Path, ports: Rdma, index: int, growth: Mapping[str, int]) -> None:
     """Counters of that port have grown."""
-    place = folder / ports.device(index) / "ports/1"
-    put(
-        folder, ports, index, {path: str(int((place / path).read_text()) + by) for path, by in growth.items()}
+    port_folder = folder / ports.device(index) / "ports/1"
+    set_values(
+        folder,
+        ports,
+        index,
+        {path: str(int((port_folder / path).read_text()) + by) for path, by in growth.items()},
     )
 
 
-def mend(folder: Path, ports: Rdma, index: int) -> None:
+def reset(folder: Path, ports: Rdma, index: int) -> None:
     """The port is up and has counted nothing."""
-    put(
+    set_values(
         folder,
         ports,
         index,

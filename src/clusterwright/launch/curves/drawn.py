@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clusterwright.drawing.svg import Scale, is_narrow, line, path, picture, scale, tag, ticks, words
+from clusterwright.drawing.svg import Scale, is_narrow, line, path, svg_image, scale, tag, ticks, text_element
 
 HIGH, TOP, BOTTOM, LEFT, RIGHT = 190.0, 14.0, 26.0, 64.0, 14.0  # in the drawing's own units
 LEAST_SHARE = 0.05  # that a picture of shares reaches: what is nearly nothing must not look like much
@@ -25,7 +25,7 @@ class Curve:
 
 
 def drawing(
-    curve: Curve, points: Sequence[Point], marks: Sequence[dict[str, Any]], width: float, **more: Any
+    curve: Curve, points: Sequence[Point], restarts: Sequence[dict[str, Any]], width: float, **more: Any
 ) -> str:
     """The picture; `dots` are measures beside the line, as (step, value)."""
     dots: Sequence[tuple[float, float]] = more.get("dots", ())
@@ -37,12 +37,12 @@ def drawing(
     parts = (
         *_grid(curve, y, (low, high), width),
         *_steps(x, last, width),
-        *_marks(marks, x),
+        *_restart_lines(restarts, x),
         band(points, x, y),
         path(((x(step), y(mean)) for step, mean, *_ in points), "curve"),
         *(tag("circle", cx=x(step), cy=y(value), r=3.2, class_="dot") for step, value in dots),
     )
-    return picture((width, TOP + HIGH + BOTTOM), curve.title[0], told(curve, points, marks), *parts)
+    return svg_image((width, TOP + HIGH + BOTTOM), curve.title[0], describe(curve, points, restarts), *parts)
 
 
 def inside(y: Scale) -> Scale:
@@ -53,10 +53,10 @@ def inside(y: Scale) -> Scale:
 def bounds(points: Sequence[Point], dots: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """What the picture shows: all but the outermost hundredth, so that one spike does not flatten the rest."""
     lows, highs = sorted(point[2] for point in points), sorted(point[3] for point in points)
-    cut = len(points) // 100
-    low, high = lows[cut], highs[-1 - cut]
-    known = [value for _, value in dots]
-    low, high = min([low, *known]), max([high, *known])
+    outliers = len(points) // 100
+    low, high = lows[outliers], highs[-1 - outliers]
+    dot_values = [value for _, value in dots]
+    low, high = min([low, *dot_values]), max([high, *dot_values])
     spare = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
     return (max(0.0, low - spare) if low >= 0 else low - spare), high + spare
 
@@ -70,14 +70,14 @@ def band(points: Sequence[Point], x: Scale, y: Scale) -> str:
     return path([*above, *below], "band")
 
 
-def told(curve: Curve, points: Sequence[Point], marks: Sequence[dict[str, Any]]) -> str:
+def describe(curve: Curve, points: Sequence[Point], restarts: Sequence[dict[str, Any]]) -> str:
     """For who cannot see it."""
-    first, last = points[0], points[-1]
-    said = (
-        f"From {number(curve, first[1])} at step {first[0]:g} to {number(curve, last[1])} at step {last[0]:g}"
+    first_point, last = points[0], points[-1]
+    description = f"From {number(curve, first_point[1])} at step {first_point[0]:g} to {number(curve, last[1])} at step {last[0]:g}"
+    description += f"; least {number(curve, min(p[2] for p in points))}, largest {number(curve, max(p[3] for p in points))}."
+    return description + "".join(
+        f" Restarted from step {restart['step']}: {restart['why']}." for restart in restarts
     )
-    said += f"; least {number(curve, min(p[2] for p in points))}, largest {number(curve, max(p[3] for p in points))}."
-    return said + "".join(f" Restarted from step {mark['step']}: {mark['why']}." for mark in marks)
 
 
 def number(curve: Curve, value: float) -> str:
@@ -90,24 +90,25 @@ def number(curve: Curve, value: float) -> str:
     return f"{value:.4g}{curve.unit}"
 
 
-def _grid(curve: Curve, y: Scale, room: tuple[float, float], width: float) -> Iterator[str]:
-    for value in ticks(*room, 4):
-        shown = number(curve, 0.0 if math.isclose(value, 0, abs_tol=1e-12) else value)
+def _grid(curve: Curve, y: Scale, value_range: tuple[float, float], width: float) -> Iterator[str]:
+    for value in ticks(*value_range, 4):
+        label = number(curve, 0.0 if math.isclose(value, 0, abs_tol=1e-12) else value)
         yield line(LEFT, y(value), width - RIGHT, y(value), "grid")
-        yield words(shown, LEFT - 8, y(value) + 4, "tick", text_anchor="end")
+        yield text_element(label, LEFT - 8, y(value) + 4, "tick", text_anchor="end")
 
 
 def _steps(x: Scale, last: float, width: float) -> Iterator[str]:
     bottom = TOP + HIGH
     for value in ticks(0, last, 3 if is_narrow(width) else 8):
         yield line(x(value), bottom, x(value), bottom + 4, "axis-line")
-        yield words(f"{value:g}", x(value), bottom + 19, "tick", text_anchor="middle")
+        yield text_element(f"{value:g}", x(value), bottom + 19, "tick", text_anchor="middle")
 
 
-def _marks(marks: Sequence[dict[str, Any]], x: Scale) -> Iterator[str]:
-    for mark in marks:
+def _restart_lines(restarts: Sequence[dict[str, Any]], x: Scale) -> Iterator[str]:
+    for restart in restarts:
         title = tag(
-            "title", f"restarted from step {mark['step']}: {mark['why']}".replace("<", "(").replace("&", "+")
+            "title",
+            f"restarted from step {restart['step']}: {restart['why']}".replace("<", "(").replace("&", "+"),
         )
-        place = x(mark["step"])
-        yield tag("line", title, x1=place, y1=TOP, x2=place, y2=TOP + HIGH, class_="restart")
+        position = x(restart["step"])
+        yield tag("line", title, x1=position, y1=TOP, x2=position, y2=TOP + HIGH, class_="restart")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clusterwright.drawing.sheet import Figure, Look, Section, drawn, legend, sheet, table
+from clusterwright.drawing.sheet import Figure, Theme, Section, drawn, legend, sheet, table
 from clusterwright.launch.curves.drawn import Curve, Point, drawing, number
 
 CURVES = (
@@ -23,33 +23,33 @@ ROWS = 12  # of the table
 ON_LOSS = "validation"  # the measure that is a loss, too
 
 
-def page(found: Mapping[str, Any]) -> str:
-    """The whole page as HTML, from what far_series.py says; `found` is a run's own word and is escaped."""
-    shown = [(curve, found["series"][curve.name]) for curve in CURVES if found["series"].get(curve.name)]
-    if any(curve.name == "tokens_per_s" for curve, _ in shown):
-        shown = [pair for pair in shown if pair[0].name != "samples_per_s"]
-    look = Look(
+def render_page(report: Mapping[str, Any]) -> str:
+    """The whole page as HTML, from what far_series.py says; `report` is a run's own word and is escaped."""
+    curves = [(curve, report["series"][curve.name]) for curve in CURVES if report["series"].get(curve.name)]
+    if any(curve.name == "tokens_per_s" for curve, _ in curves):
+        curves = [pair for pair in curves if pair[0].name != "samples_per_s"]
+    theme = Theme(
         ("training curves", "训练曲线"), Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     )
-    sections = [*_drawn(shown, found), *_restarts(found), *_measured(found), *_values(shown)]
-    return sheet(look, _headline(found), _figures(found["now"]), sections, footer=f"run {found['run']}")
+    sections = [*_drawn(curves, report), *_restarts(report), *_measures(report), *_values(curves)]
+    return sheet(theme, _headline(report), _figures(report["now"]), sections, footer=f"run {report['run']}")
 
 
-def _headline(found: Mapping[str, Any]) -> tuple[str, str]:
-    now = found["now"]
+def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
+    now = report["now"]
     if now["step"] is None:
-        return f"{found['run']} has made no step yet", "尚未训练任何一步"
-    restarts = len(found["marks"])
-    again = f", restarted {restarts} time{'s' if restarts > 1 else ''}" if restarts else ""
-    of = f" of {now['until']}" if now["until"] else ""
+        return f"{report['run']} has made no step yet", "尚未训练任何一步"
+    restarts = len(report["marks"])
+    restart_text = f", restarted {restarts} time{'s' if restarts > 1 else ''}" if restarts else ""
+    total_text = f" of {now['until']}" if now["until"] else ""
     return (
-        f"{found['run']}: {now['state']} at step {now['step']}{of}{again}",
+        f"{report['run']}: {now['state']} at step {now['step']}{total_text}{restart_text}",
         f"第 {now['step']} 步, 重启 {restarts} 次",
     )
 
 
 def _figures(now: Mapping[str, Any]) -> list[Figure]:
-    said = (
+    figures = (
         ("loss", "", ("loss", "损失"), lambda value: f"{value:.4g}"),
         ("mfu", "", ("MFU: of the GPUs' peak", "模型算力利用率"), lambda value: f"{value:.1%}"),
         (
@@ -67,51 +67,59 @@ def _figures(now: Mapping[str, Any]) -> list[Figure]:
         ("failures", "", ("failures", "故障次数"), str),
     )
     return [
-        Figure(shown(now[key]), unit, words) for key, unit, words, shown in said if now.get(key) is not None
+        Figure(format_value(now[key]), unit, labels)
+        for key, unit, labels, format_value in figures
+        if now.get(key) is not None
     ][:4]
 
 
-def _drawn(shown: Sequence[tuple[Curve, Sequence[Point]]], found: Mapping[str, Any]) -> Iterator[Section]:
-    marks = found["marks"]
-    for curve, points in shown:
-        dots = found["measures"].get(ON_LOSS, []) if curve.name == "loss" else []
+def _drawn(curves: Sequence[tuple[Curve, Sequence[Point]]], report: Mapping[str, Any]) -> Iterator[Section]:
+    restarts = report["marks"]
+    for curve, points in curves:
+        dots = report["measures"].get(ON_LOSS, []) if curve.name == "loss" else []
         keys = [("dotted", (ON_LOSS, "验证"))] if dots else []
-        keys += [("restarted", ("restart", "重启"))] if marks else []
+        keys += [("restarted", ("restart", "重启"))] if restarts else []
 
-        def one(width: float, curve: Curve = curve, points: Any = points, dots: Any = dots) -> str:
-            return drawing(curve, points, marks, width, dots=dots)
+        def draw_curve(width: float, curve: Curve = curve, points: Any = points, dots: Any = dots) -> str:
+            return drawing(curve, points, restarts, width, dots=dots)
 
-        yield Section(curve.title, drawn(one, legend(keys) if keys else ""))
+        yield Section(curve.title, drawn(draw_curve, legend(keys) if keys else ""))
 
 
-def _restarts(found: Mapping[str, Any]) -> Iterator[Section]:
-    if found["marks"]:
-        rows = [(str(mark["generation"]), str(mark["step"]), str(mark["why"])) for mark in found["marks"]]
+def _restarts(report: Mapping[str, Any]) -> Iterator[Section]:
+    if report["marks"]:
+        rows = [
+            (str(restart["generation"]), str(restart["step"]), str(restart["why"]))
+            for restart in report["marks"]
+        ]
         yield Section(("Restarts", "重启"), table(("generation 代", "from step 自", "why 原因"), rows))
 
 
-def _measured(found: Mapping[str, Any]) -> Iterator[Section]:
+def _measures(report: Mapping[str, Any]) -> Iterator[Section]:
     """Every measure, at its own steps; the newest ones where they are many."""
     rows = [
         (name, str(step), f"{value:.6g}")
-        for name, known in found["measures"].items()
-        for step, value in known[-ROWS:]
+        for name, points in report["measures"].items()
+        for step, value in points[-ROWS:]
     ]
     if rows:
         yield Section(("Measured", "评估"), table(("measure 指标", "step 步", "value 值"), rows))
 
 
-def _values(shown: Sequence[tuple[Curve, Sequence[Point]]]) -> Iterator[Section]:
+def _values(curves: Sequence[tuple[Curve, Sequence[Point]]]) -> Iterator[Section]:
     """The curves as numbers, at steps that lie evenly apart."""
-    if not shown:
+    if not curves:
         return
-    steps = sorted({int(point[0]) for point in shown[0][1]})
+    steps = sorted({int(point[0]) for point in curves[0][1]})
     chosen = steps[:: max(1, len(steps) // ROWS)]
     chosen = chosen if chosen[-1] == steps[-1] else [*chosen, steps[-1]]
-    known = [(curve, {int(point[0]): point[1] for point in points}) for curve, points in shown]
+    curve_values = [(curve, {int(point[0]): point[1] for point in points}) for curve, points in curves]
     rows = [
-        (str(step), *(number(curve, values[step]) if step in values else "" for curve, values in known))
+        (
+            str(step),
+            *(number(curve, values[step]) if step in values else "" for curve, values in curve_values),
+        )
         for step in chosen
     ]
-    head = ("step 步", *(f"{curve.title[0]} {curve.title[1]}" for curve, _ in shown))
+    head = ("step 步", *(f"{curve.title[0]} {curve.title[1]}" for curve, _ in curves))
     yield Section(("The same in numbers", "数值"), table(head, rows))

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from clusterwright.launch.dev.asking import Asked, Left, begin, listed, stop
+from clusterwright.launch.dev.asking import Session, WaitInterrupted, begin, listed, stop
 from clusterwright.launch.dev.reach import Reach, reach
 from clusterwright.launch.dev.script import script
-from clusterwright.launch.dev.wish import Kind, Wish, checked
+from clusterwright.launch.dev.options import Kind, SessionOptions, checked
 
-__all__ = ["Asked", "Kind", "Left", "Reach", "Wish", "begin", "checked", "listed", "reach", "script", "stop"]
+__all__ = [
+    "Session",
+    "Kind",
+    "WaitInterrupted",
+    "Reach",
+    "SessionOptions",
+    "begin",
+    "checked",
+    "listed",
+    "reach",
+    "script",
+    "stop",
+]

@@ -24,14 +24,14 @@ from clusterwright.edge.ssh import Ssh
 from clusterwright.edge.talk import Talk
 from clusterwright.errors import WrightError
 from clusterwright.launch.dev.script import script
-from clusterwright.launch.dev.wish import Wish
+from clusterwright.launch.dev.options import SessionOptions
 from clusterwright.launch.run import runs_folder
 
 Event = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Session:
     """A session that is up."""
 
     job: str
@@ -47,61 +47,61 @@ class Asked:
     notes: tuple[str, ...] = ()
 
 
-class Left(KeyboardInterrupt):
+class WaitInterrupted(KeyboardInterrupt):
     """Somebody pressed Ctrl-C while waiting; `job` is what has become of the job, in words."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, outcome: str) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
 
 
 def begin(
-    wish: Wish,
+    options: SessionOptions,
     cluster: Cluster,
-    way: Ssh,
+    connection: Ssh,
     *,
-    hear: Callable[[Event], None] = lambda _event: None,
+    on_event: Callable[[Event], None] = lambda _event: None,
     wait_s: int | None = None,
     public_key: str = "",
     new: bool = False,
-) -> Asked | None:
+) -> Session | None:
     """The session, up; None if it still waits after `wait_s`.
 
     Raises:
         WrightError: the cluster does not have it, Slurm refuses, or it did not come up.
         Left: by Ctrl-C; a job of ours that was not up yet is gone from the queue.
     """
-    session = f"{wish.kind}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    session = f"{options.kind}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
     request = {
-        "do": "begin", "kind": wish.kind, "session": session, "wait_s": wait_s, "new": new,
-        "files": _files(wish, script(wish, cluster), public_key),
+        "do": "begin", "kind": options.kind, "session": session, "wait_s": wait_s, "new": new,
+        "files": _files(options, script(options, cluster), public_key),
     }  # fmt: skip
     joined, user = False, ""
-    for event in _talk(cluster, way, wish.user, request):
-        hear(event)
+    for event in _talk(cluster, connection, options.user, request):
+        on_event(event)
         joined = joined or event["event"] == "joined"
         user = event.get("user", user)
         if event["event"] == "up":
-            return _asked(event, user, joined=joined)
+            return _session(event, user, joined=joined)
     return None
 
 
-def _files(wish: Wish, text: str, public_key: str) -> dict[str, str]:
+def _files(options: SessionOptions, text: str, public_key: str) -> dict[str, str]:
     """What lies in the session's folder, where nobody else looks in."""
-    told = {
-        "kind": wish.kind, "python": wish.python, "idle_s": wish.idle_s, "folder": wish.folder, "port": wish.port,
+    settings = {
+        "kind": options.kind, "python": options.python, "idle_s": options.idle_s, "folder": options.folder, "port": options.port,
     }  # fmt: skip
     return {
         "job.sh": text,
-        "wish.json": json.dumps(told),
+        "wish.json": json.dumps(settings),
         "hold.py": bundle_script(DEV_SESSION).decode(),
         "said.jsonl": "",
         "authorized_keys": public_key,
     }
 
 
-def _asked(event: Event, user: str, *, joined: bool) -> Asked:
-    return Asked(
+def _session(event: Event, user: str, *, joined: bool) -> Session:
+    return Session(
         event["job"],
         event["kind"],
         user,
@@ -116,43 +116,43 @@ def _asked(event: Event, user: str, *, joined: bool) -> Asked:
     )
 
 
-def listed(cluster: Cluster, way: Ssh, *, user: str | None = None) -> list[dict[str, str]]:
+def listed(cluster: Cluster, connection: Ssh, *, user: str | None = None) -> list[dict[str, str]]:
     """The sessions in the queue: the user's, or everybody's for root.
 
     Raises:
         WrightError: the control host does not answer.
     """
     request = {"do": "list", "everybody": user is None}
-    return next(event["rows"] for event in _talk(cluster, way, user, request, root=True))
+    return next(event["rows"] for event in _talk(cluster, connection, user, request, root=True))
 
 
-def stop(job: str, cluster: Cluster, way: Ssh, *, user: str | None = None) -> list[str]:
+def stop(job: str, cluster: Cluster, connection: Ssh, *, user: str | None = None) -> list[str]:
     """The jobs that were ended: this one, or `all` of the user's.
 
     Raises:
         WrightError: there is no such session, or the control host does not answer.
     """
     request = {"do": "stop", "job": job, "everybody": user is None and job != "all"}
-    return next(event["jobs"] for event in _talk(cluster, way, user, request, root=True))
+    return next(event["jobs"] for event in _talk(cluster, connection, user, request, root=True))
 
 
 def _talk(
-    cluster: Cluster, way: Ssh, user: str | None, request: dict[str, Any], *, root: bool = False
+    cluster: Cluster, connection: Ssh, user: str | None, request: dict[str, Any], *, root: bool = False
 ) -> Iterator[Event]:
     """Its answers, the last one included; a failure is raised."""
     host, ended = cluster.control.name, False
-    with Talk(way.argv(host, _command(runs_folder(cluster), user, root=root))) as talk:
+    with Talk(connection.argv(host, _command(runs_folder(cluster), user, root=root))) as talk:
         order = json.dumps({**request, "runs": runs_folder(cluster)})
-        talk.tell(program_input(DEV_REQUESTS) + order.encode() + b"\n")
+        talk.send(program_input(DEV_REQUESTS) + order.encode() + b"\n")
         try:
             for event in _events(talk):
                 ended = True
                 yield event
         except KeyboardInterrupt:
-            talk.leave()
-            raise Left(_left(list(_events(talk)))) from None
+            talk.close_stdin()
+            raise WaitInterrupted(_describe_outcome(list(_events(talk)))) from None
         if not ended:
-            slurm.submitted(talk.done(), host, user)  # raises: there is no job id in it
+            slurm.submitted(talk.result(), host, user)  # raises: there is no job id in it
 
 
 def _command(runs: str, user: str | None, *, root: bool) -> str:
@@ -175,14 +175,14 @@ def _events(talk: Talk) -> Iterator[Event]:
 
 def _failed(event: Event) -> WrightError:
     if event["event"] == "ended":
-        return WrightError.of(
+        return WrightError.from_code(
             "dev-did-not-start", f"job {event['job']} has just ended: {event['why']}", "run it again"
         )
-    where = f"job {event['job']} on {event['host']}: " if "host" in event else ""
-    return WrightError.of(event["code"], f"{where}{event['message']}", event["mend"])
+    location = f"job {event['job']} on {event['host']}: " if "host" in event else ""
+    return WrightError.from_code(event["code"], f"{location}{event['message']}", event["fix"])
 
 
-def _left(events: list[Event]) -> str:
+def _describe_outcome(events: list[Event]) -> str:
     """What has become of the job, as the control host says it."""
     last = events[-1] if events else {}
     if last.get("event") == "cancelled":

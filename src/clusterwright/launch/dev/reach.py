@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.launch.dev.asking import Asked
+from clusterwright.launch.dev.asking import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +19,18 @@ class Reach:
     ssh_block: str
 
 
-def reach(asked: Asked, cluster: Cluster, *, local_port: int, key: str = "", hosts: str = "") -> Reach:
+def reach(session: Session, cluster: Cluster, *, local_port: int, key: str = "", hosts: str = "") -> Reach:
     """The ways to a session that is up; `key` and `hosts` are this machine's files for its sshd."""
-    if asked.kind == "jupyter":
+    if session.kind == "jupyter":
         return Reach(
-            _tunnel(asked, cluster, local_port),
-            f"http://127.0.0.1:{local_port}/lab?token={asked.token}",
+            _tunnel(session, cluster, local_port),
+            f"http://127.0.0.1:{local_port}/lab?token={session.token}",
             (),
             "",
         )
-    if asked.kind == "vscode":
-        return Reach((), "", (), _block(asked, cluster, key, hosts))
-    return Reach((), "", _shell(asked, cluster), "")
+    if session.kind == "vscode":
+        return Reach((), "", (), _block(session, cluster, key, hosts))
+    return Reach((), "", _shell(session, cluster), "")
 
 
 def _through(cluster: Cluster, host: str, *more: str) -> tuple[str, ...]:
@@ -44,12 +44,12 @@ def _through(cluster: Cluster, host: str, *more: str) -> tuple[str, ...]:
         *more,
         "-J",
         _hop(cluster, cluster.control.name),
-        *_who(cluster),
+        *_login_options(cluster),
         host,
     )
 
 
-def _who(cluster: Cluster) -> tuple[str, ...]:
+def _login_options(cluster: Cluster) -> tuple[str, ...]:
     if cluster.lab is not None:
         return ()
     return ("-l", cluster.ssh.user, "-p", str(cluster.ssh.port))
@@ -59,30 +59,30 @@ def _hop(cluster: Cluster, host: str) -> str:
     return host if cluster.lab is not None else f"{cluster.ssh.user}@{host}:{cluster.ssh.port}"
 
 
-def _tunnel(asked: Asked, cluster: Cluster, local_port: int) -> tuple[str, ...]:
-    ends = f"127.0.0.1:{local_port}:127.0.0.1:{asked.port}"
-    return _through(cluster, asked.host, "-N", "-o", "ExitOnForwardFailure=yes", "-L", ends)
+def _tunnel(session: Session, cluster: Cluster, local_port: int) -> tuple[str, ...]:
+    ends = f"127.0.0.1:{local_port}:127.0.0.1:{session.port}"
+    return _through(cluster, session.host, "-N", "-o", "ExitOnForwardFailure=yes", "-L", ends)
 
 
-def _shell(asked: Asked, cluster: Cluster) -> tuple[str, ...]:
+def _shell(session: Session, cluster: Cluster) -> tuple[str, ...]:
     """A step in the job that is there already."""
-    step = f"srun --jobid={asked.job} --overlap --pty bash -lc 'cd; exec bash -l'"
+    step = f"srun --jobid={session.job} --overlap --pty bash -lc 'cd; exec bash -l'"
     # whoever logs in as root becomes the session's user; anybody else is that user
-    command = f'[ "$(id -u)" != 0 ] && exec {step}; exec runuser -u {shlex.quote(asked.user)} -- {step}'
+    command = f'[ "$(id -u)" != 0 ] && exec {step}; exec runuser -u {shlex.quote(session.user)} -- {step}'
     config = ("-F", cluster.ssh_config) if cluster.ssh_config else ()
-    return ("ssh", *config, "-t", *_who(cluster), cluster.control.name, command)
+    return ("ssh", *config, "-t", *_login_options(cluster), cluster.control.name, command)
 
 
-def _block(asked: Asked, cluster: Cluster, key: str, hosts: str) -> str:
+def _block(session: Session, cluster: Cluster, key: str, hosts: str) -> str:
     """For ssh_config(5). The sshd of the session is on the loopback address of its host, so ssh goes there first."""
-    way = shlex.join(_through(cluster, asked.host, "-W", f"127.0.0.1:{asked.port}"))
-    return f"""Host wright-dev-{asked.job}
+    proxy_command = shlex.join(_through(cluster, session.host, "-W", f"127.0.0.1:{session.port}"))
+    return f"""Host wright-dev-{session.job}
   HostName 127.0.0.1
-  HostKeyAlias wright-dev-{asked.job}
-  User {asked.user}
+  HostKeyAlias wright-dev-{session.job}
+  User {session.user}
   IdentityFile "{key}"
   IdentitiesOnly yes
   UserKnownHostsFile "{hosts}"
   StrictHostKeyChecking yes
-  ProxyCommand {way.replace("%", "%%")}
+  ProxyCommand {proxy_command.replace("%", "%%")}
 """

@@ -6,25 +6,25 @@ import shlex
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.launch.command import LIBRARY
-from clusterwright.launch.dev.wish import Wish, checked
+from clusterwright.launch.dev.options import SessionOptions, checked
 from clusterwright.units import format_slurm_time
 
 JOB_NAME = "wright-dev-"
 
 
-def script(wish: Wish, cluster: Cluster) -> str:
+def script(options: SessionOptions, cluster: Cluster) -> str:
     """The whole text, for a job that begins in the session's folder; nothing secret is in it, or in Slurm's queue."""
-    asked = checked(wish, cluster)
+    resources = checked(options, cluster)
     lines = [
-        ("job-name", JOB_NAME + wish.kind),
-        ("partition", asked.partition),
-        ("account", wish.team),
+        ("job-name", JOB_NAME + options.kind),
+        ("partition", resources.partition),
+        ("account", options.team),
         ("nodes", "1"),
         ("ntasks", "1"),
-        ("gres", asked.gres),
-        ("cpus-per-task", asked.cpus),
-        ("mem", f"{asked.memory_mib}M"),
-        ("time", format_slurm_time(asked.time_s)),
+        ("gres", resources.gres),
+        ("cpus-per-task", resources.cpus),
+        ("mem", f"{resources.memory_mib}M"),
+        ("time", format_slurm_time(resources.time_s)),
         ("export", "NONE"),
         ("no-requeue", None),
     ]
@@ -40,21 +40,21 @@ def script(wish: Wish, cluster: Cluster) -> str:
             *head,
             "",
             "umask 077",
-            *_settings(wish, cluster),
+            *_settings(options, cluster),
             'exec python3 "$PWD/hold.py" "$PWD"',
             "",
         ]
     )
 
 
-def _settings(wish: Wish, cluster: Cluster) -> list[str]:
+def _settings(options: SessionOptions, cluster: Cluster) -> list[str]:
     """What trainings find, too, so that what works here works there."""
     lines = ["export SLURM_EXPORT_ENV=ALL"]
-    if wish.modules:
+    if options.modules:
         lines += [
             "command -v module >/dev/null || . /etc/profile",
-            f"module load {shlex.join(wish.modules)}",
+            f"module load {shlex.join(options.modules)}",
         ]
     lines += [f"export PYTHONPATH={LIBRARY}${{PYTHONPATH:+:$PYTHONPATH}}"]
-    said = {**cluster.jobs.variables, **dict(wish.variables)}
-    return lines + [f"export {name}={shlex.quote(text)}" for name, text in said.items()]
+    variables = {**cluster.jobs.variables, **dict(options.variables)}
+    return lines + [f"export {name}={shlex.quote(text)}" for name, text in variables.items()]

@@ -30,13 +30,15 @@ class Screen:
     def line(self, data: bytes) -> None:
         """One of them; what is none is shown as it is."""
         try:
-            told = json.loads(data)
+            message = json.loads(data)
         except ValueError:
-            told = {"from": ["?"], "text": data.decode(errors="replace").rstrip("\n")}
-        if "progress" in told:
-            self._now = told["progress"]
+            message = {"from": ["?"], "text": data.decode(errors="replace").rstrip("\n")}
+        if "progress" in message:
+            self._now = message["progress"]
         else:
-            self._stream.write(f"{_CLEAR}[{prefix(told['from'])}] {plain(told['text'])}\n")
+            self._stream.write(
+                f"{_CLEAR}[{prefix(message['from'])}] {strip_control_characters(message['text'])}\n"
+            )
         self._draw()
 
     def close(self) -> None:
@@ -62,7 +64,7 @@ def bar(now: Mapping[str, Any], *, ascii_only: bool) -> str:
     return f"{on * full}{off * (_BAR - full)} "
 
 
-def plain(text: str) -> str:
+def strip_control_characters(text: str) -> str:
     """A rank's line without what would move our cursor: of a progress bar, what it would have shown last."""
     last = text.rstrip("\r").rpartition("\r")[2]
-    return "".join(each if each >= " " or each in "\t\x1b" else " " for each in last)
+    return "".join(char if char >= " " or char in "\t\x1b" else " " for char in last)

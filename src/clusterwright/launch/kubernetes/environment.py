@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.launch.command import grace_s
-from clusterwright.launch.kubernetes.asked import Object
+from clusterwright.launch.kubernetes.options import Object
 from clusterwright.launch.run import runs_folder
 from clusterwright.launch.variables import job_variables
 
@@ -23,12 +23,12 @@ _OF_HOSTS = (
 
 def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
     """As name and value, those of the job over those of the cluster."""
-    said = {**cluster.jobs.variables, **job.environment.variables}
-    told = {
+    file_variables = {**cluster.jobs.variables, **job.environment.variables}
+    environment = {
         "TORCH_CPP_LOG_LEVEL": "ERROR",
         # torchrun itself kills ranks that take longer to leave: its default of 30 s is too short for a large save
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(grace_s(job) - LEAVING_S),
-        **{name: text for name, text in said.items() if name not in _OF_HOSTS},
+        **{name: text for name, text in file_variables.items() if name not in _OF_HOSTS},
         **job_variables(job),
         "CLUSTERWRIGHT_RUN": run,
         "CLUSTERWRIGHT_CHECKPOINTS": job.checkpoint.folder or f"{run}/checkpoints",
@@ -36,7 +36,7 @@ def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
         "CLUSTERWRIGHT_CHECKPOINT_KEEP": str(job.checkpoint.keep),
         **({"CLUSTERWRIGHT_CHECKPOINT_BEST": job.checkpoint.best} if job.checkpoint.best else {}),
     }
-    return [{"name": name, "value": text} for name, text in told.items()]
+    return [{"name": name, "value": text} for name, text in environment.items()]
 
 
 def left_out(job: Job, cluster: Cluster) -> list[str]:
@@ -47,14 +47,14 @@ def left_out(job: Job, cluster: Cluster) -> list[str]:
 def rendezvous(job: Job, name: str) -> list[Object]:
     """What torchrun reads (PET_*): the pods of a JobSet have names, and the first one's is the meeting point."""
     index = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
-    told = {
+    settings = {
         "PET_NNODES": str(job.nodes),
         "PET_NPROC_PER_NODE": str(job.gpus_per_node),
         "PET_MASTER_ADDR": f"{name}-node-0-0.{name}",
         "PET_MASTER_PORT": str(PORT),
     }
     return [
-        *({"name": key, "value": text} for key, text in told.items()),
+        *({"name": key, "value": text} for key, text in settings.items()),
         {"name": "PET_NODE_RANK", "valueFrom": index},
     ]
 

@@ -16,15 +16,15 @@ def label(text: str, longest: int = LONGEST) -> str:
     Raises:
         WrightError: nothing is left, or it is too long.
     """
-    found = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-    if not found or len(found) > longest:
-        raise WrightError.of(
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    if not name or len(name) > longest:
+        raise WrightError.from_code(
             "kubernetes-name",
             f"`{text}` makes no name for Kubernetes: 1 to {longest} letters, digits and hyphens are",
             "rename it",
             exit_code=EXIT_USAGE,
         )
-    return found
+    return name
 
 
 def labels(texts: tuple[str, ...]) -> dict[str, str]:
@@ -33,15 +33,17 @@ def labels(texts: tuple[str, ...]) -> dict[str, str]:
     Raises:
         WrightError: two of them get the same one.
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for text in texts:
         name = label(text)
-        if twin := next((other for other, taken in found.items() if taken == name), None):
-            raise WrightError.of(
+        if twin := next(
+            (earlier_text for earlier_text, used_name in names.items() if used_name == name), None
+        ):
+            raise WrightError.from_code(
                 "kubernetes-name",
                 f"`{twin}` and `{text}` are both `{name}` for Kubernetes",
                 "rename one of them",
                 exit_code=EXIT_USAGE,
             )
-        found[text] = name
-    return found
+        names[text] = name
+    return names

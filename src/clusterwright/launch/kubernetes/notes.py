@@ -8,7 +8,7 @@ from clusterwright.catalog.kubernetes import NEWEST
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.launch.command import grace_s
-from clusterwright.launch.kubernetes.asked import Asked
+from clusterwright.launch.kubernetes.options import ManifestOptions
 from clusterwright.launch.kubernetes.environment import left_out
 from clusterwright.launch.kubernetes.shares import has_rdma
 from clusterwright.launch.kubernetes.teams import team_of
@@ -17,12 +17,12 @@ from clusterwright.units import format_duration
 
 _TORCHRUN_S = 30  # torch.distributed.elastic.agent.server.api: shutdown_timeout, where nothing is said
 _OF_PARTITIONS = ("headroom_percent", "max_nodes", "priority", "teams", "exclusive", "qos")
-_LOST = {"spare": "no host is held ready", "shrink": "it never goes on with fewer hosts"}
+_HOST_LOSS_NOTES = {"spare": "no host is held ready", "shrink": "it never goes on with fewer hosts"}
 
 
-def of_cluster(cluster: Cluster, asked: Asked) -> Iterator[str]:
+def of_cluster(cluster: Cluster, options: ManifestOptions) -> Iterator[str]:
     """Of the cluster file."""
-    if asked.version > NEWEST:
+    if options.version > NEWEST:
         newest = ".".join(map(str, NEWEST))
         yield f"Kubernetes is newer than {newest}, the newest that these manifests were held against"
     yield from _of_slurm(cluster)
@@ -36,9 +36,9 @@ def _of_slurm(cluster: Cluster) -> Iterator[str]:
     if cluster.reservations:
         yield "reservations: there are none in Kubernetes; taint the hosts for that time (kubectl taint)"
     for name, partition in cluster.partitions.items():
-        told = [field for field in _OF_PARTITIONS if getattr(partition, field)]
-        if told:
-            yield f"partitions.{name}: {', '.join(told)}: Slurm's; the queues know hosts and shares alone"
+        fields = [field for field in _OF_PARTITIONS if getattr(partition, field)]
+        if fields:
+            yield f"partitions.{name}: {', '.join(fields)}: Slurm's; the queues know hosts and shares alone"
 
 
 def _of_teams(cluster: Cluster) -> Iterator[str]:
@@ -48,7 +48,7 @@ def _of_teams(cluster: Cluster) -> Iterator[str]:
             yield f"teams.{name}: max_gpus holds for each group of hosts, as Kueue limits a queue by flavor"
         if team.max_gpus_per_user is not None or team.max_jobs is not None:
             yield f"teams.{name}: max_gpus_per_user and max_jobs; Kueue counts by queue, not by person or job"
-        if any(other.parent == name for other in cluster.teams.values()):
+        if any(child.parent == name for child in cluster.teams.values()):
             yield f"teams.{name}: its share is divided among the teams in it; what it runs itself is borrowed"
 
 
@@ -68,9 +68,9 @@ def of_job(job: Job, cluster: Cluster) -> Iterator[str]:
 
 
 def _of_recovery(job: Job) -> Iterator[str]:
-    lost = job.recovery.on_host_loss
-    if lost in _LOST:
-        yield f"recovery.on_host_loss: {lost}: {_LOST[lost]}; all pods start anew, on any hosts with room"
+    on_host_loss = job.recovery.on_host_loss
+    if on_host_loss in _HOST_LOSS_NOTES:
+        yield f"recovery.on_host_loss: {on_host_loss}: {_HOST_LOSS_NOTES[on_host_loss]}; all pods start anew, on any hosts with room"
     if job.elastic:
         yield "elastic: the number of pods is fixed"
     if registry.launcher(job.launcher).is_agent:
@@ -80,7 +80,7 @@ def _of_recovery(job: Job) -> Iterator[str]:
         )
     if not registry.launcher(job.launcher).is_supervised:
         yield f"launcher: {job.launcher}: pods have no Slurm; torchrun starts the ranks"
-    if not registry.adapter(job.framework).silent:
+    if not registry.adapter(job.framework).needs_only_torch:
         yield f"framework: {job.framework}: what its adapter sets is left out; say it on the line or in the variables"
     if job.code or job.array or job.sweep or job.after:
         yield "code, array, sweep, after: Slurm's; the code has to be in the image or on shared storage"

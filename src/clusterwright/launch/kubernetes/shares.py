@@ -12,7 +12,7 @@ from clusterwright.units import MiB
 
 # ours: the kubelet keeps a part of each host for itself and the system (kube-reserved), and daemons ask for some, so
 # a pod that asks for all of a host waits for ever
-KEPT_PERCENT = 5
+RESERVED_PERCENT = 5
 _DEVICES = {"AMD": "amd.com/gpu", "Intel": "gpu.intel.com/i915"}
 
 
@@ -42,8 +42,8 @@ def resources(job: Job, cluster: Cluster, rdma: str) -> dict[str, str]:
     """Of one pod: the share of a host that a batch script would ask for, less what Kubernetes keeps."""
     part, models = share(job, cluster), _models(cluster, groups(job, cluster))
     return {
-        "cpu": str(max(1, _left(part.cpus))),
-        "memory": f"{_left(part.memory_mib)}Mi",
+        "cpu": str(max(1, _allocatable(part.cpus))),
+        "memory": f"{_allocatable(part.memory_mib)}Mi",
         **({device(models[0]): str(job.gpus_per_node)} if models else {}),
         **({rdma: "1"} if has_rdma(cluster) and job.nodes > 1 else {}),
     }
@@ -52,13 +52,13 @@ def resources(job: Job, cluster: Cluster, rdma: str) -> dict[str, str]:
 def capacity(group: NodeGroup, cluster: Cluster, rdma: str, devices: tuple[str, ...]) -> dict[str, int]:
     """Of all hosts of a group; memory in MiB. A name that it has none of is there with 0."""
     hosts, gpus = len(group.names()), group.gpus
-    found = dict.fromkeys(devices, 0)
+    device_counts = dict.fromkeys(devices, 0)
     if gpus:
-        found[device(gpus.model)] = hosts * gpus.count
+        device_counts[device(gpus.model)] = hosts * gpus.count
     return {
-        "cpu": hosts * _left(group.cpus.threads),
-        "memory": hosts * _left((group.memory - group.memory_reserved) // MiB),
-        **found,
+        "cpu": hosts * _allocatable(group.cpus.threads),
+        "memory": hosts * _allocatable((group.memory - group.memory_reserved) // MiB),
+        **device_counts,
         # Shared: each pod takes one, and there are no more pods than GPUs.
         **({rdma: hosts * (gpus.count if gpus else 1)} if has_rdma(cluster) else {}),
     }
@@ -73,5 +73,5 @@ def _models(cluster: Cluster, names: list[str]) -> list[str]:
     return [group.gpus.model for name in names if (group := cluster.nodes[name]).gpus]
 
 
-def _left(whole: int) -> int:
-    return whole * (100 - KEPT_PERCENT) // 100
+def _allocatable(amount: int) -> int:
+    return amount * (100 - RESERVED_PERCENT) // 100

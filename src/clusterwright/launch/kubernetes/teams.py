@@ -5,10 +5,10 @@ from __future__ import annotations
 from clusterwright.catalog.kubernetes import require
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
-from clusterwright.launch.kubernetes.asked import ACCOUNT, Asked, Object, meta
+from clusterwright.launch.kubernetes.options import ACCOUNT, ManifestOptions, Object, meta
 from clusterwright.launch.kubernetes.names import labels
 
-NOBODY = "training"  # the one namespace of a file without teams
+DEFAULT_NAMESPACE = "training"  # the one namespace of a file without teams
 
 
 def namespaces(cluster: Cluster) -> dict[str, str]:
@@ -17,28 +17,28 @@ def namespaces(cluster: Cluster) -> dict[str, str]:
     Raises:
         WrightError: two teams would have one.
     """
-    return labels(tuple(cluster.teams) or (NOBODY,))
+    return labels(tuple(cluster.teams) or (DEFAULT_NAMESPACE,))
 
 
 def team_of(job: Job, cluster: Cluster) -> str:
     """The job's own, else its user's, else the first of the file."""
     user = cluster.users.get(job.user or "")
-    return job.team or (user.team if user else next(iter(cluster.teams), NOBODY))
+    return job.team or (user.team if user else next(iter(cluster.teams), DEFAULT_NAMESPACE))
 
 
-def objects(cluster: Cluster, asked: Asked) -> list[Object]:
+def objects(cluster: Cluster, options: ManifestOptions) -> list[Object]:
     """Namespaces and accounts; no pod of a training has anything to say to Kubernetes, so it gets no token."""
     return [
-        each
+        manifest
         for namespace in namespaces(cluster).values()
-        for each in (
+        for manifest in (
             {
-                "apiVersion": require("Namespace", asked.version).api,
+                "apiVersion": require("Namespace", options.version).api,
                 "kind": "Namespace",
                 "metadata": meta(namespace),
             },
             {
-                "apiVersion": require("ServiceAccount", asked.version).api,
+                "apiVersion": require("ServiceAccount", options.version).api,
                 "kind": "ServiceAccount",
                 "metadata": meta(ACCOUNT, namespace),
                 "automountServiceAccountToken": False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.catalog.kubernetes import require
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.storage import Nfs, Storage
-from clusterwright.launch.kubernetes.asked import Asked, Object, meta
+from clusterwright.launch.kubernetes.options import ManifestOptions, Object, meta
 from clusterwright.launch.kubernetes.names import label
 from clusterwright.provision.render.nfs_options import nfs_options
 from clusterwright.units import GiB
@@ -14,15 +14,15 @@ from clusterwright.units import GiB
 _UNSAID = "1Ti"
 
 
-def persistent(cluster: Cluster, asked: Asked, namespace: str) -> list[Object]:
+def persistent(cluster: Cluster, options: ManifestOptions, namespace: str) -> list[Object]:
     """A volume and its claim for each shared folder; a claim belongs to one namespace, and a volume to one claim."""
-    found: list[Object] = []
+    objects: list[Object] = []
     for name, folder in cluster.storage.items():
         volume, claim = f"{label(cluster.name)}-{namespace}-{label(name)}", label(name)
         shared = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
-        found += [
+        objects += [
             {
-                "apiVersion": require("PersistentVolume", asked.version).api,
+                "apiVersion": require("PersistentVolume", options.version).api,
                 "kind": "PersistentVolume",
                 "metadata": meta(volume),
                 "spec": {
@@ -34,7 +34,7 @@ def persistent(cluster: Cluster, asked: Asked, namespace: str) -> list[Object]:
                 },
             },
             {
-                "apiVersion": require("PersistentVolumeClaim", asked.version).api,
+                "apiVersion": require("PersistentVolumeClaim", options.version).api,
                 "kind": "PersistentVolumeClaim",
                 "metadata": meta(claim, namespace),
                 "spec": {
@@ -44,7 +44,7 @@ def persistent(cluster: Cluster, asked: Asked, namespace: str) -> list[Object]:
                 },
             },
         ]
-    return found
+    return objects
 
 
 def mounts(cluster: Cluster) -> tuple[list[Object], list[Object]]:

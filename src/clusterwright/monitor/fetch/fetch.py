@@ -12,7 +12,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
-from clusterwright.monitor.gather.gather import PROMETHEUS, way
+from clusterwright.monitor.gather.gather import PROMETHEUS, control_remote
 from clusterwright.monitor.records import jobcomp, sacct
 from clusterwright.monitor.records.record import Record
 from clusterwright.monitor.records.sacct import Bad
@@ -28,7 +28,7 @@ Values = dict[str, list[tuple[dict[str, str], float]]]
 IDLE = 0.05  # of its time; below it a GPU counts as doing nothing (the alert of GPUs that are held idle has the same)
 SHORTEST_S, POINTS = 15, 400  # of a subquery's step, and how many of them a time is cut into
 FEW_GPUS = 2000
-HELD = "max by (node, gpu, account) (clusterwright_gpu_job_info)"
+GPU_JOB_INFO = "max by (node, gpu, account) (clusterwright_gpu_job_info)"
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def of_month(cluster: Cluster, remote: Remote, begin: float, end: float) -> Fetc
         WrightError: the control host does not answer.
     """
     gpus = sum(group.gpus.count * len(group.names()) for group in cluster.nodes.values() if group.gpus)
-    return fetched(_ask(cluster, remote, "", begin, end, month_queries(begin, end, gpus)), cluster)
+    return fetched(_query(cluster, remote, "", begin, end, month_queries(begin, end, gpus)), cluster)
 
 
 def of_job(cluster: Cluster, remote: Remote, job: str) -> Fetched:
@@ -60,42 +60,42 @@ def of_job(cluster: Cluster, remote: Remote, job: str) -> Fetched:
     Raises:
         WrightError: the control host does not answer.
     """
-    found = fetched(_ask(cluster, remote, job, 0.0, 0.0, {}), cluster)
-    held = [each for each in found.records if each.start is not None]
-    if not held or not cluster.monitoring.prometheus:
-        return found
-    last = held[-1]
-    begin, end = last.start or 0.0, last.end or found.now
-    again = fetched(_ask(cluster, remote, last.id, begin, end, job_queries(last.id, begin, end)), cluster)
-    missing = dict.fromkeys((*found.missing, *again.missing))
-    return Fetched(found.now, found.records, found.steps, again.values, found.run, missing=tuple(missing))
+    base = fetched(_query(cluster, remote, job, 0.0, 0.0, {}), cluster)
+    job_gpus = [record for record in base.records if record.start is not None]
+    if not job_gpus or not cluster.monitoring.prometheus:
+        return base
+    last = job_gpus[-1]
+    begin, end = last.start or 0.0, last.end or base.now
+    details = fetched(_query(cluster, remote, last.id, begin, end, job_queries(last.id, begin, end)), cluster)
+    missing = dict.fromkeys((*base.missing, *details.missing))
+    return Fetched(base.now, base.records, base.steps, details.values, base.run, missing=tuple(missing))
 
 
-def _ask(
-    cluster: Cluster, remote: Remote, job: str, begin: float, end: float, wanted: dict[str, str]
+def _query(
+    cluster: Cluster, remote: Remote, job: str, begin: float, end: float, prometheus_queries: dict[str, str]
 ) -> dict[str, Any]:
     host = cluster.control.name
-    asked = {
+    request = {
         "job": job,
         "begin": begin,
         "end": end,
         "fields": sacct.FIELDS,
-        "mark": sacct.MARK,
+        "mark": sacct.SEPARATOR,
         "limit_s": LIMIT_S,
         "runs": f"{cluster.shared_folder}/runs" if cluster.shared_folder else "",
         "prometheus": PROMETHEUS,
-        "queries": wanted if cluster.monitoring.prometheus else {},
+        "queries": prometheus_queries if cluster.monitoring.prometheus else {},
         "accounting": cluster.accounting.enabled,
         "jobcomp": f"{LOGS}/jobcomp.log",
     }
-    control = Host(way(cluster, remote), host)
-    done = control.run_program(HISTORY, json.dumps(asked), timeout_s=5 * LIMIT_S)
+    control = Host(control_remote(cluster, remote), host)
+    result = control.run_program(HISTORY, json.dumps(request), timeout_s=5 * LIMIT_S)
     try:
-        document = json.loads(checked(done, host, "python3").out)
+        document = json.loads(checked(result, host, "python3").out)
     except ValueError as why:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "slurm-said",
-            f"{host} answered what is no report: {done.last_lines(2)}",
+            f"{host} answered what is no report: {result.last_lines(2)}",
             "try again; see its journal",
         ) from why
     return dict(document)
@@ -108,7 +108,7 @@ def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
         missing.append(
             "Prometheus is not set up (`monitoring.prometheus`): what GPUs and processors did is not known"
         )
-    found, bad = _records(document)
+    records, bad = _records(document)
     if bad:
         missing.append(
             f"{len(bad)} lines of Slurm's could not be read, the first: line {bad[0].line}: {bad[0].why}"
@@ -119,8 +119,8 @@ def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
     }
     return Fetched(
         float(document.get("now") or 0),
-        tuple(each for each in found if "." not in each.id),
-        tuple(each for each in found if "." in each.id),
+        tuple(record for record in records if "." not in record.id),
+        tuple(record for record in records if "." in record.id),
         values,
         document.get("run"),
         tuple(document.get("runs") or ()),
@@ -130,17 +130,17 @@ def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
 
 def _records(document: dict[str, Any]) -> tuple[list[Record], list[Bad]]:
     """Of all texts; slurmctld's file has times of its own zone."""
-    found: list[Record | Bad] = []
+    rows: list[Record | Bad] = []
     for name in ("sacct", "queue"):
         text = str(document.get(name) or "")
         if text.strip():
-            found += sacct.read(text.split("\n"), sacct.MARK)
+            rows += sacct.read(text.split("\n"), sacct.SEPARATOR)
     zone_s = float(document.get("zone_s") or 0)
-    for each in jobcomp.read(str(document.get("jobcomp") or "").split("\n")):
-        found.append(each if isinstance(each, Bad) else each.moved(-zone_s))
-    records = [each for each in found if isinstance(each, Record)]
-    return sorted(records, key=lambda each: each.start or 0.0), [
-        each for each in found if isinstance(each, Bad)
+    for row in jobcomp.read(str(document.get("jobcomp") or "").split("\n")):
+        rows.append(row if isinstance(row, Bad) else row.moved(-zone_s))
+    records = [row for row in rows if isinstance(row, Record)]
+    return sorted(records, key=lambda record: record.start or 0.0), [
+        row for row in rows if isinstance(row, Bad)
     ]
 
 
@@ -177,7 +177,7 @@ def month_queries(begin: float, end: float, gpus: int) -> dict[str, str]:
     span = f"[{lasts_s}s:{step_s}s] @ {int(end)}"
 
     def by_account(what: str) -> str:
-        joined = f"{what} * on (node, gpu) group_left(account) {HELD}"
+        joined = f"{what} * on (node, gpu) group_left(account) {GPU_JOB_INFO}"
         return f"{step_s} * sum by (account) (sum_over_time(({joined}){span}))"
 
     use = "max by (node, gpu) (gpu:utilisation:ratio)"

@@ -10,36 +10,36 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.nodes import NodeGroup
 from clusterwright.edge.bundler import SNAPSHOT
 from clusterwright.edge.host import Host
-from clusterwright.edge.processes import Done
+from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import FromHost, Remote
 from clusterwright.errors import WrightError
-from clusterwright.monitor.gather.nodes import Place
-from clusterwright.monitor.gather.reading import Known, picture_of
-from clusterwright.monitor.picture import Picture
-from clusterwright.monitor.picture.lacks import NO_ACCOUNTING, NO_PROMETHEUS
+from clusterwright.monitor.gather.nodes import NodeSpec
+from clusterwright.monitor.gather.reading import ClusterFacts, build_snapshot
+from clusterwright.monitor.snapshot import Snapshot
+from clusterwright.monitor.snapshot.lacks import NO_ACCOUNTING, NO_PROMETHEUS
 
 PROMETHEUS, ALERTMANAGER = "http://127.0.0.1:9090", "http://127.0.0.1:9093"
 LIMIT_S = 10.0  # of each part; slurmctld answers within one, or is too busy to be asked
 
 
-def way(cluster: Cluster, remote: Remote) -> Remote:
+def control_remote(cluster: Cluster, remote: Remote) -> Remote:
     """The remote, without ssh to the control host where this is it. A lab's control host is never this one."""
     name = cluster.control.name
-    here = cluster.lab is None and socket.gethostname().partition(".")[0] == name
-    return FromHost(name, remote) if here else remote
+    is_control_host = cluster.lab is None and socket.gethostname().partition(".")[0] == name
+    return FromHost(name, remote) if is_control_host else remote
 
 
-def gather(cluster: Cluster, remote: Remote, *, limit_s: float = LIMIT_S) -> Picture:
+def gather(cluster: Cluster, remote: Remote, *, limit_s: float = LIMIT_S) -> Snapshot:
     """The cluster as it is now.
 
     Raises:
         WrightError: the control host was not reached, or has no Python.
     """
     host = cluster.control.name
-    control = Host(way(cluster, remote), host)
-    done = control.run_program(SNAPSHOT, request(cluster, limit_s), timeout_s=4 * limit_s)
-    return picture_of(_parsed(checked(done, host, "python3"), host), known(cluster))
+    control = Host(control_remote(cluster, remote), host)
+    result = control.run_program(SNAPSHOT, request(cluster, limit_s), timeout_s=4 * limit_s)
+    return build_snapshot(_parsed(checked(result, host, "python3"), host), cluster_facts(cluster))
 
 
 def request(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
@@ -50,10 +50,10 @@ def request(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
     )
 
 
-def known(cluster: Cluster) -> Known:
+def cluster_facts(cluster: Cluster) -> ClusterFacts:
     """What the cluster file says of what is shown."""
-    of = {name: _place(name, group) for name, group in cluster.nodes.items()}
-    places = {host.name: of[host.group_name] for host in cluster.hosts("compute")}
+    specs_by_group = {name: _node_spec(name, group) for name, group in cluster.nodes.items()}
+    places = {host.name: specs_by_group[host.group_name] for host in cluster.hosts("compute")}
     total = sum(team.shares for team in cluster.teams.values()) or 1
     shares = {name: team.shares / total for name, team in cluster.teams.items()}
     absent = {}
@@ -61,21 +61,21 @@ def known(cluster: Cluster) -> Known:
         absent["measures"] = absent["alerts"] = NO_PROMETHEUS
     if not cluster.accounting.enabled:
         absent["shares"] = NO_ACCOUNTING
-    return Known(cluster.name, places, shares, absent)
+    return ClusterFacts(cluster.name, places, shares, absent)
 
 
-def _place(name: str, group: NodeGroup) -> Place:
+def _node_spec(name: str, group: NodeGroup) -> NodeSpec:
     gpus = group.gpus
-    return Place(name, group.switch or "", gpus.count if gpus else 0, gpus.model if gpus else "")
+    return NodeSpec(name, group.switch or "", gpus.count if gpus else 0, gpus.model if gpus else "")
 
 
-def _parsed(done: Done, host: str) -> dict[str, Any]:
+def _parsed(result: CommandResult, host: str) -> dict[str, Any]:
     try:
-        document = json.loads(done.out)
+        document = json.loads(result.out)
     except ValueError as why:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "slurm-said",
-            f"{host} did not answer in our form: {done.last_lines(2)}",
+            f"{host} did not answer in our form: {result.last_lines(2)}",
             f"see what `ssh {host} true` prints; a login shell that prints something is in the way",
         ) from why
     return dict(document)

@@ -8,27 +8,27 @@ from typing import Any
 from ClusterShell.NodeSet import NodeSetException
 
 from clusterwright.config.names import expand
-from clusterwright.monitor.gather.slurm_text import moment, number, word
-from clusterwright.monitor.picture import JobView, Run, waits
+from clusterwright.monitor.gather.slurm_text import moment, number, normalize
+from clusterwright.monitor.snapshot import JobView, Run, waits
 from clusterwright.onhost.snapshot import programs
 from clusterwright.slurm.jobs import Job
 
 _POINT = 2  # a step and its loss
 
 
-def jobs(text: str, mark: str, runs: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, JobView], ...]:
+def jobs(text: str, separator: str, runs: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, JobView], ...]:
     """Each job with Slurm's own number of it, which differs from its id where it is a task of an array."""
-    return tuple((job.number, _view(job, runs)) for job in programs.jobs(text, mark))
+    return tuple((job.number, _view(job, runs)) for job in programs.jobs(text, separator))
 
 
 def _view(job: Job, runs: Mapping[str, Mapping[str, Any]]) -> JobView:
-    waiting, reason, started = job.is_pending, word(job.reason), moment(job.start)
-    told = None if waiting else runs.get(job.name)
+    waiting, reason, started = job.is_pending, normalize(job.reason), moment(job.start)
+    progress = None if waiting else runs.get(job.name)
     return JobView(
         id=job.id,
         name=job.name,
         user=job.user,
-        account=word(job.account),
+        account=normalize(job.account),
         partition=job.partition,
         state=job.state,
         reason=reason if waiting else "",
@@ -42,23 +42,25 @@ def _view(job: Job, runs: Mapping[str, Mapping[str, Any]]) -> JobView:
         started=None if waiting else started,
         expected=started if waiting else None,
         ends=None if waiting else moment(job.end),
-        run=_run(job.name, told) if told else None,
+        run=_run(job.name, progress) if progress else None,
     )
 
 
 def _hosts(hostlist: str) -> tuple[str, ...]:
     try:
-        return expand(hostlist) if word(hostlist) else ()
+        return expand(hostlist) if normalize(hostlist) else ()
     except NodeSetException:
         return ()
 
 
-def _run(name: str, told: Mapping[str, Any]) -> Run:
+def _run(name: str, progress: Mapping[str, Any]) -> Run:
     """What its events say; of what is no number, nothing."""
-    step, until = number(told.get("step")), number(told.get("until"))
-    points = [(number(each[0]), number(each[1])) for each in told.get("curve") or () if len(each) == _POINT]
-    rest = {
-        key: number(told.get(key))
+    step, total_steps = number(progress.get("step")), number(progress.get("until"))
+    points = [
+        (number(point[0]), number(point[1])) for point in progress.get("curve") or () if len(point) == _POINT
+    ]
+    metrics = {
+        key: number(progress.get(key))
         for key in (
             "loss",
             "tokens_per_s",
@@ -73,10 +75,14 @@ def _run(name: str, told: Mapping[str, Any]) -> Run:
     }
     return Run(
         name,
-        str(told.get("state") or ""),
+        str(progress.get("state") or ""),
         None if step is None else int(step),
-        None if until is None else int(until),
-        slow_rank=str(told.get("slow_rank") or ""),
-        curve=tuple((int(at), loss) for at, loss in points if at is not None and loss is not None),
-        **rest,
+        None if total_steps is None else int(total_steps),
+        slow_rank=str(progress.get("slow_rank") or ""),
+        curve=tuple(
+            (int(point_step), loss)
+            for point_step, loss in points
+            if point_step is not None and loss is not None
+        ),
+        **metrics,
     )

@@ -9,18 +9,18 @@ from typing import Any
 
 from clusterwright.check.drains import drain
 from clusterwright.monitor.gather.slurm_text import number
-from clusterwright.monitor.picture import Gpu, NodeView
+from clusterwright.monitor.snapshot import Gpu, NodeView
 from clusterwright.slurm.nodes import Node, parse_nodes
 from clusterwright.slurm.states import NodeState
 
 MIB = 2**20
 Measures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
-_SINCE = re.compile(r"@(\d+)\]\s*$")
+_REASON_TIME = re.compile(r"@(\d+)\]\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodeSpec:
     """Where a node stands and how many GPUs it has, by the cluster file."""
 
     group: str = ""
@@ -31,7 +31,7 @@ class Place:
 
 def nodes(
     text: str,
-    places: Mapping[str, Place],
+    places: Mapping[str, NodeSpec],
     measures: Measures,
     jobs: Mapping[str, tuple[str, ...]],
     ids: Mapping[str, str],
@@ -40,42 +40,42 @@ def nodes(
     return tuple(_node(node, places, measures, jobs, ids) for node in parse_nodes(text).values())
 
 
-def unheard(places: Mapping[str, Place], measures: Measures) -> tuple[NodeView, ...]:
+def unknown_nodes(places: Mapping[str, NodeSpec], measures: Measures) -> tuple[NodeView, ...]:
     """The cluster file's nodes where Slurm does not answer: their states are not known."""
     return tuple(
-        NodeView(name, "unknown", place.group, leaf=place.leaf, gpus_total=len(found), gpus=found)
-        for name, place in places.items()
-        for found in [tuple(_gpus(name, place.gpus, place.model, measures, {}))]
+        NodeView(name, "unknown", spec.group, leaf=spec.leaf, gpus_total=len(gpus), gpus=gpus)
+        for name, spec in places.items()
+        for gpus in [tuple(_gpus(name, spec.gpus, spec.model, measures, {}))]
     )
 
 
-def state(of: NodeState) -> tuple[str, bool]:
+def state(node_state: NodeState) -> tuple[str, bool]:
     """The state as the picture names it, and whether somebody keeps jobs away."""
-    return of.activity, of.is_drained or "FAIL" in of.flags
+    return node_state.activity, node_state.is_drained or "FAIL" in node_state.flags
 
 
 def _node(
     node: Node,
-    places: Mapping[str, Place],
+    places: Mapping[str, NodeSpec],
     measures: Measures,
     jobs: Mapping[str, tuple[str, ...]],
     ids: Mapping[str, str],
 ) -> NodeView:
-    place = places.get(node.name, Place())
+    spec = places.get(node.name, NodeSpec())
     base, drained = state(node.state)
     record, total = node.record, node.gpus
     free = number(record["FreeMem"])
-    by, why, since = _out(node.name, node.reason)
+    by, why, drained_at = _out(node.name, node.reason)
     return NodeView(
         node.name,
         base,
-        place.group,
+        spec.group,
         node.partitions,
         drained,
         by,
         why,
-        since,
-        place.leaf,
+        drained_at,
+        spec.leaf,
         node.cpus,
         node.cpus_allocated,
         number(record["CPULoad"]),
@@ -92,32 +92,34 @@ def _out(name: str, reason: str) -> tuple[str, str, float | None]:
     """Who took it out of service, why, and since when."""
     if not reason:
         return "", "", None
-    found, since = drain(name, reason), _SINCE.search(reason)
-    words = (
-        f"{found.by}: {found.reason}" if found.who == "person" and found.by != "a person" else found.reason
+    drain_record, match = drain(name, reason), _REASON_TIME.search(reason)
+    text = (
+        f"{drain_record.by}: {drain_record.reason}"
+        if drain_record.origin == "person" and drain_record.by != "a person"
+        else drain_record.reason
     )
-    return found.who, words, float(since[1]) if since else None
+    return drain_record.origin, text, float(match[1]) if match else None
 
 
 def _gpus(node: str, total: int, kind: str, measures: Measures, ids: Mapping[str, str]) -> Iterator[Gpu]:
     """As many as Slurm has there, and any more that were measured."""
-    of = {family: values[node] for family, values in measures.items() if node in values}
-    seen = {int(index) for values in of.values() for index in values if index.isdigit()}
-    for index in range(max([total, *(each + 1 for each in seen)])):
-        one = {family: values.get(str(index)) for family, values in of.items()}
-        job = str(one.get("job") or "")
+    values_by_family = {family: values[node] for family, values in measures.items() if node in values}
+    indexes = {int(index) for values in values_by_family.values() for index in values if index.isdigit()}
+    for index in range(max([total, *(gpu_index + 1 for gpu_index in indexes)])):
+        gpu = {family: values.get(str(index)) for family, values in values_by_family.items()}
+        job = str(gpu.get("job") or "")
         yield Gpu(
             index,
-            str(one.get("name") or kind),
-            number(one.get("utilisation")),
-            _bytes(one.get("memory_used")),
-            _bytes(one.get("memory_total")),
-            number(one.get("celsius")),
-            number(one.get("watts")),
+            str(gpu.get("name") or kind),
+            number(gpu.get("utilisation")),
+            _bytes(gpu.get("memory_used")),
+            _bytes(gpu.get("memory_total")),
+            number(gpu.get("celsius")),
+            number(gpu.get("watts")),
             ids.get(job, job),
         )
 
 
 def _bytes(value: Any) -> int | None:
-    found = number(value)
-    return None if found is None else int(found)
+    amount = number(value)
+    return None if amount is None else int(amount)

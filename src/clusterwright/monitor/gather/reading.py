@@ -9,24 +9,24 @@ from typing import Any
 
 from clusterwright.monitor.gather.alerts import alerts
 from clusterwright.monitor.gather.jobs import jobs
-from clusterwright.monitor.gather.nodes import Place, nodes, unheard
+from clusterwright.monitor.gather.nodes import NodeSpec, nodes, unknown_nodes
 from clusterwright.monitor.gather.slurm_text import number
-from clusterwright.monitor.picture import JobView, NodeView, Picture, Team
-from clusterwright.monitor.picture.lacks import PARTS, lack
+from clusterwright.monitor.snapshot import JobView, NodeView, Snapshot, Team
+from clusterwright.monitor.snapshot.lacks import PARTS, lack
 from clusterwright.slurm.states import is_pending
 
 
 def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tuple[Team, ...]:
     """Accounts of sshare's answer; without one, those of the cluster file and of jobs."""
-    held, running, waiting = Counter[str](), Counter[str](), Counter[str]()
+    gpus_by_account, running, waiting = Counter[str](), Counter[str](), Counter[str]()
     for job in jobs:
         if is_pending(job.state):
             waiting[job.account] += 1
         else:
             running[job.account] += 1
-            held[job.account] += job.gpus
-    said = _said(text)
-    names = said or dict.fromkeys(
+            gpus_by_account[job.account] += job.gpus
+    accounts = _parse_accounts(text)
+    names = accounts or dict.fromkeys(
         [*shares, *sorted({*running, *waiting} - {""} - shares.keys())], (None, None, None)
     )
     return tuple(
@@ -35,7 +35,7 @@ def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tu
             shares.get(name) if share is None else share,
             used,
             fairshare,
-            held[name],
+            gpus_by_account[name],
             running[name],
             waiting[name],
         )
@@ -43,7 +43,7 @@ def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tu
     )
 
 
-def _said(text: str) -> dict[str, tuple[float | None, float | None, float | None]]:
+def _parse_accounts(text: str) -> dict[str, tuple[float | None, float | None, float | None]]:
     """Share, use and fair share by account. With fair trees only users have the last: the best of them is shown."""
     heads, *lines = text.splitlines() or [""]
     columns = [head.strip() for head in heads.split("|")]
@@ -53,65 +53,69 @@ def _said(text: str) -> dict[str, tuple[float | None, float | None, float | None
         name, factor = row.get("Account", "").strip(), number(row.get("FairShare"))
         if row.get("User") and factor is not None:
             best[name] = max(factor, best.get(name, 0.0))
-    found = {}
+    accounts = {}
     for row in rows:
         name = row.get("Account", "").strip()
         if name and name != "root" and not row.get("User", "").strip():
-            own = number(row.get("FairShare"))
+            fairshare = number(row.get("FairShare"))
             used = number(row.get("EffectvUsage"))
-            found[name] = (number(row.get("NormShares")), used, best.get(name) if own is None else own)
-    return found
+            accounts[name] = (
+                number(row.get("NormShares")),
+                used,
+                best.get(name) if fairshare is None else fairshare,
+            )
+    return accounts
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ClusterFacts:
     """What the cluster file says: the name, where nodes stand, teams' shares, and parts that are not set up at all."""
 
     name: str
-    places: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, NodeSpec] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
 
 
-def picture_of(document: Mapping[str, Any], known: Known) -> Picture:
+def build_snapshot(document: Mapping[str, Any], cluster_facts: ClusterFacts) -> Snapshot:
     """All that was said; what is missing is named."""
-    said, silent, measures = document["said"], document["silent"], document["measures"]
-    queue = jobs(said.get("jobs", ""), document["mark"], document["runs"])
+    outputs, errors, measures = document["said"], document["silent"], document["measures"]
+    queue = jobs(outputs.get("jobs", ""), document["mark"], document["runs"])
     on: dict[str, tuple[str, ...]] = {}
     for _, job in queue:
         for name in job.nodes:
             on[name] = (*on.get(name, ()), job.id)
     ids = {number: job.id for number, job in queue}
-    if "nodes" in silent:
-        shown = unheard(known.places, measures)
+    if "nodes" in errors:
+        node_views = unknown_nodes(cluster_facts.places, measures)
     else:
-        shown = nodes(said.get("nodes", ""), known.places, measures, on, ids)
+        node_views = nodes(outputs.get("nodes", ""), cluster_facts.places, measures, on, ids)
     every = [job for _, job in queue]
-    accounts = teams(said.get("shares", ""), every, known.shares)
-    return Picture(
-        known.name,
+    accounts = teams(outputs.get("shares", ""), every, cluster_facts.shares)
+    return Snapshot(
+        cluster_facts.name,
         float(document["now"]),
-        shown,
-        _used(every, shown),
+        node_views,
+        _used(every, node_views),
         accounts,
         alerts(document["alerts"]),
-        tuple(missing(silent, known.absent)),
+        tuple(missing(errors, cluster_facts.absent)),
     )
 
 
-def missing(silent: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
+def missing(errors: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
     """A line for each part that did not answer, or was never set up."""
-    return [lack(part, absent.get(part, silent[part])) for part in PARTS if part in silent]
+    return [lack(part, absent.get(part, errors[part])) for part in PARTS if part in errors]
 
 
-def _used(queue: list[JobView], shown: tuple[NodeView, ...]) -> tuple[JobView, ...]:
+def _used(queue: list[JobView], node_views: tuple[NodeView, ...]) -> tuple[JobView, ...]:
     """Each job with the mean use of its GPUs."""
-    seen: dict[str, list[float]] = {}
-    for node in shown:
+    by_job: dict[str, list[float]] = {}
+    for node in node_views:
         for gpu in node.gpus:
             if gpu.job and gpu.utilisation is not None:
-                seen.setdefault(gpu.job, []).append(gpu.utilisation)
+                by_job.setdefault(gpu.job, []).append(gpu.utilisation)
     return tuple(
-        replace(job, utilisation=sum(seen[job.id]) / len(seen[job.id])) if job.id in seen else job
+        replace(job, utilisation=sum(by_job[job.id]) / len(by_job[job.id])) if job.id in by_job else job
         for job in queue
     )

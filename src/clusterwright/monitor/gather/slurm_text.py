@@ -8,7 +8,7 @@ from typing import Any
 from clusterwright.slurm.records import NOTHING
 
 
-def word(text: str) -> str:
+def normalize(text: str) -> str:
     """The text; nothing for what Slurm writes where there is nothing."""
     return "" if text in NOTHING else text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from clusterwright.monitor.records.quantities import gpus, moment, resources, size, span, whole
+from clusterwright.monitor.records.quantities import gpus, moment, resources, size, span, parse_count
 from clusterwright.monitor.records.record import Record
 from clusterwright.monitor.records.sacct import Bad
 
@@ -15,8 +15,8 @@ _LINE = re.compile(
     r" Partition=(?P<partition>\S*) TimeLimit=(?P<limit>\S+) StartTime=(?P<start>\S+) EndTime=(?P<end>\S+)"
     r" NodeList=(?P<hosts>\S*) NodeCnt=(?P<count>\d+) ProcCnt=(?P<cpus>\d+) (?P<rest>.*)"
 )
-_WORDS = ("Tres", "Account", "QOS", "SubmitTime", "EligibleTime", "ExitCode")
-_REST = {word: re.compile(rf"(?:^|.* ){word}=(\S*)") for word in _WORDS}
+_FIELDS = ("Tres", "Account", "QOS", "SubmitTime", "EligibleTime", "ExitCode")
+_FIELD_PATTERNS = {field: re.compile(rf"(?:^|.* ){field}=(\S*)") for field in _FIELDS}
 _MINUTE_S = 60
 
 
@@ -26,37 +26,40 @@ def read(lines: Iterable[str]) -> Iterator[Record | Bad]:
         text = line.rstrip("\r\n ")
         if not text:
             continue
-        found = _LINE.fullmatch(text)
+        match = _LINE.fullmatch(text)
         try:
-            yield _record(found) if found else Bad(number, "no line of slurmctld's")
+            yield _record(match) if match else Bad(number, "no line of slurmctld's")
         except ValueError as why:
-            yield Bad.of(number, why)
+            yield Bad.from_error(number, why)
 
 
-def _record(found: re.Match[str]) -> Record:
-    rest = {word: (each[1] if (each := form.match(found["rest"])) else "") for word, form in _REST.items()}
-    start, end = moment(found["start"]), moment(found["end"])
-    held = max(0.0, end - start) if start and end else None
+def _record(match: re.Match[str]) -> Record:
+    fields = {
+        field: (field_match[1] if (field_match := form.match(match["rest"])) else "")
+        for field, form in _FIELD_PATTERNS.items()
+    }
+    start, end = moment(match["start"]), moment(match["end"])
+    elapsed_s = max(0.0, end - start) if start and end else None
     return Record(
-        found["id"],
-        found["name"],
-        found["user"],
-        rest["Account"],
-        found["partition"],
-        rest["QOS"],
-        found["state"],
-        moment(rest["SubmitTime"]),
-        moment(rest["EligibleTime"]),
+        match["id"],
+        match["name"],
+        match["user"],
+        fields["Account"],
+        match["partition"],
+        fields["QOS"],
+        match["state"],
+        moment(fields["SubmitTime"]),
+        moment(fields["EligibleTime"]),
         start,
         end,
-        held,
-        _limit(found["limit"]),
-        "" if found["hosts"] == "(null)" else found["hosts"],
-        int(found["count"]),
-        whole(resources(rest["Tres"]).get("cpu", "")) or int(found["cpus"]),
-        gpus(rest["Tres"]),
-        size(resources(rest["Tres"]).get("mem", "")),
-        exit_code=rest["ExitCode"],
+        elapsed_s,
+        _limit(match["limit"]),
+        "" if match["hosts"] == "(null)" else match["hosts"],
+        int(match["count"]),
+        parse_count(resources(fields["Tres"]).get("cpu", "")) or int(match["cpus"]),
+        gpus(fields["Tres"]),
+        size(resources(fields["Tres"]).get("mem", "")),
+        exit_code=fields["ExitCode"],
     )
 
 

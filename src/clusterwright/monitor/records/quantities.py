@@ -13,7 +13,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[nc]?")
 _NOTHING = frozenset({"", "Unknown", "None", "N/A", "(null)", "INVALID"})
 ENDLESS = frozenset({"UNLIMITED", "Partition_Limit"})
 _DAY_S, _CLOCK_LENGTH = 86400, 8
-_FIRST, _MONTHS = 1970, 12
+_FIRST_YEAR, _MONTHS = 1970, 12
 
 
 class UnreadableError(ValueError):
@@ -45,11 +45,11 @@ def moment(text: str) -> float | None:
 
 @lru_cache(maxsize=4096)
 def _day(text: str) -> int:
-    found = _DATE.fullmatch(text)
-    year, month, day = map(int, found.groups()) if found else (0, 0, 0)
+    match = _DATE.fullmatch(text)
+    year, month, day = map(int, match.groups()) if match else (0, 0, 0)
     if (
-        not found
-        or year < _FIRST
+        not match
+        or year < _FIRST_YEAR
         or not 1 <= month <= _MONTHS
         or not 1 <= day <= calendar.monthrange(year, month)[1]
     ):
@@ -66,17 +66,17 @@ def span(text: str) -> float | None:
     """
     if text in _NOTHING or text in ENDLESS:
         return None
-    found = _CLOCK.fullmatch(text)
-    if not found:
+    match = _CLOCK.fullmatch(text)
+    if not match:
         raise UnreadableError(text, "is no span of time")
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(days * _DAY_S + hours * 3600 + minutes * 60 + seconds)
 
 
 def size(text: str) -> int | None:
     """Bytes of `4000M`, `1.50G`, `12345K`, `0`; older releases end it in n or c (each host, each CPU)."""
-    found = _SIZE.fullmatch(text)
-    return int(float(found[1]) * _UNITS[found[2]]) if found else None
+    match = _SIZE.fullmatch(text)
+    return int(float(match[1]) * _UNITS[match[2]]) if match else None
 
 
 @lru_cache(maxsize=65536)
@@ -87,19 +87,19 @@ def resources(text: str) -> dict[str, str]:
 
 def gpus(text: str) -> int:
     """How many GPUs resources hold; where only types are counted, all of them together."""
-    found = resources(text)
-    if "gres/gpu" in found:
-        return _whole(found["gres/gpu"])
-    return sum(_whole(count) for name, count in found.items() if name.startswith("gres/gpu:"))
+    amounts = resources(text)
+    if "gres/gpu" in amounts:
+        return _count(amounts["gres/gpu"])
+    return sum(_count(count) for name, count in amounts.items() if name.startswith("gres/gpu:"))
 
 
-def whole(text: str) -> int:
+def parse_count(text: str) -> int:
     """A count, as `12` or `1.5K`; 0 for what is none."""
-    return _whole(text)
+    return _count(text)
 
 
-def _whole(text: str) -> int:
+def _count(text: str) -> int:
     if text.isdigit():
         return int(text)
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KM])", text)
-    return int(float(found[1]) * (1000 if found[2] == "K" else 1_000_000)) if found else 0
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KM])", text)
+    return int(float(match[1]) * (1000 if match[2] == "K" else 1_000_000)) if match else 0

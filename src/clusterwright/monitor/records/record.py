@@ -34,8 +34,8 @@ class Record:
     @property
     def waited_s(self) -> float | None:
         """From when it could have run to when it did; a clock that was set back makes no wait negative."""
-        since = self.eligible if self.eligible is not None else self.submit
-        return None if since is None or self.start is None else max(0.0, self.start - since)
+        ready_at = self.eligible if self.eligible is not None else self.submit
+        return None if ready_at is None or self.start is None else max(0.0, self.start - ready_at)
 
     def ran_s(self, now: float) -> float:
         """How long it held its hosts, up to now."""
@@ -43,7 +43,7 @@ class Record:
             return self.elapsed_s
         return 0.0 if self.start is None else max(0.0, (self.end or now) - self.start)
 
-    def held_s(self, begin: float, end: float) -> float:
+    def allocated_s(self, begin: float, end: float) -> float:
         """How much of a time it held its hosts."""
         if self.start is None:
             return 0.0
@@ -53,5 +53,5 @@ class Record:
     def moved(self, seconds: float) -> Record:
         """All its moments so much later: as another zone's clock says them."""
         names = ("submit", "eligible", "start", "end")
-        known = {name: getattr(self, name) for name in names}
-        return replace(self, **{name: at + seconds for name, at in known.items() if at is not None})
+        times = {name: getattr(self, name) for name in names}
+        return replace(self, **{name: time + seconds for name, time in times.items() if time is not None})

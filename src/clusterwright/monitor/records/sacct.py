@@ -12,7 +12,7 @@ from clusterwright.monitor.records.quantities import (
     resources,
     size,
     span,
-    whole,
+    parse_count,
 )
 from clusterwright.monitor.records.record import Record
 
@@ -23,7 +23,7 @@ FIELDS = (
     "Timelimit", "NNodes", "NCPUS", "ReqMem", "ReqTRES", "AllocTRES", "NodeList", "TotalCPU", "MaxRSS", "ExitCode",
     "JobName",
 )  # fmt: skip
-MARK = "\x1f"
+SEPARATOR = "\x1f"
 NEEDED = ("JobID", "Submit", "Elapsed")
 
 
@@ -44,12 +44,12 @@ class Bad:
     kind: str = field(default="", compare=False)
 
     @classmethod
-    def of(cls, line: int, why: ValueError) -> Bad:
+    def from_error(cls, line: int, why: ValueError) -> Bad:
         """By an error of its parser."""
         return cls(line, str(why), why.kind if isinstance(why, UnreadableError) else "")
 
 
-def read(lines: Iterable[str], mark: str = "|") -> Iterator[Record | Bad]:
+def read(lines: Iterable[str], separator: str = "|") -> Iterator[Record | Bad]:
     """Each job or step of a text with a heading; a step's id has a dot.
 
     Raises:
@@ -57,7 +57,7 @@ def read(lines: Iterable[str], mark: str = "|") -> Iterator[Record | Bad]:
     """
     numbered = enumerate(lines, 1)
     heading = next((line for _, line in numbered if line.strip()), "")
-    names = [name.strip() for name in heading.rstrip("\r\n").split(mark)]
+    names = [name.strip() for name in heading.rstrip("\r\n").split(separator)]
     if missing := [name for name in NEEDED if name not in names]:
         raise NoColumnError(missing)
     parse = _parser(names)
@@ -65,68 +65,70 @@ def read(lines: Iterable[str], mark: str = "|") -> Iterator[Record | Bad]:
         text = line.rstrip("\r\n")
         if not text.strip():
             continue
-        cells = _cells(text.split(mark), names, mark)
+        cells = _cells(text.split(separator), names, separator)
         if len(cells) != len(names):
             yield Bad(number, f"{len(cells)} columns, and the heading has {len(names)}")
             continue
         try:
             yield parse(cells)
         except ValueError as why:
-            yield Bad.of(number, why)
+            yield Bad.from_error(number, why)
 
 
-def _cells(cells: list[str], names: Sequence[str], mark: str) -> list[str]:
+def _cells(cells: list[str], names: Sequence[str], separator: str) -> list[str]:
     """A trailing mark (`sacct -p`) makes an empty column; a mark in a job's name is a part of the name."""
     if len(cells) == len(names) + 1 and not cells[-1]:
         cells = cells[:-1]
     more = len(cells) - len(names)
     if more > 0 and "JobName" in names:
-        at = names.index("JobName")
-        cells = [*cells[:at], mark.join(cells[at : at + more + 1]), *cells[at + more + 1 :]]
+        index = names.index("JobName")
+        cells = [*cells[:index], separator.join(cells[index : index + more + 1]), *cells[index + more + 1 :]]
     return cells
 
 
 def _parser(names: Sequence[str]) -> Callable[[Sequence[str]], Record]:
     """What makes a record of a line's cells."""
-    place = {name: number for number, name in enumerate(names)}
+    columns = {name: number for number, name in enumerate(names)}
     blank = len(names)
 
     def parse(row: Sequence[str]) -> Record:
         cells = [*row, ""]
 
-        def of(name: str) -> str:
-            return cells[place.get(name, blank)].strip()
+        def cell(name: str) -> str:
+            return cells[columns.get(name, blank)].strip()
 
-        if not of("JobID"):
+        if not cell("JobID"):
             raise ValueError("it has no JobID")
-        asked = of("ReqTRES") or of("AllocTRES")
-        given = of("AllocTRES") or asked
-        hosts = whole(of("NNodes") or of("AllocNodes") or of("ReqNodes")) or whole(
-            resources(given).get("node", "0")
+        requested = cell("ReqTRES") or cell("AllocTRES")
+        allocated = cell("AllocTRES") or requested
+        hosts = parse_count(cell("NNodes") or cell("AllocNodes") or cell("ReqNodes")) or parse_count(
+            resources(allocated).get("node", "0")
         )
-        memory = size(resources(asked).get("mem", "") or of("ReqMem"))
+        memory = size(resources(requested).get("mem", "") or cell("ReqMem"))
         return Record(
-            of("JobID"),
-            cells[place.get("JobName", blank)],
-            of("User"),
-            of("Account"),
-            of("Partition"),
-            of("QOS"),
-            of("State").split(" ")[0].rstrip("+"),
-            moment(of("Submit")),
-            moment(of("Eligible")),
-            moment(of("Start")),
-            moment(of("End")),
-            span(of("Elapsed")),
-            span(of("Timelimit")),
-            of("NodeList"),
+            cell("JobID"),
+            cells[columns.get("JobName", blank)],
+            cell("User"),
+            cell("Account"),
+            cell("Partition"),
+            cell("QOS"),
+            cell("State").split(" ")[0].rstrip("+"),
+            moment(cell("Submit")),
+            moment(cell("Eligible")),
+            moment(cell("Start")),
+            moment(cell("End")),
+            span(cell("Elapsed")),
+            span(cell("Timelimit")),
+            cell("NodeList"),
             hosts,
-            whole(of("NCPUS") or of("AllocCPUS") or of("ReqCPUS") or resources(given).get("cpu", "0")),
-            gpus(given) or gpus(asked),
+            parse_count(
+                cell("NCPUS") or cell("AllocCPUS") or cell("ReqCPUS") or resources(allocated).get("cpu", "0")
+            ),
+            gpus(allocated) or gpus(requested),
             memory,
-            span(of("TotalCPU")),
-            size(of("MaxRSS")),
-            of("ExitCode"),
+            span(cell("TotalCPU")),
+            size(cell("MaxRSS")),
+            cell("ExitCode"),
         )
 
     return parse

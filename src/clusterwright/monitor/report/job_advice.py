@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from clusterwright.monitor.picture.visible import visible
+from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.report.job_facts import JobFacts
-from clusterwright.monitor.report.report import Both, clock, gib, percent, ratio, said, span, words
+from clusterwright.monitor.report.report import Bilingual, clock, gib, percent, ratio, message, span, messages
 
 # Ours, near those of jobstats (github.com/PrincetonUniversity/jobstats): less is worth a word.
 LITTLE_CPU, LITTLE_MEMORY, LITTLE_GPU = 0.2, 0.3, 0.5
@@ -18,106 +18,114 @@ WAITS, FEW_STEPS, COMPUTES, LOSES = (
     10,
     0.6,
     0.05,
-)  # the first three as onhost/supervisor/ledger/advice.py has them
-TALKS = 0.1  # of the time in steps, as onhost/supervisor/ledger/communication.py has it
-GROWTH, FIT, POINTS = (
+)  # the first three as onhost/supervisor/goodput/advice.py has them
+TALKS = 0.1  # of the time in steps, as onhost/supervisor/goodput/communication.py has it
+GROWTH, MIN_R_SQUARED, POINTS = (
     0.1,
     0.8,
     8,
 )  # of memory: so much more at the end, so straight a line, so many points at least
 WARM_UP = 0.2  # of the points: caches fill
-FAR_OFF = 2  # times: a checkpoint interval nearer to the best than that costs little (Young's curve is flat)
+INTERVAL_RATIO = (
+    2  # times: a checkpoint interval nearer to the best than that costs little (Young's curve is flat)
+)
 
 
-def advice(facts: JobFacts) -> list[Both]:
+def advice(facts: JobFacts) -> list[Bilingual]:
     """All that is to be said, the dearest first."""
-    return [each for rule in RULES for each in rule(facts)]
+    return [hint for rule in RULES for hint in rule(facts)]
 
 
-def _idle(facts: JobFacts) -> Iterator[Both]:
+def _idle(facts: JobFacts) -> Iterator[Bilingual]:
     if facts.idle and facts.ran_s > LONG_ENOUGH_S:
-        where = ", ".join(f"{visible(each.host)}:{each.index}" for each in facts.idle[:4])
-        count, held = len(facts.idle), len(facts.gpus)
-        yield said("idle", count=count, held=held, where=where, left=max(0, held - count))
+        gpu_names = ", ".join(f"{visible(gpu.host)}:{gpu.index}" for gpu in facts.idle[:4])
+        count, gpu_count = len(facts.idle), len(facts.gpus)
+        yield message("idle", count=count, held=gpu_count, where=gpu_names, left=max(0, gpu_count - count))
 
 
-def _slow_gpus(facts: JobFacts) -> Iterator[Both]:
+def _slow_gpus(facts: JobFacts) -> Iterator[Bilingual]:
     used, full = facts.gpu, facts.gpu_memory
     if used is None or used >= LITTLE_GPU or len(facts.idle) == len(facts.gpus) or _waits(facts) > WAITS:
         return
     if full is not None and full < HALF_FULL:
-        yield said("batch", used=percent(used), full=percent(full))
+        yield message("batch", used=percent(used), full=percent(full))
     else:
-        yield said("slow-gpus", used=percent(used))
+        yield message("slow-gpus", used=percent(used))
 
 
 def _waits(facts: JobFacts) -> float:
     return float((facts.run.get("reading") or {}).get("share") or 0)
 
 
-def _data(facts: JobFacts) -> Iterator[Both]:
-    found = facts.run.get("reading") or {}
-    if _waits(facts) <= WAITS or found.get("steps", 0) < FEW_STEPS:
+def _data(facts: JobFacts) -> Iterator[Bilingual]:
+    reading = facts.run.get("reading") or {}
+    if _waits(facts) <= WAITS or reading.get("steps", 0) < FEW_STEPS:
         return
-    wanted, workers, cpus = (int(found.get(name) or 0) for name in ("wanted", "workers", "cpus"))
-    seen = {"share": percent(_waits(facts)), "workers": workers, "wanted": wanted, "cpus": cpus}
-    had_s = float(found.get("busy_s") or 0) * (workers or float(found.get("here") or 0))
-    computing = ratio(found.get("cpu_s"), had_s)
-    far = [each for each in (facts.run.get("record") or {}).get("data") or () if each.get("stage") != "local"]
-    if computing is not None and computing < COMPUTES and far:
-        yield said("staging", **seen, path=visible(str(far[0].get("path"))))
+    required_workers, workers, cpus = (int(reading.get(name) or 0) for name in ("wanted", "workers", "cpus"))
+    values = {"share": percent(_waits(facts)), "workers": workers, "wanted": required_workers, "cpus": cpus}
+    had_s = float(reading.get("busy_s") or 0) * (workers or float(reading.get("here") or 0))
+    computing = ratio(reading.get("cpu_s"), had_s)
+    remote_data = [
+        dataset
+        for dataset in (facts.run.get("record") or {}).get("data") or ()
+        if dataset.get("stage") != "local"
+    ]
+    if computing is not None and computing < COMPUTES and remote_data:
+        yield message("staging", **values, path=visible(str(remote_data[0].get("path"))))
     else:
-        yield said("workers" if workers < wanted < cpus else "processors", **seen)
+        yield message("workers" if workers < required_workers < cpus else "processors", **values)
 
 
-def _communication(facts: JobFacts) -> Iterator[Both]:
-    found = facts.run.get("communication") or {}
-    share, steps, hosts = (float(found.get(name) or 0) for name in ("share", "steps", "hosts"))
+def _communication(facts: JobFacts) -> Iterator[Bilingual]:
+    communication = facts.run.get("communication") or {}
+    share, steps, hosts = (float(communication.get(name) or 0) for name in ("share", "steps", "hosts"))
     if share <= TALKS or steps < FEW_STEPS:
         return
-    each_s = float(found.get("busy_s") or 0) / steps
-    seen = {
+    step_s = float(communication.get("busy_s") or 0) / steps
+    values = {
         "share": percent(share),
-        "talked": f"{share * each_s * 1000:.3g} ms",
-        "step": f"{each_s * 1000:.3g} ms",
+        "talked": f"{share * step_s * 1000:.3g} ms",
+        "step": f"{step_s * 1000:.3g} ms",
     }
-    bounded = found.get("known") == "bounded"
-    yield said(
-        "waits-for-ranks" if bounded else "network" if hosts > 1 else "talks", **seen, hosts=int(hosts)
+    bounded = communication.get("known") == "bounded"
+    yield message(
+        "waits-for-ranks" if bounded else "network" if hosts > 1 else "talks", **values, hosts=int(hosts)
     )
 
 
-def _stragglers(facts: JobFacts) -> Iterator[Both]:
+def _stragglers(facts: JobFacts) -> Iterator[Bilingual]:
     worst: dict[int, Sequence[Any]] = {}
     for row in facts.run.get("slow") or ():
         if float(row[2]) >= float(worst.get(int(row[0]), row)[2]):
             worst[int(row[0])] = row
     for rank, row in sorted(worst.items(), key=lambda pair: -float(pair[1][2])):
-        lost = f"{float(row[6]) * 1000:.3g} ms"
-        yield said("straggler", rank=rank, host=visible(str(row[1])), times=f"{float(row[2]):.2f}", lost=lost)
+        delay = f"{float(row[6]) * 1000:.3g} ms"
+        yield message(
+            "straggler", rank=rank, host=visible(str(row[1])), times=f"{float(row[2]):.2f}", lost=delay
+        )
 
 
-def _losses(facts: JobFacts) -> Iterator[Both]:
+def _losses(facts: JobFacts) -> Iterator[Bilingual]:
     bins: dict[str, float] = {
         name: float(value) for name, value in (ledger(facts).get("gpu_s") or {}).items()
     }
-    held = sum(value for name, value in bins.items() if name != "queue")
-    lost = {name: value for name, value in bins.items() if f"loss:{name}" in words()}
-    worst = max(lost, key=lambda name: lost[name], default="")
-    if facts.ran_s > LONG_ENOUGH_S and held and worst and lost[worst] / held > LOSES:
-        yield said(f"loss:{worst}", share=percent(lost[worst] / held))
+    allocated_s = sum(value for name, value in bins.items() if name != "queue")
+    losses = {name: value for name, value in bins.items() if f"loss:{name}" in messages()}
+    worst = max(losses, key=lambda name: losses[name], default="")
+    if facts.ran_s > LONG_ENOUGH_S and allocated_s and worst and losses[worst] / allocated_s > LOSES:
+        yield message(f"loss:{worst}", share=percent(losses[worst] / allocated_s))
 
 
-def _memory_creeps(facts: JobFacts) -> Iterator[Both]:
+def _memory_creeps(facts: JobFacts) -> Iterator[Bilingual]:
     points = [(float(row[0]), float(row[1])) for row in facts.run.get("memory") or ()]
     points = points[int(len(points) * WARM_UP) :]
     if len(points) < POINTS:
         return
     slope, straight = line(points)
-    (begin, first), (end, last) = points[0], points[-1]
-    if first > 0 and slope * (end - begin) / first > GROWTH and straight > FIT:
-        seen = {"begin": f"{begin:.0f}", "end": f"{end:.0f}", "first": gib(first), "last": gib(last)}
-        yield said("creeps", slope=gib(slope * 1000), **seen)
+    (begin, first_value), (end, last) = points[0], points[-1]
+    if first_value > 0 and slope * (end - begin) / first_value > GROWTH and straight > MIN_R_SQUARED:
+        values = {"begin": f"{begin:.0f}", "end": f"{end:.0f}", "first": gib(first_value), "last": gib(last)}
+        yield message("creeps", slope=gib(slope * 1000), **values)
 
 
 def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -130,33 +138,33 @@ def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return (xy / xx, xy * xy / (xx * yy)) if xx and yy else (0.0, 0.0)
 
 
-def _checkpoints(facts: JobFacts) -> Iterator[Both]:
-    found = ledger(facts).get("checkpoint") or {}
-    interval, best = found.get("interval_s"), found.get("best_interval_s")
-    if interval and best and not best / FAR_OFF < interval < best * FAR_OFF:
-        yield said("checkpoints", interval=span(interval), best=span(best))
+def _checkpoints(facts: JobFacts) -> Iterator[Bilingual]:
+    checkpoint = ledger(facts).get("checkpoint") or {}
+    interval, best = checkpoint.get("interval_s"), checkpoint.get("best_interval_s")
+    if interval and best and not best / INTERVAL_RATIO < interval < best * INTERVAL_RATIO:
+        yield message("checkpoints", interval=span(interval), best=span(best))
 
 
-def _time_limit(facts: JobFacts) -> Iterator[Both]:
+def _time_limit(facts: JobFacts) -> Iterator[Bilingual]:
     limit_s, state = facts.record.limit_s, facts.record.state
     if state == "TIMEOUT":
-        yield said("timeout", limit=clock(limit_s))
+        yield message("timeout", limit=clock(limit_s))
     elif state == "COMPLETED" and limit_s and LONG_ENOUGH_S < facts.ran_s < SHORT_OF_LIMIT * limit_s:
-        yield said("limit", ran=span(facts.ran_s), limit=span(limit_s))
+        yield message("limit", ran=span(facts.ran_s), limit=span(limit_s))
 
 
-def _asked_amiss(facts: JobFacts) -> Iterator[Both]:
+def _resource_request(facts: JobFacts) -> Iterator[Bilingual]:
     """Too little, or much more than was used."""
-    used, given = facts.memory
-    share, cpu, cpus = ratio(used, given), facts.cpu, facts.record.cpus
+    used, limit = facts.memory
+    share, cpu, cpus = ratio(used, limit), facts.cpu, facts.record.cpus
     if facts.record.state == "OUT_OF_MEMORY":
-        yield said("killed", given=gib(given))
+        yield message("killed", given=gib(limit))
     if facts.ran_s < LONG_ENOUGH_S:
         return
     if share is not None and share < LITTLE_MEMORY:
-        yield said("memory", used=gib(used), given=gib(given), share=percent(share))
+        yield message("memory", used=gib(used), given=gib(limit), share=percent(share))
     if cpu is not None and cpu < LITTLE_CPU and cpus > max(1, facts.record.gpus):
-        yield said("cpus", share=percent(cpu), cpus=cpus)
+        yield message("cpus", share=percent(cpu), cpus=cpus)
 
 
 def ledger(facts: JobFacts) -> dict[str, Any]:
@@ -164,7 +172,7 @@ def ledger(facts: JobFacts) -> dict[str, Any]:
     return dict((facts.run.get("status") or {}).get("ledger") or {})
 
 
-RULES: tuple[Callable[[JobFacts], Iterator[Both]], ...] = (
+RULES: tuple[Callable[[JobFacts], Iterator[Bilingual]], ...] = (
     _idle, _slow_gpus, _data, _communication, _stragglers, _losses, _memory_creeps, _checkpoints, _time_limit,
-    _asked_amiss,
+    _resource_request,
 )  # fmt: skip

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from clusterwright.monitor.picture.visible import visible
+from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.report.job_advice import ledger
 from clusterwright.monitor.report.job_facts import JobFacts
-from clusterwright.monitor.report.report import Bar, Both, Part, percent, ratio, span
+from clusterwright.monitor.report.report import Bar, Bilingual, Part, percent, ratio, span
 
-_FAILURES: tuple[Both, ...] = (("cause", "原因"), ("count", "次数"), ("first seen", "最初现象"))
-_SLOW: tuple[Both, ...] = (
+_FAILURES: tuple[Bilingual, ...] = (("cause", "原因"), ("count", "次数"), ("first seen", "最初现象"))
+_SLOW: tuple[Bilingual, ...] = (
     ("rank", "rank"), ("host", "主机"), ("times the others", "为其他 rank 的倍数"), ("lost a step", "每步损失"),
     ("from step", "起始步"), ("still", "仍在持续"),
 )  # fmt: skip
@@ -42,35 +42,39 @@ _COMMUNICATION = {
     ),
     "": ("communication: -, the run does not say so", "通信: -, 该训练没有记录"),
 }
-_SAVES: tuple[Both, ...] = (
+_SAVES: tuple[Bilingual, ...] = (
     ("read", "已读事件"), ("stall each", "每次停顿"), ("interval", "间隔"), ("best interval", "最佳间隔"),
 )  # fmt: skip
 
 
 def run_parts(facts: JobFacts) -> Iterator[Part]:
     """None where there is no run."""
-    found = ledger(facts)
-    if found:
-        yield _time(found, communication(facts))
-        yield _failures(found, (facts.run.get("status") or {}).get("failures") or ())
+    accounting = ledger(facts)
+    if accounting:
+        yield _time(accounting, communication(facts))
+        yield _failures(accounting, (facts.run.get("status") or {}).get("failures") or ())
         yield _slow(facts)
-        yield _checkpoints(facts, found)
+        yield _checkpoints(facts, accounting)
 
 
-def _time(found: dict[str, Any], communicated: Both) -> Part:
+def _time(accounting: dict[str, Any], communicated: Bilingual) -> Part:
     bins: dict[str, float] = {
-        name: float(value) for name, value in (found.get("gpu_s") or {}).items() if value
+        name: float(value) for name, value in (accounting.get("gpu_s") or {}).items() if value
     }
     total = sum(bins.values())
     order = sorted(bins, key=lambda name: -bins[name])
-    count = len(found.get("failures") or ())
-    ettr, goodput, mttr = percent(found.get("ettr")), percent(found.get("goodput")), span(found.get("mttr_s"))
+    count = len(accounting.get("failures") or ())
+    ettr, goodput, mttr = (
+        percent(accounting.get("ettr")),
+        percent(accounting.get("goodput")),
+        span(accounting.get("mttr_s")),
+    )
     return Part(
         ("Where the time went", "时间去向"),
         tuple(
             Bar((name, name), ratio(bins[name], total), f"{bins[name] / 3600:.2f} GPU h") for name in order
         ),
-        said=(
+        lines=(
             (
                 f"ETTR {ettr}, goodput {goodput}, {count} failures, MTTR {mttr}",
                 f"ETTR {ettr}, 有效产出 {goodput}, 故障 {count} 次, MTTR {mttr}",
@@ -80,24 +84,24 @@ def _time(found: dict[str, Any], communicated: Both) -> Part:
     )
 
 
-def communication(facts: JobFacts) -> Both:
+def communication(facts: JobFacts) -> Bilingual:
     """What of the time in steps it was; a dash with the reason where nobody measured it."""
-    found = facts.run.get("communication") or {}
-    known = str(found.get("known") or "")
-    if "share" not in found:
-        known = "" if known in ("measured", "bounded") else known
-    english, chinese = _COMMUNICATION.get(known, _COMMUNICATION[""])
-    share = percent(found.get("share"))
+    stats = facts.run.get("communication") or {}
+    kind = str(stats.get("known") or "")
+    if "share" not in stats:
+        kind = "" if kind in ("measured", "bounded") else kind
+    english, chinese = _COMMUNICATION.get(kind, _COMMUNICATION[""])
+    share = percent(stats.get("share"))
     return english.format(share=share), chinese.format(share=share)
 
 
-def _failures(found: dict[str, Any], failures: Any) -> Part:
-    first: dict[str, str] = {}
-    for each in failures:
-        first.setdefault(str(each.get("why")), str(each.get("first") or ""))
+def _failures(accounting: dict[str, Any], failures: Any) -> Part:
+    first_symptoms: dict[str, str] = {}
+    for failure in failures:
+        first_symptoms.setdefault(str(failure.get("why")), str(failure.get("first") or ""))
     rows = tuple(
-        (visible(why), str(count), visible(first.get(why, ""), 160))
-        for why, count in (found.get("failures_by_kind") or {}).items()
+        (visible(why), str(count), visible(first_symptoms.get(why, ""), 160))
+        for why, count in (accounting.get("failures_by_kind") or {}).items()
     )
     return Part(("Failures by cause", "按原因分类的故障"), heads=_FAILURES, rows=rows)
 
@@ -117,8 +121,8 @@ def _slow(facts: JobFacts) -> Part:
     return Part(("Ranks that all others waited for", "拖慢整体的 rank"), heads=_SLOW, rows=rows)
 
 
-def _checkpoints(facts: JobFacts, found: dict[str, Any]) -> Part:
-    saves, each = facts.run.get("saves") or (), found.get("checkpoint") or {}
-    spans = (span(each.get(name)) for name in ("stall_s", "interval_s", "best_interval_s"))
+def _checkpoints(facts: JobFacts, accounting: dict[str, Any]) -> Part:
+    saves, checkpoint = facts.run.get("saves") or (), accounting.get("checkpoint") or {}
+    spans = (span(checkpoint.get(name)) for name in ("stall_s", "interval_s", "best_interval_s"))
     rows = ((str(len(saves)), *spans),) if saves else ()
     return Part(("Checkpoints", "检查点"), heads=_SAVES, rows=rows)

@@ -18,7 +18,7 @@ FAILED = {
     "FAILED": "program", "NODE_FAIL": "host", "OUT_OF_MEMORY": "memory", "TIMEOUT": "time limit",
     "BOOT_FAIL": "host", "DEADLINE": "time limit",
 }  # fmt: skip
-NOBODY = "-"
+UNNAMED = "-"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Span:
     team: str = ""
 
     @property
-    def room_h(self) -> float:
+    def capacity_h(self) -> float:
         """GPU hours that there were."""
         return self.gpus * (self.end - self.begin) / HOUR_S
 
@@ -78,7 +78,7 @@ class Month:
     @property
     def utilisation(self) -> float | None:
         """Held over what there was."""
-        return ratio(self.all.held_h, self.span.room_h)
+        return ratio(self.all.held_h, self.span.capacity_h)
 
 
 def month(
@@ -89,27 +89,27 @@ def month(
     missing: tuple[str, ...] = (),
 ) -> Month:
     """Worked out. A record that comes twice, as a requeued job's does, counts each time that it held hosts."""
-    mine = [each for each in records if not span.team or each.account == span.team]
-    found = Month(span, Sum(), {}, {}, [], missing=missing)
-    ids = {each.id for each in mine}
-    for each in mine:
-        hours = each.gpus * each.held_s(span.begin, span.end) / HOUR_S
+    team_records = [record for record in records if not span.team or record.account == span.team]
+    figures = Month(span, Sum(), {}, {}, [], missing=missing)
+    ids = {record.id for record in team_records}
+    for record in team_records:
+        hours = record.gpus * record.allocated_s(span.begin, span.end) / HOUR_S
         for total in (
-            found.all,
-            found.teams.setdefault(each.account or NOBODY, Sum()),
-            found.users.setdefault(each.user or NOBODY, Sum()),
+            figures.all,
+            figures.teams.setdefault(record.account or UNNAMED, Sum()),
+            figures.users.setdefault(record.user or UNNAMED, Sum()),
         ):
-            _add(total, each, hours, span)
+            _add(total, record, hours, span)
         if hours:
-            found.top.append((each, hours))
-    found.top = sorted(found.top, key=lambda pair: -pair[1])[:TOP]
+            figures.top.append((record, hours))
+    figures.top = sorted(figures.top, key=lambda pair: -pair[1])[:TOP]
     for run in runs:
         if not span.team or ids & set(map(str, run.get("jobs") or ())):
-            found.broken.update(str(each.get("why")) for each in run.get("failures") or ())
+            figures.broken.update(str(failure.get("why")) for failure in run.get("failures") or ())
             for name, seconds in (run.get("gpu_s") or {}).items():
-                found.lost_h[name] = found.lost_h.get(name, 0.0) + float(seconds) / HOUR_S
-    _measured(found, values)
-    return found
+                figures.lost_h[name] = figures.lost_h.get(name, 0.0) + float(seconds) / HOUR_S
+    _add_metrics(figures, values)
+    return figures
 
 
 def _add(total: Sum, record: Record, hours: float, span: Span) -> None:
@@ -124,7 +124,7 @@ def _add(total: Sum, record: Record, hours: float, span: Span) -> None:
         total.failed_h += hours
 
 
-def _measured(found: Month, values: Values) -> None:
+def _add_metrics(figures: Month, values: Values) -> None:
     """What Prometheus says, by account."""
     for name, attribute, unit in (
         ("busy_s", "busy_h", HOUR_S),
@@ -133,14 +133,14 @@ def _measured(found: Month, values: Values) -> None:
         ("joules", "joules", 1),
     ):
         for labels, value in values.get(name, ()):
-            team = labels.get("account") or NOBODY
-            if found.span.team and team != found.span.team:
+            team = labels.get("account") or UNNAMED
+            if figures.span.team and team != figures.span.team:
                 continue
-            for total in (found.all, found.teams.setdefault(team, Sum())):
+            for total in (figures.all, figures.teams.setdefault(team, Sum())):
                 setattr(total, attribute, (getattr(total, attribute) or 0.0) + value / unit)
-    found.joules = found.all.joules
-    if not found.span.team:
-        found.joules = next((value for _, value in values.get("all_joules", ())), found.joules)
+    figures.joules = figures.all.joules
+    if not figures.span.team:
+        figures.joules = next((value for _, value in values.get("all_joules", ())), figures.joules)
 
 
 def quantile(values: Sequence[float], part: float) -> float | None:

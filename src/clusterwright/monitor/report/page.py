@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
-from clusterwright.drawing.sheet import Figure, Look, Section, paragraphs, sheet, table
+from clusterwright.drawing.sheet import Figure, Theme, Section, paragraphs, sheet, table
 from clusterwright.monitor.report.report import Bar, Language, Part, Report, spoken
 
 
@@ -15,25 +15,25 @@ def page(report: Report, language: Language = "en") -> str:
     sections = [
         Section(part.title, _body(part, language))
         for part in report.parts
-        if part.bars or part.rows or part.said
+        if part.bars or part.rows or part.lines
     ]
     notes = [spoken(note, language) for note in report.notes]
     if notes:
         sections.insert(0, Section(("What to change", "建议"), _listed(notes)))
     if report.missing:
         sections.append(Section(("What is not known", "未知项"), _listed(report.missing)))
-    figures = [Figure(each.value, each.unit, each.name) for each in report.figures]
+    figures = [Figure(figure.value, figure.unit, figure.name) for figure in report.figures]
     style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
-    return sheet(Look(("Report", "报告"), style), report.title, figures, sections, footer=report.footer)
+    return sheet(Theme(("Report", "报告"), style), report.title, figures, sections, footer=report.footer)
 
 
 def _body(part: Part, language: Language) -> str:
-    found = ""
+    html = ""
     if part.bars:
-        found += "".join(f'<div class="bar">{_bar(bar, language)}</div>' for bar in part.bars)
+        html += "".join(f'<div class="bar">{_bar(bar, language)}</div>' for bar in part.bars)
     if part.rows:
-        found += table([spoken(head, language) for head in part.heads], part.rows)
-    return found + paragraphs(spoken(one, language) for one in part.said)
+        html += table([spoken(head, language) for head in part.heads], part.rows)
+    return html + paragraphs(spoken(text, language) for text in part.lines)
 
 
 def _bar(bar: Bar, language: Language) -> str:
@@ -43,12 +43,12 @@ def _bar(bar: Bar, language: Language) -> str:
             f'<span class="name">{name}</span><span class="track unknown"></span><span class="said">?</span>'
         )
     percent = f"{bar.ratio:.1%}"
-    said = escape(f"{percent} · {bar.said}" if bar.said else percent)
+    label = escape(f"{percent} · {bar.detail}" if bar.detail else percent)
     track = (
         f'<span class="track" role="img" aria-label="{percent}"><i style="width:{bar.ratio:.1%}"></i></span>'
     )
-    return f'<span class="name">{name}</span>{track}<span class="said">{said}</span>'
+    return f'<span class="name">{name}</span>{track}<span class="said">{label}</span>'
 
 
 def _listed(lines: Sequence[str]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(one)}</li>" for one in lines) + "</ul>"
+    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-Both = tuple[str, str]  # English, Chinese
+Bilingual = tuple[str, str]  # English, Chinese
 Language = Literal["en", "zh"]
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
@@ -21,7 +21,7 @@ _SHORT_S = 2
 class Figure:
     """One big figure."""
 
-    name: Both
+    name: Bilingual
     value: str
     unit: str = ""
 
@@ -30,39 +30,39 @@ class Figure:
 class Bar:
     """A share of something that was given; None where nobody can say."""
 
-    name: Both
+    name: Bilingual
     ratio: float | None
-    said: str = ""  # used/given, in units
+    detail: str = ""  # used/given, in units
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A titled part: bars, then rows under headings."""
 
-    title: Both
+    title: Bilingual
     bars: tuple[Bar, ...] = ()
-    heads: tuple[Both, ...] = ()
+    heads: tuple[Bilingual, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    said: tuple[Both, ...] = ()
+    lines: tuple[Bilingual, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """All of it; `data` is the same for programs, and `table` names the part that is the CSV file."""
 
-    title: Both
+    title: Bilingual
     figures: tuple[Figure, ...] = ()
     parts: tuple[Part, ...] = ()
-    notes: tuple[Both, ...] = ()
+    notes: tuple[Bilingual, ...] = ()
     missing: tuple[str, ...] = ()
     footer: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     table: int = 0
 
 
-def spoken(both: Both, language: Language) -> str:
+def spoken(text: Bilingual, language: Language) -> str:
     """In one language."""
-    return both[language == "zh"]
+    return text[language == "zh"]
 
 
 def percent(ratio: float | None) -> str:
@@ -87,9 +87,9 @@ def clock(seconds: float | None) -> str:
     """1-02:30:00, as Slurm writes it."""
     if seconds is None:
         return "-"
-    days, rest = divmod(round(seconds), _DAY_S)
-    hours, rest = divmod(rest, _HOUR_S)
-    text = f"{hours:02}:{rest // _MINUTE_S:02}:{rest % _MINUTE_S:02}"
+    days, remainder = divmod(round(seconds), _DAY_S)
+    hours, remainder = divmod(remainder, _HOUR_S)
+    text = f"{hours:02}:{remainder // _MINUTE_S:02}:{remainder % _MINUTE_S:02}"
     return f"{days}-{text}" if days else text
 
 
@@ -98,19 +98,19 @@ def gib(size: float | None) -> str:
     return "-" if size is None else f"{size / _GIB:.1f} GiB"
 
 
-def ratio(part: float | None, whole: float | None) -> float | None:
+def ratio(part: float | None, total: float | None) -> float | None:
     """From 0 to 1; None of nothing. A counter that was read a moment late makes no more than all."""
-    return None if part is None or not whole else min(1.0, max(0.0, part / whole))
+    return None if part is None or not total else min(1.0, max(0.0, part / total))
 
 
-def said(what: str, **seen: object) -> Both:
+def message(name: str, **values: object) -> Bilingual:
     """The advice with what was seen."""
-    english, chinese = words()[what]
-    return english.format(**seen), chinese.format(**seen)
+    english, chinese = messages()[name]
+    return english.format(**values), chinese.format(**values)
 
 
 @cache
-def words() -> dict[str, Both]:
+def messages() -> dict[str, Bilingual]:
     """All advice by name."""
     text = files(__package__).joinpath("advice.toml").read_text(encoding="utf-8")
-    return {name: (each["en"], each["zh"]) for name, each in tomllib.loads(text).items()}
+    return {name: (texts["en"], texts["zh"]) for name, texts in tomllib.loads(text).items()}

@@ -21,10 +21,12 @@ def table(report: Report, language: Language = "en") -> str:
         write.writerows([[safe(cell) for cell in row] for row in part.rows])
         return out.getvalue()
     write.writerow(["part", "name", "ratio", "said"])
-    for each in report.parts:
-        for bar in each.bars:
+    for section in report.parts:
+        for bar in section.bars:
             value = "" if bar.ratio is None else f"{bar.ratio:.6g}"
-            write.writerow([spoken(each.title, language), safe(spoken(bar.name, language)), value, bar.said])
+            write.writerow(
+                [spoken(section.title, language), safe(spoken(bar.name, language)), value, bar.detail]
+            )
     return out.getvalue()
 
 

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from clusterwright.monitor.report.report import Bar, Both, Language, Part, Report, spoken
+from clusterwright.monitor.report.report import Bar, Bilingual, Language, Part, Report, spoken
 
 WIDE, BAR = 80, 48
 
@@ -21,21 +21,21 @@ def _lines(report: Report, language: Language) -> Iterator[str]:
     yield _centred(spoken(report.title, language))
     yield "=" * WIDE
     for part in report.parts:
-        if part.bars or part.rows or part.said:
+        if part.bars or part.rows or part.lines:
             yield from _part(part, language)
     if report.notes or report.missing:
         yield from _title(spoken(("Notes", "说明"), language))
         unknown = spoken(("not known", "未知"), language)
         notes = [("*", spoken(note, language)) for note in report.notes]
-        for mark, words in (*notes, *(("-", f"{unknown}: {why}") for why in report.missing)):
+        for bullet, line in (*notes, *(("-", f"{unknown}: {why}") for why in report.missing)):
             yield from wrap(
-                words, WIDE, initial_indent=f"  {mark} ", subsequent_indent="    ", break_long_words=False
+                line, WIDE, initial_indent=f"  {bullet} ", subsequent_indent="    ", break_long_words=False
             )
 
 
-def _title(words: str) -> Iterator[str]:
+def _title(title: str) -> Iterator[str]:
     yield ""
-    yield _centred(words)
+    yield _centred(title)
     yield "=" * WIDE
 
 
@@ -45,7 +45,7 @@ def _part(part: Part, language: Language) -> Iterator[str]:
         names = [spoken(bar.name, language) for bar in part.bars]
         width = max(map(wide, names))
         yield from (
-            _bar(pad(name, width), bar, max(8, WIDE - width - 6) if not bar.said else BAR - 8)
+            _bar(pad(name, width), bar, max(8, WIDE - width - 6) if not bar.detail else BAR - 8)
             for name, bar in zip(names, part.bars, strict=True)
         )
     if part.rows and not any(spoken(head, language) for head in part.heads):
@@ -53,36 +53,36 @@ def _part(part: Part, language: Language) -> Iterator[str]:
         yield from (f"{' ' * (width - wide(row[0]))}  {row[0]}: {row[1]}" for row in part.rows)
     elif part.rows:
         yield from table(part.heads, part.rows, language)
-    yield from (f"  {spoken(one, language)}" for one in part.said)
+    yield from (f"  {spoken(line, language)}" for line in part.lines)
 
 
 def _bar(name: str, bar: Bar, width: int) -> str:
     """`CPU utilization  [|||||          10%]`."""
     if bar.ratio is None:
-        return f"  {name}  [{'unknown':>{width}}]  {bar.said}".rstrip()
-    said = f"{bar.ratio:.1%}" if 0 < bar.ratio < 0.1 else f"{bar.ratio:.0%}"
-    room = width - len(said)
-    full = "|" * round(bar.ratio * room)
-    return f"  {name}  [{full:<{room}}{said}]  {bar.said}".rstrip()
+        return f"  {name}  [{'unknown':>{width}}]  {bar.detail}".rstrip()
+    label = f"{bar.ratio:.1%}" if 0 < bar.ratio < 0.1 else f"{bar.ratio:.0%}"
+    bar_width = width - len(label)
+    full = "|" * round(bar.ratio * bar_width)
+    return f"  {name}  [{full:<{bar_width}}{label}]  {bar.detail}".rstrip()
 
 
-def table(heads: Sequence[Both], rows: Sequence[Sequence[str]], language: Language) -> Iterator[str]:
+def table(heads: Sequence[Bilingual], rows: Sequence[Sequence[str]], language: Language) -> Iterator[str]:
     """Columns as wide as what is in them."""
     top = [spoken(head, language) for head in heads]
-    widths = [max(wide(row[place]) for row in (top, *rows)) for place in range(len(top))]
+    widths = [max(wide(row[index]) for row in (top, *rows)) for index in range(len(top))]
     for row in (top, *rows):
         yield "  " + "  ".join(pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def wide(words: str) -> int:
+def wide(label: str) -> int:
     """Columns of a terminal: a Chinese sign takes two."""
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in words)
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in label)
 
 
-def pad(words: str, width: int) -> str:
+def pad(label: str, width: int) -> str:
     """With blanks up to a width."""
-    return words + " " * (width - wide(words))
+    return label + " " * (width - wide(label))
 
 
-def _centred(words: str) -> str:
-    return " " * max(0, (WIDE - wide(words)) // 2) + words
+def _centred(label: str) -> str:
+    return " " * max(0, (WIDE - wide(label)) // 2) + label

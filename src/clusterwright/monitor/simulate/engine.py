@@ -21,7 +21,7 @@ from clusterwright.monitor.simulate.trace import TraceJob
 
 # Jobs for which backfill keeps hosts in one pass. Slurm does so for all that it tests; those so far behind start
 # later than all that could be hindered by them, and each costs the model as much as all before it.
-KEPT = 30
+MAX_RESERVATIONS = 30
 
 
 @dataclass(slots=True)
@@ -42,16 +42,16 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class JobRun:
     """A job that had its turn."""
 
     job: TraceJob
     start: float
     end: float
     gpus: int  # asked, over all hosts
-    held: int  # what nobody else could have meanwhile
+    allocated_gpus: int  # what nobody else could have meanwhile
     cpus: int
-    cut: bool  # at the partition's longest time
+    is_timed_out: bool  # at the partition's longest time
 
 
 @dataclass(slots=True)
@@ -59,8 +59,8 @@ class Outcome:
     """All that ran in the order in which it started, and what could never run, with the reason."""
 
     settings: Settings
-    ran: list[Ran] = field(default_factory=list)
-    never: list[tuple[TraceJob, str]] = field(default_factory=list)
+    job_runs: list[JobRun] = field(default_factory=list)
+    rejected_jobs: list[tuple[TraceJob, str]] = field(default_factory=list)
     moved: int = 0  # jobs of partitions that are not in the file, sent to the default one
 
 
@@ -83,11 +83,11 @@ class _Slurm:
         self._changed = False
         self._charged: dict[int, float] = {}
         self._out = Outcome(settings)
-        self._best = max((each.priority for each in settings.qualities.values()), default=0)
+        self._best = max((quality.priority for quality in settings.qualities.values()), default=0)
 
     def run(self, jobs: Sequence[TraceJob]) -> Outcome:
         for job in jobs:  # Slurm knows all who may send jobs before they do
-            self._tree.know(job.team, job.user)
+            self._tree.add_user(job.team, job.user)
         coming = list(enumerate(jobs))[::-1]
         while coming or self._ends or (self._waiting and self._changed):
             self._now = self._next(coming)
@@ -99,7 +99,9 @@ class _Slurm:
             self._main_pass()
             if self._changed and self._now >= self._filled + self._settings.backfill_s:
                 self._backfill()
-        self._out.never += [(each.job, "it waits still when all else is over") for _, each in self._waiting]
+        self._out.rejected_jobs += [
+            (waiting.job, "it waits still when all else is over") for _, waiting in self._waiting
+        ]
         return self._out
 
     def _next(self, coming: Sequence[tuple[int, TraceJob]]) -> float:
@@ -115,21 +117,21 @@ class _Slurm:
         self._out.moved += bool(job.partition) and name != job.partition
         queue = self._settings.queues[name]
         need = _need(job, queue, self._settings)
-        why = "" if self._hosts.could_ever(need) else "more than there is"
-        why = why or self._limits.ever(job, need, queue)
+        why = "" if self._hosts.is_possible(need) else "more than there is"
+        why = why or self._limits.rejection_reason(job, need, queue)
         if why:
-            self._out.never.append((job, why))
+            self._out.rejected_jobs.append((job, why))
             return
-        each = Waiting(number, job, need, queue, self._limit(job, queue))
-        each.priority = self._priority(each)
-        insort(self._waiting, (each.order, each), key=lambda row: row[0])
+        waiting = Waiting(number, job, need, queue, self._limit(job, queue))
+        waiting.priority = self._priority(waiting)
+        insort(self._waiting, (waiting.order, waiting), key=lambda row: row[0])
         self._changed = True
 
     def _limit(self, job: TraceJob, queue: Queue) -> float:
         quality = self._settings.qualities.get(job.qos)
         most = min(queue.max_s, quality.max_s or queue.max_s) if quality else queue.max_s
-        asked = job.limit_s if self._settings.limits_known else None
-        return min(most, asked if asked is not None else queue.default_s)
+        requested_s = job.limit_s if self._settings.has_time_limits else None
+        return min(most, requested_s if requested_s is not None else queue.default_s)
 
     def _calculate(self) -> None:
         """Each five minutes: use decays and is charged, and all priorities are new."""
@@ -140,24 +142,26 @@ class _Slurm:
         for number in list(self._running):
             self._charge(number)
         self._factors = self._tree.factors()
-        for _, each in self._waiting:
-            each.priority = self._priority(each)
-        self._waiting = sorted(((each.order, each) for _, each in self._waiting), key=lambda row: row[0])
+        for _, waiting in self._waiting:
+            waiting.priority = self._priority(waiting)
+        self._waiting = sorted(
+            ((waiting.order, waiting) for _, waiting in self._waiting), key=lambda row: row[0]
+        )
         self._changed = self._changed or bool(self._waiting)
 
-    def _priority(self, each: Waiting) -> float:
+    def _priority(self, waiting: Waiting) -> float:
         if self._settings.fifo:
             return 0.0
-        job, need, settings = each.job, each.need, self._settings
+        job, need, settings = waiting.job, waiting.need, self._settings
         quality = settings.qualities.get(job.qos)
-        gone = min(1.0, max(0.0, self._now - job.submit) / MAX_AGE_S)
+        age = min(1.0, max(0.0, self._now - job.submit) / MAX_AGE_S)
         hosts = sum(len(kind.names) for kind in settings.kinds.values())
         size = (need.hosts / hosts + need.hosts * need.cpus / settings.cpus) / 2
         share = self._factors.get((job.team, job.user), 1.0)
         parts = {
             "qos": quality.priority / self._best if quality and self._best else 0.0,
             "fairshare": share,
-            "age": gone,
+            "age": age,
             "size": size,
         }
         return sum(WEIGHTS[name] * part for name, part in parts.items())
@@ -166,12 +170,12 @@ class _Slurm:
         """In order; a partition's first job without room stops that partition."""
         full: set[str] = set()
         for row in list(self._waiting):
-            each = row[1]
-            if each.queue.name in full or not self._limits.now(each.job, each.need, each.queue):
+            waiting = row[1]
+            if waiting.queue.name in full or not self._limits.now(waiting.job, waiting.need, waiting.queue):
                 continue
-            on = self._hosts.place(each.need)
+            on = self._hosts.find_hosts(waiting.need)
             if on is None:
-                full.add(each.queue.name)
+                full.add(waiting.queue.name)
                 if len(full) == len(self._settings.queues):
                     return
                 continue
@@ -182,59 +186,63 @@ class _Slurm:
         self._filled, self._changed = self._now, False
         if not self._hosts.free():
             return
-        plan, kept = Plan(self._hosts, self._now), 0
+        plan, reservations = Plan(self._hosts, self._now), 0
         hopeless: dict[
             Need, float
         ] = {}  # what found no room, and for how long it wanted some: longer finds none either
         for row in self._waiting[: self._settings.tests]:
-            each = row[1]
-            if not self._limits.now(each.job, each.need, each.queue):
+            waiting = row[1]
+            if not self._limits.now(waiting.job, waiting.need, waiting.queue):
                 continue
-            until = self._now + each.limit_s
-            if each.limit_s < hopeless.get(each.need, float("inf")):
-                on = self._hosts.place(each.need, plan, until)
+            end = self._now + waiting.limit_s
+            if waiting.limit_s < hopeless.get(waiting.need, float("inf")):
+                on = self._hosts.find_hosts(waiting.need, plan, end)
                 if on is not None:
-                    plan.take(on, each.need, self._now, until)
+                    plan.allocate(on, waiting.need, self._now, end)
                     self._start(row, on)
                     continue
-                hopeless[each.need] = each.limit_s
-            if kept < KEPT:
-                kept += plan.keep(each.need, each.limit_s, self._settings.window_s) is not None
+                hopeless[waiting.need] = waiting.limit_s
+            if reservations < MAX_RESERVATIONS:
+                reservations += (
+                    plan.reserve(waiting.need, waiting.limit_s, self._settings.window_s) is not None
+                )
 
     def _start(self, row: tuple[tuple[float, float, float, int], Waiting], on: list[Host]) -> None:
-        each = row[1]
+        waiting = row[1]
         self._waiting.remove(row)
-        self._hosts.take(each.number, each.need, on, self._now + each.limit_s)
-        self._limits.take(each.job, each.need, each.queue)
-        lasts_s = min(each.job.run_s, each.limit_s if self._settings.limits_known else each.queue.max_s)
-        self._running[each.number] = (each, on, self._now)
-        self._charged[each.number] = self._now
-        heapq.heappush(self._ends, (self._now + lasts_s + self._settings.after_s, each.number))
-        held = sum(host.gpus if each.need.whole else each.need.gpus for host in on)
-        self._out.ran.append(
-            Ran(
-                each.job,
+        self._hosts.allocate(waiting.number, waiting.need, on, self._now + waiting.limit_s)
+        self._limits.charge(waiting.job, waiting.need, waiting.queue)
+        lasts_s = min(
+            waiting.job.run_s, waiting.limit_s if self._settings.has_time_limits else waiting.queue.max_s
+        )
+        self._running[waiting.number] = (waiting, on, self._now)
+        self._charged[waiting.number] = self._now
+        heapq.heappush(self._ends, (self._now + lasts_s + self._settings.after_s, waiting.number))
+        allocated_gpus = sum(host.gpus if waiting.need.is_exclusive else waiting.need.gpus for host in on)
+        self._out.job_runs.append(
+            JobRun(
+                waiting.job,
                 self._now,
                 self._now + lasts_s,
-                each.need.hosts * each.need.gpus,
-                held,
-                each.need.hosts * each.need.cpus,
-                lasts_s < each.job.run_s,
+                waiting.need.hosts * waiting.need.gpus,
+                allocated_gpus,
+                waiting.need.hosts * waiting.need.cpus,
+                lasts_s < waiting.job.run_s,
             )
         )
 
     def _end(self, number: int) -> None:
         self._charge(number)
-        each, on, _ = self._running.pop(number)
-        self._hosts.give(number, on)
-        self._limits.take(each.job, each.need, each.queue, -1)
+        waiting, on, _ = self._running.pop(number)
+        self._hosts.release(number, on)
+        self._limits.charge(waiting.job, waiting.need, waiting.queue, -1)
         self._changed = True
 
     def _charge(self, number: int) -> None:
-        each = self._running[number][0]
-        held_s = self._now - self._charged[number]
+        waiting = self._running[number][0]
+        elapsed_s = self._now - self._charged[number]
         self._charged[number] = self._now
-        self._tree.charge(each.job.team, each.job.user, held_s * self._limits.billed(each.need))
+        self._tree.charge(waiting.job.team, waiting.job.user, elapsed_s * self._limits.billed(waiting.need))
 
 
 def _need(job: TraceJob, queue: Queue, settings: Settings) -> Need:
@@ -242,8 +250,8 @@ def _need(job: TraceJob, queue: Queue, settings: Settings) -> Need:
     kinds = tuple(key for key in queue.kinds if settings.kinds[key].gpus or not job.gpus)
     gpus = max((settings.kinds[key].gpus for key in kinds), default=0)
     cpus = max((settings.kinds[key].cpus for key in kinds), default=1)
-    hosts, each, used = job.hosts, job.gpus, job.cpus
-    if each > gpus > 0:
+    hosts, gpus_per_host, used = job.hosts, job.gpus, job.cpus
+    if gpus_per_host > gpus > 0:
         hosts = -(-job.hosts * job.gpus // gpus)
-        each, used = gpus, -(-job.hosts * job.cpus // hosts)
-    return Need(hosts, each, max(1, min(used, cpus)), queue.exclusive, kinds)
+        gpus_per_host, used = gpus, -(-job.hosts * job.cpus // hosts)
+    return Need(hosts, gpus_per_host, max(1, min(used, cpus)), queue.exclusive, kinds)

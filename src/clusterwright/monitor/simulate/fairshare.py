@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from clusterwright.monitor.simulate.settings import Account
 
-Who = tuple[str, str]  # team, user
+UserKey = tuple[str, str]  # team, user
 
 
 class FairTree:
@@ -18,57 +18,60 @@ class FairTree:
 
     def __init__(self, accounts: Mapping[str, Account], half_life_s: float) -> None:
         self._accounts, self._half_life_s = dict(accounts), half_life_s
-        self._used: dict[Who, float] = {}
-        self._at = 0.0
+        self._used: dict[UserKey, float] = {}
+        self._decayed_at = 0.0
 
-    def know(self, team: str, user: str) -> None:
+    def add_user(self, team: str, user: str) -> None:
         """A user sends jobs; a team that nobody named has one share."""
         self._accounts.setdefault(team, Account(team))
         self._used.setdefault((team, user), 0.0)
 
     def decay(self, now: float) -> None:
         """Time has gone by."""
-        passed = now - self._at
+        passed = now - self._decayed_at
         if passed > 0:
             factor = 0.5 ** (passed / self._half_life_s)
-            self._used = {who: used * factor for who, used in self._used.items()}
-            self._at = now
+            self._used = {user_key: used * factor for user_key, used in self._used.items()}
+            self._decayed_at = now
 
     def charge(self, team: str, user: str, amount: float) -> None:
         """So much was used."""
         self._used[(team, user)] += amount
 
-    def factors(self) -> dict[Who, float]:
+    def factors(self) -> dict[UserKey, float]:
         """For each user in each team."""
         ranked = list(self._below("", ()))
-        found: dict[Who, float] = {}
-        before: tuple[tuple[float, ...], float] | None = None
-        for place, (who, levels) in enumerate(ranked):
-            tied = before is not None and levels == before[0]
-            factor = before[1] if tied and before else (len(ranked) - place) / len(ranked)
-            found[who], before = factor, (levels, factor)
-        return found
+        factors: dict[UserKey, float] = {}
+        previous: tuple[tuple[float, ...], float] | None = None
+        for rank, (user_key, levels) in enumerate(ranked):
+            tied = previous is not None and levels == previous[0]
+            factor = previous[1] if tied and previous else (len(ranked) - rank) / len(ranked)
+            factors[user_key], previous = factor, (levels, factor)
+        return factors
 
-    def _below(self, name: str, above: tuple[float, ...]) -> Iterable[tuple[Who, tuple[float, ...]]]:
+    def _below(self, name: str, above: tuple[float, ...]) -> Iterable[tuple[UserKey, tuple[float, ...]]]:
         """Users beneath an account in the order in which they are owed, with the levels that tell ties."""
-        accounts = [each for each in self._accounts.values() if each.parent == name]
-        users = [who for who in self._used if who[0] == name]
-        shares = sum(each.shares for each in accounts) + len(users)
+        accounts = [account for account in self._accounts.values() if account.parent == name]
+        users = [user_key for user_key in self._used if user_key[0] == name]
+        shares = sum(account.shares for account in accounts) + len(users)
         used = self._use(name)
-        rows: list[tuple[float, str, Account | Who]] = [
-            (_level(each.shares, shares, self._use(each.name), used), each.name, each) for each in accounts
+        rows: list[tuple[float, str, Account | UserKey]] = [
+            (_level(account.shares, shares, self._use(account.name), used), account.name, account)
+            for account in accounts
         ]
-        rows += [(_level(1, shares, self._used[who], used), who[1], who) for who in users]
-        for level, _, each in sorted(rows, key=lambda row: (-row[0], row[1])):
-            if isinstance(each, Account):
-                yield from self._below(each.name, (*above, level))
+        rows += [(_level(1, shares, self._used[user_key], used), user_key[1], user_key) for user_key in users]
+        for level, _, child in sorted(rows, key=lambda row: (-row[0], row[1])):
+            if isinstance(child, Account):
+                yield from self._below(child.name, (*above, level))
             else:
-                yield each, (*above, level)
+                yield child, (*above, level)
 
     def _use(self, name: str) -> float:
         """Of an account and all beneath it."""
-        own = sum(used for who, used in self._used.items() if who[0] == name)
-        return own + sum(self._use(each.name) for each in self._accounts.values() if each.parent == name)
+        direct_use = sum(used for user_key, used in self._used.items() if user_key[0] == name)
+        return direct_use + sum(
+            self._use(account.name) for account in self._accounts.values() if account.parent == name
+        )
 
 
 def _level(shares: int, all_shares: int, used: float, all_used: float) -> float:

@@ -48,15 +48,15 @@ FIVE = (
 def groups(count: int, names: Sequence[str] = ()) -> tuple[Group, ...]:
     """The first so many of the five, under a site's own names as far as there are any; they ask for all of the load."""
     chosen = FIVE[:count]
-    total = sum(each.demand for each in chosen)
+    total = sum(group.demand for group in chosen)
     return tuple(
-        replace(each, demand=each.demand / total, name=names[place] if place < len(names) else each.name)
-        for place, each in enumerate(chosen)
+        replace(group, demand=group.demand / total, name=names[index] if index < len(names) else group.name)
+        for index, group in enumerate(chosen)
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class TraceSpec:
     """How large and how long a trace: `load` is the GPU time asked over what there is in that time."""
 
     days: float
@@ -67,44 +67,44 @@ class Wish:
     groups: Sequence[Group] = FIVE
 
 
-def generated(wish: Wish, draw: Draw) -> list[TraceJob]:
+def generated(spec: TraceSpec, draw: Draw) -> list[TraceJob]:
     """Jobs of all teams until their load is reached, by the time of their submission; day 0 is a Monday."""
-    wanted_s = wish.load * wish.gpus * wish.days * DAY_S
-    found: list[TraceJob] = []
-    for group in wish.groups:
-        left_s, number = group.demand * wanted_s, 0
+    demand_s = spec.load * spec.gpus * spec.days * DAY_S
+    jobs: list[TraceJob] = []
+    for group in spec.groups:
+        left_s, number = group.demand * demand_s, 0
         while left_s > 0:
             number += 1
-            gpus = _size(min(group.largest, wish.gpus // 2), draw)
+            gpus = _size(min(group.largest, spec.gpus // 2), draw)
             run_s = min(_run(gpus, draw), max(SHORTEST_S, left_s / gpus))
             left_s -= gpus * run_s
-            found.append(_job(wish, group, number, gpus, run_s, draw))
-    return sorted(found, key=lambda job: (job.submit, job.id))
+            jobs.append(_job(spec, group, number, gpus, run_s, draw))
+    return sorted(jobs, key=lambda job: (job.submit, job.id))
 
 
-def _job(wish: Wish, group: Group, number: int, gpus: int, run_s: float, draw: Draw) -> TraceJob:
-    hosts = max(1, gpus // wish.gpus_per_host)
-    each = gpus // hosts
+def _job(spec: TraceSpec, group: Group, number: int, gpus: int, run_s: float, draw: Draw) -> TraceJob:
+    hosts = max(1, gpus // spec.gpus_per_host)
+    gpus_per_host = gpus // hosts
     user = f"{group.name}{1 + int(draw() ** 2 * group.users)}"  # some users send much more than others
     return TraceJob(
         f"{group.name}-{number}",
         group.name,
         user,
-        _moment(wish.days, draw),
+        _moment(spec.days, draw),
         run_s,
         _limit(run_s, draw),
         hosts,
-        each,
-        each * wish.cpus_per_gpu,
+        gpus_per_host,
+        gpus_per_host * spec.cpus_per_gpu,
     )
 
 
 def _size(most: int, draw: Draw) -> int:
     fitting = [(gpus, count) for gpus, count in SIZES if gpus <= max(1, most)]
-    at = draw() * sum(count for _, count in fitting)
+    remaining = draw() * sum(count for _, count in fitting)
     for gpus, count in fitting:
-        at -= count
-        if at <= 0:
+        remaining -= count
+        if remaining <= 0:
             return gpus
     return fitting[-1][0]
 
@@ -125,17 +125,17 @@ def _limit(run_s: float, draw: Draw) -> float | None:
 def _moment(days: float, draw: Draw) -> float:
     """A time at which people are at work, more likely than not."""
     while True:
-        at = draw() * days * DAY_S
-        if draw() <= rate(at):
-            return at
+        time_s = draw() * days * DAY_S
+        if draw() <= rate(time_s):
+            return time_s
 
 
-def rate(at: float) -> float:
+def rate(time_s: float) -> float:
     """How much is sent at a time, over what is at noon of a working day."""
-    hour, day = at % DAY_S / HOUR_S, int(at // DAY_S) % 7
-    awake = (
+    hour, day = time_s % DAY_S / HOUR_S, int(time_s // DAY_S) % 7
+    daytime = (
         max(0.0, math.sin(math.pi * (hour - MORNING) / (EVENING - MORNING)))
         if MORNING < hour < EVENING
         else 0.0
     )
-    return (NIGHT + (1 - NIGHT) * awake) * (WEEKEND if day in SATURDAY_SUNDAY else 1.0)
+    return (NIGHT + (1 - NIGHT) * daytime) * (WEEKEND if day in SATURDAY_SUNDAY else 1.0)

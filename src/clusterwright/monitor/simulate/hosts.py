@@ -18,7 +18,7 @@ class Need:
     hosts: int
     gpus: int
     cpus: int
-    whole: bool  # hosts of its own
+    is_exclusive: bool  # hosts of its own
     kinds: tuple[str, ...]
 
 
@@ -36,7 +36,7 @@ class Host:
 
     def takes(self, need: Need) -> bool:
         """Whether there is room now."""
-        if need.whole:
+        if need.is_exclusive:
             return not self.running and self.could(need)
         return self.free_gpus >= need.gpus and self.free_cpus >= need.cpus
 
@@ -61,7 +61,7 @@ class Hosts:
         """Where it may run at all."""
         return (host for kind in need.kinds for host in self.of_kind[kind])
 
-    def could_ever(self, need: Need) -> bool:
+    def is_possible(self, need: Need) -> bool:
         """Whether an empty cluster would be large enough."""
         return sum(host.could(need) for host in self.candidates(need)) >= need.hosts
 
@@ -69,27 +69,27 @@ class Hosts:
         """Whether anything is."""
         return any(host.free_cpus for hosts in self.of_kind.values() for host in hosts)
 
-    def place(self, need: Need, kept: Plan | None = None, until: float = 0.0) -> list[Host] | None:
+    def find_hosts(self, need: Need, plan: Plan | None = None, end: float = 0.0) -> list[Host] | None:
         """Hosts that take it now, those first that are left with least; none of what a plan keeps for others."""
-        found = [
+        matches = [
             host
             for host in self.candidates(need)
-            if host.takes(need) and (kept is None or kept.leaves(host, need, until))
+            if host.takes(need) and (plan is None or plan.allows(host, need, end))
         ]
-        if len(found) < need.hosts:
+        if len(matches) < need.hosts:
             return None
-        found.sort(key=lambda host: (host.free_gpus, host.free_cpus, host.number))
-        return found[: need.hosts]
+        matches.sort(key=lambda host: (host.free_gpus, host.free_cpus, host.number))
+        return matches[: need.hosts]
 
-    def take(self, job: int, need: Need, on: Sequence[Host], until: float) -> None:
-        """It runs there; `until` is what its limit of time says."""
+    def allocate(self, job: int, need: Need, on: Sequence[Host], end: float) -> None:
+        """It runs there; `end` is what its limit of time says."""
         for host in on:
-            gpus, cpus = (host.gpus, host.cpus) if need.whole else (need.gpus, need.cpus)
+            gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
             host.free_gpus -= gpus
             host.free_cpus -= cpus
-            host.running[job] = (until, gpus, cpus)
+            host.running[job] = (end, gpus, cpus)
 
-    def give(self, job: int, on: Sequence[Host]) -> None:
+    def release(self, job: int, on: Sequence[Host]) -> None:
         """It has ended."""
         for host in on:
             _, gpus, cpus = host.running.pop(job)
@@ -109,15 +109,15 @@ class Plan:
     def __init__(self, hosts: Hosts, now: float) -> None:
         self._hosts, self._now = hosts, now
         self._free: dict[int, list[Step]] = {}
-        self._kept: set[int] = set()
+        self._reserved: set[int] = set()
 
-    def leaves(self, host: Host, need: Need, until: float) -> bool:
+    def allows(self, host: Host, need: Need, end: float) -> bool:
         """Whether a job that starts now and may last until then hinders nobody for whom this host is kept."""
-        if host.number not in self._kept:
+        if host.number not in self._reserved:
             return True
-        return any(begin <= self._now <= last for begin, last in self._begins(host, need, until - self._now))
+        return any(begin <= self._now <= last for begin, last in self._begins(host, need, end - self._now))
 
-    def keep(self, need: Need, lasts_s: float, window_s: float) -> float | None:
+    def reserve(self, need: Need, lasts_s: float, window_s: float) -> float | None:
         """Keep hosts from the first moment at which there are enough; None beyond the window."""
         spans = [
             (begin, last, host)
@@ -125,56 +125,56 @@ class Plan:
             if host.could(need)
             for begin, last in self._begins(host, need, lasts_s)
         ]
-        for at in sorted({begin for begin, _, _ in spans}):
-            if at > self._now + window_s:
+        for start in sorted({begin for begin, _, _ in spans}):
+            if start > self._now + window_s:
                 return None
-            found = [host for begin, last, host in spans if begin <= at <= last]
-            if len(found) >= need.hosts:
-                self.take(found[: need.hosts], need, at, at + lasts_s)
-                self._kept.update(host.number for host in found[: need.hosts])
-                return at
+            hosts = [host for begin, last, host in spans if begin <= start <= last]
+            if len(hosts) >= need.hosts:
+                self.allocate(hosts[: need.hosts], need, start, start + lasts_s)
+                self._reserved.update(host.number for host in hosts[: need.hosts])
+                return start
         return None
 
-    def take(self, on: Sequence[Host], need: Need, begin: float, until: float) -> None:
+    def allocate(self, on: Sequence[Host], need: Need, begin: float, end: float) -> None:
         """So much less is free from then till then."""
         for host in on:
-            gpus, cpus = (host.gpus, host.cpus) if need.whole else (need.gpus, need.cpus)
-            steps = _cut(_cut(self._steps(host), begin), until)
+            gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
+            steps = _split(_split(self._steps(host), begin), end)
             self._free[host.number] = [
-                (at, free - gpus, left - cpus) if begin <= at < until else (at, free, left)
-                for at, free, left in steps
+                (time, free - gpus, free_cpus - cpus) if begin <= time < end else (time, free, free_cpus)
+                for time, free, free_cpus in steps
             ]
 
     def _begins(self, host: Host, need: Need, lasts_s: float) -> list[tuple[float, float]]:
         """From when to when it could begin, and have so much for all of its time."""
-        gpus, cpus = (host.gpus, host.cpus) if need.whole else (need.gpus, need.cpus)
-        found: list[tuple[float, float]] = []
-        since: float | None = None
-        for at, free, left in self._steps(host):
-            fits = free >= gpus and left >= cpus
-            if fits and since is None:
-                since = at
-            elif not fits and since is not None:
-                if at - lasts_s >= since:
-                    found.append((since, at - lasts_s))
-                since = None
-        return [*found, (since, float("inf"))] if since is not None else found
+        gpus, cpus = (host.gpus, host.cpus) if need.is_exclusive else (need.gpus, need.cpus)
+        windows: list[tuple[float, float]] = []
+        begin: float | None = None
+        for time, free, free_cpus in self._steps(host):
+            has_capacity = free >= gpus and free_cpus >= cpus
+            if has_capacity and begin is None:
+                begin = time
+            elif not has_capacity and begin is not None:
+                if time - lasts_s >= begin:
+                    windows.append((begin, time - lasts_s))
+                begin = None
+        return [*windows, (begin, float("inf"))] if begin is not None else windows
 
     def _steps(self, host: Host) -> list[Step]:
         """What runs ends at its limit at the latest; what should have ended already does so in a moment."""
         if host.number not in self._free:
             steps: list[Step] = [(self._now, host.free_gpus, host.free_cpus)]
-            for until, gpus, cpus in sorted(host.running.values()):
-                _, free, left = steps[-1]
-                steps.append((max(until, self._now + SOON_S), free + gpus, left + cpus))
+            for end, gpus, cpus in sorted(host.running.values()):
+                _, free, free_cpus = steps[-1]
+                steps.append((max(end, self._now + SOON_S), free + gpus, free_cpus + cpus))
             self._free[host.number] = steps
         return self._free[host.number]
 
 
-def _cut(steps: list[Step], at: float) -> list[Step]:
+def _split(steps: list[Step], time: float) -> list[Step]:
     """The same, with a step at this moment."""
-    place = bisect_right(steps, (at, 1 << 60, 1 << 60))
-    if place == 0 or steps[place - 1][0] == at:
+    index = bisect_right(steps, (time, 1 << 60, 1 << 60))
+    if index == 0 or steps[index - 1][0] == time:
         return steps
-    _, free, left = steps[place - 1]
-    return [*steps[:place], (at, free, left), *steps[place:]]
+    _, free, free_cpus = steps[index - 1]
+    return [*steps[:index], (time, free, free_cpus), *steps[index:]]

@@ -18,9 +18,9 @@ class Limits:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._held: Counter[Key] = Counter()
+        self._usage: Counter[Key] = Counter()
 
-    def ever(self, job: TraceJob, need: Need, queue: Queue) -> str:
+    def rejection_reason(self, job: TraceJob, need: Need, queue: Queue) -> str:
         """Why it can never run, whatever else does; empty where it can."""
         quality = self._settings.qualities.get(job.qos)
         if quality and quality.max_gpus_per_job is not None and _gpus(need) > quality.max_gpus_per_job:
@@ -32,12 +32,12 @@ class Limits:
 
     def now(self, job: TraceJob, need: Need, queue: Queue) -> bool:
         """Whether it may start."""
-        return all(self._held[key] + amount <= most for key, amount, most in self._rules(job, need, queue))
+        return all(self._usage[key] + amount <= most for key, amount, most in self._rules(job, need, queue))
 
-    def take(self, job: TraceJob, need: Need, queue: Queue, sign: int = 1) -> None:
+    def charge(self, job: TraceJob, need: Need, queue: Queue, sign: int = 1) -> None:
         """It has started, or with -1 ended."""
         for key, amount, _ in self._rules(job, need, queue):
-            self._held[key] += sign * amount
+            self._usage[key] += sign * amount
 
     def _rules(self, job: TraceJob, need: Need, queue: Queue) -> Iterator[tuple[Key, int, float]]:
         """What is counted, how much of it this job takes, and how much there may be."""
@@ -52,20 +52,20 @@ class Limits:
                 yield ("team", account.name, "GPUs"), gpus, account.max_gpus
             if account.max_jobs is not None:
                 yield ("team", account.name, "jobs"), 1, account.max_jobs
-        own = self._settings.accounts.get(job.team)
+        team_account = self._settings.accounts.get(job.team)
         if (
-            own
-            and own.max_gpus_per_user is not None
+            team_account
+            and team_account.max_gpus_per_user is not None
             and not (quality and quality.max_gpus_per_user is not None)
         ):
-            yield ("user", job.team, job.user), gpus, own.max_gpus_per_user
+            yield ("user", job.team, job.user), gpus, team_account.max_gpus_per_user
 
     def billed(self, need: Need) -> int:
         """MAX_TRES: the larger of its GPUs and of the GPUs to whose share its processors come."""
         most = 0.0
         for key in need.kinds:
             kind = self._settings.kinds[key]
-            gpus, cpus = (kind.gpus, kind.cpus) if need.whole else (need.gpus, need.cpus)
+            gpus, cpus = (kind.gpus, kind.cpus) if need.is_exclusive else (need.gpus, need.cpus)
             by_cpu = cpus * kind.gpus / kind.cpus if kind.gpus else cpus / kind.cpus
             most = max(most, gpus, by_cpu)
         return int(most * need.hosts * GPU_BILLED)

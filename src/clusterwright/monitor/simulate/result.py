@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clusterwright.monitor.simulate.engine import Outcome, Ran
+from clusterwright.monitor.simulate.engine import Outcome, JobRun
 from clusterwright.monitor.simulate.settings import Settings
 
 NOTHING = 1e-9  # in floating point
@@ -34,7 +34,7 @@ class TeamResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Ratios from 0 to 1; `used` is what jobs asked for and had, `held` what nobody else could have meanwhile.
+    """Ratios from 0 to 1; `used` is what jobs asked for and had, `allocated` what nobody else could have meanwhile.
 
     All but `span_s` is of the time from the first submission to the last: afterwards a queue only empties.
     """
@@ -54,30 +54,35 @@ class Result:
     left_out: tuple[str, ...] = ()
 
 
-def result(of: Outcome) -> Result:
+def result(outcome: Outcome) -> Result:
     """Worked out from all that ran."""
-    ran, settings = of.ran, of.settings
-    gpus = any(each.gpus for each in ran)
-    begin = min((each.job.submit for each in ran), default=0.0)
-    last = max((each.job.submit for each in ran), default=0.0)
-    over = max((each.end for each in ran), default=0.0)
+    job_runs, settings = outcome.job_runs, outcome.settings
+    gpus = any(job_run.gpus for job_run in job_runs)
+    begin = min((job_run.job.submit for job_run in job_runs), default=0.0)
+    last = max((job_run.job.submit for job_run in job_runs), default=0.0)
+    over = max((job_run.end for job_run in job_runs), default=0.0)
     end = last if last > begin else over
-    room = (settings.gpus if gpus else settings.cpus) * (end - begin)
-    used = sum((each.gpus if gpus else each.cpus) * _within(each, begin, end) for each in ran)
-    held = sum((each.held if gpus else each.cpus) * _within(each, begin, end) for each in ran)
-    teams = _teams(ran, settings, begin, end)
+    capacity = (settings.gpus if gpus else settings.cpus) * (end - begin)
+    used = sum(
+        (job_run.gpus if gpus else job_run.cpus) * _overlap_s(job_run, begin, end) for job_run in job_runs
+    )
+    allocated = sum(
+        (job_run.allocated_gpus if gpus else job_run.cpus) * _overlap_s(job_run, begin, end)
+        for job_run in job_runs
+    )
+    teams = _teams(job_runs, settings, begin, end)
     return Result(
         settings.name,
-        used / room if room else 0.0,
-        held / room if room else 0.0,
-        _waits(ran),
+        used / capacity if capacity else 0.0,
+        allocated / capacity if capacity else 0.0,
+        _waits(job_runs),
         jain([team.got_hours / team.promised_hours for team in teams.values() if team.promised_hours]),
         teams,
         over - begin,
-        len(of.never),
-        sum(each.cut for each in ran),
-        of.moved,
-        sum(each.start > end for each in ran),
+        len(outcome.rejected_jobs),
+        sum(job_run.is_timed_out for job_run in job_runs),
+        outcome.moved,
+        sum(job_run.start > end for job_run in job_runs),
         tuple(team for team in teams if settings.accounts and team not in settings.accounts),
         settings.left_out,
     )
@@ -95,49 +100,64 @@ def quantile(values: Sequence[float], part: float) -> float:
     return ordered[max(0, math.ceil(part * len(ordered)) - 1)] if ordered else 0.0
 
 
-def promised(asked: Mapping[str, float], shares: Mapping[str, float], room: float) -> dict[str, float]:
+def promised(
+    requested: Mapping[str, float], shares: Mapping[str, float], capacity: float
+) -> dict[str, float]:
     """What each is owed of a room: its share, and of what others do not ask for, again its share."""
-    owed, left, hungry = dict.fromkeys(asked, 0.0), room, {team for team in asked if asked[team] > 0}
-    while hungry and left > NOTHING:
+    owed, remaining, hungry = (
+        dict.fromkeys(requested, 0.0),
+        capacity,
+        {team for team in requested if requested[team] > 0},
+    )
+    while hungry and remaining > NOTHING:
         total = sum(shares.get(team, 1.0) for team in hungry)
         if not total:
             break
-        full = {team for team in hungry if asked[team] - owed[team] <= left * shares.get(team, 1.0) / total}
+        full = {
+            team
+            for team in hungry
+            if requested[team] - owed[team] <= remaining * shares.get(team, 1.0) / total
+        }
         if not full:
             for team in hungry:
-                owed[team] += left * shares.get(team, 1.0) / total
+                owed[team] += remaining * shares.get(team, 1.0) / total
             break
         for team in full:
-            left -= asked[team] - owed[team]
-            owed[team] = asked[team]
+            remaining -= requested[team] - owed[team]
+            owed[team] = requested[team]
         hungry -= full
     return owed
 
 
-def _within(each: Ran, begin: float, end: float) -> float:
-    return max(0.0, min(each.end, end) - max(each.start, begin))
+def _overlap_s(job_run: JobRun, begin: float, end: float) -> float:
+    return max(0.0, min(job_run.end, end) - max(job_run.start, begin))
 
 
-def _waits(ran: Sequence[Ran]) -> Waits:
-    waits = [each.start - each.job.submit for each in ran]
-    slow = [max(1.0, (each.end - each.job.submit) / max(each.end - each.start, SHORT_S)) for each in ran]
-    return Waits(len(ran), quantile(waits, 0.5), quantile(waits, 0.9), sum(slow) / len(slow) if slow else 0.0)
+def _waits(job_runs: Sequence[JobRun]) -> Waits:
+    waits = [job_run.start - job_run.job.submit for job_run in job_runs]
+    slow = [
+        max(1.0, (job_run.end - job_run.job.submit) / max(job_run.end - job_run.start, SHORT_S))
+        for job_run in job_runs
+    ]
+    return Waits(
+        len(job_runs), quantile(waits, 0.5), quantile(waits, 0.9), sum(slow) / len(slow) if slow else 0.0
+    )
 
 
-def _teams(ran: Sequence[Ran], settings: Settings, begin: float, end: float) -> dict[str, TeamResult]:
-    by_team: dict[str, list[Ran]] = {}
-    for each in ran:
-        by_team.setdefault(each.job.team, []).append(each)
+def _teams(job_runs: Sequence[JobRun], settings: Settings, begin: float, end: float) -> dict[str, TeamResult]:
+    by_team: dict[str, list[JobRun]] = {}
+    for job_run in job_runs:
+        by_team.setdefault(job_run.job.team, []).append(job_run)
     hours = {
-        team: sum((each.gpus or each.cpus) * _within(each, begin, end) for each in jobs) / 3600
+        team: sum((job_run.gpus or job_run.cpus) * _overlap_s(job_run, begin, end) for job_run in jobs) / 3600
         for team, jobs in by_team.items()
     }
-    asked = {
-        team: sum((each.gpus or each.cpus) * (each.end - each.start) for each in jobs) / 3600
+    requested = {
+        team: sum((job_run.gpus or job_run.cpus) * (job_run.end - job_run.start) for job_run in jobs) / 3600
         for team, jobs in by_team.items()
     }
     shares = {team: _share(team, settings) for team in by_team}
-    owed = promised(asked, shares, sum(hours.values()))
+    owed = promised(requested, shares, sum(hours.values()))
     return {
         team: TeamResult(_waits(by_team[team]), hours[team], owed[team])
         for team in sorted(by_team, key=lambda team: -hours[team])
@@ -148,7 +168,14 @@ def _share(team: str, settings: Settings) -> float:
     """A team's part of the whole, through all above it; one share where nobody named it."""
     account = settings.accounts.get(team)
     if account is None:
-        return 1.0 / max(1, sum(each.shares for each in settings.accounts.values() if not each.parent))
-    beside = sum(each.shares for each in settings.accounts.values() if each.parent == account.parent)
+        return 1.0 / max(
+            1,
+            sum(
+                root_account.shares for root_account in settings.accounts.values() if not root_account.parent
+            ),
+        )
+    sibling_shares = sum(
+        sibling.shares for sibling in settings.accounts.values() if sibling.parent == account.parent
+    )
     above = _share(account.parent, settings) if account.parent else 1.0
-    return above * account.shares / beside if beside else 0.0
+    return above * account.shares / sibling_shares if sibling_shares else 0.0

@@ -86,7 +86,7 @@ class Settings:
     window_s: float = DEFAULT_WINDOW_S
     tests: int = DEFAULT_TESTS
     left_out: tuple[str, ...] = ()  # what the file says and the model does not know
-    limits_known: bool = True  # False: jobs are sent without a time, and get the partition's own
+    has_time_limits: bool = True  # False: jobs are sent without a time, and get the partition's own
 
     @property
     def gpus(self) -> int:
@@ -149,21 +149,21 @@ def of_cluster(cluster: Cluster, name: str) -> Settings:
 
 
 def _left_out(cluster: Cluster) -> tuple[str, ...]:
-    found = {
+    features = {
         "reservations": bool(cluster.reservations),
         "qos preempts": any(qos.preempts for qos in cluster.qos.values()),
         "power_saving": cluster.slurm.power_saving is not None,
     }
-    return tuple(name for name, there in found.items() if there)
+    return tuple(name for name, is_used in features.items() if is_used)
 
 
-def slurm_default(of: Settings) -> Settings:
+def slurm_default(settings: Settings) -> Settings:
     """Slurm as it is without a word of configuration: first come first served, whole hosts, no limits of time.
 
     slurm.conf(5) of 22.05: PriorityType=priority/basic, SelectType=select/linear, MaxTime=UNLIMITED, no accounting.
     """
-    queue = Queue("all", tuple(of.kinds), exclusive=True, default=True)
-    return Settings("Slurm's defaults", of.kinds, {"all": queue}, fifo=True, limits_known=False)
+    queue = Queue("all", tuple(settings.kinds), exclusive=True, default=True)
+    return Settings("Slurm's defaults", settings.kinds, {"all": queue}, fifo=True, has_time_limits=False)
 
 
 def _kinds(cluster: Cluster) -> dict[str, HostKind]:

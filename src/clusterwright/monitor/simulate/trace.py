@@ -10,7 +10,7 @@ from functools import lru_cache
 from clusterwright.monitor.records.record import Record
 from clusterwright.monitor.records.sacct import Bad
 
-SHOWN = 5  # bad lines that are named
+MAX_BAD_LINES = 5  # bad lines that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +42,29 @@ class Trace:
     bad_kinds: Counter[str] = field(default_factory=Counter)
 
 
-def trace(found: Iterable[Record | Bad]) -> Trace:
+def trace(records: Iterable[Record | Bad]) -> Trace:
     """Jobs without their steps, and without those that never ran."""
     result = Trace()
-    for each in found:
-        if isinstance(each, Bad):
-            _bad(result, each)
-        elif "." in each.id:
+    for record in records:
+        if isinstance(record, Bad):
+            _bad(result, record)
+        elif "." in record.id:
             result.steps += 1
-        elif not each.elapsed_s:
+        elif not record.elapsed_s:
             result.never_ran += 1
-        elif each.submit is None:
-            _bad(result, Bad(0, f"job {each.id[:40]} has no time of submission", "no time of submission"))
+        elif record.submit is None:
+            _bad(result, Bad(0, f"job {record.id[:40]} has no time of submission", "no time of submission"))
         else:
-            result.jobs.append(_job(each))
+            result.jobs.append(_job(record))
     result.jobs.sort(key=lambda job: job.submit)
     return result
 
 
-def _bad(result: Trace, each: Bad) -> None:
+def _bad(result: Trace, bad_line: Bad) -> None:
     result.bad += 1
-    result.bad_kinds[each.kind or each.why[:60]] += 1
-    if len(result.first_bad) < SHOWN:
-        result.first_bad.append(each)
+    result.bad_kinds[bad_line.kind or bad_line.why[:60]] += 1
+    if len(result.first_bad) < MAX_BAD_LINES:
+        result.first_bad.append(bad_line)
 
 
 def _job(record: Record) -> TraceJob:
@@ -72,20 +72,20 @@ def _job(record: Record) -> TraceJob:
     # An array's tasks, a requeued job: each ran by itself. Elapsed and submission are all that a replay needs.
     return TraceJob(
         record.id,
-        _same(record.account or "nobody"),
-        _same(record.user or "nobody"),
+        _intern(record.account or "nobody"),
+        _intern(record.user or "nobody"),
         record.submit or 0.0,
         record.elapsed_s or 0.0,
         record.limit_s,
         hosts,
         -(-record.gpus // hosts),
         max(1, -(-record.cpus // hosts)),
-        _same(record.partition),
-        _same(record.qos),
+        _intern(record.partition),
+        _intern(record.qos),
     )
 
 
 @lru_cache(maxsize=65536)
-def _same(text: str) -> str:
+def _intern(text: str) -> str:
     """One text for all that are alike: a million jobs have some hundred names."""
     return text

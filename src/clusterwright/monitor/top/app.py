@@ -17,24 +17,24 @@ from textual.events import Resize
 from textual.widgets import Input, Static
 
 from clusterwright.errors import WrightError
-from clusterwright.monitor.gather.kept import EVERY_S, Kept
-from clusterwright.monitor.picture import JobView, Picture, lacks
-from clusterwright.monitor.picture.visible import visible
+from clusterwright.monitor.gather.cache import EVERY_S, SnapshotCache
+from clusterwright.monitor.snapshot import JobView, Snapshot, lacks
+from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.top import columns, detail, groups
-from clusterwright.monitor.top.columns import Way, heads
+from clusterwright.monitor.top.columns import RenderOptions, heads
 from clusterwright.monitor.top.groups import Group
 from clusterwright.monitor.top.listing import Listing
-from clusterwright.monitor.top.once import folded
+from clusterwright.monitor.top.static_screen import folded
 from clusterwright.monitor.top.queue import View
-from clusterwright.monitor.top.screens import Ask, Page, keys
-from clusterwright.monitor.top.words import Lang, word
+from clusterwright.monitor.top.screens import ConfirmScreen, TextScreen, keys
+from clusterwright.monitor.top.messages import Lang, translate
 
 NARROW = 100  # columns under which one panel is shown at a time
 PANELS = ("nodes", "jobs", "teams", "alerts")
 R = TypeVar("R")
 
 
-class Acts(Protocol):
+class JobActions(Protocol):
     """What may be done with a job from here; each returns lines for people, and raises WrightError."""
 
     user: str
@@ -53,7 +53,7 @@ class Acts(Protocol):
 
 
 @dataclass
-class Shown:
+class ViewState:
     """What a person has chosen to see."""
 
     view: View = field(default_factory=View)
@@ -69,7 +69,7 @@ class Top(App[None]):
         Binding("q,ctrl+c", "quit", show=False, priority=False),
         Binding("tab", "next(1)", show=False, priority=True),
         Binding("shift+tab", "next(-1)", show=False, priority=True),
-        *(Binding(str(place + 1), f"panel('{name}')", show=False) for place, name in enumerate(PANELS)),
+        *(Binding(str(index + 1), f"panel('{name}')", show=False) for index, name in enumerate(PANELS)),
         Binding("slash", "search", show=False),
         Binding("escape", "plain", show=False),
         Binding("s", "sort", show=False),
@@ -83,16 +83,23 @@ class Top(App[None]):
         Binding("question_mark,h", "help", show=False),
     ]
 
-    def __init__(self, kept: Kept, acts: Acts, way: Way, host: str = "") -> None:
+    def __init__(
+        self, snapshot_cache: SnapshotCache, job_actions: JobActions, options: RenderOptions, host: str = ""
+    ) -> None:
         super().__init__()
-        self._kept, self._acts, self._way, self._host = kept, acts, way, host
-        self.shown = Shown()
-        self.picture: Picture | None = None
+        self._snapshot_cache, self._job_actions, self._render_options, self._host = (
+            snapshot_cache,
+            job_actions,
+            options,
+            host,
+        )
+        self.view_state = ViewState()
+        self.snapshot: Snapshot | None = None
         self.aside: list[threading.Thread] = []
 
     def compose(self) -> ComposeResult:
         """A headline, four lists, a line that says what is chosen, and a place to type a search."""
-        yield Static(word("asking", self._lang, host=self._host), id="head", markup=False)
+        yield Static(translate("asking", self._lang, host=self._host), id="head", markup=False)
         with Horizontal(id="upper"):
             yield self._listing("nodes", columns.NODES, columns.of_group, _node_key)
             with Vertical(id="beside"):
@@ -100,93 +107,97 @@ class Top(App[None]):
                 yield self._listing("alerts", columns.ALERTS, columns.of_alert, _alert_key)
         yield self._listing("jobs", columns.JOBS, columns.of_job, lambda job: str(job.id))
         yield Static("", id="foot", markup=False)
-        yield Input(id="search", placeholder=word("search", self._lang))
+        yield Input(id="search", placeholder=translate("search", self._lang))
 
     @property
     def _lang(self) -> Lang:
-        return self._way.lang
+        return self._render_options.lang
 
     def _listing(
         self,
         name: str,
         kinds: Sequence[columns.Column],
-        cells: Callable[[Any, Way], columns.Cells],
+        cells: Callable[[Any, RenderOptions], columns.Cells],
         key: Callable[[Any], str],
     ) -> Listing:
-        listing = Listing(kinds, lambda item: cells(item, self._way), key, id=name)
-        listing.border_title = word(name, self._lang)
+        listing = Listing(kinds, lambda item: cells(item, self._render_options), key, id=name)
+        listing.border_title = translate(name, self._lang)
         return listing
 
     def on_mount(self) -> None:
         """Ask at once, and then as often as may be asked."""
         self.query_one("#search").display = False
         self.action_panel("jobs")
-        self.action_look()
-        self.set_interval(EVERY_S, self.action_look)
+        self.action_poll()
+        self.set_interval(EVERY_S, self.action_poll)
 
     def on_resize(self, event: Resize) -> None:
         """One panel at a time where there is no room for four."""
         self.set_class(event.size.width < NARROW, "narrow")
 
-    def action_look(self) -> None:
+    def action_poll(self) -> None:
         """A newer picture, if there may be one, and nobody looks already."""
         if not any(thread.name == "look" and thread.is_alive() for thread in self.aside):
-            self._aside("look", self._kept.newest, self._take)
+            self._aside("look", self._snapshot_cache.newest, self._show_snapshot)
 
-    def _aside(self, name: str, ask: Callable[[], R], then: Callable[[R], object]) -> None:
+    def _aside(self, name: str, query: Callable[[], R], then: Callable[[R], object]) -> None:
         """Ask in a thread, and then go on here. Who leaves the screen does not wait for a host that hangs."""
 
         def work() -> None:
-            found = ask()
+            result = query()
             with suppress(RuntimeError):  # the screen is gone
-                self.call_from_thread(then, found)
+                self.call_from_thread(then, result)
 
-        self.aside = [each for each in self.aside if each.is_alive()]
+        self.aside = [thread for thread in self.aside if thread.is_alive()]
         self.aside.append(threading.Thread(target=work, name=name, daemon=True))
         self.aside[-1].start()
 
-    def _take(self, picture: Picture | None) -> None:
-        if picture is not None:
-            self.picture, self._way = picture, replace(self._way, now=picture.taken)
+    def _show_snapshot(self, snapshot: Snapshot | None) -> None:
+        if snapshot is not None:
+            self.snapshot, self._render_options = snapshot, replace(self._render_options, now=snapshot.taken)
         self.paint()
 
     def paint(self) -> None:
         """Everything that the picture changes."""
         self._paint_head()
-        if self.picture is None:
+        if self.snapshot is None:
             return
         lists: dict[str, tuple[Sequence[Any], Sequence[columns.Column]]] = {
-            "nodes": (groups.rows(self.picture, self.shown.opened), columns.NODES),
-            "jobs": (self.shown.view.of(self.picture.jobs), columns.JOBS),
-            "teams": (self.picture.teams, columns.TEAMS), "alerts": (self.picture.alerts, columns.ALERTS),
+            "nodes": (groups.rows(self.snapshot, self.view_state.opened), columns.NODES),
+            "jobs": (self.view_state.view.select(self.snapshot.jobs), columns.JOBS),
+            "teams": (self.snapshot.teams, columns.TEAMS), "alerts": (self.snapshot.alerts, columns.ALERTS),
         }  # fmt: skip
         for name, (items, kinds) in lists.items():
             self._list(name).fill(items, heads(kinds, self._lang))
         self._paint_foot(len(lists["jobs"][0]))
 
     def _paint_head(self) -> None:
-        lines = folded(columns.headline(self.picture, self._way), self.size.width - 2) if self.picture else []
-        if self.picture:
-            missing = word("missing", self._lang)
+        lines = (
+            folded(columns.headline(self.snapshot, self._render_options), self.size.width - 2)
+            if self.snapshot
+            else []
+        )
+        if self.snapshot:
+            missing = translate("missing", self._lang)
             lines += [
-                Text(f"{missing}: {visible(lacks(each, self._lang))}", "magenta")
-                for each in self.picture.missing
+                Text(f"{missing}: {visible(lacks(item, self._lang))}", "magenta")
+                for item in self.snapshot.missing
             ]
-        if self._kept.trouble:
-            lines.append(Text(visible(str(self._kept.trouble)), "bold red"))
+        if self._snapshot_cache.trouble:
+            lines.append(Text(visible(str(self._snapshot_cache.trouble)), "bold red"))
         if lines:
             self.query_one("#head", Static).update(Text("\n").join(lines))
 
     def _paint_foot(self, count: int) -> None:
-        view, lang = self.shown.view, self._lang
+        view, lang = self.view_state.view, self._lang
         parts = [
-            word("filter", lang, what=word(view.shown, lang)),
-            word("sort", lang, by=word(view.sort, lang)),
+            translate("filter", lang, what=translate(view.job_filter, lang)),
+            translate("sort", lang, by=translate(view.sort, lang)),
         ]
-        parts += [word("mine", lang)] if view.user else []
-        parts += [word("found", lang, text=visible(view.text, 40))] if view.text else []
-        total = len(self.picture.jobs) if self.picture else 0
-        self._list("jobs").border_title = f"{word('jobs', lang)} {count}/{total}"
+        parts += [translate("mine", lang)] if view.user else []
+        parts += [translate("found", lang, text=visible(view.text, 40))] if view.text else []
+        total = len(self.snapshot.jobs) if self.snapshot else 0
+        self._list("jobs").border_title = f"{translate('jobs', lang)} {count}/{total}"
         self.query_one("#foot", Static).update("   ".join([*parts, "?: keys" if lang == "en" else "?: 按键"]))
 
     def _list(self, name: str) -> Listing:
@@ -194,43 +205,47 @@ class Top(App[None]):
 
     def action_panel(self, name: str) -> None:
         """That one has the keys."""
-        for each in PANELS:
-            self.set_class(each == name, f"on-{each}")
+        for panel in PANELS:
+            self.set_class(panel == name, f"on-{panel}")
         self._list(name).focus()
 
     def action_next(self, by: int) -> None:
         """The next panel."""
-        now = next((place for place, name in enumerate(PANELS) if self._list(name).has_focus), 0)
+        now = next((index for index, name in enumerate(PANELS) if self._list(name).has_focus), 0)
         self.action_panel(PANELS[(now + by) % len(PANELS)])
 
     def on_listing_chosen(self, event: Listing.Chosen) -> None:
         """More about it; a group of nodes opens and closes."""
         if isinstance(event.item, Group):
-            self.shown.opened ^= {event.item.key}
+            self.view_state.opened ^= {event.item.key}
             self.paint()
-        elif self.picture:
-            self.push_screen(Page(detail.of(event.item, self.picture, self._way), self._lang))
+        elif self.snapshot:
+            self.push_screen(
+                TextScreen(detail.detail_lines(event.item, self.snapshot, self._render_options), self._lang)
+            )
 
-    def _see(self, view: View) -> None:
-        self.shown.view = view
+    def _set_view(self, view: View) -> None:
+        self.view_state.view = view
         self._list("jobs").to_top()
         self.paint()
 
     def action_sort(self) -> None:
         """By the next column."""
-        self._see(self.shown.view.next_sort())
+        self._set_view(self.view_state.view.next_sort())
 
     def action_turn(self) -> None:
         """The other way around."""
-        self._see(replace(self.shown.view, turned=not self.shown.view.turned))
+        self._set_view(replace(self.view_state.view, turned=not self.view_state.view.turned))
 
     def action_filter(self) -> None:
         """All, those that run, those that wait."""
-        self._see(self.shown.view.next_shown())
+        self._set_view(self.view_state.view.next_filter())
 
-    def action_mine(self) -> None:
+    def action_toggle_user(self) -> None:
         """One person's jobs, or everybody's."""
-        self._see(replace(self.shown.view, user="" if self.shown.view.user else self._acts.user))
+        self._set_view(
+            replace(self.view_state.view, user="" if self.view_state.view.user else self._job_actions.user)
+        )
 
     def action_search(self) -> None:
         """A place to type."""
@@ -241,73 +256,73 @@ class Top(App[None]):
     def action_plain(self) -> None:
         """No search any more."""
         box = self.query_one("#search", Input)
-        if box.display or self.shown.view.text:
+        if box.display or self.view_state.view.text:
             box.value = ""
-            self._leave_search()
+            self._close_search()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Jobs are found as one types."""
-        self._see(replace(self.shown.view, text=event.value))
+        self._set_view(replace(self.view_state.view, text=event.value))
 
     def on_input_submitted(self) -> None:
         """What was typed stays."""
-        self._leave_search()
+        self._close_search()
 
-    def _leave_search(self) -> None:
+    def _close_search(self) -> None:
         self.query_one("#search").display = False
         self.action_panel("jobs")
 
     def action_help(self) -> None:
         """The keys."""
-        self.push_screen(Page(keys(self._lang), self._lang))
+        self.push_screen(TextScreen(keys(self._lang), self._lang))
 
     def _job(self) -> JobView | None:
         job = self._list("jobs").chosen if self._list("jobs").has_focus else None
         if job is None:
-            self.notify(word("no_job", self._lang), markup=False)
+            self.notify(translate("no_job", self._lang), markup=False)
         return job
 
-    def action_about(self, what: str) -> None:
+    def action_about(self, topic: str) -> None:
         """What it printed, or why it waits: asked of the cluster."""
         if job := self._job():
-            self._aside("about", partial(self._told, what, job), self._tell)
+            self._aside("about", partial(self._fetch_text, topic, job), self._show_text)
 
-    def _told(self, what: str, job: JobView) -> str:
+    def _fetch_text(self, topic: str, job: JobView) -> str:
         try:
-            return self._acts.output(job) if what == "output" else self._acts.why(job)
+            return self._job_actions.output(job) if topic == "output" else self._job_actions.why(job)
         except WrightError as why:
             return str(why)
 
-    def _tell(self, text: str) -> None:
+    def _show_text(self, text: str) -> None:
         lines = [[(visible(line, 1000), "")] for line in text.splitlines() or ["-"]]
-        self.push_screen(Page(lines, self._lang))
+        self.push_screen(TextScreen(lines, self._lang))
 
     def action_cancel(self) -> None:
         """Asks, and then does it."""
         if job := self._job():
-            question = word(
+            question = translate(
                 "cancel", self._lang, job=job.id, user=visible(job.user, 32), name=visible(job.name, 64)
             )
-            self.push_screen(Ask(question, self._lang), partial(self._agreed, job))
+            self.push_screen(ConfirmScreen(question, self._lang), partial(self._agreed, job))
 
     def _agreed(self, job: JobView, yes: bool | None) -> None:  # noqa: FBT001 (what the question is answered with)
         if yes:
-            self.notify(word("cancelling", self._lang, job=job.id), markup=False)
+            self.notify(translate("cancelling", self._lang, job=job.id), markup=False)
             self._aside("cancel", partial(self._refused, job), partial(self._ended, job))
 
     def _refused(self, job: JobView) -> str:
         try:
-            self._acts.cancel(job)
+            self._job_actions.cancel(job)
         except WrightError as why:
             return str(why)
         return ""
 
     def _ended(self, job: JobView, refused: str) -> None:
         if refused:
-            text = word("refused", self._lang, job=job.id, why=visible(refused, 500))
+            text = translate("refused", self._lang, job=job.id, why=visible(refused, 500))
             self.notify(text, severity="error", markup=False)
         else:
-            self.notify(word("cancelled", self._lang, job=job.id), markup=False)
+            self.notify(translate("cancelled", self._lang, job=job.id), markup=False)
 
 
 def _node_key(item: Any) -> str:

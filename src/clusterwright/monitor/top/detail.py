@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.picture import Alert, JobView, NodeView, Picture, Run, Team, waits
-from clusterwright.monitor.picture.visible import visible
-from clusterwright.monitor.top.columns import Way
-from clusterwright.monitor.top.forms import Cell, curve, gib, heat, many, percent, span
-from clusterwright.monitor.top.words import word
+from clusterwright.monitor.snapshot import Alert, JobView, NodeView, Snapshot, Run, Team, waits
+from clusterwright.monitor.snapshot.visible import visible
+from clusterwright.monitor.top.columns import RenderOptions
+from clusterwright.monitor.top.forms import Cell, curve, gib, heat, compact_number, percent, span
+from clusterwright.monitor.top.messages import translate
 from clusterwright.slurm.states import is_pending
 
 Line = list[Cell]
@@ -18,143 +18,145 @@ _LABEL = 14
 WIDTH = 64  # of a curve
 
 
-def of(item: NodeView | JobView | Alert | Team, picture: Picture, way: Way) -> list[Line]:
+def detail_lines(
+    item: NodeView | JobView | Alert | Team, snapshot: Snapshot, options: RenderOptions
+) -> list[Line]:
     """Its lines, without those that would say nothing."""
-    return [line for line in _all(item, picture, way) if line is not None]
+    return [line for line in _all(item, snapshot, options) if line is not None]
 
 
-def _all(item: NodeView | JobView | Alert | Team, picture: Picture, way: Way) -> Lines:
+def _all(item: NodeView | JobView | Alert | Team, snapshot: Snapshot, options: RenderOptions) -> Lines:
     if isinstance(item, NodeView):
-        return _node(item, picture, way)
+        return _node(item, snapshot, options)
     if isinstance(item, JobView):
-        return _job(item, way)
+        return _job(item, options)
     if isinstance(item, Alert):
-        return _alert(item, way)
-    return _team(item, picture, way)
+        return _alert(item, options)
+    return _team(item, snapshot, options)
 
 
-def _node(node: NodeView, picture: Picture, way: Way) -> Lines:
-    state = f"{node.state} {word('drained', way.lang)}" if node.drained else node.state
+def _node(node: NodeView, snapshot: Snapshot, options: RenderOptions) -> Lines:
+    state = f"{node.state} {translate('drained', options.lang)}" if node.drained else node.state
     lines: list[Line | None] = [
         [(node.name, "bold")],
-        _said("state", state, way),
-        _said("why", visible(node.why), way),
-        _said("by", node.by, way),
-        _said("since", span(way.now - node.since) if node.since else "", way),
-        _said("group", node.group, way),
-        _said("leaf", node.leaf, way),
-        _said("partition", ", ".join(node.partitions), way),
-        _said("cpus", f"{node.cpus_used}/{node.cpus}", way),
-        _said("load", "" if node.load is None else f"{node.load:.1f}", way),
-        _said("memory", f"{gib(node.memory_used)} / {gib(node.memory_total)}", way),
+        _field("state", state, options),
+        _field("why", visible(node.why), options),
+        _field("by", node.by, options),
+        _field("since", span(options.now - node.since) if node.since else "", options),
+        _field("group", node.group, options),
+        _field("leaf", node.leaf, options),
+        _field("partition", ", ".join(node.partitions), options),
+        _field("cpus", f"{node.cpus_used}/{node.cpus}", options),
+        _field("load", "" if node.load is None else f"{node.load:.1f}", options),
+        _field("memory", f"{gib(node.memory_used)} / {gib(node.memory_total)}", options),
     ]
     lines += [[]]
     for gpu in node.gpus:
-        held = bool(gpu.job)
-        bar = heat(gpu.utilisation, held=held, ascii_only=way.ascii_only)
-        rest = f"{gib(gpu.memory_used)} / {gib(gpu.memory_total)}"
+        is_allocated = bool(gpu.job)
+        bar = heat(gpu.utilisation, is_allocated=is_allocated, ascii_only=options.ascii_only)
+        memory = f"{gib(gpu.memory_used)} / {gib(gpu.memory_total)}"
         warm = "-" if gpu.celsius is None else f"{gpu.celsius:.0f} °C"
         watts = "-" if gpu.watts is None else f"{gpu.watts:.0f} W"
-        text = f" {percent(gpu.utilisation):>5} {rest:>18} {warm:>7} {watts:>7}  {gpu.job}"
+        text = f" {percent(gpu.utilisation):>5} {memory:>18} {warm:>7} {watts:>7}  {gpu.job}"
         lines.append([(f"GPU {gpu.index} {visible(gpu.name, 24):<12} ", ""), bar, (text, "")])
-    jobs = {job.id: job for job in picture.jobs}
-    mine = [jobs[name] for name in node.jobs if name in jobs]
+    jobs = {job.id: job for job in snapshot.jobs}
+    node_jobs = [jobs[name] for name in node.jobs if name in jobs]
     lines += [[]] + [
-        [(f"{job.id:<12} {visible(job.user, 32):<12} {visible(job.name, 64)}", "")] for job in mine
+        [(f"{job.id:<12} {visible(job.user, 32):<12} {visible(job.name, 64)}", "")] for job in node_jobs
     ]
     return lines
 
 
-def _job(job: JobView, way: Way) -> Lines:
-    why = waits(job.reason or "None", way.lang) if is_pending(job.state) else ""
+def _job(job: JobView, options: RenderOptions) -> Lines:
+    why = waits(job.reason or "None", options.lang) if is_pending(job.state) else ""
     lines: list[Line | None] = [
         [(f"{job.id} {visible(job.name)}", "bold")],
-        _said("state", f"{job.state} ({visible(job.reason)})" if job.reason else job.state, way),
-        _said("why", visible(why), way),
-        _said("user", visible(job.user), way),
-        _said("team", visible(job.account), way),
-        _said("partition", job.partition, way),
-        _said("priority", str(job.priority), way),
-        _said("cpus", str(job.cpus), way),
-        _said("gpus", str(job.gpus), way),
-        _said("heat", "" if job.utilisation is None else percent(job.utilisation), way),
-        _said("hosts", fold(job.nodes) if job.nodes else str(job.node_count), way),
-        _ago("submitted", job.submitted, way),
-        _ago("started", job.started, way),
-        _ahead("expected", job.expected, way),
-        _ahead("ends", job.ends, way),
+        _field("state", f"{job.state} ({visible(job.reason)})" if job.reason else job.state, options),
+        _field("why", visible(why), options),
+        _field("user", visible(job.user), options),
+        _field("team", visible(job.account), options),
+        _field("partition", job.partition, options),
+        _field("priority", str(job.priority), options),
+        _field("cpus", str(job.cpus), options),
+        _field("gpus", str(job.gpus), options),
+        _field("heat", "" if job.utilisation is None else percent(job.utilisation), options),
+        _field("hosts", fold(job.nodes) if job.nodes else str(job.node_count), options),
+        _ago("submitted", job.submitted, options),
+        _ago("started", job.started, options),
+        _ahead("expected", job.expected, options),
+        _ahead("ends", job.ends, options),
     ]
-    return [*lines, *(_run(job.run, way) if job.run else [])]
+    return [*lines, *(_run(job.run, options) if job.run else [])]
 
 
-def _run(run: Run, way: Way) -> Lines:
+def _run(run: Run, options: RenderOptions) -> Lines:
     step = "" if run.step is None else f"{run.step}" + (f" / {run.until}" if run.until else "")
-    fast = [f"{many(run.tokens_per_s)} tokens/s"] if run.tokens_per_s else []
-    fast += [f"{many(run.samples_per_s)} samples/s"] if run.samples_per_s else []
+    fast = [f"{compact_number(run.tokens_per_s)} tokens/s"] if run.tokens_per_s else []
+    fast += [f"{compact_number(run.samples_per_s)} samples/s"] if run.samples_per_s else []
     fast += [f"MFU {run.mfu:.1%}"] if run.mfu is not None else []
     losses = [loss for _, loss in run.curve]
     lines: list[Line | None] = [
         [],
-        _said("run", f"{visible(run.name)} ({visible(run.state)})", way),
-        _said("step", step, way),
-        _said("loss", "" if run.loss is None else f"{run.loss:.4g}", way),
-        _said("speed", ", ".join(fast), way),
-        _said("eta", "" if run.eta_s is None else span(run.eta_s), way),
-        _said("goodput", "" if run.goodput is None else f"{run.goodput:.1%}", way),
-        _said("data_wait", "" if run.data_wait is None else f"{run.data_wait:.1%}", way),
-        _said("communication", "" if run.communication is None else f"{run.communication:.1%}", way),
-        _said("checkpoint", "" if run.checkpoint_age_s is None else span(run.checkpoint_age_s), way),
-        _said("slow_rank", visible(run.slow_rank), way),
+        _field("run", f"{visible(run.name)} ({visible(run.state)})", options),
+        _field("step", step, options),
+        _field("loss", "" if run.loss is None else f"{run.loss:.4g}", options),
+        _field("speed", ", ".join(fast), options),
+        _field("eta", "" if run.eta_s is None else span(run.eta_s), options),
+        _field("goodput", "" if run.goodput is None else f"{run.goodput:.1%}", options),
+        _field("data_wait", "" if run.data_wait is None else f"{run.data_wait:.1%}", options),
+        _field("communication", "" if run.communication is None else f"{run.communication:.1%}", options),
+        _field("checkpoint", "" if run.checkpoint_age_s is None else span(run.checkpoint_age_s), options),
+        _field("slow_rank", visible(run.slow_rank), options),
     ]
     if losses:
-        bars = curve(losses, WIDTH, ascii_only=way.ascii_only)
+        bars = curve(losses, WIDTH, ascii_only=options.ascii_only)
         lines += [[], [(f"{max(losses):.4g}", "dim")], [(bars, "green")], [(f"{min(losses):.4g}", "dim")]]
     return lines
 
 
-def _alert(alert: Alert, way: Way) -> Lines:
-    text = (alert.summary_zh if way.lang == "zh" else "") or alert.summary
+def _alert(alert: Alert, options: RenderOptions) -> Lines:
+    text = (alert.summary_zh if options.lang == "zh" else "") or alert.summary
     return [
         [(alert.name, "bold")],
-        _said("severity", alert.severity, way),
-        _said("subject", visible(alert.subject), way),
-        _said("since", span(way.now - alert.since), way),
-        _said("summary", visible(text, 1000), way),
-        _said("runbook", visible(alert.runbook), way),
-        _said("muted", "✓" if alert.muted else "", way),
+        _field("severity", alert.severity, options),
+        _field("subject", visible(alert.subject), options),
+        _field("since", span(options.now - alert.since), options),
+        _field("summary", visible(text, 1000), options),
+        _field("runbook", visible(alert.runbook), options),
+        _field("muted", "✓" if alert.muted else "", options),
     ]
 
 
-def _team(team: Team, picture: Picture, way: Way) -> Lines:
-    jobs = [job for job in picture.jobs if job.account == team.name and job.nodes]
+def _team(team: Team, snapshot: Snapshot, options: RenderOptions) -> Lines:
+    jobs = [job for job in snapshot.jobs if job.account == team.name and job.nodes]
     users: dict[str, int] = {}
     for job in jobs:
         users[job.user] = users.get(job.user, 0) + job.gpus
     most = sorted(users.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
         [(visible(team.name), "bold")],
-        _said("share", percent(team.share), way),
-        _said("use", percent(team.used), way),
-        _said("fairshare", "" if team.fairshare is None else f"{team.fairshare:.3f}", way),
-        _said("running", str(team.running), way),
-        _said("waiting", str(team.waiting), way),
+        _field("share", percent(team.share), options),
+        _field("use", percent(team.used), options),
+        _field("fairshare", "" if team.fairshare is None else f"{team.fairshare:.3f}", options),
+        _field("running", str(team.running), options),
+        _field("waiting", str(team.waiting), options),
         [],
         *([(f"{visible(user, 32):<20} {gpus:>6} GPU", "")] for user, gpus in most),
     ]
 
 
-def _said(name: str, text: str, way: Way) -> Line | None:
+def _field(name: str, text: str, options: RenderOptions) -> Line | None:
     """A label and what it says; nothing where there is nothing to say."""
     if not text:
         return None
-    label = word(name, way.lang)
+    label = translate(name, options.lang)
     wide = sum(2 if ord(sign) > 0x2E80 else 1 for sign in label)
     return [(label + " " * max(1, _LABEL - wide), "dim"), (text, "")]
 
 
-def _ago(name: str, when: float | None, way: Way) -> Line | None:
-    return _said(name, "" if when is None else f"-{span(way.now - when)}", way)
+def _ago(name: str, when: float | None, options: RenderOptions) -> Line | None:
+    return _field(name, "" if when is None else f"-{span(options.now - when)}", options)
 
 
-def _ahead(name: str, when: float | None, way: Way) -> Line | None:
-    return _said(name, "" if when is None else f"+{span(when - way.now)}", way)
+def _ahead(name: str, when: float | None, options: RenderOptions) -> Line | None:
+    return _field(name, "" if when is None else f"+{span(when - options.now)}", options)

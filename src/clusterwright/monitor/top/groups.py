@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.picture import NodeView, Picture
+from clusterwright.monitor.snapshot import NodeView, Snapshot
 
 _ORDER = (
     "down", "not_responding", "unknown", "maint", "rebooting", "powering_up", "mixed", "allocated", "completing",
@@ -42,41 +42,47 @@ class Group:
 
     def uses(self, width: int) -> list[tuple[float | None, bool]]:
         """Mean use of the GPUs of neighbouring nodes, in that many places, and whether any is held."""
-        many = len(self.nodes)
-        places = min(width, many)
-        parts = [self.nodes[at * many // places : (at + 1) * many // places] for at in range(places)]
-        return [(mean(part), any(node.gpus_used for node in part)) for part in parts]
+        node_count = len(self.nodes)
+        places = min(width, node_count)
+        parts = [
+            self.nodes[index * node_count // places : (index + 1) * node_count // places]
+            for index in range(places)
+        ]
+        return [(mean_use(part), any(node.gpus_used for node in part)) for part in parts]
 
 
-def mean(nodes: Iterable[NodeView]) -> float | None:
+def mean_use(nodes: Iterable[NodeView]) -> float | None:
     """Mean use of the GPUs that jobs hold; of all where nobody says which those are."""
-    found = [
+    uses = [
         (gpu.utilisation, bool(gpu.job)) for node in nodes for gpu in node.gpus if gpu.utilisation is not None
     ]
-    values = [use for use, held in found if held] or [use for use, _ in found]
+    values = [use for use, is_allocated in uses if is_allocated] or [use for use, _ in uses]
     return sum(values) / len(values) if values else None
 
 
 def groups(nodes: Iterable[NodeView]) -> list[Group]:
     """Those that need a person first."""
-    found: dict[tuple[str, str, bool], list[NodeView]] = {}
+    nodes_by_key: dict[tuple[str, str, bool], list[NodeView]] = {}
     for node in nodes:
-        found.setdefault((node.group, node.state, node.drained), []).append(node)
-    every = [Group(name, state, drained, tuple(each)) for (name, state, drained), each in found.items()]
-    return sorted(every, key=lambda each: (_rank(each), each.name))
+        nodes_by_key.setdefault((node.group, node.state, node.drained), []).append(node)
+    every = [
+        Group(name, state, drained, tuple(members))
+        for (name, state, drained), members in nodes_by_key.items()
+    ]
+    return sorted(every, key=lambda group: (_rank(group), group.name))
 
 
-def rows(picture: Picture, opened: Container[str]) -> list[Group | NodeView]:
+def rows(snapshot: Snapshot, opened: Container[str]) -> list[Group | NodeView]:
     """Groups, and beneath each one that is opened its nodes."""
-    found: list[Group | NodeView] = []
-    for group in groups(picture.nodes):
-        found.append(group)
+    items: list[Group | NodeView] = []
+    for group in groups(snapshot.nodes):
+        items.append(group)
         if group.key in opened:
-            found += group.nodes
-    return found
+            items += group.nodes
+    return items
 
 
 def _rank(group: Group) -> tuple[int, int]:
-    place = _ORDER.index(group.state) if group.state in _ORDER else len(_ORDER)
+    rank = _ORDER.index(group.state) if group.state in _ORDER else len(_ORDER)
     bad = 0 if group.state in ("down", "not_responding") else 1 if group.drained else 2
-    return bad, place
+    return bad, rank

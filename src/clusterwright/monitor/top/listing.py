@@ -57,13 +57,13 @@ class Listing(ScrollView, can_focus=True):
 
     def fill(self, items: Sequence[Any], heads: list[str]) -> None:
         """Other rows; the cursor goes with the one that it was on."""
-        before, place = self._key(self.items[self.cursor]) if self.items else "", self.cursor
+        cursor_key, previous_cursor = self._key(self.items[self.cursor]) if self.items else "", self.cursor
         self.items, self._heads = list(items), heads
-        keys = (at for at, item in enumerate(self.items) if self._key(item) == before)
+        keys = (index for index, item in enumerate(self.items) if self._key(item) == cursor_key)
         self.cursor = next(keys, max(0, min(self.cursor, len(self.items) - 1)))
         self.virtual_size = Size(0, len(self.items) + 1)
-        if self.cursor != place:
-            self.scroll_to(y=max(0, self.scroll_offset.y + self.cursor - place), animate=False)
+        if self.cursor != previous_cursor:
+            self.scroll_to(y=max(0, self.scroll_offset.y + self.cursor - previous_cursor), animate=False)
         self.refresh()
 
     def to_top(self) -> None:
@@ -81,12 +81,12 @@ class Listing(ScrollView, can_focus=True):
         if not self.items:
             return
         self.cursor = max(0, min(self.cursor + by, len(self.items) - 1))
-        room = max(1, self.size.height - 1)
+        page_rows = max(1, self.size.height - 1)
         top = round(self.scroll_offset.y)
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False)
-        elif self.cursor >= top + room:
-            self.scroll_to(y=self.cursor - room + 1, animate=False)
+        elif self.cursor >= top + page_rows:
+            self.scroll_to(y=self.cursor - page_rows + 1, animate=False)
         self.refresh()
 
     def action_page(self, by: int) -> None:
@@ -100,42 +100,42 @@ class Listing(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """A click chooses the row, a second one opens it."""
-        place = event.y - 1 + round(self.scroll_offset.y)
-        if event.y >= 1 and place < len(self.items):
-            again = place == self.cursor and event.chain > 1
-            self.cursor = place
+        index = event.y - 1 + round(self.scroll_offset.y)
+        if event.y >= 1 and index < len(self.items):
+            is_double_click = index == self.cursor and event.chain > 1
+            self.cursor = index
             self.refresh()
-            if again:
+            if is_double_click:
                 self.action_choose()
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen: the headings stay, rows scroll."""
         width = self.scrollable_content_region.width
-        shown = fitting(self._columns, width)
+        layout = fitting(self._columns, width)
         if y == 0:
             return (
-                _strip([[(head, "")] for head in self._heads], shown, width, _HEAD)
+                _strip([[(head, "")] for head in self._heads], layout, width, _HEAD)
                 if self._heads
                 else Strip.blank(width)
             )
-        place = y - 1 + round(self.scroll_offset.y)
-        if place >= len(self.items):
+        index = y - 1 + round(self.scroll_offset.y)
+        if index >= len(self.items):
             return Strip.blank(width)
-        over = _CURSOR if place == self.cursor and self.has_focus else None
-        return _strip(self._cells(self.items[place]), shown, width, over)
+        over = _CURSOR if index == self.cursor and self.has_focus else None
+        return _strip(self._cells(self.items[index]), layout, width, over)
 
 
-def _strip(cells: Cells, shown: Sequence[tuple[int, Column, int]], width: int, over: Style | None) -> Strip:
+def _strip(cells: Cells, layout: Sequence[tuple[int, Column, int]], width: int, over: Style | None) -> Strip:
     """Cells side by side, each as wide as its column."""
     segments: list[Segment] = []
-    for place, column, wide in shown:
-        left, parts = wide, []
-        for text, style in cells[place]:
-            cut = set_cell_size(text, min(left, cell_len(text)))
-            left -= cell_len(cut)
-            own = Style.parse(style) if style else Style.null()
-            parts.append(Segment(cut, own + over if over else own))
-        gap = Segment(" " * left, over)
-        segments += [gap, *parts] if column.right else [*parts, gap]
+    for index, column, wide in layout:
+        remaining, parts = wide, []
+        for text, style in cells[index]:
+            clipped = set_cell_size(text, min(remaining, cell_len(text)))
+            remaining -= cell_len(clipped)
+            cell_style = Style.parse(style) if style else Style.null()
+            parts.append(Segment(clipped, cell_style + over if over else cell_style))
+        gap = Segment(" " * remaining, over)
+        segments += [gap, *parts] if column.align_right else [*parts, gap]
         segments.append(Segment(" ", over))
     return Strip(segments).adjust_cell_length(width, over or Style.null())

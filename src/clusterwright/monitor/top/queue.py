@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from clusterwright.monitor.picture import JobView
-from clusterwright.slurm.states import holds_hosts
+from clusterwright.monitor.snapshot import JobView
+from clusterwright.slurm.states import is_allocated
 
-SHOWN = ("all", "running", "waiting")
+JOB_FILTERS = ("all", "running", "waiting")
 _SORTS: dict[str, Callable[[JobView], tuple[float | str, ...]]] = {
-    "state": lambda job: ("0" if holds_hosts(job.state) else "1", -float(job.priority), job.id),
+    "state": lambda job: ("0" if is_allocated(job.state) else "1", -float(job.priority), job.id),
     "id": lambda job: (_number(job.id), job.id),
     "user": lambda job: (job.user, _number(job.id)),
     "team": lambda job: (job.account, job.user, _number(job.id)),
@@ -28,7 +28,7 @@ class View:
 
     sort: str = "state"
     turned: bool = False
-    shown: str = "all"
+    job_filter: str = "all"
     user: str = ""
     text: str = ""
 
@@ -36,16 +36,18 @@ class View:
         """By the next column."""
         return replace(self, sort=SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)])
 
-    def next_shown(self) -> View:
+    def next_filter(self) -> View:
         """The next kind of jobs."""
-        return replace(self, shown=SHOWN[(SHOWN.index(self.shown) + 1) % len(SHOWN)])
+        return replace(
+            self, job_filter=JOB_FILTERS[(JOB_FILTERS.index(self.job_filter) + 1) % len(JOB_FILTERS)]
+        )
 
-    def of(self, jobs: Iterable[JobView]) -> list[JobView]:
+    def select(self, jobs: Iterable[JobView]) -> list[JobView]:
         """The jobs that it shows, in its order."""
         return sorted(filter(self._has, jobs), key=_SORTS[self.sort], reverse=self.turned)
 
     def _has(self, job: JobView) -> bool:
-        if self.shown != "all" and (holds_hosts(job.state)) != (self.shown == "running"):
+        if self.job_filter != "all" and (is_allocated(job.state)) != (self.job_filter == "running"):
             return False
         if self.user and job.user != self.user:
             return False
@@ -54,7 +56,7 @@ class View:
 
 def runs(job: JobView) -> bool:
     """Whether it holds something."""
-    return holds_hosts(job.state)
+    return is_allocated(job.state)
 
 
 def _number(text: str) -> float:

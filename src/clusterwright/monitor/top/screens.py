@@ -13,10 +13,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from clusterwright.monitor.top.forms import Cell
-from clusterwright.monitor.top.words import KEYS, Lang, word
+from clusterwright.monitor.top.messages import KEYS, Lang, translate
 
 
-class Page(ModalScreen[None]):
+class TextScreen(ModalScreen[None]):
     """Lines of text that can be scrolled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -33,14 +33,14 @@ class Page(ModalScreen[None]):
         """The lines, and how to get back."""
         with VerticalScroll(id="page"):
             yield Static(assembled(self._lines), markup=False)
-            yield Static(word("close", self._lang), classes="hint", markup=False)
+            yield Static(translate("close", self._lang), classes="hint", markup=False)
 
     def action_scroll(self, by: int) -> None:
         """Line by line."""
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
 
 
-class Ask(ModalScreen[bool]):
+class ConfirmScreen(ModalScreen[bool]):
     """A question; only `y` is a yes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -56,7 +56,7 @@ class Ask(ModalScreen[bool]):
         """The question, and how to answer."""
         with VerticalScroll(id="page"):
             yield Static(Text(self._question, "bold"), markup=False)
-            yield Static(word("yes_no", self._lang), classes="hint", markup=False)
+            yield Static(translate("yes_no", self._lang), classes="hint", markup=False)
 
     def action_answer(self, answer: bool) -> None:  # noqa: FBT001 (a key's action)
         """It is answered."""

@@ -16,19 +16,19 @@ from starlette.routing import Route
 
 from clusterwright.errors import WrightError
 from clusterwright.monitor.web import pages
-from clusterwright.monitor.web.acts import Hands, good_reason, may_cancel, may_serve
+from clusterwright.monitor.web.actions import ClusterActions, good_reason, may_cancel, may_serve
 from clusterwright.monitor.web.compact import Json, job_page, node_page, visible
 from clusterwright.monitor.web.entry import Entry
 from clusterwright.monitor.web.feed import Feed, encoded
-from clusterwright.monitor.web.guard import Guard, Guarded, Who
+from clusterwright.monitor.web.guard import Guard, Guarded, Identity
 from clusterwright.monitor.web.history import SPANS
-from clusterwright.monitor.web.lists import Wish
-from clusterwright.monitor.web.pages import looks
+from clusterwright.monitor.web.lists import JobQuery
+from clusterwright.monitor.web.pages import preferences
 from clusterwright.monitor.web.sessions import Door
 from clusterwright.monitor.web.stream import Stream
 from clusterwright.monitor.web.users import User
 
-_FOR_EVER = "public, max-age=31536000, immutable"
+_IMMUTABLE = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Site:
     feed: Feed
     guard: Guard
     door: Door
-    hands: Hands | None = None
+    hands: ClusterActions | None = None
 
 
 def application(site: Site) -> Guarded:
@@ -84,7 +84,7 @@ class Views:
         """The skeleton."""
         feed = self.site.feed
         page = pages.index(
-            visible(feed.picture.cluster), feed.summary(), *looks(request.cookies, request.headers)
+            visible(feed.snapshot.cluster), feed.summary(), *preferences(request.cookies, request.headers)
         )
         return HTMLResponse(page)
 
@@ -93,37 +93,39 @@ class Views:
         file = pages.statics().get(request.path_params["name"])
         if file is None or request.path_params["edition"] != pages.edition():
             return _missing()
-        return _sent(request, file.plain, file.packed, file.kind, _FOR_EVER)
+        return _respond(request, file.content, file.packed, file.kind, _IMMUTABLE)
 
     async def picture(self, request: Request) -> Response:
         """Everything but jobs, once; from then on the stream says what changes."""
-        return _sent(request, *self.site.feed.document(), "application/json", "no-store")
+        return _respond(request, *self.site.feed.document(), "application/json", "no-store")
 
     async def me(self, request: Request) -> Response:
         """Who asks, and the token for changes."""
-        who: Who = request.state.who
+        identity: Identity = request.state.who
         return JSONResponse(
             {
-                "name": who.user.name if who.user else "",
-                "role": who.role,
-                "token": who.session.token if who.session else "",
+                "name": identity.user.name if identity.user else "",
+                "role": identity.role,
+                "token": identity.session.token if identity.session else "",
                 "hands": self.site.hands is not None,
             }
         )
 
     async def jobs(self, request: Request) -> Response:
         """A page of a list."""
-        return Response(self.site.feed.list(Wish.read(request.query_params)), media_type="application/json")
+        return Response(
+            self.site.feed.list(JobQuery.read(request.query_params)), media_type="application/json"
+        )
 
     async def job(self, request: Request) -> Response:
         """One job, with its trail and what the asker may do."""
         job = self.site.feed.job(request.path_params["id"])
         if job is None:
             return _missing()
-        who: Who = request.state.who
-        may = who.user is not None and self.site.hands is not None and may_cancel(who.user, job)
+        identity: Identity = request.state.who
+        may = identity.user is not None and self.site.hands is not None and may_cancel(identity.user, job)
         return _json(
-            job_page(job) | {"trail": self.site.feed.trails.of(job.id), "may": ["cancel"] if may else []}
+            job_page(job) | {"trail": self.site.feed.trails.series(job.id), "may": ["cancel"] if may else []}
         )
 
     async def node(self, request: Request) -> Response:
@@ -132,8 +134,8 @@ class Views:
         node = feed.node(request.path_params["name"])
         if node is None:
             return _missing()
-        who: Who = request.state.who
-        may = who.user is not None and self.site.hands is not None and may_serve(who.user)
+        identity: Identity = request.state.who
+        may = identity.user is not None and self.site.hands is not None and may_serve(identity.user)
         offered = [] if not may else ["resume"] if node.drained or node.state == "down" else ["drain"]
         return _json(node_page(node) | {"may": offered})
 
@@ -147,50 +149,52 @@ class Views:
     async def cancel(self, request: Request) -> Response:
         """End a job."""
         job = self.site.feed.job(request.path_params["id"])
-        user, hands = _user(request), self.site.hands
+        user, actions = _user(request), self.site.hands
         if job is None:
             return _missing()
-        if hands is None or user is None or not may_cancel(user, job):
+        if actions is None or user is None or not may_cancel(user, job):
             return _refused("role")
-        return await self._done(partial(hands.cancel, job, user))
+        return await self._done(partial(actions.cancel, job, user))
 
     async def drain(self, request: Request) -> Response:
         """Take a node out of service."""
         node = self.site.feed.node(request.path_params["name"])
-        user, hands = _user(request), self.site.hands
+        user, actions = _user(request), self.site.hands
         if node is None:
             return _missing()
-        if hands is None or user is None or not may_serve(user):
+        if actions is None or user is None or not may_serve(user):
             return _refused("role")
         reason = good_reason((await _body(request)).get("reason"))
         if reason is None:
             return JSONResponse({"error": "reason"}, 422)
-        return await self._done(partial(hands.drain, node, reason, user))
+        return await self._done(partial(actions.drain, node, reason, user))
 
     async def resume(self, request: Request) -> Response:
         """Give a node back."""
         node = self.site.feed.node(request.path_params["name"])
-        user, hands = _user(request), self.site.hands
+        user, actions = _user(request), self.site.hands
         if node is None:
             return _missing()
-        if hands is None or user is None or not may_serve(user):
+        if actions is None or user is None or not may_serve(user):
             return _refused("role")
-        return await self._done(partial(hands.resume, node, user))
+        return await self._done(partial(actions.resume, node, user))
 
     async def _done(self, work: Callable[[], None]) -> Response:
         """Do it beside the loop; the next picture comes soon."""
         try:
             await asyncio.to_thread(work)
         except WrightError as error:
-            found = error.findings[0]
-            return JSONResponse({"error": "failed", "said": visible(f"{found.message}; {found.mend}")}, 502)
+            finding = error.findings[0]
+            return JSONResponse(
+                {"error": "failed", "said": visible(f"{finding.message}; {finding.fix}")}, 502
+            )
         self.site.feed.hurry()
         return JSONResponse({"done": True})
 
 
 def _user(request: Request) -> User | None:
-    who: Who = request.state.who
-    return who.user
+    identity: Identity = request.state.who
+    return identity.user
 
 
 async def _body(request: Request) -> Mapping[str, object]:
@@ -214,9 +218,9 @@ def _refused(why: str) -> Response:
     return JSONResponse({"error": why}, 403)
 
 
-def _sent(request: Request, plain: bytes, packed: bytes, kind: str, keep: str) -> Response:
+def _respond(request: Request, body: bytes, packed: bytes, kind: str, cache_control: str) -> Response:
     """Packed for those who read it so."""
-    headers = {"cache-control": keep, "vary": "accept-encoding"}
+    headers = {"cache-control": cache_control, "vary": "accept-encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(packed, media_type=kind, headers=headers | {"content-encoding": "gzip"})
-    return Response(plain, media_type=kind, headers=headers)
+    return Response(body, media_type=kind, headers=headers)

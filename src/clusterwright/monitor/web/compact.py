@@ -10,24 +10,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.picture import Alert, Gpu, JobView, NodeView, Picture, Run, Team
-from clusterwright.monitor.picture.visible import visible as cut_to
-from clusterwright.monitor.picture.waits import waits
-from clusterwright.slurm.states import holds_hosts, is_pending
+from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Snapshot, Run, Team
+from clusterwright.monitor.snapshot.visible import visible as truncate_visible
+from clusterwright.monitor.snapshot.waits import waits
+from clusterwright.slurm.states import is_allocated, is_pending
 
 Json = object
 Row = list[Json]
 LONGEST = 200  # signs of one text
 
-_TAKEN = {"allocated": "full", "mixed": "part", "completing": "part", "idle": "idle"}
+_USAGE_KINDS = {"allocated": "full", "mixed": "part", "completing": "part", "idle": "idle"}
 _ABSENT = frozenset({"down", "fail", "failing", "error", "unknown", "not_responding", "inval", "future"})
-_PLAIN = re.compile(r"[\w.-]+", re.ASCII)
+_HOST_NAME = re.compile(r"[\w.-]+", re.ASCII)
 SPARK = 40  # points of the small curve in a list
 
 
 def visible(text: str) -> str:
     """A stranger's text as it may be seen anywhere; markup is left to whoever puts it into HTML."""
-    return cut_to(text, LONGEST)
+    return truncate_visible(text, LONGEST)
 
 
 def kind(node: NodeView) -> str:
@@ -37,7 +37,7 @@ def kind(node: NodeView) -> str:
         return "down"
     if node.drained:
         return "draining" if node.jobs or base in {"mixed", "allocated", "draining"} else "drained"
-    return _TAKEN.get(base, "other")
+    return _USAGE_KINDS.get(base, "other")
 
 
 def word(node: NodeView) -> str:
@@ -49,37 +49,37 @@ def node_row(node: NodeView) -> Row:
     """[name, group, leaf, partition, kind, Slurm's word, jobs, GPUs used, GPUs, [four numbers a GPU]]."""
     gpus = [number for gpu in node.gpus for number in _gpu(gpu)]
     partition = node.partitions[0] if node.partitions else ""
-    words = (node.name, node.group, node.leaf, partition, kind(node), word(node))
-    return [*map(visible, words), len(node.jobs), node.gpus_used, node.gpus_total, gpus]
+    texts = (node.name, node.group, node.leaf, partition, kind(node), word(node))
+    return [*map(visible, texts), len(node.jobs), node.gpus_used, node.gpus_total, gpus]
 
 
 def _gpu(gpu: Gpu) -> Iterable[int | None]:
     """Use and memory in percent, degrees, watts; None is what nobody could say."""
     memory = gpu.memory_used / gpu.memory_total if gpu.memory_used is not None and gpu.memory_total else None
-    return _whole(gpu.utilisation, 100), _whole(memory, 100), _whole(gpu.celsius), _whole(gpu.watts)
+    return _round(gpu.utilisation, 100), _round(memory, 100), _round(gpu.celsius), _round(gpu.watts)
 
 
-def _whole(value: float | None, times: float = 1) -> int | None:
+def _round(value: float | None, times: float = 1) -> int | None:
     return None if value is None else round(value * times)
 
 
-def sums(picture: Picture) -> dict[str, Json]:
+def sums(snapshot: Snapshot) -> dict[str, Json]:
     """The few numbers above everything else."""
     kinds: dict[str, int] = {}
-    for node in picture.nodes:
+    for node in snapshot.nodes:
         kinds[kind(node)] = kinds.get(kind(node), 0) + 1
-    known = [gpu.utilisation for node in picture.nodes for gpu in node.gpus if gpu.utilisation is not None]
-    heard = [alert for alert in picture.alerts if not alert.muted]
+    uses = [gpu.utilisation for node in snapshot.nodes for gpu in node.gpus if gpu.utilisation is not None]
+    active_alerts = [alert for alert in snapshot.alerts if not alert.muted]
     return {
-        "nodes": len(picture.nodes),
+        "nodes": len(snapshot.nodes),
         "kinds": kinds,
-        "gpus": sum(node.gpus_total for node in picture.nodes),
-        "gpus_used": sum(node.gpus_used for node in picture.nodes),
-        "use": round(sum(known) / len(known), 3) if known else None,
-        "running": sum(holds_hosts(job.state) for job in picture.jobs),
-        "waiting": sum(is_pending(job.state) for job in picture.jobs),
-        "critical": sum(alert.severity == "critical" for alert in heard),
-        "alerts": len(heard),
+        "gpus": sum(node.gpus_total for node in snapshot.nodes),
+        "gpus_used": sum(node.gpus_used for node in snapshot.nodes),
+        "use": round(sum(uses) / len(uses), 3) if uses else None,
+        "running": sum(is_allocated(job.state) for job in snapshot.jobs),
+        "waiting": sum(is_pending(job.state) for job in snapshot.jobs),
+        "critical": sum(alert.severity == "critical" for alert in active_alerts),
+        "alerts": len(active_alerts),
     }
 
 
@@ -98,11 +98,11 @@ def team_row(team: Team) -> dict[str, Json]:
 
 def job_row(job: JobView) -> dict[str, Json]:
     """A job as a list shows it, with at most some points of its curve."""
-    words = ("id", "name", "user", "account", "partition", "state", "reason", "why")
+    text_fields = ("id", "name", "user", "account", "partition", "state", "reason", "why")
     numbers = (
         "node_count", "cpus", "gpus", "priority", "submitted", "started", "expected", "ends", "utilisation",
     )  # fmt: skip
-    row: dict[str, Json] = {key: visible(getattr(job, key)) for key in words}
+    row: dict[str, Json] = {key: visible(getattr(job, key)) for key in text_fields}
     row |= {key: getattr(job, key) for key in numbers}
     row["why_zh"] = visible(waits(job.reason, "zh"))
     row["nodes"] = visible(_folded(job.nodes))
@@ -125,7 +125,7 @@ def node_page(node: NodeView) -> dict[str, Json]:
     }
     row["kind"], row["word"] = kind(node), word(node)
     row["partitions"], row["jobs"] = (
-        [visible(each) for each in many] for many in (node.partitions, node.jobs)
+        [visible(name) for name in names] for names in (node.partitions, node.jobs)
     )
     row["gpus"] = [asdict(gpu) | {"name": visible(gpu.name), "job": visible(gpu.job)} for gpu in node.gpus]
     return row
@@ -138,37 +138,37 @@ def _run(run: Run) -> dict[str, Json]:
 
 def _folded(names: tuple[str, ...]) -> str:
     """As Slurm folds them; as they are where one is no host's name, which could unfold to anything."""
-    plain = all(_PLAIN.fullmatch(name) for name in names)
-    return fold(names) if names and plain else ",".join(names)
+    are_host_names = all(_HOST_NAME.fullmatch(name) for name in names)
+    return fold(names) if names and are_host_names else ",".join(names)
 
 
 def thinned(points: tuple[tuple[int, float], ...], most: int) -> list[list[float]]:
     """At most so many of the points, the last one always."""
     step = -(-len(points) // most) if points else 1
-    kept = [list(point) for point in points[::-1][::step]]
-    return kept[::-1]
+    selection = [list(point) for point in points[::-1][::step]]
+    return selection[::-1]
 
 
-def whole(picture: Picture) -> dict[str, Json]:
+def whole(snapshot: Snapshot) -> dict[str, Json]:
     """All that the first view needs; jobs are asked for by the page."""
     return {
-        "cluster": visible(picture.cluster),
-        "taken": picture.taken,
-        "sums": sums(picture),
-        "nodes": [node_row(node) for node in picture.nodes],
-        "alerts": [alert_row(alert) for alert in picture.alerts],
-        "teams": [team_row(team) for team in picture.teams],
-        "missing": [visible(line) for line in picture.missing],
+        "cluster": visible(snapshot.cluster),
+        "taken": snapshot.taken,
+        "sums": sums(snapshot),
+        "nodes": [node_row(node) for node in snapshot.nodes],
+        "alerts": [alert_row(alert) for alert in snapshot.alerts],
+        "teams": [team_row(team) for team in snapshot.teams],
+        "missing": [visible(line) for line in snapshot.missing],
     }
 
 
 def difference(old: Mapping[str, Json], new: Mapping[str, Json]) -> dict[str, Json]:
     """What makes the new document of the old one: other parts whole, and of the nodes those that differ."""
     parts = {key: value for key, value in new.items() if key != "nodes" and old.get(key) != value}
-    before, after = _by_name(old), _by_name(new)
-    changed = [row for name, row in after.items() if before.get(name) != row]
-    if list(before) != list(after):  # others, or in another order: nobody has to puzzle them together
-        return parts | {"nodes": list(after.values()), "all": True}
+    old_rows, new_rows = _by_name(old), _by_name(new)
+    changed = [row for name, row in new_rows.items() if old_rows.get(name) != row]
+    if list(old_rows) != list(new_rows):  # others, or in another order: nobody has to puzzle them together
+        return parts | {"nodes": list(new_rows.values()), "all": True}
     return parts | {"nodes": changed}
 
 

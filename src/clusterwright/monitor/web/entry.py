@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from clusterwright.errors import WrightError
 from clusterwright.monitor.web import pages
 from clusterwright.monitor.web.guard import Guard
-from clusterwright.monitor.web.pages import looks
+from clusterwright.monitor.web.pages import preferences
 from clusterwright.monitor.web.sessions import Door
 
 _HASHES_AT_ONCE = 2  # scrypt takes 32 MiB each
@@ -32,14 +32,14 @@ class Entry:
         """The form, or what came of it."""
         if request.method != "POST":
             return self._form(request, "", 200)
-        sent = {
+        form = {
             name: values[0]
             for name, values in parse_qs((await request.body()).decode("utf-8", "replace")).items()
         }
         token = request.cookies.get(self._form_cookie, "")
-        if not token or not hmac.compare_digest(sent.get("token", "").encode(), token.encode()):
+        if not token or not hmac.compare_digest(form.get("token", "").encode(), token.encode()):
             return self._form(request, "sign.stale", 403)
-        name, address = sent.get("name", ""), request.client.host if request.client else ""
+        name, address = form.get("name", ""), request.client.host if request.client else ""
         wait_s = self._door.wait_s(name, address)
         if wait_s > 0 or self._waiting >= _MOST_WAITING:
             answer = self._form(request, "sign.wait", 429)
@@ -48,7 +48,7 @@ class Entry:
         self._waiting += 1
         try:
             async with self._hashing:
-                user = await asyncio.to_thread(self._door.opens, name, sent.get("password", ""), address)
+                user = await asyncio.to_thread(self._door.opens, name, form.get("password", ""), address)
         except WrightError:
             return self._form(request, "sign.closed", 503)
         finally:
@@ -57,7 +57,7 @@ class Entry:
             return self._form(request, "sign.wrong", 403)
         self._guard.sessions.end(request.cookies.get(self._guard.cookie, ""))
         answer = RedirectResponse("/", 303)
-        self._keep(answer, self._guard.cookie, self._guard.sessions.begin(user))
+        self._set_cookie(answer, self._guard.cookie, self._guard.sessions.begin(user))
         answer.delete_cookie(self._form_cookie, secure=self._guard.tls, httponly=True, samesite="strict")
         return answer
 
@@ -75,9 +75,11 @@ class Entry:
     def _form(self, request: Request, trouble: str, code: int) -> Response:
         """The form with a token that the browser has as a cookie too: another site cannot send it for somebody."""
         token = secrets.token_urlsafe(24)
-        answer = HTMLResponse(pages.sign_in(*looks(request.cookies, request.headers), token, trouble), code)
-        self._keep(answer, self._form_cookie, token)
+        answer = HTMLResponse(
+            pages.sign_in(*preferences(request.cookies, request.headers), token, trouble), code
+        )
+        self._set_cookie(answer, self._form_cookie, token)
         return answer
 
-    def _keep(self, answer: Response, name: str, value: str) -> None:
+    def _set_cookie(self, answer: Response, name: str, value: str) -> None:
         answer.set_cookie(name, value, secure=self._guard.tls, httponly=True, samesite="strict", path="/")

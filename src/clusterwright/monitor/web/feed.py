@@ -14,16 +14,16 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from clusterwright.errors import WrightError
-from clusterwright.monitor.picture import JobView, NodeView, Picture
+from clusterwright.monitor.snapshot import JobView, NodeView, Snapshot
 from clusterwright.monitor.web.compact import Json, difference, visible, whole
 from clusterwright.monitor.web.history import History
-from clusterwright.monitor.web.lists import Wish, listed
+from clusterwright.monitor.web.lists import JobQuery, listed
 from clusterwright.monitor.web.trails import Trails
 
 EVERY_S, REST_S = 5.0, 60.0  # while somebody looks, and while nobody does: history goes on
 MOST_VIEWERS = 500
 _WAITING_MOST = 4  # changes that a viewer may be behind
-_KEPT = 24  # changes for those who come back: two minutes
+_MAX_CHANGES = 24  # changes for those who come back: two minutes
 _LISTS_MOST = 256
 
 
@@ -34,7 +34,7 @@ class Viewer:
         self.queue: asyncio.Queue[bytes] = asyncio.Queue(_WAITING_MOST)
         self.slow = False
 
-    def give(self, message: bytes) -> None:
+    def enqueue(self, message: bytes) -> None:
         """Put by for sending; who is too far behind is marked slow in place of it."""
         try:
             self.queue.put_nowait(message)
@@ -48,18 +48,18 @@ class Feed:
     def __init__(
         self,
         cluster: str,
-        gather: Callable[[], Picture],
+        gather: Callable[[], Snapshot],
         *,
         history: History | None = None,
         every_s: float = EVERY_S,
     ) -> None:
-        self.picture = Picture(cluster, 0.0)
+        self.snapshot = Snapshot(cluster, 0.0)
         self.trails, self.history = Trails(), history
         self.version, self._jobs = 0, 0
         self._gather, self._every_s = gather, every_s
         self._trouble = ""
         self._viewers: set[Viewer] = set()
-        self._changes: deque[tuple[int, bytes]] = deque(maxlen=_KEPT)
+        self._changes: deque[tuple[int, bytes]] = deque(maxlen=_MAX_CHANGES)
         self._wake = asyncio.Event()
         self._by_job: dict[str, JobView] = {}
         self._by_node: dict[str, NodeView] = {}
@@ -69,27 +69,27 @@ class Feed:
         """Gather for as long as the page is served; never oftener than `every_s`, and seldom while nobody looks."""
         while True:
             self._wake.clear()
-            await self.once()
+            await self.poll()
             await asyncio.sleep(self._every_s)
             if not self._viewers:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wake.wait(), REST_S)
 
-    async def once(self) -> None:
+    async def poll(self) -> None:
         """One picture; when it cannot be had, the one before stays and it is said."""
         try:
-            picture = await asyncio.to_thread(self._gather)
+            snapshot = await asyncio.to_thread(self._gather)
         except WrightError as error:
             self._trouble = visible(error.findings[0].message)
         except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
             self._trouble = visible(f"{type(error).__name__}: {error}")
         else:
             self._trouble = ""
-            self._jobs += picture.jobs != self.picture.jobs
-            self.picture = picture
-            self.trails.add(picture.taken, picture.jobs)
+            self._jobs += snapshot.jobs != self.snapshot.jobs
+            self.snapshot = snapshot
+            self.trails.add(snapshot.taken, snapshot.jobs)
             if self.history is not None:
-                await asyncio.to_thread(self.history.add, picture)
+                await asyncio.to_thread(self.history.add, snapshot)
         self._publish()
 
     def hurry(self) -> None:
@@ -98,43 +98,46 @@ class Feed:
 
     def _publish(self) -> None:
         old = self._document if self.version else None
-        self._document: dict[str, Json] = whole(self.picture) | {"trouble": self._trouble, "jobs": self._jobs}
+        self._document: dict[str, Json] = whole(self.snapshot) | {
+            "trouble": self._trouble,
+            "jobs": self._jobs,
+        }
         if self.history is not None and self.history.trouble:
             missing = self._document["missing"]
             self._document["missing"] = [
                 *(missing if isinstance(missing, list) else []),
                 self.history.trouble,
             ]
-        self._by_job = {job.id: job for job in self.picture.jobs}
-        self._by_node = {node.name: node for node in self.picture.nodes}
-        self._lists: dict[Wish, bytes] = {}
-        self._whole: tuple[bytes, bytes] | None = None
+        self._by_job = {job.id: job for job in self.snapshot.jobs}
+        self._by_node = {node.name: node for node in self.snapshot.nodes}
+        self._lists: dict[JobQuery, bytes] = {}
+        self._full_document: tuple[bytes, bytes] | None = None
         self.version += 1
         if old is not None:
             message = event("change", self.version, encoded(difference(old, self._document)))
             self._changes.append((self.version, message))
             for viewer in self._viewers:
-                viewer.give(message)
+                viewer.enqueue(message)
 
     def document(self) -> tuple[bytes, bytes]:
         """All of the newest picture, plain and packed; made once for each picture."""
-        if self._whole is None:
-            plain = encoded(self._document | {"version": self.version})
-            self._whole = plain, gzip.compress(plain, 5, mtime=0)
-        return self._whole
+        if self._full_document is None:
+            body = encoded(self._document | {"version": self.version})
+            self._full_document = body, gzip.compress(body, 5, mtime=0)
+        return self._full_document
 
     def summary(self) -> dict[str, Json]:
         """The few numbers that the page itself comes with."""
         sums = self._document["sums"]
         return sums if isinstance(sums, dict) else {}
 
-    def list(self, wish: Wish) -> bytes:
+    def list(self, query: JobQuery) -> bytes:
         """A page of jobs; made once for all who ask the same of the same picture."""
-        if wish not in self._lists:
+        if query not in self._lists:
             if len(self._lists) >= _LISTS_MOST:
                 self._lists.clear()
-            self._lists[wish] = encoded(listed(self.picture.jobs, wish) | {"version": self.version})
-        return self._lists[wish]
+            self._lists[query] = encoded(listed(self.snapshot.jobs, query) | {"version": self.version})
+        return self._lists[query]
 
     def job(self, name: str) -> JobView | None:
         """The job of that id."""
@@ -144,26 +147,30 @@ class Feed:
         """The node of that name."""
         return self._by_node.get(name)
 
-    def join(self, since: int | None) -> Viewer | None:
+    def join(self, last_version: int | None) -> Viewer | None:
         """A new viewer, first given what was missed since that version, or everything; None when there are too many."""
         if len(self._viewers) >= MOST_VIEWERS:
             return None
         viewer = Viewer()
-        missed = [message for version, message in self._changes if since is not None and version > since]
+        missed = [
+            message
+            for version, message in self._changes
+            if last_version is not None and version > last_version
+        ]
         if (
-            since is not None
-            and since <= self.version
-            and len(missed) == self.version - since <= _WAITING_MOST
+            last_version is not None
+            and last_version <= self.version
+            and len(missed) == self.version - last_version <= _WAITING_MOST
         ):
             for message in missed:
-                viewer.give(message)
+                viewer.enqueue(message)
         else:
-            viewer.give(event("whole", self.version, self.document()[0]))
+            viewer.enqueue(event("whole", self.version, self.document()[0]))
         self._viewers.add(viewer)
         self.hurry()
         return viewer
 
-    def leave(self, viewer: Viewer) -> None:
+    def disconnect(self, viewer: Viewer) -> None:
         """The viewer is sent nothing any more."""
         self._viewers.discard(viewer)
 
@@ -186,8 +193,8 @@ def _finite(value: Json) -> Json:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    return [_finite(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def event(name: str, version: int, data: bytes) -> bytes:

@@ -37,7 +37,7 @@ _HEADERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class Identity:
     """Who asks; no user for one who only looks."""
 
     user: User | None = None
@@ -63,14 +63,14 @@ class Guard:
         """The cookie's name; with TLS one that no other host or path can set."""
         return "__Host-wright" if self.tls else "wright"
 
-    def who(self, request: Request) -> Who:
+    def identify(self, request: Request) -> Identity:
         """Who asks, by the cookie."""
-        found = self.sessions.find(request.cookies.get(self.cookie, ""))
-        return Who(found[1], found[0]) if found else Who()
+        session_user = self.sessions.find(request.cookies.get(self.cookie, ""))
+        return Identity(session_user[1], session_user[0]) if session_user else Identity()
 
-    def may_look(self, who: Who) -> bool:
+    def may_view(self, identity: Identity) -> bool:
         """True for one who has signed in, and for everyone where the page is open."""
-        return self.open_to_all or who.user is not None
+        return self.open_to_all or identity.user is not None
 
     def host_is_ours(self, headers: Headers) -> bool:
         """On loopback only loopback's names: else another site's name that points here could read the page."""
@@ -84,13 +84,13 @@ class Guard:
         if not self.host_is_ours(request.headers):
             return _no(421, "host")
         try:
-            who = self.who(request)
+            identity = self.identify(request)
         except WrightError:
             return _no(503, "users")  # nobody is who they say while the file of users is unusable
-        request.state.who = who
-        if request.method not in _SAFE and (refused := self._of_change(request, who)):
+        request.state.who = identity
+        if request.method not in _SAFE and (refused := self._of_change(request, identity)):
             return refused
-        if not self.may_look(who) and not request.url.path.startswith(_OPEN):
+        if not self.may_view(identity) and not request.url.path.startswith(_OPEN):
             return (
                 _no(401, "sign-in")
                 if request.url.path.startswith("/api/")
@@ -98,7 +98,7 @@ class Guard:
             )
         return None
 
-    def _of_change(self, request: Request, who: Who) -> Response | None:
+    def _of_change(self, request: Request, identity: Identity) -> Response | None:
         """A change comes from our own page, in the name of the session, and is short."""
         length = request.headers.get("content-length", "")
         if not length.isdigit() or int(length) > LONGEST_BODY:
@@ -107,9 +107,9 @@ class Guard:
             return _no(403, "origin")
         if request.url.path == "/sign-in":
             return None  # has no session yet; its form carries a token of its own
-        if who.session is None:
+        if identity.session is None:
             return _no(401, "sign-in")
-        if not hmac.compare_digest(request.headers.get(TOKEN, "").encode(), who.session.token.encode()):
+        if not hmac.compare_digest(request.headers.get(TOKEN, "").encode(), identity.session.token.encode()):
             return _no(403, "token")
         return None
 

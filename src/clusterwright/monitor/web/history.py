@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from clusterwright.edge.clock import Clock
-from clusterwright.monitor.picture import Picture
+from clusterwright.monitor.snapshot import Snapshot
 from clusterwright.monitor.web.compact import sums
 from clusterwright.onhost.lib.files import rename
 
 FIGURES = ("nodes", "up", "gpus", "gpus_used", "use", "running", "waiting", "alerts")
 # Seconds of a bucket, and how many of its rows are kept: two days by minutes, a month by ten, three years by hours.
-KEPT = {60: 2880, 600: 4464, 3600: 26352}
+ROW_LIMITS = {60: 2880, 600: 4464, 3600: 26352}
 SPANS = {"hours": (60, 6 * 3600), "day": (60, 86400), "week": (600, 7 * 86400), "month": (3600, 31 * 86400),
          "year": (3600, 366 * 86400)}  # fmt: skip
 MOST = 720  # points that a page is sent
@@ -33,9 +33,9 @@ _DELETE = (
     "DELETE FROM moments WHERE step = ? AND at <= "
     "(SELECT at FROM moments WHERE step = ? ORDER BY at DESC LIMIT 1 OFFSET ?)"
 )
-_MEANS = ", ".join(f"sum({name}) / nullif(sum({name}_n), 0)" for name in FIGURES)
+_AVERAGES = ", ".join(f"sum({name}) / nullif(sum({name}_n), 0)" for name in FIGURES)
 _SELECT = (
-    f"SELECT at / ? * ?, {_MEANS} FROM moments WHERE step = ? AND at BETWEEN ? AND ? GROUP BY 1 ORDER BY 1"  # noqa: S608 (our own names)
+    f"SELECT at / ? * ?, {_AVERAGES} FROM moments WHERE step = ? AND at BETWEEN ? AND ? GROUP BY 1 ORDER BY 1"  # noqa: S608 (our own names)
 )
 
 
@@ -64,20 +64,20 @@ class History:
             raise
         return file
 
-    def add(self, picture: Picture) -> None:
+    def add(self, snapshot: Snapshot) -> None:
         """One moment by our own clock, into the bucket of each width; the oldest row goes when there are too many.
 
         By number and not by age: a clock that jumps for once must not take all that was kept.
         """
-        said = figures(picture)
-        cells = [part for name in FIGURES for part in (said[name] or 0, int(said[name] is not None))]
-        at = int(self._clock.now())
+        values = figures(snapshot)
+        cells = [part for name in FIGURES for part in (values[name] or 0, int(values[name] is not None))]
+        now = int(self._clock.now())
         with self._lock:
             try:
                 with self._file:
-                    for step, kept in KEPT.items():
-                        self._file.execute(_INSERT, (step, at // step * step, *cells))
-                        self._file.execute(_DELETE, (step, step, kept))
+                    for step, limit in ROW_LIMITS.items():
+                        self._file.execute(_INSERT, (step, now // step * step, *cells))
+                        self._file.execute(_DELETE, (step, step, limit))
                 self.trouble = ""
             except sqlite3.Error as error:
                 self.trouble = f"{self._path.name}: {error}"
@@ -101,10 +101,10 @@ class History:
             self._file.close()
 
 
-def figures(picture: Picture) -> dict[str, float | None]:
+def figures(snapshot: Snapshot) -> dict[str, float | None]:
     """The numbers of one moment."""
-    have = sums(picture)
+    have = sums(snapshot)
     kinds = have["kinds"]
     out = sum(kinds.get(name, 0) for name in ("down", "drained")) if isinstance(kinds, dict) else 0
-    numbers = {name: have[name] for name in FIGURES if name != "up"} | {"up": len(picture.nodes) - out}
+    numbers = {name: have[name] for name in FIGURES if name != "up"} | {"up": len(snapshot.nodes) - out}
     return {name: value if isinstance(value, (int, float)) else None for name, value in numbers.items()}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from clusterwright.monitor.picture import JobView
+from clusterwright.monitor.snapshot import JobView
 from clusterwright.monitor.web.compact import Json, job_row
-from clusterwright.slurm.states import holds_hosts, is_pending
+from clusterwright.slurm.states import is_allocated, is_pending
 
 ROWS = 50  # of a page: a screen or two
 _LONGEST_SEARCH = 100
@@ -33,7 +33,7 @@ SETS = tuple(USUAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class JobQuery:
     """One list: a set of jobs, words that each have to be in it, an order, and a page from 0."""
 
     of: str = "running"
@@ -42,37 +42,37 @@ class Wish:
     page: int = 0
 
     @classmethod
-    def read(cls, query: Mapping[str, str]) -> Wish:
+    def read(cls, query: Mapping[str, str]) -> JobQuery:
         """The wish of an address; what is none of ours is as if it was not said."""
-        of = query.get("of", "")
-        of = of if of in SETS else "running"
+        job_set = query.get("of", "")
+        job_set = job_set if job_set in SETS else "running"
         order = query.get("order", "")
         page = query.get("page", "0")
         return cls(
-            of,
+            job_set,
             query.get("find", "")[:_LONGEST_SEARCH].strip().lower(),
-            order if order in _ORDERS else USUAL[of],
+            order if order in _ORDERS else USUAL[job_set],
             int(page) if page.isascii() and page.isdigit() and len(page) < 6 else 0,
         )
 
 
-def listed(jobs: Iterable[JobView], wish: Wish) -> dict[str, Json]:
+def listed(jobs: Iterable[JobView], query: JobQuery) -> dict[str, Json]:
     """The rows of the page, how many jobs there are in all, and how many pages."""
-    found = [job for job in jobs if _is_in(job, wish.of) and _matches(job, wish.find.split())]
-    found.sort(key=_ORDERS[wish.order])
-    pages = max(1, -(-len(found) // ROWS))
-    page = min(wish.page, pages - 1)
-    rows = found[page * ROWS : (page + 1) * ROWS]
-    return {"jobs": [job_row(job) for job in rows], "count": len(found), "page": page, "pages": pages}
+    matches = [job for job in jobs if _is_in(job, query.of) and _matches(job, query.find.split())]
+    matches.sort(key=_ORDERS[query.order])
+    pages = max(1, -(-len(matches) // ROWS))
+    page = min(query.page, pages - 1)
+    rows = matches[page * ROWS : (page + 1) * ROWS]
+    return {"jobs": [job_row(job) for job in rows], "count": len(matches), "page": page, "pages": pages}
 
 
-def _is_in(job: JobView, of: str) -> bool:
-    return of == "all" or (is_pending if of == "waiting" else holds_hosts)(job.state)
+def _is_in(job: JobView, job_set: str) -> bool:
+    return job_set == "all" or (is_pending if job_set == "waiting" else is_allocated)(job.state)
 
 
-def _matches(job: JobView, words: Sequence[str]) -> bool:
-    if not words:
+def _matches(job: JobView, terms: Sequence[str]) -> bool:
+    if not terms:
         return True
     texts = (job.id, job.name, job.user, job.account, job.partition, job.state, job.reason)
     text = "\n".join(texts).lower()
-    return all(word in text or word in job.nodes for word in words)
+    return all(term in text or term in job.nodes for term in terms)

@@ -22,8 +22,8 @@ LANGUAGES = ("en", "zh")
 def words(lang: str) -> Mapping[str, str]:
     """Key to text."""
     text = files("clusterwright.monitor.web").joinpath("words.toml").read_text(encoding="utf-8")
-    at = LANGUAGES.index(lang)
-    return {key: both[at] for key, both in tomllib.loads(text).items()}
+    column = LANGUAGES.index(lang)
+    return {key: texts[column] for key, texts in tomllib.loads(text).items()}
 
 
 def script(lang: str) -> str:
@@ -39,7 +39,7 @@ def spoken(cookie: str, accepted: str) -> str:
     return next((tag for tag in tags if tag in LANGUAGES), "en")
 
 
-def looks(cookies: Mapping[str, str], headers: Mapping[str, str]) -> tuple[str, str]:
+def preferences(cookies: Mapping[str, str], headers: Mapping[str, str]) -> tuple[str, str]:
     """Language and theme that were chosen, or what the browser asks for."""
     lang = spoken(cookies.get("wright-lang", ""), headers.get("accept-language", ""))
     return lang, cookies.get("wright-theme", "auto")
@@ -59,7 +59,7 @@ class Static:
     """One file as it is sent."""
 
     kind: str
-    plain: bytes
+    content: bytes
     packed: bytes
 
 
@@ -67,11 +67,13 @@ class Static:
 def statics() -> Mapping[str, Static]:
     """Name to file: all of the folder, and the words of each language as a module."""
     folder = files("clusterwright.monitor.web").joinpath("static")
-    found = {entry.name: entry.read_bytes() for entry in folder.iterdir() if not entry.name.endswith(".html")}
-    found |= {f"words.{lang}.js": script(lang).encode() for lang in LANGUAGES}
+    contents = {
+        entry.name: entry.read_bytes() for entry in folder.iterdir() if not entry.name.endswith(".html")
+    }
+    contents |= {f"words.{lang}.js": script(lang).encode() for lang in LANGUAGES}
     return {
         name: Static(_TYPES[name.rsplit(".", 1)[1]], data, gzip.compress(data, 9, mtime=0))
-        for name, data in found.items()
+        for name, data in contents.items()
         if name.rsplit(".", 1)[-1] in _TYPES
     }
 
@@ -79,10 +81,10 @@ def statics() -> Mapping[str, Static]:
 @cache
 def edition() -> str:
     """Part of every file's address, so that browsers may keep them for ever."""
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, file in sorted(statics().items()):
-        whole.update(name.encode() + b"\0" + file.plain)
-    return whole.hexdigest()[:12]
+        digest.update(name.encode() + b"\0" + file.content)
+    return digest.hexdigest()[:12]
 
 
 @cache
@@ -92,7 +94,7 @@ def _template(name: str) -> Template:
 
 def index(cluster: str, sums: Mapping[str, Json], lang: str, theme: str) -> str:
     """The skeleton: head, numbers and places of the views."""
-    said = words(lang)
+    texts = words(lang)
     return _filled(
         "index.html",
         lang,
@@ -100,11 +102,11 @@ def index(cluster: str, sums: Mapping[str, Json], lang: str, theme: str) -> str:
         {
             "cluster": escape(cluster),
             "tabs": "\n".join(
-                f'<a href="#/{view}" data-view="{view}"><span>{escape(said["view." + view])}</span><kbd>{at}</kbd></a>'
-                for at, view in enumerate(VIEWS, 1)
+                f'<a href="#/{view}" data-view="{view}"><span>{escape(texts["view." + view])}</span><kbd>{number}</kbd></a>'
+                for number, view in enumerate(VIEWS, 1)
             ),
             "sums": "\n".join(
-                f'<div data-sum="{name}"><dt>{escape(said["sum." + name])}</dt>'
+                f'<div data-sum="{name}"><dt>{escape(texts["sum." + name])}</dt>'
                 f"<dd>{escape(_sum(name, sums))}</dd></div>"
                 for name in SUMS
             ),
@@ -117,8 +119,8 @@ def index(cluster: str, sums: Mapping[str, Json], lang: str, theme: str) -> str:
 
 def _modules(lang: str) -> list[str]:
     """Every script that the page will import; the words of the other language are none of them."""
-    other = {f"words.{each}.js" for each in LANGUAGES if each != lang}
-    return [name for name in sorted(statics()) if name.endswith(".js") and name not in other]
+    other_modules = {f"words.{language}.js" for language in LANGUAGES if language != lang}
+    return [name for name in sorted(statics()) if name.endswith(".js") and name not in other_modules]
 
 
 def _sum(name: str, sums: Mapping[str, Json]) -> str:
@@ -133,12 +135,12 @@ def _sum(name: str, sums: Mapping[str, Json]) -> str:
 
 def sign_in(lang: str, theme: str, token: str, trouble: str) -> str:
     """The form; `trouble` is a key of the words, or nothing."""
-    said = words(lang)[trouble] if trouble else ""
+    text = words(lang)[trouble] if trouble else ""
     return _filled(
         "sign-in.html",
         lang,
         theme,
-        {"token": escape(token), "trouble": escape(said), "hidden": "" if said else "hidden"},
+        {"token": escape(token), "trouble": escape(text), "hidden": "" if text else "hidden"},
     )
 
 

@@ -82,8 +82,8 @@ def _load(cert: Path, key: Path) -> None:
         ) from error
 
 
-def _refused(code: str, message: str, mend: str) -> WrightError:
-    return WrightError.of(code, message, mend, exit_code=EXIT_USAGE)
+def _refused(code: str, message: str, fix: str) -> WrightError:
+    return WrightError.from_code(code, message, fix, exit_code=EXIT_USAGE)
 
 
 def bound(listener: Listener) -> socket.socket:
@@ -107,7 +107,7 @@ def bound(listener: Listener) -> socket.socket:
         opened.listen(128)  # who comes before the first answer waits
     except OSError as error:
         opened.close()
-        raise WrightError.of(
+        raise WrightError.from_code(
             "web-port",
             f"{listener.host} port {listener.port}: {error.strerror}",
             "give another --port, or end what listens there",

@@ -7,11 +7,11 @@ import secrets
 from dataclasses import dataclass
 
 from clusterwright.edge.clock import Clock
-from clusterwright.monitor.web.users import NOBODY, User, Users
+from clusterwright.monitor.web.users import DUMMY_USER, User, Users
 
 IDLE_S, LONGEST_S = 4 * 3600, 24 * 3600
 MOST = 2000  # sessions at once; the one unused for longest gives way
-FREE_TRIES, FIRST_PAUSE_S, LONGEST_PAUSE_S = 5, 2.0, 300.0
+FREE_ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S = 5, 2.0, 300.0
 _MOST_WATCHED = 4096  # addresses and names whose tries are counted
 
 
@@ -22,7 +22,7 @@ class Session:
     name: str
     token: str
     hashed: bytes  # of the password with which they signed in: a new one ends the session
-    made: float
+    created_at: float
     used: float
 
 
@@ -31,23 +31,23 @@ class Sessions:
 
     def __init__(self, users: Users, clock: Clock) -> None:
         self._users, self._clock = users, clock
-        self._of: dict[bytes, Session] = {}
+        self._by_key: dict[bytes, Session] = {}
 
     def begin(self, user: User) -> str:
         """The cookie of a new session."""
         cookie, now = secrets.token_urlsafe(32), self._clock.monotonic()
-        while len(self._of) >= MOST:
-            del self._of[min(self._of, key=lambda key: self._of[key].used)]
-        self._of[_key(cookie)] = Session(user.name, secrets.token_urlsafe(32), user.hashed, now, now)
+        while len(self._by_key) >= MOST:
+            del self._by_key[min(self._by_key, key=lambda key: self._by_key[key].used)]
+        self._by_key[_key(cookie)] = Session(user.name, secrets.token_urlsafe(32), user.hashed, now, now)
         return cookie
 
     def find(self, cookie: str) -> tuple[Session, User] | None:
         """The session of a cookie and its user as the file has them now; None where it is over."""
-        session = self._of.get(_key(cookie)) if cookie else None
+        session = self._by_key.get(_key(cookie)) if cookie else None
         if session is None:
             return None
         now, user = self._clock.monotonic(), self._users.all().get(session.name)
-        over = now - session.used > IDLE_S or now - session.made > LONGEST_S
+        over = now - session.used > IDLE_S or now - session.created_at > LONGEST_S
         if over or user is None or user.hashed != session.hashed:
             self.end(cookie)
             return None
@@ -56,7 +56,7 @@ class Sessions:
 
     def end(self, cookie: str) -> None:
         """The cookie opens nothing any more."""
-        self._of.pop(_key(cookie), None)
+        self._by_key.pop(_key(cookie), None)
 
 
 def _key(cookie: str) -> bytes:
@@ -64,9 +64,9 @@ def _key(cookie: str) -> bytes:
 
 
 @dataclass(slots=True)
-class _Tries:
+class _Attempts:
     failed: int
-    until: float  # no try before
+    retry_at: float  # no try before
     last: float
 
 
@@ -75,22 +75,29 @@ class Door:
 
     def __init__(self, users: Users, clock: Clock) -> None:
         self._users, self._clock = users, clock
-        self._tries: dict[str, _Tries] = {}
+        self._attempts: dict[str, _Attempts] = {}
 
     def wait_s(self, name: str, address: str) -> float:
         """Seconds until the next try is looked at; 0 when it is now."""
         now = self._clock.monotonic()
         return max(
-            [0.0, *(tries.until - now for key in _keys(name, address) if (tries := self._tries.get(key)))]
+            [
+                0.0,
+                *(
+                    attempts.retry_at - now
+                    for key in _keys(name, address)
+                    if (attempts := self._attempts.get(key))
+                ),
+            ]
         )
 
     def opens(self, name: str, password: str, address: str) -> User | None:
         """The user, if the password is theirs; takes as long for a name that nobody has."""
         user = self._users.all().get(name)
-        right = (user or NOBODY).knows(password)
-        if user is not None and right:
+        is_correct = (user or DUMMY_USER).check_password(password)
+        if user is not None and is_correct:
             for key in _keys(name, address):
-                self._tries.pop(key, None)
+                self._attempts.pop(key, None)
             return user
         for key in _keys(name, address):
             self._failed(key)
@@ -98,14 +105,14 @@ class Door:
 
     def _failed(self, key: str) -> None:
         now = self._clock.monotonic()
-        tries = self._tries.get(key) or _Tries(0, now, now)
-        if now - tries.last > 2 * LONGEST_PAUSE_S:
-            tries = _Tries(0, now, now)
-        over = tries.failed + 1 - FREE_TRIES
+        attempts = self._attempts.get(key) or _Attempts(0, now, now)
+        if now - attempts.last > 2 * LONGEST_PAUSE_S:
+            attempts = _Attempts(0, now, now)
+        over = attempts.failed + 1 - FREE_ATTEMPTS
         pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(over, 16)) if over >= 0 else 0.0
-        if len(self._tries) >= _MOST_WATCHED and key not in self._tries:
-            del self._tries[min(self._tries, key=lambda each: self._tries[each].last)]
-        self._tries[key] = _Tries(tries.failed + 1, now + pause, now)
+        if len(self._attempts) >= _MOST_WATCHED and key not in self._attempts:
+            del self._attempts[min(self._attempts, key=lambda entry_key: self._attempts[entry_key].last)]
+        self._attempts[key] = _Attempts(attempts.failed + 1, now + pause, now)
 
 
 def _keys(name: str, address: str) -> tuple[str, str]:

@@ -33,20 +33,24 @@ class Stream:
         if viewer is None:
             await JSONResponse({"error": "full"}, 503, {"retry-after": "30"})(scope, receive, send)
             return
-        gone = asyncio.create_task(_left(receive))
+        disconnect_task = asyncio.create_task(_wait_for_disconnect(receive))
         try:
             await send(dict(_START))
-            await self._sent(request, viewer, gone, send)
+            await self._send_messages(request, viewer, disconnect_task, send)
         finally:
-            self._feed.leave(viewer)
-            gone.cancel()
+            self._feed.disconnect(viewer)
+            disconnect_task.cancel()
 
-    async def _sent(self, request: Request, viewer: Viewer, gone: asyncio.Task[None], send: Send) -> None:
-        while not viewer.slow and self._guard.may_look(self._guard.who(request)):
+    async def _send_messages(
+        self, request: Request, viewer: Viewer, disconnect_task: asyncio.Task[None], send: Send
+    ) -> None:
+        while not viewer.slow and self._guard.may_view(self._guard.identify(request)):
             taking = asyncio.create_task(viewer.queue.get())
             try:
-                await asyncio.wait({taking, gone}, timeout=ALIVE_S, return_when=asyncio.FIRST_COMPLETED)
-                if gone.done():
+                await asyncio.wait(
+                    {taking, disconnect_task}, timeout=ALIVE_S, return_when=asyncio.FIRST_COMPLETED
+                )
+                if disconnect_task.done():
                     return
                 message = taking.result() if taking.done() else b":\n\n"
             finally:
@@ -66,7 +70,7 @@ async def _in_time(send: Send, message: bytes, *, more: bool) -> bool:
     return True
 
 
-async def _left(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     """Until the viewer has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -74,5 +78,5 @@ async def _left(receive: Receive) -> None:
 
 def _since(request: Request) -> int | None:
     """The version that the viewer has: a browser that comes back says so by itself."""
-    said = request.headers.get("last-event-id") or request.query_params.get("since") or ""
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 16 else None
+    text = request.headers.get("last-event-id") or request.query_params.get("since") or ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 
-from clusterwright.monitor.picture import JobView
+from clusterwright.monitor.snapshot import JobView
 
 MOST = (
     240  # points of a trail; one that is full keeps every second point, and from then on every second moment
@@ -19,16 +19,16 @@ class Trail:
 
     def __init__(self) -> None:
         self.rows = array("d")
-        self._every, self._seen = 1, 0
+        self._every, self._count = 1, 0
 
-    def add(self, at: float, figures: Iterable[float | None]) -> None:
+    def add(self, time: float, figures: Iterable[float | None]) -> None:
         """One more moment, unless it falls between those that are kept."""
-        if self._seen % self._every == 0:
-            self.rows.extend([at, *(_NOTHING if value is None else value for value in figures)])
-        self._seen += 1
+        if self._count % self._every == 0:
+            self.rows.extend([time, *(_NOTHING if value is None else value for value in figures)])
+        self._count += 1
         if len(self.rows) >= MOST * _WIDE:
-            kept = self.points()[::2]
-            self.rows = array("d", [value for point in kept for value in point])
+            points = self.points()[::2]
+            self.rows = array("d", [value for point in points for value in point])
             self._every *= 2
 
     def points(self) -> list[tuple[float, ...]]:
@@ -37,7 +37,7 @@ class Trail:
         return [tuple(flat[start : start + _WIDE]) for start in range(0, len(flat), _WIDE)]
 
     def shown(self) -> dict[str, list[float | None]]:
-        """`at` and each figure as a list of its own, with None for what nobody said."""
+        """`time` and each figure as a list of its own, with None for what nobody said."""
         columns = zip(*self.points(), strict=True) if self.rows else [() for _ in range(_WIDE)]
         return {
             name: [None if value != value else value for value in column]  # noqa: PLR0124 (only NaN differs from itself)
@@ -52,20 +52,20 @@ class Trails:
     """The trails of the jobs that run; one that has ended is forgotten."""
 
     def __init__(self) -> None:
-        self._of: dict[str, Trail] = {}
+        self._by_job: dict[str, Trail] = {}
 
-    def add(self, at: float, jobs: Iterable[JobView]) -> None:
+    def add(self, time: float, jobs: Iterable[JobView]) -> None:
         """What the jobs of one picture say."""
         now: dict[str, Trail] = {}
         for job in jobs:
             if job.started is None or (job.run is None and job.utilisation is None):
                 continue
             run = job.run
-            said = (run.loss, run.tokens_per_s, run.mfu) if run else (None, None, None)
-            trail = now[job.id] = self._of.get(job.id) or Trail()
-            trail.add(at, (*said, job.utilisation))
-        self._of = now
+            figures = (run.loss, run.tokens_per_s, run.mfu) if run else (None, None, None)
+            trail = now[job.id] = self._by_job.get(job.id) or Trail()
+            trail.add(time, (*figures, job.utilisation))
+        self._by_job = now
 
-    def of(self, job: str) -> dict[str, list[float | None]]:
+    def series(self, job: str) -> dict[str, list[float | None]]:
         """The trail of a job; empty lists where there is none."""
-        return self._of.get(job, Trail()).shown()
+        return self._by_job.get(job, Trail()).shown()

@@ -11,7 +11,7 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from clusterwright.edge.files import write_whole
+from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 ROLES = ("viewer", "user", "operator")  # each may do what those before it may
@@ -31,12 +31,12 @@ class User:
     salt: bytes
     hashed: bytes
 
-    def knows(self, password: str) -> bool:
+    def check_password(self, password: str) -> bool:
         """True for the password."""
         return hmac.compare_digest(_hash(password, self.salt), self.hashed)
 
 
-NOBODY = User(
+DUMMY_USER = User(
     "", "viewer", b"\0" * 16, b"\0" * 32
 )  # whom an unknown name is compared with, so that it takes as long
 
@@ -47,25 +47,25 @@ def _hash(password: str, salt: bytes) -> bytes:
     )
 
 
-def made(name: str, role: str, password: str) -> User:
+def create_user(name: str, role: str, password: str) -> User:
     """A user with a fresh salt.
 
     Raises:
         WrightError: the name, the role or the password will not do.
     """
     if not _NAME.fullmatch(name):
-        raise WrightError.of(
+        raise WrightError.from_code(
             "web-user",
             f"{name!r} is no user's name",
             "give the name that Slurm knows, such as ann",
             exit_code=EXIT_USAGE,
         )
     if role not in ROLES:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "web-user", f"there is no role {role!r}", f"one of {', '.join(ROLES)}", exit_code=EXIT_USAGE
         )
     if not SHORTEST <= len(password) <= LONGEST:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "web-user",
             f"the password has {len(password)} signs",
             f"{SHORTEST} to {LONGEST}",
@@ -116,14 +116,14 @@ class Users:
                 f"cannot be read: {error}", "mend it, or remove it and add the users again"
             ) from error
 
-    def put(self, user: User) -> None:
+    def set_user(self, user: User) -> None:
         """The user is in the file, with this role and password and no other."""
         self._write({**self.all(), user.name: user})
 
     def remove(self, name: str) -> bool:
         """The user is not in the file; False where they were not in it before."""
         users = self.all()
-        self._write({each: user for each, user in users.items() if each != name})
+        self._write({user_name: user for user_name, user in users.items() if user_name != name})
         return name in users
 
     def _write(self, users: dict[str, User]) -> None:
@@ -131,11 +131,11 @@ class Users:
             user.name: {"role": user.role, "salt": _text(user.salt), "scrypt": _text(user.hashed)}
             for user in users.values()
         }
-        write_whole(self.path, json.dumps({"schema": 1, "users": rows}, indent=2) + "\n", mode=0o600)
+        write_file_atomic(self.path, json.dumps({"schema": 1, "users": rows}, indent=2) + "\n", mode=0o600)
         self._stamp = None
 
-    def _unusable(self, what: str, mend: str) -> WrightError:
-        return WrightError.of("web-users-file", f"{self.path} {what}", mend)
+    def _unusable(self, problem: str, fix: str) -> WrightError:
+        return WrightError.from_code("web-users-file", f"{self.path} {problem}", fix)
 
 
 def _text(data: bytes) -> str:

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Dict, List, Mapping, Sequence
 
-from clusterwright.onhost.adapters import place
+from clusterwright.onhost.adapters import process_context
 from clusterwright.onhost.adapters.adapter import Adapter
 from clusterwright.onhost.adapters.registry import adapter
 from clusterwright.onhost.frameworks import pytorch
@@ -23,36 +23,38 @@ COMPUTE, LOGS = "CLUSTERWRIGHT_COMPUTE", "CLUSTERWRIGHT_LOGS"
 PYTHON = "python"  # in front of a script: the job's own
 
 
-def wanted(kind: str, here: place.Place, framework: Adapter, environ: Mapping[str, str]) -> Dict[str, str]:
+def missing_variables(
+    kind: str, context: process_context.ProcessContext, framework: Adapter, environ: Mapping[str, str]
+) -> Dict[str, str]:
     """What is set: torch's variables where no launcher of torch's was, then what the framework says, never twice."""
-    of_torch = {} if kind in ("rank", "batch") else pytorch.variables(here)
-    said = {**of_torch, **framework.variables(here)}
-    return {name: text for name, text in said.items() if name not in environ}
+    of_torch = {} if kind in ("rank", "batch") else pytorch.variables(context)
+    variables = {**of_torch, **framework.variables(context)}
+    return {name: text for name, text in variables.items() if name not in environ}
 
 
 def main(arguments: Sequence[str]) -> None:
     """Set what is missing, and become the program."""
-    kind, name, *words = arguments
+    kind, name, *argv = arguments
     framework = adapter(name)
     environ = os.environ
     # What lies beside the job's Python comes first, as in an environment that was activated.
     environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), environ.get("PATH", os.defpath)])
     if kind != "rank":
         _prepare(kind)
-    here = place.read(environ, starts_ranks=kind in ("host", "batch"))
-    environ.update(wanted(kind, here, framework, environ))
+    context = process_context.read(environ, starts_ranks=kind in ("host", "batch"))
+    environ.update(missing_variables(kind, context, framework, environ))
     if kind in ("task", "host"):
-        _log(here)
-    words = list(framework.arguments(words, here))
-    if kind == "rank" and words[0] == PYTHON:
-        rank.program(words[1:])
+        _log(context)
+    argv = list(framework.arguments(argv, context))
+    if kind == "rank" and argv[0] == PYTHON:
+        rank.program(argv[1:])
         return
-    run(words)
+    run(argv)
 
 
-def run(words: List[str]) -> None:
+def run(command: List[str]) -> None:
     """In place of this process; Python is the job's own."""
-    argv = [sys.executable, "-u", *words[1:]] if words[0] == PYTHON else words
+    argv = [sys.executable, "-u", *command[1:]] if command[0] == PYTHON else command
     try:
         os.execvp(argv[0], argv)  # noqa: S606 (the job's own program)
     except OSError as why:
@@ -62,25 +64,25 @@ def run(words: List[str]) -> None:
 def _prepare(kind: str) -> None:
     """What our agent gives its ranks: the compute network's interface, the user's secrets, a share of processors."""
     environ = os.environ
-    found = network.inside(environ[COMPUTE], network.interfaces()) if COMPUTE in environ else None
+    interface = network.inside(environ[COMPUTE], network.interfaces()) if COMPUTE in environ else None
     ours = {**QUIET, **private.secrets_of_user()}
     if kind == "task":  # of a host's processors, those that Slurm gives one task
         ours = {"OMP_NUM_THREADS": environ.get("SLURM_CPUS_PER_TASK", "1"), **ours}
-    if found:
-        ours = {"GLOO_SOCKET_IFNAME": found[0], "NCCL_SOCKET_IFNAME": found[0], **ours}
+    if interface:
+        ours = {"GLOO_SOCKET_IFNAME": interface[0], "NCCL_SOCKET_IFNAME": interface[0], **ours}
     for name, text in ours.items():
         environ.setdefault(name, text)
 
 
-def _log(here: place.Place) -> None:
+def _log(context: process_context.ProcessContext) -> None:
     """What it says goes to the run's folder, as that of our own ranks does."""
     folder = os.environ.get(LOGS)
     if not folder:
         return
-    mine = os.path.join(folder, here.hosts[here.host])
-    os.makedirs(mine, exist_ok=True)
+    host_folder = os.path.join(folder, context.hosts[context.host])
+    os.makedirs(host_folder, exist_ok=True)
     for number, name in ((1, "out"), (2, "err")):
-        path = os.path.join(mine, f"{max(0, here.local_rank)}.{name}")
+        path = os.path.join(host_folder, f"{max(0, context.local_rank)}.{name}")
         target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(target, number)
         os.close(target)

@@ -30,7 +30,9 @@ class Launcher:
 
     # The command line on each host; None: the agent forks ranks.
     on_host: Optional[Callable[[Generation, Arguments], List[str]]] = None
-    once: Optional[Callable[[Allocation, Arguments], List[str]]] = None  # the command line of the whole job
+    job_command: Optional[Callable[[Allocation, Arguments], List[str]]] = (
+        None  # the command line of the whole job
+    )
     kind: str = "rank"  # what begin.py runs as: a rank, a task, or what starts the ranks of a host or of the batch step
     has_task_per_rank: bool = False  # of Slurm's, by whose number srun names the one that failed
     programs: Tuple[str, ...] = ()  # by which a line is known that begins with this launcher
@@ -39,9 +41,9 @@ class Launcher:
     @property
     def is_supervised(self) -> bool:
         """Whether our agents look after its ranks."""
-        return self.once is None
+        return self.job_command is None
 
     @property
     def is_agent(self) -> bool:
         """Whether the agent itself forks the ranks."""
-        return self.on_host is None and self.once is None
+        return self.on_host is None and self.job_command is None

@@ -28,7 +28,7 @@ PATTERNS = (0x55, 0xAA, 0x00, 0xFF)
 BLOCK = 1 << 20
 SAMPLE_S = 1.0
 SMI_S = 20.0
-ASKED = ("temperature", "clock", "power")
+METRICS = ("temperature", "clock", "power")
 QUERY = "temperature.gpu,clocks.sm,power.draw"
 SMI = ["nvidia-smi", "--query-gpu=" + QUERY, "--format=csv,noheader,nounits"]
 
@@ -41,68 +41,71 @@ class Load:
     def __init__(self, name: str, steps: Callable[[], Iterator[float]]) -> None:
         """`steps` yields how much each step did, and raises ValueError for a result that is wrong."""
         self.name, self.steps = name, steps
-        self.done, self.wrong, self.why, self.broken = [], [], "", ""  # type: List[float], List[str], str, str
+        self.amounts, self.wrong, self.why, self.broken = [], [], "", ""  # type: List[float], List[str], str, str
 
-    def run(self, began: float, given: Json) -> None:
+    def run(self, began: float, options: Json) -> None:
         """Until the time is over; a wrong result is counted and the work goes on."""
-        while time.monotonic() < began + given["seconds"] and not self.broken:
+        while time.monotonic() < began + options["seconds"] and not self.broken:
             try:
-                for much in self.steps():
-                    self.add(much, int((time.monotonic() - began) / given["slice_s"]))
-                    if time.monotonic() >= began + given["seconds"]:
+                for amount in self.steps():
+                    self.add(amount, int((time.monotonic() - began) / options["slice_s"]))
+                    if time.monotonic() >= began + options["seconds"]:
                         return
             except ValueError as why:
                 self.wrong.append(str(why))
             except (RuntimeError, OSError) as why:
                 self.broken = (str(why).splitlines() or [repr(why)])[0][:300]
 
-    def add(self, much: float, index: int) -> None:
+    def add(self, amount: float, index: int) -> None:
         """Done in that slice."""
-        self.done += [0.0] * (index + 1 - len(self.done))
-        self.done[index] += much
+        self.amounts += [0.0] * (index + 1 - len(self.amounts))
+        self.amounts[index] += amount
 
 
 def main() -> None:
     """All loads at the same time."""
-    given = json.load(sys.stdin)
-    if given["threads"]:
-        torch.set_num_threads(given["threads"])
+    options = json.load(sys.stdin)
+    if options["threads"]:
+        torch.set_num_threads(options["threads"])
     sums = {}  # type: Dict[str, int]
-    loads = list(chosen(given, sums))
+    loads = list(chosen(options, sums))
     began = time.monotonic()
-    threads = [threading.Thread(target=each.run, args=(began, given), daemon=True) for each in loads]
+    threads = [threading.Thread(target=load.run, args=(began, options), daemon=True) for load in loads]
     heat = {}  # type: Dict[str, List[float]]
-    pair = begin_pair(given.get("pair"))
+    pair = begin_pair(options.get("pair"))
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
         sample(heat)
         time.sleep(SAMPLE_S)
-    whole = max(1, int(given["seconds"] / given["slice_s"]))
+    slice_count = max(1, int(options["seconds"] / options["slice_s"]))
     json.dump(
         {
-            "rates": {each.name: [much / given["slice_s"] for much in each.done[:whole]] for each in loads},
-            "wrong": {each.name: each.wrong[:5] for each in loads if each.wrong},
-            "broken": {each.name: each.broken for each in loads if each.broken},
+            "rates": {
+                load.name: [amount / options["slice_s"] for amount in load.amounts[:slice_count]]
+                for load in loads
+            },
+            "wrong": {load.name: load.wrong[:5] for load in loads if load.wrong},
+            "broken": {load.name: load.broken for load in loads if load.broken},
             "sums": sums,
             "heat": heat,
-            "pair": end_pair(pair, given),
+            "pair": end_pair(pair, options),
         },
         sys.stdout,
     )
 
 
-def chosen(given: Json, sums: Dict[str, int]) -> Iterator[Load]:
+def chosen(options: Json, sums: Dict[str, int]) -> Iterator[Load]:
     """The work of this host."""
     cpu = torch.device("cpu")
-    yield Load("cpu products", partial(products, cpu, given["size"], sums))
-    yield Load("memory", partial(patterns, cpu, given["memory_bytes"]))
-    for folder in given["folders"]:
-        yield Load("disk " + folder, partial(files, own_part(folder), given["disk_bytes"]))
+    yield Load("cpu products", partial(products, cpu, options["size"], sums))
+    yield Load("memory", partial(patterns, cpu, options["memory_bytes"]))
+    for folder in options["folders"]:
+        yield Load("disk " + folder, partial(files, job_folder(folder), options["disk_bytes"]))
     for index in range(torch.cuda.device_count()):
         gpu = torch.device("cuda", index)
         size = int(torch.cuda.mem_get_info(index)[0] * GPU_SHARE)
-        yield Load("gpu%d products" % index, partial(products, gpu, given["gpu_size"], sums))
+        yield Load("gpu%d products" % index, partial(products, gpu, options["gpu_size"], sums))
         yield Load("gpu%d memory" % index, partial(patterns, gpu, size))
 
 
@@ -113,15 +116,15 @@ def products(device: Any, size: int, sums: Dict[str, int]) -> Iterator[float]:
         ValueError: they are not.
     """
     kind = torch.float32 if device.type == "cpu" else torch.bfloat16
-    made = torch.Generator().manual_seed(1)
-    one, other = (torch.randn(size, size, generator=made).to(kind).to(device) for _ in range(2))
-    first = one @ other
-    sums[str(device)] = zlib.crc32(first.float().cpu().numpy().tobytes())
+    generator = torch.Generator().manual_seed(1)
+    a, b = (torch.randn(size, size, generator=generator).to(kind).to(device) for _ in range(2))
+    reference = a @ b
+    sums[str(device)] = zlib.crc32(reference.float().cpu().numpy().tobytes())
     while True:
-        again = one @ other
-        if not torch.equal(first, again):
+        product = a @ b
+        if not torch.equal(reference, product):
             raise ValueError(
-                "%d of %d elements of a product differ" % (int((first != again).sum()), size * size)
+                "%d of %d elements of a product differ" % (int((reference != product).sum()), size * size)
             )
         yield 2.0 * size**3
 
@@ -157,9 +160,9 @@ def files(folder: str, size: int) -> Iterator[float]:
     block = os.urandom(BLOCK)
     try:
         while True:
-            wanted = write(path, block, size)
+            checksum = write(path, block, size)
             yield float(size)
-            if read(path) != wanted:
+            if read(path) != checksum:
                 raise ValueError("a file of %d bytes was read back otherwise" % size)
             yield float(size)
     finally:
@@ -191,60 +194,60 @@ def read(path: str) -> int:
             total = zlib.crc32(block, total)
 
 
-def own_part(folder: str) -> str:
+def job_folder(folder: str) -> str:
     """The job's own folder in it, which the prolog makes on a local disk; else the folder."""
-    own = os.environ.get("SCRATCH", "")
-    return own if own.startswith(folder.rstrip("/") + "/") else folder
+    scratch = os.environ.get("SCRATCH", "")
+    return scratch if scratch.startswith(folder.rstrip("/") + "/") else folder
 
 
 def sample(heat: Dict[str, List[float]]) -> None:
     """Degrees, clocks and watts at this moment."""
-    for place in glob.glob("/sys/class/hwmon/hwmon*/temp*_input"):
+    for path in glob.glob("/sys/class/hwmon/hwmon*/temp*_input"):
         try:
-            with open(place) as file:
+            with open(path) as file:
                 heat.setdefault("cpu temperature", []).append(int(file.read()) / 1000)
         except (OSError, ValueError):
             continue
-    for index, line in enumerate(asked_smi()):
-        for at, word in enumerate(line.split(",")):
+    for index, line in enumerate(query_smi()):
+        for column, cell in enumerate(line.split(",")):
             try:
-                heat.setdefault("gpu%d %s" % (index, ASKED[at]), []).append(float(word))
+                heat.setdefault("gpu%d %s" % (index, METRICS[column]), []).append(float(cell))
             except ValueError:
                 continue
 
 
-def asked_smi() -> List[str]:
+def query_smi() -> List[str]:
     """A line for each GPU; none where there is no driver, or it does not answer."""
     if not shutil.which("nvidia-smi"):
         return []
-    done = processes.run(SMI, SMI_S)
-    return done.out.splitlines() if done.ok else []
+    result = processes.run(SMI, SMI_S)
+    return result.out.splitlines() if result.ok else []
 
 
-def begin_pair(given: Optional[Json]) -> Optional[processes.Process]:
+def begin_pair(options: Optional[Json]) -> Optional[processes.Process]:
     """The stream to or from another host, which has its own limits."""
-    if not given:
+    if not options:
         return None
     program = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "pair.py")
     pipe = processes.PIPE
     process = processes.start([sys.executable, program], stdin=pipe, stdout=pipe, stderr=pipe)
     assert process.stdin
-    process.stdin.write(json.dumps(given).encode())
+    process.stdin.write(json.dumps(options).encode())
     process.stdin.close()
     process.stdin = None
     return process
 
 
-def end_pair(process: Optional[processes.Process], given: Json) -> Optional[Json]:
+def end_pair(process: Optional[processes.Process], options: Json) -> Optional[Json]:
     """What the client measured; why, where it ended otherwise."""
     if process is None:
         return None
-    done = processes.collect(process, given["seconds"] + 60)
-    if done.stopped:
+    result = processes.collect(process, options["seconds"] + 60)
+    if result.stopped:
         return {"failed": "its stream did not end"}
-    if not done.ok:
-        return {"failed": (done.err.strip().splitlines() or ["(nothing)"])[-1]}
-    return {"said": json.loads(done.out)} if done.out.strip() else {}
+    if not result.ok:
+        return {"failed": (result.err.strip().splitlines() or ["(nothing)"])[-1]}
+    return {"said": json.loads(result.out)} if result.out.strip() else {}
 
 
 if __name__ == "__main__":

@@ -18,30 +18,37 @@ Json = Dict[str, Any]
 
 def main() -> int:
     """Start this host's ranks, and pass on what they say."""
-    given = json.load(sys.stdin)
+    options = json.load(sys.stdin)
     with tempfile.TemporaryDirectory() as scratch:
-        ranks = [start(given, local, scratch) for local in range(given["ranks_here"])]
+        ranks = [start(options, local, scratch) for local in range(options["ranks_here"])]
         codes = [rank.wait() for rank in ranks]
         for name in sorted(os.listdir(scratch)):
             if name.startswith("nccl"):
                 with open(os.path.join(scratch, name), errors="replace") as log:
-                    told = [line.strip() for line in log if "NCCL INFO" in line][:LOG_LINES]
-                sys.stdout.write(json.dumps({"log": told}) + "\n")
+                    log_lines = [line.strip() for line in log if "NCCL INFO" in line][:LOG_LINES]
+                sys.stdout.write(json.dumps({"log": log_lines}) + "\n")
     return max(abs(code) for code in codes)
 
 
-def start(given: Json, local: int, scratch: str) -> processes.Process:
+def start(options: Json, local: int, scratch: str) -> processes.Process:
     """One rank; what it says goes where ours goes."""
-    rank = given["first_rank"] + local
-    place = {"RANK": rank, "LOCAL_RANK": local, "WORLD_SIZE": given["ranks"]}
-    where = {"MASTER_ADDR": given["address"], "MASTER_PORT": given["port"]}
-    wires = {"GLOO_SOCKET_IFNAME": given["interface"], "NCCL_SOCKET_IFNAME": given["interface"]}
-    told = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_FILE": os.path.join(scratch, "nccl.%d" % local)}
-    chosen = {**place, **where, **wires, **told, "OMP_NUM_THREADS": 1, **given.get("environment", {})}
+    rank = options["first_rank"] + local
+    rank_variables = {"RANK": rank, "LOCAL_RANK": local, "WORLD_SIZE": options["ranks"]}
+    master_variables = {"MASTER_ADDR": options["address"], "MASTER_PORT": options["port"]}
+    wires = {"GLOO_SOCKET_IFNAME": options["interface"], "NCCL_SOCKET_IFNAME": options["interface"]}
+    log_variables = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_FILE": os.path.join(scratch, "nccl.%d" % local)}
+    chosen = {
+        **rank_variables,
+        **master_variables,
+        **wires,
+        **log_variables,
+        "OMP_NUM_THREADS": 1,
+        **options.get("environment", {}),
+    }
     environment = {**os.environ, **{name: str(value) for name, value in chosen.items()}}
-    here = os.path.dirname(os.path.abspath(sys.argv[0]))
-    ranks = os.path.join(here, given.get("program", "sweep") + ".py")
-    return processes.start([sys.executable, ranks, json.dumps(given)], env=environment)
+    folder = os.path.dirname(os.path.abspath(sys.argv[0]))
+    ranks = os.path.join(folder, options.get("program", "sweep") + ".py")
+    return processes.start([sys.executable, ranks, json.dumps(options)], env=environment)
 
 
 if __name__ == "__main__":

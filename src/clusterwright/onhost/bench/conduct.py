@@ -12,9 +12,9 @@ from typing import Any, Dict
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.lib.files import write_atomic
 
-MARK = "@clusterwright-bench "  # what comes before it on stdout is a login banner or the like
-LOOK_S = 0.05
-ASK_SLURM_S = 3.0
+MARKER = "@clusterwright-bench "  # what comes before it on stdout is a login banner or the like
+POLL_INTERVAL_S = 0.05
+SLURM_POLL_S = 3.0
 RUNNING = ("RUNNING", "COMPLETING", "")  # Slurm may be silent for a while
 
 Json = Dict[str, Any]
@@ -22,32 +22,32 @@ Json = Dict[str, Any]
 
 def main() -> None:
     """Print every answer that came within the limit, and the state of the job; stdin has the order."""
-    asked = json.load(sys.stdin)
-    folder, name, hosts = asked["folder"], asked["name"], set(asked["order"]["parts"])
-    give(folder, name, asked["order"])
-    place = os.path.join(folder, "answers", name)
-    began = looked = time.monotonic()
-    there, state = set(), "RUNNING"  # type: set[str], str
-    while time.monotonic() - began < asked["limit_s"] and state in RUNNING:
-        there = arrived(place) & hosts
-        if there == hosts:
+    request = json.load(sys.stdin)
+    folder, name, hosts = request["folder"], request["name"], set(request["order"]["parts"])
+    write_order(folder, name, request["order"])
+    answers_folder = os.path.join(folder, "answers", name)
+    began = last_poll = time.monotonic()
+    answered_hosts, state = set(), "RUNNING"  # type: set[str], str
+    while time.monotonic() - began < request["limit_s"] and state in RUNNING:
+        answered_hosts = arrived(answers_folder) & hosts
+        if answered_hosts == hosts:
             break
-        if time.monotonic() - looked > ASK_SLURM_S:
-            state, looked = job_state(asked["job"]), time.monotonic()
-        time.sleep(LOOK_S)
-    answers = {host: read(os.path.join(place, host + ".json")) for host in sorted(there)}
-    sys.stdout.write("\n" + MARK + json.dumps({"answers": answers, "state": state}) + "\n")
+        if time.monotonic() - last_poll > SLURM_POLL_S:
+            state, last_poll = job_state(request["job"]), time.monotonic()
+        time.sleep(POLL_INTERVAL_S)
+    answers = {host: read(os.path.join(answers_folder, host + ".json")) for host in sorted(answered_hosts)}
+    sys.stdout.write("\n" + MARKER + json.dumps({"answers": answers, "state": state}) + "\n")
 
 
-def give(folder: str, name: str, order: Json) -> None:
+def write_order(folder: str, name: str, order: Json) -> None:
     """Written whole before it has its name."""
     write_atomic(os.path.join(folder, "orders", name + ".json"), json.dumps(order), durable=False)
 
 
-def arrived(place: str) -> "set[str]":
+def arrived(folder: str) -> "set[str]":
     """Hosts that have answered."""
     try:
-        return {name[: -len(".json")] for name in os.listdir(place) if not name.startswith(".")}
+        return {name[: -len(".json")] for name in os.listdir(folder) if not name.startswith(".")}
     except FileNotFoundError:
         return set()
 
@@ -61,7 +61,7 @@ def read(path: str) -> Json:
 def job_state(job: str) -> str:
     """What Slurm says of the job; `GONE` once it has forgotten it, nothing where it does not answer."""
     argv = ["squeue", "--noheader", "--states=all", "--format=%T", "--jobs=" + job]
-    done = processes.run(argv)
-    if "Invalid job id" in done.err:
+    result = processes.run(argv)
+    if "Invalid job id" in result.err:
         return "GONE"
-    return done.out.strip() if done.ok else ""
+    return result.out.strip() if result.ok else ""

@@ -20,69 +20,69 @@ JOBS = {
     "read": ["--rw=read", "--bs=1M"],
     "random read": ["--rw=randread", "--bs=4k"],
 }
-KEPT = ("bw", "bw_bytes", "iops", "clat", "clat_ns")
+METRICS = ("bw", "bw_bytes", "iops", "clat", "clat_ns")
 
 Json = Dict[str, Any]
 
 
 def main() -> None:
     """In a folder of this host's own, which is gone afterwards."""
-    given = json.load(sys.stdin)
-    place = os.path.join(
-        own_part(given["folder"]), ".wright-bench-%s-%d" % (os.uname().nodename, os.getpid())
+    options = json.load(sys.stdin)
+    folder = os.path.join(
+        job_folder(options["folder"]), ".wright-bench-%s-%d" % (os.uname().nodename, os.getpid())
     )
-    os.mkdir(place)
+    os.mkdir(folder)
     try:
-        found = {"fio": fio_jobs(place, given), "files": small_files(place)}
+        report = {"fio": fio_jobs(folder, options), "files": small_files(folder)}
     finally:
-        shutil.rmtree(place, ignore_errors=True)
-    json.dump(found, sys.stdout)
+        shutil.rmtree(folder, ignore_errors=True)
+    json.dump(report, sys.stdout)
 
 
-def own_part(folder: str) -> str:
+def job_folder(folder: str) -> str:
     """The job's own folder in it, which the prolog makes on a local disk; else the folder."""
-    own = os.environ.get("SCRATCH", "")
-    return own if own.startswith(folder.rstrip("/") + "/") else folder
+    scratch = os.environ.get("SCRATCH", "")
+    return scratch if scratch.startswith(folder.rstrip("/") + "/") else folder
 
 
-def fio_jobs(place: str, given: Json) -> Json:
+def fio_jobs(folder: str, options: Json) -> Json:
     """Each job past the page cache where the file system allows it; `direct` says whether it did."""
     if not shutil.which("fio"):
         return {}
-    size = ["--size=%dM" % given["size_mib"], "--runtime=%d" % given["seconds"]]
-    found = {}
+    size = ["--size=%dM" % options["size_mib"], "--runtime=%d" % options["seconds"]]
+    outputs = {}
     for name, how in JOBS.items():
         for direct in (1, 0):
-            done = fio(place, [*how, *size, "--direct=%d" % direct])
-            found[name] = {"direct": bool(direct), "out": kept(done)}
-            if done.ok:
+            result = fio(folder, [*how, *size, "--direct=%d" % direct])
+            outputs[name] = {"direct": bool(direct), "out": extract_metrics(result)}
+            if result.ok:
                 break
-    return found
+    return outputs
 
 
-def fio(place: str, how: List[str]) -> processes.Result:
+def fio(folder: str, how: List[str]) -> processes.Result:
     """One job of fio on one file, which later jobs read again; fio forgets a directory that comes after the name."""
-    where = ["--directory=" + place, "--filename=large"]
-    argv = ["fio", "--name=wright", *where, "--ioengine=psync", "--output-format=json", *how]
+    file_arguments = ["--directory=" + folder, "--filename=large"]
+    argv = ["fio", "--name=wright", *file_arguments, "--ioengine=psync", "--output-format=json", *how]
     return processes.run(argv, merge=True)
 
 
-def kept(done: processes.Result) -> str:
+def extract_metrics(result: processes.Result) -> str:
     """The figures of its one job, in its own form: the whole would be 30 kB for each."""
-    out = done.out
+    out = result.out
     try:
         job = json.loads(out[out.index("{") :])["jobs"][0]
     except (ValueError, LookupError):
         return out[-2000:]
     sides = {
-        side: {name: job[side][name] for name in KEPT if name in job[side]} for side in ("read", "write")
+        side: {name: job[side][name] for name in METRICS if name in job[side]} for side in ("read", "write")
     }
     return json.dumps({"jobs": [{"error": job["error"], **sides}]})
 
 
-def small_files(place: str) -> Dict[str, float]:
+def small_files(folder: str) -> Dict[str, float]:
     """Files a second, one after the other, as a data loader or an unpacking archive does it."""
-    names = [os.path.join(place, "%04d" % index) for index in range(FILES)]
+    names = [os.path.join(folder, "%04d" % index) for index in range(FILES)]
     steps = {"made": write, "looked at": os.stat, "read": read, "removed": os.unlink}  # type: Dict[str, Any]
     return {step: FILES / seconds(work, names) for step, work in steps.items()}
 

@@ -17,7 +17,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from clusterwright.onhost.lib import processes
 
 START_S = 240.0  # importing torch and waking a driver: 3 s on an idle host, 120 s seen on a crowded one
-LOOK_S = 0.5
+POLL_INTERVAL_S = 0.5
 SMI_S = 25.0  # a driver that starts cold takes about 3 s for each GPU
 # Names as `nvidia-smi --help-query-gpu` lists them; where there are two, drivers before 535 know the second.
 FIELDS = (
@@ -32,29 +32,29 @@ Reading = Tuple[float, Dict[int, Json]]
 
 def main() -> None:
     """Readings begin before the first step, and end after the last."""
-    given = json.load(sys.stdin)
+    options = json.load(sys.stdin)
     readings = Readings()
-    readings.look()
-    gpus = [Worker(given, index) for index in range(given["count"])]
+    readings.poll()
+    gpus = [Worker(options, index) for index in range(options["count"])]
     for gpu in gpus:
         gpu.about = gpu.answer(START_S)
     readings.start()
-    for step in given["steps"]:
+    for step in options["steps"]:
         for group in [gpus] if step["together"] else [[gpu] for gpu in gpus]:
-            take(group, step)
+            run_step(group, step)
     readings.stop()
     for gpu in gpus:
         gpu.end()
-    found = [dict(gpu.found(), **readings.of(gpu)) for gpu in gpus]
-    json.dump({"gpus": found, "blind": readings.blind}, sys.stdout)
+    reports = [dict(gpu.report(), **readings.for_gpu(gpu)) for gpu in gpus]
+    json.dump({"gpus": reports, "blind": readings.blind}, sys.stdout)
 
 
-def take(group: "List[Worker]", step: Json) -> None:
+def run_step(group: "List[Worker]", step: Json) -> None:
     """One step by these GPUs at the same time."""
     alive = [gpu for gpu in group if not gpu.why]
     began = time.monotonic()
     for gpu in alive:
-        gpu.ask(step["asked"])
+        gpu.send(step["asked"])
     for gpu in alive:
         answer = gpu.answer(step["limit_s"])
         if not gpu.why:
@@ -65,32 +65,32 @@ def take(group: "List[Worker]", step: Json) -> None:
 class Worker:
     """The process of one GPU; `why` it has ended, once it has."""
 
-    def __init__(self, given: Json, index: int) -> None:
+    def __init__(self, options: Json, index: int) -> None:
         """Indices are those of nvidia-smi."""
         self.index, self.why = index, ""
         self.about, self.steps, self.spans = {}, {}, {}  # type: Json, Json, Dict[str, Tuple[float, float]]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (it is gone with this process)
-        about = json.dumps({"device": given["device"], "index": index, "count": given["count"]})
+        about = json.dumps({"device": options["device"], "index": index, "count": options["count"]})
         program = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "gpu_work.py")
         self.process = processes.start(
             [sys.executable, program, about],
             stdin=processes.PIPE, stdout=processes.PIPE, stderr=self.errors,
             env={**os.environ, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
         )  # fmt: skip
-        self.said = queue.Queue()  # type: queue.Queue[bytes]
+        self.output = queue.Queue()  # type: queue.Queue[bytes]
         threading.Thread(target=self.listen, daemon=True).start()
 
     def listen(self) -> None:
         """Every line, and an empty one at the end."""
         for line in self.process.stdout or ():
-            self.said.put(line)
-        self.said.put(b"")
+            self.output.put(line)
+        self.output.put(b"")
 
-    def ask(self, asked: Json) -> None:
+    def send(self, request: Json) -> None:
         """One line; a process that has ended says so when it is listened to."""
         try:
             assert self.process.stdin
-            self.process.stdin.write(json.dumps(asked).encode() + b"\n")
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             pass
@@ -98,17 +98,17 @@ class Worker:
     def answer(self, limit_s: float) -> Json:
         """The next line; nothing when there is none, and then `why` says it."""
         try:
-            line = self.said.get(timeout=limit_s)
+            line = self.output.get(timeout=limit_s)
         except queue.Empty:
             self.why = "gave no answer in %g s" % limit_s
             self.process.kill()
             return {}
         if not line:
-            self.why = self.last_words() or "ended with %s" % self.process.wait()
+            self.why = self.last_error() or "ended with %s" % self.process.wait()
             return {}
         return dict(json.loads(line))
 
-    def last_words(self) -> str:
+    def last_error(self) -> str:
         """Of its errors."""
         self.process.wait()
         self.errors.seek(0)
@@ -124,7 +124,7 @@ class Worker:
         except processes.TimeoutExpired:
             self.process.kill()
 
-    def found(self) -> Json:
+    def report(self) -> Json:
         """What it is, what each step came to, and why there is no more."""
         return {"index": self.index, **self.about, "steps": self.steps, "why": self.why}
 
@@ -136,29 +136,31 @@ class Readings:
         """Nothing has been read yet."""
         self.fields = [list(names) for names in FIELDS]
         self.rows, self.blind, self.over = [], "", threading.Event()  # type: List[Reading], str, threading.Event
-        self.thread = threading.Thread(target=self.go_on)
+        self.thread = threading.Thread(target=self.poll_loop)
 
     def start(self) -> None:
         """Look again and again, until stopped."""
         self.thread.start()
 
-    def go_on(self) -> None:
+    def poll_loop(self) -> None:
         """Until stopped, or blind."""
-        while not self.over.wait(LOOK_S) and not self.blind:
-            self.look()
+        while not self.over.wait(POLL_INTERVAL_S) and not self.blind:
+            self.poll()
 
     def stop(self) -> None:
         """With one look more, at GPUs that rest again."""
         self.over.set()
         self.thread.join()
         if not self.blind:
-            self.look()
+            self.poll()
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """One reading; a name that this driver does not know is replaced by its older one, or left out."""
         while True:
-            asked = ",".join(names[0] for names in self.fields)
-            out, self.blind = said(["nvidia-smi", "--query-gpu=" + asked, "--format=csv,noheader,nounits"])
+            query = ",".join(names[0] for names in self.fields)
+            out, self.blind = run_query(
+                ["nvidia-smi", "--query-gpu=" + query, "--format=csv,noheader,nounits"]
+            )
             unknown = [names for names in self.fields if 'Field "%s" is not a valid' % names[0] in out]
             if not unknown:
                 break
@@ -170,35 +172,35 @@ class Readings:
 
     def read(self, out: str) -> "List[Tuple[int, Json]]":
         """Index and numbers of each GPU that answers, by the first name of each field."""
-        titles = [next(known[0] for known in FIELDS if names[0] in known) for names in self.fields]
-        found = []
+        titles = [next(aliases[0] for aliases in FIELDS if names[0] in aliases) for names in self.fields]
+        rows = []
         for line in out.splitlines():
             cells = [cell.strip() for cell in line.split(",")]
             if len(cells) == len(titles) and cells[0].isdigit():
                 row = dict(zip(titles, map(number, cells)))
-                found.append((int(cells[0]), row))
-        return found
+                rows.append((int(cells[0]), row))
+        return rows
 
-    def of(self, gpu: Worker) -> Json:
+    def for_gpu(self, gpu: Worker) -> Json:
         """Before, after, and all that was read in each step."""
-        mine = [(time_s, by_index[gpu.index]) for time_s, by_index in self.rows if gpu.index in by_index]
-        during = {
-            step: [row for time_s, row in mine if began < time_s < ended]
+        gpu_rows = [(time_s, by_index[gpu.index]) for time_s, by_index in self.rows if gpu.index in by_index]
+        by_step = {
+            step: [row for time_s, row in gpu_rows if began < time_s < ended]
             for step, (began, ended) in gpu.spans.items()
         }
-        ends = {"before": mine[0][1], "after": mine[-1][1]} if mine else {}
-        return {"readings": {**ends, "during": during}}
+        ends = {"before": gpu_rows[0][1], "after": gpu_rows[-1][1]} if gpu_rows else {}
+        return {"readings": {**ends, "during": by_step}}
 
 
-def said(argv: List[str]) -> "Tuple[str, str]":
+def run_query(argv: List[str]) -> "Tuple[str, str]":
     """What the command printed, and why it did not end well; a name that it refuses is no failure of its own."""
-    done = processes.run(argv, SMI_S, merge=True)
-    if done.code == processes.NOT_STARTED:
+    result = processes.run(argv, SMI_S, merge=True)
+    if result.code == processes.NOT_STARTED:
         return "", "there is no nvidia-smi"
-    if done.stopped:
+    if result.stopped:
         return "", "nvidia-smi gave no answer in %g s" % SMI_S
-    refused = "is not a valid field" in done.out
-    return done.out, "" if done.ok or refused else (done.out.strip().splitlines() or ["(nothing)"])[-1]
+    refused = "is not a valid field" in result.out
+    return result.out, "" if result.ok or refused else (result.out.strip().splitlines() or ["(nothing)"])[-1]
 
 
 def number(cell: str) -> Optional[float]:

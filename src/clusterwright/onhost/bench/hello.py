@@ -14,7 +14,7 @@ TOOLS = (
     "ib_send_bw", "ib_read_bw", "ib_write_bw", "ib_send_lat", "ib_read_lat",
 )  # fmt: skip
 PYTHON_S = 60  # an environment may lie on a slow network
-ASK_PYTHON = """
+PYTHON_PROBE = """
 import importlib.metadata as about, json
 def version(name):
     try:
@@ -27,47 +27,49 @@ print(json.dumps({"torch": version("torch"), "nccl": "".join(map(version, %r))})
 
 def main() -> None:
     """Print one JSON object."""
-    given = json.load(sys.stdin)
-    found = {
-        "versions": versions(given["python"]),
+    options = json.load(sys.stdin)
+    report = {
+        "versions": versions(options["python"]),
         "tools": {name: shutil.which(name) or "" for name in TOOLS},
     }
-    json.dump(dict(found, interfaces=interfaces()), sys.stdout)
+    json.dump(dict(report, interfaces=interfaces()), sys.stdout)
 
 
 def versions(python: str) -> Dict[str, str]:
     """What could change a figure; empty where there is none."""
-    packages = json.loads(said([python, "-c", ASK_PYTHON], PYTHON_S) or "{}")
+    packages = json.loads(command_output([python, "-c", PYTHON_PROBE], PYTHON_S) or "{}")
     return {
         "kernel": os.uname().release,
-        "driver": said(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"]),
+        "driver": command_output(
+            ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"]
+        ),
         "firmware": " ".join(sorted(set(map(text, glob.glob("/sys/class/infiniband/*/fw_ver"))))),
-        "slurm": said(["sinfo", "--version"]).replace("slurm ", ""),
+        "slurm": command_output(["sinfo", "--version"]).replace("slurm ", ""),
         "torch": packages.get("torch", ""),
         "nccl": packages.get("nccl", ""),
         "python": sys.version.split()[0],
-        "iperf3": first_line(said(["iperf3", "--version"])).replace("iperf ", ""),
-        "perftest": said(["ib_send_bw", "--version"], codes=(0, 1)).replace("Version: ", ""),
-        "fio": first_line(said(["fio", "--version"])).replace("fio-", ""),
+        "iperf3": first_line(command_output(["iperf3", "--version"])).replace("iperf ", ""),
+        "perftest": command_output(["ib_send_bw", "--version"], codes=(0, 1)).replace("Version: ", ""),
+        "fio": first_line(command_output(["fio", "--version"])).replace("fio-", ""),
     }
 
 
 def interfaces() -> Dict[str, str]:
     """IPv4 address to the interface that has it."""
-    rows = json.loads(said(["ip", "-json", "-4", "addr"]) or "[]")
+    rows = json.loads(command_output(["ip", "-json", "-4", "addr"]) or "[]")
     return {entry["local"]: row["ifname"] for row in rows for entry in row.get("addr_info", [])}
 
 
-def said(argv: "list[str]", limit_s: float = 15, codes: Tuple[int, ...] = (0,)) -> str:
+def command_output(argv: "list[str]", limit_s: float = 15, codes: Tuple[int, ...] = (0,)) -> str:
     """What the command prints when it ends well within the limit, which perftest shows by 1; else nothing."""
-    done = processes.run(argv, limit_s)
-    return done.out.strip() if done.code in codes else ""
+    result = processes.run(argv, limit_s)
+    return result.out.strip() if result.code in codes else ""
 
 
 def first_line(out: str) -> str:
     """The version, in what has more to tell: `iperf 3.12 (cJSON 1.7.15)`."""
-    words = out.splitlines()[0].split() if out else []
-    return " ".join(words[:2])
+    parts = out.splitlines()[0].split() if out else []
+    return " ".join(parts[:2])
 
 
 def text(path: str) -> str:

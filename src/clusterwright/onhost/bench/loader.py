@@ -17,69 +17,71 @@ from torch.utils.data import DataLoader, Dataset
 MOST_WORKERS = 16
 BATCH = 16
 WARM = 2  # passes over what the page cache has; the first one may have been disturbed
-PAGE = 4096
+PAGE_BYTES = 4096
 
 Json = Dict[str, Any]
 
 
 def main() -> None:
     """In a folder of this host's own, which is gone afterwards."""
-    given = json.load(sys.stdin)
-    place = os.path.join(given["folder"], ".wright-bench-%s-%d" % (os.uname().nodename, os.getpid()))
-    os.mkdir(place)
+    options = json.load(sys.stdin)
+    folder = os.path.join(options["folder"], ".wright-bench-%s-%d" % (os.uname().nodename, os.getpid()))
+    os.mkdir(folder)
     try:
-        kinds = {"files": files(place, given), "shards": shards(place, given)}
-        rates = [row for kind, data in kinds.items() for row in measured(kind, data)]
+        kinds = {"files": files(folder, options), "shards": shards(folder, options)}
+        rates = [row for kind, data in kinds.items() for row in measure(kind, data)]
     finally:
-        shutil.rmtree(place, ignore_errors=True)
-    json.dump({"rates": rates, "sample_bytes": given["sample_bytes"]}, sys.stdout)
+        shutil.rmtree(folder, ignore_errors=True)
+    json.dump({"rates": rates, "sample_bytes": options["sample_bytes"]}, sys.stdout)
 
 
 class Samples(Dataset[Any]):
     """Samples of one size, in files of one or of many; each is checked to be the one that was asked for."""
 
-    def __init__(self, names: List[str], each: int, size: int) -> None:
+    def __init__(self, names: List[str], samples_per_file: int, size: int) -> None:
         """So many samples in each file, one after the other."""
-        self.names, self.each, self.size = names, each, size
+        self.names, self.samples_per_file, self.size = names, samples_per_file, size
 
     def __len__(self) -> int:
         """Of all files."""
-        return len(self.names) * self.each
+        return len(self.names) * self.samples_per_file
 
     def __getitem__(self, index: int) -> Any:
         """Read anew, as a training does whose data does not fit into memory."""
-        with open(self.names[index // self.each], "rb") as file:
-            file.seek(index % self.each * self.size)
+        with open(self.names[index // self.samples_per_file], "rb") as file:
+            file.seek(index % self.samples_per_file * self.size)
             sample = file.read(self.size)
         if sample[:8] != index.to_bytes(8, "little") or len(sample) != self.size:
             raise ValueError("sample %d of %s is not what was written" % (index, file.name))
         return torch.frombuffer(bytearray(sample), dtype=torch.uint8)
 
 
-def files(place: str, given: Json) -> Samples:
+def files(folder: str, options: Json) -> Samples:
     """A file for each sample."""
-    return made(place, "file", given["samples"], 1, given["sample_bytes"])
+    return write_samples(folder, "file", options["samples"], 1, options["sample_bytes"])
 
 
-def shards(place: str, given: Json) -> Samples:
+def shards(folder: str, options: Json) -> Samples:
     """The same samples in few files."""
-    return made(place, "shard", given["shards"], given["samples"] // given["shards"], given["sample_bytes"])
+    return write_samples(
+        folder, "shard", options["shards"], options["samples"] // options["shards"], options["sample_bytes"]
+    )
 
 
-def made(place: str, name: str, count: int, each: int, size: int) -> Samples:
+def write_samples(folder: str, name: str, count: int, samples_per_file: int, size: int) -> Samples:
     """Written and on disk, so that the page cache can be told to forget them; each sample begins with its number."""
-    names = [os.path.join(place, "%s%05d" % (name, number)) for number in range(count)]
+    names = [os.path.join(folder, "%s%05d" % (name, number)) for number in range(count)]
     filling = os.urandom(size - 8)
     for number, path in enumerate(names):
         with open(path, "wb") as file:
-            numbers = range(number * each, (number + 1) * each)
+            numbers = range(number * samples_per_file, (number + 1) * samples_per_file)
             file.writelines(index.to_bytes(8, "little") + filling for index in numbers)
             file.flush()
             os.fsync(file.fileno())
-    return Samples(names, each, size)
+    return Samples(names, samples_per_file, size)
 
 
-def measured(kind: str, data: Samples) -> Iterator[Json]:
+def measure(kind: str, data: Samples) -> Iterator[Json]:
     """With each number of workers: first what the page cache does not have, where that can be had; then what it has."""
     for workers in numbers_of_workers(len(os.sched_getaffinity(0))):
         for path in data.names:
@@ -105,12 +107,12 @@ def samples_per_s(data: Samples, workers: int, *, shuffle: bool) -> float:
     """
     loader = DataLoader(data, batch_size=BATCH, shuffle=shuffle, num_workers=workers)
     batches = iter(loader)
-    left = len(data) - len(next(batches))
+    remaining = len(data) - len(next(batches))
     began = time.perf_counter()
     for batch in batches:
-        left -= len(batch)
-    if left:
-        raise ValueError("%d samples too few were loaded" % left)
+        remaining -= len(batch)
+    if remaining:
+        raise ValueError("%d samples too few were loaded" % remaining)
     return (len(data) - BATCH) / (time.perf_counter() - began)
 
 
@@ -124,7 +126,7 @@ def cached(path: str) -> bool:
 
     def now(file: int) -> bool:
         try:
-            return os.preadv(file, [bytearray(PAGE)], 0, os.RWF_NOWAIT) > 0
+            return os.preadv(file, [bytearray(PAGE_BYTES)], 0, os.RWF_NOWAIT) > 0
         except BlockingIOError:
             return False
         except OSError:

@@ -20,15 +20,17 @@ LEAST_BYTES, MOST_SHARE = 1 << 26, 16  # an array is no more than so small a par
 
 def main() -> None:
     """Three arrays, larger than the caches."""
-    given = json.load(sys.stdin)
-    count = array_bytes(given["memory_bytes"]) // 8
+    options = json.load(sys.stdin)
+    count = array_bytes(options["memory_bytes"]) // 8
     a, b, c = (torch.full((count,), value, dtype=torch.float64) for value in (0.0, B, C))
-    found = {
+    rates = {
         "copy": 2 * count * 8 / best(lambda: a.copy_(b)),
         "triad": 3 * count * 8 / best(lambda: torch.add(b, c, alpha=SCALE, out=a)),
     }
-    right = bool((a == B + SCALE * C).all())
-    json.dump(dict(found, right=right, array_bytes=count * 8, threads=torch.get_num_threads()), sys.stdout)
+    is_correct = bool((a == B + SCALE * C).all())
+    json.dump(
+        dict(rates, right=is_correct, array_bytes=count * 8, threads=torch.get_num_threads()), sys.stdout
+    )
 
 
 def array_bytes(memory_bytes: int) -> int:
@@ -55,12 +57,12 @@ def last_level_bytes() -> int:
 
 def best(work: Callable[[], Any]) -> float:
     """Seconds of the fastest of several."""
-    found = []
+    times = []
     for _ in range(REPEATS):
         began = time.perf_counter()
         work()
-        found.append(time.perf_counter() - began)
-    return min(found)
+        times.append(time.perf_counter() - began)
+    return min(times)
 
 
 if __name__ == "__main__":

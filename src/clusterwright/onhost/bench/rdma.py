@@ -19,33 +19,35 @@ from typing import Any, Dict, List
 
 from clusterwright.onhost.lib import processes
 
-PATIENCE_S = 15.0  # the other end may begin so much later
+CONNECT_TIMEOUT_S = 15.0  # the other end may begin so much later
 HELP_S = 15.0
 PARTING_S = 2.0  # a server of perftest ends together with its client, one of ibping never
 # what perftest says when the server is not there yet
-NOT_YET = ("Couldn't connect to", "Unable to open file descriptor for socket connection")
-KEPT = 6000  # characters of what a program prints: with a GPU its heading has a line for each GPU of the host
+CONNECT_ERRORS = ("Couldn't connect to", "Unable to open file descriptor for socket connection")
+MAX_OUTPUT = (
+    6000  # characters of what a program prints: with a GPU its heading has a line for each GPU of the host
+)
 
 Json = Dict[str, Any]
 
 
 def main() -> int:
     """By its role."""
-    given = json.load(sys.stdin)
+    options = json.load(sys.stdin)
     roles = {"ports": ports, "server": server, "client": client}
-    json.dump(roles[given["role"]](given), sys.stdout)
+    json.dump(roles[options["role"]](options), sys.stdout)
     return 0
 
 
-def ports(given: Json) -> Json:
+def ports(options: Json) -> Json:
     """The ports, as the check of them reads them; whether perftest knows CUDA; whether ibping may send."""
-    argv = [sys.executable, "-I", "-S", "-c", given["probe"]]
-    done = processes.run(argv)
-    if not done.ok:
-        sys.exit(done.reason)
+    argv = [sys.executable, "-I", "-S", "-c", options["probe"]]
+    result = processes.run(argv)
+    if not result.ok:
+        sys.exit(result.reason)
     umads = glob.glob("/dev/infiniband/umad*")
     return {
-        "ports": done.out,
+        "ports": result.out,
         "cuda": "--use_cuda" in printed(["ib_write_bw", "--help"]),
         "ibping": bool(umads) and os.access(umads[0], os.R_OK | os.W_OK) and bool(shutil.which("ibping")),
     }
@@ -53,25 +55,25 @@ def ports(given: Json) -> Json:
 
 def printed(argv: List[str]) -> str:
     """All of it; nothing where there is no such program. perftest's help ends with 1."""
-    done = processes.run(argv, HELP_S, merge=True)
-    return "" if done.stopped else done.out
+    result = processes.run(argv, HELP_S, merge=True)
+    return "" if result.stopped else result.out
 
 
-def server(given: Json) -> Json:
+def server(options: Json) -> Json:
     """Every test of every rail waits; what each had printed when the client was done."""
-    with socket.create_server((given["address"], given["port"])) as listening:
-        running = [[Running(test["server"]) for test in rail] for rail in given["rails"]]
+    with socket.create_server((options["address"], options["port"])) as listening:
+        running = [[Running(test["server"]) for test in rail] for rail in options["rails"]]
         try:
-            listening.settimeout(PATIENCE_S)
+            listening.settimeout(CONNECT_TIMEOUT_S)
             connection = listening.accept()[0]
             with connection:
-                connection.settimeout(given["limit_s"])
+                connection.settimeout(options["limit_s"])
                 connection.recv(1)
         finally:
-            until = time.monotonic() + PARTING_S
-            found = [[ended(each, until - time.monotonic()) for each in rail] for rail in running]
-    names = [[test["name"] for test in rail] for rail in given["rails"]]
-    return {"rails": [dict(zip(*both)) for both in zip(names, found)]}
+            deadline = time.monotonic() + PARTING_S
+            outputs = [[ended(program, deadline - time.monotonic()) for program in rail] for rail in running]
+    names = [[test["name"] for test in rail] for rail in options["rails"]]
+    return {"rails": [dict(zip(*pair)) for pair in zip(names, outputs)]}
 
 
 class Running:
@@ -86,65 +88,65 @@ class Running:
         except OSError as why:
             self.out.write(str(why).encode())
 
-    def said(self) -> str:
+    def output(self) -> str:
         """So far."""
         self.out.seek(0)
-        return self.out.read().decode(errors="replace")[-KEPT:]
+        return self.out.read().decode(errors="replace")[-MAX_OUTPUT:]
 
 
 def ended(running: Running, limit_s: float) -> Json:
     """How it ended and what it printed; it is ended where it goes on beyond the limit."""
     if running.process is None:
-        return {"code": 127, "out": running.said()}
+        return {"code": 127, "out": running.output()}
     try:
         code = running.process.wait(max(0.05, limit_s))
     except processes.TimeoutExpired:
         running.process.kill()
         running.process.wait()
         code = 124
-    return {"code": code, "out": running.said()}
+    return {"code": code, "out": running.output()}
 
 
-def client(given: Json) -> Json:
+def client(options: Json) -> Json:
     """All tests of each rail, one after the other; the server is told by the end of the connection."""
-    with connected(given):
-        found = [{} for _ in given["rails"]]  # type: List[Json]
+    with connected(options):
+        results = [{} for _ in options["rails"]]  # type: List[Json]
         threads = [
-            threading.Thread(target=rail, args=(given, tests, found[index]))
-            for index, tests in enumerate(given["rails"])
+            threading.Thread(target=rail, args=(options, tests, results[index]))
+            for index, tests in enumerate(options["rails"])
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    return {"rails": found}
+    return {"rails": results}
 
 
-def rail(given: Json, tests: List[Json], found: Json) -> None:
+def rail(options: Json, tests: List[Json], results: Json) -> None:
     """Its tests."""
     for test in tests:
-        found[test["name"]] = once(test["client"], given["test_s"])
+        results[test["name"]] = run_test(test["client"], options["test_s"])
 
 
-def once(argv: List[str], limit_s: float) -> Json:
+def run_test(argv: List[str], limit_s: float) -> Json:
     """One test; again while the server's program is not there yet."""
-    until = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + CONNECT_TIMEOUT_S
     while True:
-        done = ended(Running(argv), limit_s)
-        early = any(words in done["out"] for words in NOT_YET)
-        if not early or time.monotonic() > until:
-            return done
+        result = ended(Running(argv), limit_s)
+        early = any(message in result["out"] for message in CONNECT_ERRORS)
+        if not early or time.monotonic() > deadline:
+            return result
         time.sleep(0.2)
 
 
-def connected(given: Json) -> socket.socket:
+def connected(options: Json) -> socket.socket:
     """A connection to the server, as soon as it is there."""
-    until = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + CONNECT_TIMEOUT_S
     while True:
         try:
-            return socket.create_connection((given["address"], given["port"]), PATIENCE_S)
+            return socket.create_connection((options["address"], options["port"]), CONNECT_TIMEOUT_S)
         except ConnectionRefusedError:
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
 

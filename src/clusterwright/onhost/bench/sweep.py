@@ -21,17 +21,19 @@ Tensors = Tuple[Any, ...]
 
 def main() -> None:
     """One rank of the sweep."""
-    given = json.loads(sys.argv[1])
-    device = device_of(given["backend"])
-    dist.init_process_group(given["backend"])
-    before = carried()
+    options = json.loads(sys.argv[1])
+    device = device_of(options["backend"])
+    dist.init_process_group(options["backend"])
+    start_bytes = carried()
     try:
-        for row in sweep(given, device):
+        for row in sweep(options, device):
             if dist.get_rank() == 0:
                 sys.stdout.write(json.dumps(row) + "\n")
-        after = carried()
+        end_bytes = carried()
         moved = {
-            name: sent - before.get(name, 0) for name, sent in after.items() if sent > before.get(name, 0)
+            name: count - start_bytes.get(name, 0)
+            for name, count in end_bytes.items()
+            if count > start_bytes.get(name, 0)
         }
         if dist.get_rank() == 0:
             sys.stdout.write(json.dumps({"carried": moved, "versions": versions()}) + "\n")
@@ -48,19 +50,19 @@ def device_of(backend: str) -> Any:
     return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
 
 
-def sweep(given: Json, device: Any) -> Iterator[Json]:
+def sweep(options: Json, device: Any) -> Iterator[Json]:
     """One row for each operation and size; an operation that the backend does not have is said to be skipped."""
-    for kind in given["kinds"]:
-        for size in given["sizes"]:
+    for kind in options["kinds"]:
+        for size in options["sizes"]:
             try:
-                yield one(kind, size, given["iterations"], device)
+                yield measure(kind, size, options["iterations"], device)
             except (RuntimeError, NotImplementedError, ValueError) as why:
                 yield {"kind": kind, "size": size, "skipped": str(why).splitlines()[0][:200]}
                 break
         dist.barrier()
 
 
-def one(kind: str, size: int, iterations: int, device: Any) -> Json:
+def measure(kind: str, size: int, iterations: int, device: Any) -> Json:
     """The median time of one operation, by the slowest rank, after its data was found right."""
     ranks = dist.get_world_size()
     count = max(ranks, size // 4 // ranks * ranks)
@@ -92,59 +94,61 @@ def one(kind: str, size: int, iterations: int, device: Any) -> Json:
 
 def timed(run: Callable[..., None], tensors: Tensors, iterations: int, device: Any) -> List[float]:
     """Seconds of each of some calls, begun together."""
-    found = []
+    times = []
     dist.barrier()
     for _ in range(iterations):
         began = time.perf_counter()
         run(*tensors)
         if device.type == "cuda":
             torch.cuda.synchronize()
-        found.append(time.perf_counter() - began)
-    return found
+        times.append(time.perf_counter() - began)
+    return times
 
 
 def bus_factor(kind: str, ranks: int) -> float:
     """Bus bandwidth over algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md)."""
-    others = (ranks - 1) / ranks
-    return {"all_reduce": 2 * others, "all_reduce_pieces": 2 * others, "broadcast": 1.0}.get(kind, others)
+    peer_share = (ranks - 1) / ranks
+    return {"all_reduce": 2 * peer_share, "all_reduce_pieces": 2 * peer_share, "broadcast": 1.0}.get(
+        kind, peer_share
+    )
 
 
 # Each operation: tensors for a count of elements, the call, and how many elements of its result are wrong.
 # Rank r holds r + 1 everywhere, so sums are known and small enough for a float to hold them.
 
 
-def made_sum(count: int, _ranks: int, device: Any) -> Tensors:
+def make_sum(count: int, _ranks: int, device: Any) -> Tensors:
     """One tensor, and what it is before each call."""
     return (torch.full((count,), float(dist.get_rank() + 1), device=device),)
 
 
-def made_pieces(count: int, ranks: int, device: Any) -> Tensors:
+def make_pieces(count: int, ranks: int, device: Any) -> Tensors:
     """The tensor in pieces, as gradients travel in buckets."""
-    (whole,) = made_sum(count, ranks, device)
-    return tuple(whole.chunk(PIECES))
+    (tensor,) = make_sum(count, ranks, device)
+    return tuple(tensor.chunk(PIECES))
 
 
-def made_gather(count: int, ranks: int, device: Any) -> Tensors:
+def make_gather(count: int, ranks: int, device: Any) -> Tensors:
     """The whole, and this rank's part."""
-    (part,) = made_sum(count // ranks, ranks, device)
+    (part,) = make_sum(count // ranks, ranks, device)
     return part.new_zeros(count), part
 
 
-def made_scatter(count: int, ranks: int, device: Any) -> Tensors:
+def make_scatter(count: int, ranks: int, device: Any) -> Tensors:
     """This rank's part, and the whole."""
-    (whole,) = made_sum(count, ranks, device)
-    return whole.new_zeros(count // ranks), whole
+    (tensor,) = make_sum(count, ranks, device)
+    return tensor.new_zeros(count // ranks), tensor
 
 
-def made_all_to_all(count: int, ranks: int, device: Any) -> Tensors:
+def make_all_to_all(count: int, ranks: int, device: Any) -> Tensors:
     """What comes, and what goes."""
-    (goes,) = made_sum(count, ranks, device)
-    return goes.new_zeros(count), goes
+    (send_buffer,) = make_sum(count, ranks, device)
+    return send_buffer.new_zeros(count), send_buffer
 
 
-def all_reduce(whole: Any) -> None:
+def all_reduce(tensor: Any) -> None:
     """The sum everywhere."""
-    dist.all_reduce(whole)
+    dist.all_reduce(tensor)
 
 
 def all_reduce_pieces(*pieces: Any) -> None:
@@ -153,66 +157,66 @@ def all_reduce_pieces(*pieces: Any) -> None:
         work.wait()
 
 
-def broadcast(whole: Any) -> None:
+def broadcast(tensor: Any) -> None:
     """What rank 0 has, everywhere."""
-    dist.broadcast(whole, 0)
+    dist.broadcast(tensor, 0)
 
 
-def all_gather(whole: Any, part: Any) -> None:
+def all_gather(tensor: Any, part: Any) -> None:
     """All parts everywhere."""
-    dist.all_gather_into_tensor(whole, part)
+    dist.all_gather_into_tensor(tensor, part)
 
 
-def reduce_scatter(part: Any, whole: Any) -> None:
+def reduce_scatter(part: Any, tensor: Any) -> None:
     """Each rank its part of the sum."""
-    dist.reduce_scatter_tensor(part, whole)
+    dist.reduce_scatter_tensor(part, tensor)
 
 
-def all_to_all(comes: Any, goes: Any) -> None:
+def all_to_all(receive_buffer: Any, send_buffer: Any) -> None:
     """Each rank's parts to all others."""
-    dist.all_to_all_single(comes, goes)
+    dist.all_to_all_single(receive_buffer, send_buffer)
 
 
-def differing(found: Any, wanted: Any) -> int:
+def differing(actual: Any, expected: Any) -> int:
     """Elements that are not as wanted."""
-    return int((found != wanted).sum().item())
+    return int((actual != expected).sum().item())
 
 
-def by_rank(whole: Any, ranks: int) -> Any:
+def by_rank(tensor: Any, ranks: int) -> Any:
     """The part of each rank r holds r + 1."""
-    return torch.arange(1, ranks + 1, device=whole.device).repeat_interleave(whole.numel() // ranks).float()
+    return torch.arange(1, ranks + 1, device=tensor.device).repeat_interleave(tensor.numel() // ranks).float()
 
 
 OPERATIONS = {
-    "all_reduce": (made_sum, all_reduce, lambda t, _me, ranks: differing(t[0], ranks * (ranks + 1) / 2)),
+    "all_reduce": (make_sum, all_reduce, lambda t, _me, ranks: differing(t[0], ranks * (ranks + 1) / 2)),
     "all_reduce_pieces": (
-        made_pieces,
+        make_pieces,
         all_reduce_pieces,
-        lambda t, _me, ranks: sum(differing(each, ranks * (ranks + 1) / 2) for each in t),
+        lambda t, _me, ranks: sum(differing(piece, ranks * (ranks + 1) / 2) for piece in t),
     ),
-    "all_gather": (made_gather, all_gather, lambda t, _me, ranks: differing(t[0], by_rank(t[0], ranks))),
+    "all_gather": (make_gather, all_gather, lambda t, _me, ranks: differing(t[0], by_rank(t[0], ranks))),
     "reduce_scatter": (
-        made_scatter,
+        make_scatter,
         reduce_scatter,
         lambda t, _me, ranks: differing(t[0], ranks * (ranks + 1) / 2),
     ),
-    "broadcast": (made_sum, broadcast, lambda t, _me, _ranks: differing(t[0], 1.0)),
-    "all_to_all": (made_all_to_all, all_to_all, lambda t, _me, ranks: differing(t[0], by_rank(t[0], ranks))),
+    "broadcast": (make_sum, broadcast, lambda t, _me, _ranks: differing(t[0], 1.0)),
+    "all_to_all": (make_all_to_all, all_to_all, lambda t, _me, ranks: differing(t[0], by_rank(t[0], ranks))),
 }  # type: Dict[str, Tuple[Any, Any, Any]]
 
 
 def carried() -> Dict[str, int]:
     """Bytes that each interface and each InfiniBand port of this host has sent since it came up."""
-    found = {}
+    sent_bytes = {}
     for name in os.listdir("/sys/class/net"):
-        found[name] = number("/sys/class/net/%s/statistics/tx_bytes" % name)
+        sent_bytes[name] = number("/sys/class/net/%s/statistics/tx_bytes" % name)
     for name in os.listdir("/sys/class/infiniband") if os.path.isdir("/sys/class/infiniband") else []:
         ports = os.listdir("/sys/class/infiniband/%s/ports" % name)
         counters = [
             "/sys/class/infiniband/%s/ports/%s/counters/port_xmit_data" % (name, port) for port in ports
         ]
-        found[name] = 4 * sum(map(number, counters))  # in words of four bytes
-    return found
+        sent_bytes[name] = 4 * sum(map(number, counters))  # in words of four bytes
+    return sent_bytes
 
 
 def number(path: str) -> int:

@@ -27,45 +27,45 @@ Json = Dict[str, Any]
 
 def main() -> None:
     """One rank: timed steps, then what proves them right."""
-    given = json.loads(sys.argv[1])
-    device = device_of(given["backend"])
-    dist.init_process_group(given["backend"])
-    sent = sent_bytes(given["interface"])
+    options = json.loads(sys.argv[1])
+    device = device_of(options["backend"])
+    dist.init_process_group(options["backend"])
+    start_bytes = sent_bytes(options["interface"])
     try:
-        training = Training(given, device)
-        found = {
-            **training.times(given["seconds"]),
+        training = Training(options, device)
+        results = {
+            **training.times(options["seconds"]),
             **training.proof(),
             "all_reduce": training.all_reduces(),
             "gradient_bytes": training.gradients().numel() * 4,
         }
     finally:
         dist.destroy_process_group()
-    place = {"rank": int(os.environ["RANK"]), "sent": sent_bytes(given["interface"]) - sent}
-    sys.stdout.write(json.dumps({"training": {**place, **found}}) + "\n")
+    rank_info = {"rank": int(os.environ["RANK"]), "sent": sent_bytes(options["interface"]) - start_bytes}
+    sys.stdout.write(json.dumps({"training": {**rank_info, **results}}) + "\n")
 
 
 class Training:
     """A small transformer that foretells the next byte, and this rank's data for it."""
 
-    def __init__(self, given: Json, device: Any) -> None:
+    def __init__(self, options: Json, device: Any) -> None:
         """The same weights on every rank, and data of its own on each."""
         torch.manual_seed(0)
         self.device = device
-        self.model = DistributedDataParallel(Transformer(given["width"], given["layers"]).to(device))
+        self.model = DistributedDataParallel(Transformer(options["width"], options["layers"]).to(device))
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=RATE)
-        shape = (given["sequences"], given["tokens"] + 1)
+        shape = (options["sequences"], options["tokens"] + 1)
         self.common = torch.randint(VOCABULARY, shape, device=device)
         torch.manual_seed(1 + dist.get_rank())
-        self.own = torch.randint(VOCABULARY, shape, device=device)
+        self.local_data = torch.randint(VOCABULARY, shape, device=device)
 
-    def step(self, *, together: bool) -> None:
+    def step(self, *, sync: bool) -> None:
         """Forward, backward and the optimiser; with no exchange the weights stay as they are, for the same work."""
         for group in self.optimizer.param_groups:
-            group["lr"] = RATE if together else 0.0
+            group["lr"] = RATE if sync else 0.0
         self.optimizer.zero_grad()
-        with nullcontext() if together else self.model.no_sync():
-            self.loss(self.own).backward()
+        with nullcontext() if sync else self.model.no_sync():
+            self.loss(self.local_data).backward()
         self.optimizer.step()
 
     def loss(self, text: Any) -> Any:
@@ -76,18 +76,18 @@ class Training:
 
     def times(self, seconds: float) -> Json:
         """Seconds of steps of both kinds, in turn, so that a disturbance meets both."""
-        together, alone = [], []  # type: List[float], List[float]
+        sync_times, no_sync_times = [], []  # type: List[float], List[float]
         for _ in range(self.steps(seconds)):
-            together.append(self.timed(lambda: self.step(together=True)))
-            alone.append(self.timed(lambda: self.step(together=False)))
-        return {"together": together, "alone": alone}
+            sync_times.append(self.timed(lambda: self.step(sync=True)))
+            no_sync_times.append(self.timed(lambda: self.step(sync=False)))
+        return {"together": sync_times, "alone": no_sync_times}
 
     def steps(self, seconds: float) -> int:
         """So many as fit into the time, the same for all ranks; the last of the steps that warm up tells."""
         for _ in range(WARM_UP):
-            self.step(together=False)
-            one = self.timed(lambda: self.step(together=True))
-        slowest = torch.tensor(one, device=self.device)
+            self.step(sync=False)
+            step_s = self.timed(lambda: self.step(sync=True))
+        slowest = torch.tensor(step_s, device=self.device)
         dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
         return max(FEWEST_STEPS, min(MOST_STEPS, int(seconds / float(slowest))))
 
@@ -102,25 +102,25 @@ class Training:
 
     def all_reduces(self) -> List[float]:
         """Seconds of summing so many bytes as the gradients have, and nothing beside it."""
-        whole = torch.ones_like(self.gradients())
-        return [self.timed(lambda: dist.all_reduce(whole)) for _ in range(ALL_REDUCES)]
+        buffer = torch.ones_like(self.gradients())
+        return [self.timed(lambda: dist.all_reduce(buffer)) for _ in range(ALL_REDUCES)]
 
     def proof(self) -> Json:
         """The loss on text that all ranks share, the gradients' norm, and how far they are from the ranks' mean."""
         with torch.no_grad():
             loss = float(self.loss(self.common))
-        mean = self.gradients_of(together=False)
-        dist.all_reduce(mean)
-        mean /= dist.get_world_size()
-        found = self.gradients_of(together=True)
-        off = (found - mean).abs().max() / mean.abs().max()
-        return {"loss": loss, "norm": float(found.double().norm()), "off": float(off)}
+        average = self.gradients_of(sync=False)
+        dist.all_reduce(average)
+        average /= dist.get_world_size()
+        ddp_gradients = self.gradients_of(sync=True)
+        off = (ddp_gradients - average).abs().max() / average.abs().max()
+        return {"loss": loss, "norm": float(ddp_gradients.double().norm()), "off": float(off)}
 
-    def gradients_of(self, *, together: bool) -> Any:
+    def gradients_of(self, *, sync: bool) -> Any:
         """Of this rank's own data, alone or exchanged."""
         self.optimizer.zero_grad()
-        with nullcontext() if together else self.model.no_sync():
-            self.loss(self.own).backward()
+        with nullcontext() if sync else self.model.no_sync():
+            self.loss(self.local_data).backward()
         return self.gradients()
 
     def gradients(self) -> Any:
@@ -150,10 +150,10 @@ class Transformer(nn.Module):
         """Logits of the next byte at each place."""
         size = text.shape[1]
         mask = nn.Transformer.generate_square_subsequent_mask(size, device=text.device)
-        seen = self.embedding(text)
+        hidden = self.embedding(text)
         for layer in self.layers:
-            seen = layer(seen, src_mask=mask, is_causal=True)
-        return self.head(seen)
+            hidden = layer(hidden, src_mask=mask, is_causal=True)
+        return self.head(hidden)
 
 
 def device_of(backend: str) -> Any:

@@ -15,61 +15,72 @@ from typing import Any, Dict, List
 
 from clusterwright.onhost.lib import processes
 
-LOOK_S = 0.1
-SEEN_S = 10.0  # until what rank 0 wrote is seen on a host whose own ranks have just lost it (NFS)
+POLL_INTERVAL_S = 0.1
+NFS_DELAY_S = 10.0  # until what rank 0 wrote is seen on a host whose own ranks have just lost it (NFS)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-NEVER = "seconds:999999999"
+NO_CHECKPOINTS = "seconds:999999999"
 
 Json = Dict[str, Any]
 
 
 def main() -> int:
     """Start the ranks, wait until rank 0 has written enough steps, and end them."""
-    given = json.load(sys.stdin)
+    options = json.load(sys.stdin)
     folder = os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[0])))
-    run = os.path.join(folder, "trials", given["name"])
+    run = os.path.join(folder, "trials", options["name"])
     os.makedirs(run, exist_ok=True)
-    wanted = given["skip"] + given["steps"]
-    with tempfile.TemporaryFile() as said:
-        ranks = [start(given, local, run, said) for local in range(given["ranks_here"])]
+    step_count = options["skip"] + options["steps"]
+    with tempfile.TemporaryFile() as output:
+        ranks = [start(options, local, run, output) for local in range(options["ranks_here"])]
         try:
-            steps = waited(run, ranks, wanted)
+            steps = waited(run, ranks, step_count)
         finally:
             end(ranks)
-        said.seek(0)
-        if len(steps) <= given["skip"]:
-            sys.stderr.write(why(ranks, said.read().decode(errors="replace")))
+        output.seek(0)
+        if len(steps) <= options["skip"]:
+            sys.stderr.write(why(ranks, output.read().decode(errors="replace")))
             return 1
-    measured = steps[given["skip"] :]
-    found = {
-        "seconds": [each["seconds"] for each in measured],
-        "loss": measured[-1]["loss"],
+    timed_steps = steps[options["skip"] :]
+    report = {
+        "seconds": [step["seconds"] for step in timed_steps],
+        "loss": timed_steps[-1]["loss"],
         "parameters": parameters(run),
     }
-    json.dump({**found, "cpus": len(os.sched_getaffinity(0))}, sys.stdout)
+    json.dump({**report, "cpus": len(os.sched_getaffinity(0))}, sys.stdout)
     return 0
 
 
-def start(given: Json, local: int, run: str, said: Any) -> processes.Process:
+def start(options: Json, local: int, run: str, output: Any) -> processes.Process:
     """One rank with the variables that our launcher sets (onhost/supervisor/host/generation.py); dies with us."""
-    threads = max(1, len(os.sched_getaffinity(0)) // given["ranks_here"])
-    place = {"RANK": given["first_rank"] + local, "LOCAL_RANK": local, "WORLD_SIZE": given["ranks"]}
-    where = {"MASTER_ADDR": given["address"], "MASTER_PORT": given["port"]}
-    here = {
-        "LOCAL_WORLD_SIZE": given["ranks_here"],
+    threads = max(1, len(os.sched_getaffinity(0)) // options["ranks_here"])
+    rank_variables = {
+        "RANK": options["first_rank"] + local,
+        "LOCAL_RANK": local,
+        "WORLD_SIZE": options["ranks"],
+    }
+    master_variables = {"MASTER_ADDR": options["address"], "MASTER_PORT": options["port"]}
+    host_variables = {
+        "LOCAL_WORLD_SIZE": options["ranks_here"],
         "OMP_NUM_THREADS": threads,
         "TORCH_CPP_LOG_LEVEL": "ERROR",
     }
-    wires = {"GLOO_SOCKET_IFNAME": given["interface"], "NCCL_SOCKET_IFNAME": given["interface"]}
-    kept = {"CLUSTERWRIGHT_RUN": run, "CLUSTERWRIGHT_CHECKPOINTS": run + "/checkpoints"}
-    ours = {**place, **where, **here, **wires, **kept, "CLUSTERWRIGHT_CHECKPOINT_EVERY": NEVER}
+    wires = {"GLOO_SOCKET_IFNAME": options["interface"], "NCCL_SOCKET_IFNAME": options["interface"]}
+    path_variables = {"CLUSTERWRIGHT_RUN": run, "CLUSTERWRIGHT_CHECKPOINTS": run + "/checkpoints"}
+    ours = {
+        **rank_variables,
+        **master_variables,
+        **host_variables,
+        **wires,
+        **path_variables,
+        "CLUSTERWRIGHT_CHECKPOINT_EVERY": NO_CHECKPOINTS,
+    }
     environment = {**os.environ, **{name: str(value) for name, value in ours.items()}}
     return processes.start(
-        ["bash", "-c", given["script"]],
+        ["bash", "-c", options["script"]],
         env=environment,
-        cwd=given["workdir"] or run,
-        stdout=said,
-        stderr=said,
+        cwd=options["workdir"] or run,
+        stdout=output,
+        stderr=output,
         start_new_session=True,
         preexec_fn=die_with_parent,
     )
@@ -80,21 +91,21 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def waited(run: str, ranks: List[processes.Process], wanted: int) -> List[Json]:
+def waited(run: str, ranks: List[processes.Process], step_count: int) -> List[Json]:
     """The steps that rank 0 has written, once there are enough of them or no more will come."""
     over = None  # type: Any
     while True:
         steps = written(run)
-        if len(steps) >= wanted or (over is not None and time.monotonic() > over):
-            return steps[:wanted]
+        if len(steps) >= step_count or (over is not None and time.monotonic() > over):
+            return steps[:step_count]
         if over is None and any(rank.poll() is not None for rank in ranks):
-            over = time.monotonic() + SEEN_S
-        time.sleep(LOOK_S)
+            over = time.monotonic() + NFS_DELAY_S
+        time.sleep(POLL_INTERVAL_S)
 
 
 def parameters(run: str) -> Any:
     """How many the training tracks; None where it does not say."""
-    return next((each.get("parameters") for each in written(run, "plan")), None)
+    return next((event.get("parameters") for event in written(run, "plan")), None)
 
 
 def written(run: str, kind: str = "step") -> List[Json]:
@@ -114,9 +125,9 @@ def end(ranks: List[processes.Process]) -> None:
         processes.kill_group(rank)
 
 
-def why(ranks: List[processes.Process], said: str) -> str:
+def why(ranks: List[processes.Process], output: str) -> str:
     """The last line of what a rank said, or that it never called `run.step`."""
-    last = said.strip().splitlines()[-1:] or ["it said nothing"]
+    last = output.strip().splitlines()[-1:] or ["it said nothing"]
     codes = ", ".join(str(rank.returncode) for rank in ranks)
     return "too few steps written (run.step of clusterwright.runtime), ranks ended with %s: %s\n" % (
         codes,

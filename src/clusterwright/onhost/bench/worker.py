@@ -13,7 +13,7 @@ from typing import Any, Dict, List
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.lib.files import write_atomic
 
-LOOK_S = 0.05
+POLL_INTERVAL_S = 0.05
 IDLE_S = 180  # without an order for so long, whoever gives them is gone
 MOST_BYTES = 1 << 20
 STOP = "stop"
@@ -24,10 +24,10 @@ Json = Dict[str, Any]
 def main() -> int:
     """Until told to stop, or until nobody gives orders any more."""
     folder, me = sys.argv[1], os.environ.get("SLURMD_NODENAME") or os.uname().nodename
-    done = set()  # type: set[str]
-    heard = time.monotonic()
-    while time.monotonic() - heard < IDLE_S:
-        names = waiting(folder, done)
+    completed_orders = set()  # type: set[str]
+    last_order = time.monotonic()
+    while time.monotonic() - last_order < IDLE_S:
+        names = waiting(folder, completed_orders)
         if STOP in names:
             return 0
         for name in names:
@@ -35,42 +35,42 @@ def main() -> int:
                 part = json.load(file)["parts"].get(me)
             if part:
                 answer(folder, name, me, carry_out(folder, part))
-            done.add(name)
-            heard = time.monotonic()
-        time.sleep(LOOK_S)
+            completed_orders.add(name)
+            last_order = time.monotonic()
+        time.sleep(POLL_INTERVAL_S)
     return 1
 
 
-def waiting(folder: str, done: "set[str]") -> List[str]:
+def waiting(folder: str, completed_orders: "set[str]") -> List[str]:
     """Orders not yet carried out, in their order. Opening a folder has NFS ask for it anew; a file's name does not."""
     names = os.listdir(os.path.join(folder, "orders"))
-    return sorted(name for name in names if name not in done and not name.startswith("."))
+    return sorted(name for name in names if name not in completed_orders and not name.startswith("."))
 
 
 def carry_out(folder: str, part: Json) -> Json:
     """Run the program of the part with its limit; it ends with all that it has started."""
     program = os.path.join(folder, "programs", part["program"] + ".py")
     began = time.monotonic()
-    done = processes.run(
+    result = processes.run(
         [part.get("python") or sys.executable, program],
         part["limit_s"],
         stdin=json.dumps(part["given"]).encode(),
         env=dict(os.environ, LC_ALL="C"),  # tools speak the user's language otherwise
     )
     return {
-        "code": done.code,
-        "stopped": done.stopped.replace("overran", "overran its %s s" % part["limit_s"]),
+        "code": result.code,
+        "stopped": result.stopped.replace("overran", "overran its %s s" % part["limit_s"]),
         "seconds": round(time.monotonic() - began, 3),
-        "out": done.out[:MOST_BYTES],
-        "err": done.err[-2000:],
+        "out": result.out[:MOST_BYTES],
+        "err": result.err[-2000:],
     }
 
 
-def answer(folder: str, name: str, me: str, found: Json) -> None:
+def answer(folder: str, name: str, me: str, result: Json) -> None:
     """Written whole before it has its name."""
-    place = os.path.join(folder, "answers", name[: -len(".json")])
-    os.makedirs(place, exist_ok=True)
-    write_atomic(os.path.join(place, me + ".json"), json.dumps(found), durable=False)
+    answer_folder = os.path.join(folder, "answers", name[: -len(".json")])
+    os.makedirs(answer_folder, exist_ok=True)
+    write_atomic(os.path.join(answer_folder, me + ".json"), json.dumps(result), durable=False)
 
 
 if __name__ == "__main__":

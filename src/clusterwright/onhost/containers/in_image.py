@@ -21,7 +21,7 @@ STATE = "/run/clusterwright-oci"
 MOUNTS = "CLUSTERWRIGHT_MOUNTS"  # further folders of the host, with colons between them
 HOST = ("/proc", "/sys", "/dev", "/tmp", "/var/tmp")  # the host's own, shown inside
 ROOT, COMMANDS = "/opt/clusterwright/host", "/opt/clusterwright/containers/bin"  # as outside.py has them
-SLURMS, OWN = "/tmp/slurm/", "/tmp/slurm-%s/"  # where Slurm puts a batch script, and where we do
+SLURMS, STEP_FOLDER = "/tmp/slurm/", "/tmp/slurm-%s/"  # where Slurm puts a batch script, and where we do
 # Who the user is, and where hosts and names are found: an image knows neither.
 NAMES = ("/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf")
 # Of NVIDIA's container toolkit: the driver's libraries, which must fit the host's kernel, come from the host.
@@ -66,38 +66,38 @@ def places() -> List[Dict[str, str]]:
         return list(json.load(file))
 
 
-def adapt(config: Config, shown: List[Dict[str, str]], name: str, host: str) -> str:
+def adapt(config: Config, folders: List[Dict[str, str]], name: str, host: str) -> str:
     """The configuration with only the files apart; why it cannot be, in words, or nothing."""
     environment = dict(pair.partition("=")[::2] for pair in config["process"].get("env", []))
     complete(environment, host)
-    seek_home(environment, host)
+    ensure_home(environment, host)
     environment["PATH"] = COMMANDS + ":" + environment.get("PATH", "/usr/bin:/bin")
     config["process"]["env"] = ["=".join(pair) for pair in environment.items()]
     slurms = of_slurm(config, name)
-    asked = [path for path in environment.get(MOUNTS, "").split(":") if path]
-    wanted = [bind(path) for path in HOST]
-    wanted += [bind(path, "ro") for path in NAMES if os.path.exists(path)]
-    wanted += [bind(each["path"], each["mode"]) for each in shown if os.path.isdir(each["path"])]
-    wanted += [bind(path) for path in asked]
+    extra_paths = [path for path in environment.get(MOUNTS, "").split(":") if path]
+    mounts = [bind(path) for path in HOST]
+    mounts += [bind(path, "ro") for path in NAMES if os.path.exists(path)]
+    mounts += [bind(folder["path"], folder["mode"]) for folder in folders if os.path.isdir(folder["path"])]
+    mounts += [bind(path) for path in extra_paths]
     root = config["root"]["path"]
     refused = unfit(
-        root, config["process"]["args"], environment, [each["destination"] for each in wanted + slurms]
+        root, config["process"]["args"], environment, [mount["destination"] for mount in mounts + slurms]
     )
     if refused:
         return refused
-    own = {"containerID": os.getuid(), "hostID": os.getuid(), "size": 1}
-    own_group = {"containerID": os.getgid(), "hostID": os.getgid(), "size": 1}
-    config["mounts"] = wanted + slurms + ([dict(bind("/"), destination=ROOT)] if os.path.isdir(ROOT) else [])
+    user_mapping = {"containerID": os.getuid(), "hostID": os.getuid(), "size": 1}
+    group_mapping = {"containerID": os.getgid(), "hostID": os.getgid(), "size": 1}
+    config["mounts"] = mounts + slurms + ([dict(bind("/"), destination=ROOT)] if os.path.isdir(ROOT) else [])
     config["linux"] = {
         "namespaces": [{"type": "user"}, {"type": "mount"}],
-        "uidMappings": [own], "gidMappings": [own_group],
+        "uidMappings": [user_mapping], "gidMappings": [group_mapping],
     }  # fmt: skip
     config["process"].update(
         user={"uid": os.getuid(), "gid": os.getgid()},
-        cwd=working_folder(environment, wanted),
+        cwd=working_folder(environment, mounts),
         noNewPrivileges=True,
         capabilities={
-            each: ["CAP_SYS_CHROOT"] for each in SETS
+            capability_set: ["CAP_SYS_CHROOT"] for capability_set in SETS
         },  # for outside.py, in the user's own namespace
     )
     for key in ("rlimits", "apparmorProfile", "selinuxLabel"):
@@ -120,15 +120,15 @@ def of_slurm(config: Config, name: str) -> List[Config]:
     """
 
     def moved(path: str) -> str:
-        return OWN % name + path[len(SLURMS) :] if path.startswith(SLURMS) else path
+        return STEP_FOLDER % name + path[len(SLURMS) :] if path.startswith(SLURMS) else path
 
     arguments = config["process"]["args"]
     arguments[0] = moved(arguments[0])
-    mounts = [each for each in config.get("mounts", []) if "bind" in each.get("options", [])]
+    mounts = [mount for mount in config.get("mounts", []) if "bind" in mount.get("options", [])]
     return [
-        dict(each, destination=moved(each["destination"]))
-        for each in mounts
-        if each["destination"] not in HOST
+        dict(mount, destination=moved(mount["destination"]))
+        for mount in mounts
+        if mount["destination"] not in HOST
     ]
 
 
@@ -148,16 +148,16 @@ def complete(environment: Dict[str, str], host: str) -> None:
         environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in range(len(gpus)))
 
 
-def seek_home(environment: Dict[str, str], host: str) -> None:
+def ensure_home(environment: Dict[str, str], host: str) -> None:
     """Programs write there; a user without one is told, and goes on."""
     home = environment.get("HOME", "")
     if os.path.isdir(home):
         return
     environment["HOME"] = "/tmp"
-    who = environment.get("USER", os.getuid())
+    user = environment.get("USER", os.getuid())
     sys.stderr.write(
         "clusterwright: %s has no home at %s on %s; HOME is /tmp: `wright apply` makes homes\n"
-        % (who, home, host)
+        % (user, home, host)
     )
 
 
@@ -175,7 +175,7 @@ def unfit(root: str, command: List[str], environment: Dict[str, str], inside: Li
     if not os.path.isdir(root):
         return "there is no image at %s on %s" % (os.path.dirname(root), os.uname().nodename)
     for path in inside:
-        if any(path.startswith(place + "/") for place in inside):
+        if any(path.startswith(parent + "/") for parent in inside):
             continue  # in a folder of the host's
         if not os.path.exists(path):
             return "%s is to be seen inside, and %s has no such folder" % (path, os.uname().nodename)
@@ -184,15 +184,15 @@ def unfit(root: str, command: List[str], environment: Dict[str, str], inside: Li
                 path,
                 root + path,
             )
-    return "" if found(root, command[0], environment, inside) else "the image has no %s" % command[0]
+    return "" if find_program(root, command[0], environment, inside) else "the image has no %s" % command[0]
 
 
-def found(root: str, program: str, environment: Dict[str, str], inside: List[str]) -> Optional[str]:
+def find_program(root: str, program: str, environment: Dict[str, str], inside: List[str]) -> Optional[str]:
     """Where the program is, in the image or in a folder of the host's; links are taken as they lie."""
     folders = [""] if "/" in program else environment.get("PATH", "/usr/bin:/bin").split(":")
     for folder in folders:
         path = os.path.join(folder, program)
-        below = any((path + "/").startswith(place + "/") for place in inside)
+        below = any((path + "/").startswith(parent + "/") for parent in inside)
         if path in inside:
             return path
         if os.path.lexists(path if below else os.path.join(root, path.lstrip("/"))):
@@ -203,8 +203,8 @@ def found(root: str, program: str, environment: Dict[str, str], inside: List[str
 def working_folder(environment: Dict[str, str], mounts: List[Config]) -> str:
     """Where the step was started, if that is seen inside."""
     folder = environment.get("PWD", "/")
-    seen = any((folder + "/").startswith(each["destination"] + "/") for each in mounts)
-    return folder if seen else "/"
+    is_mounted = any((folder + "/").startswith(mount["destination"] + "/") for mount in mounts)
+    return folder if is_mounted else "/"
 
 
 if __name__ == "__main__":

@@ -14,66 +14,66 @@ from typing import Any, Dict, List
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.lib.files import replace_link
 
-Wanted = Dict[str, Any]
+Spec = Dict[str, Any]
 
 
 def main() -> int:
     """Make it, unless it is there."""
     with open(sys.argv[1]) as file:
-        wanted = json.load(file)  # type: Wanted
+        spec = json.load(file)  # type: Spec
     os.umask(0o002)
-    path, missing = wanted["path"], unreadable(wanted)
+    path, missing = spec["path"], unreadable(spec)
     if missing:
-        return refuse(wanted, "%s cannot be read: %s" % (wanted["requirements"], missing))
-    folder = "%s.versions/%s" % (path, digest(wanted))
+        return refuse(spec, "%s cannot be read: %s" % (spec["requirements"], missing))
+    folder = "%s.versions/%s" % (path, digest(spec))
     if os.path.exists(folder + "/complete"):
         replace_link(path, folder)
         return 0
     shutil.rmtree(folder, ignore_errors=True)
-    for argv in commands(wanted, folder):
+    for argv in commands(spec, folder):
         if processes.start(argv).wait() != 0:
             shutil.rmtree(folder, ignore_errors=True)
-            return refuse(wanted, "`%s` failed" % " ".join(argv))
+            return refuse(spec, "`%s` failed" % " ".join(argv))
     with open(folder + "/complete", "w"):
         pass
     replace_link(path, folder)
     return 0
 
 
-def refuse(wanted: Wanted, why: str) -> int:
+def refuse(spec: Spec, why: str) -> int:
     """The last words of the unit, which `apply` shows."""
-    sys.stderr.write("environment `%s`: %s; what was there before stays\n" % (wanted["name"], why))
+    sys.stderr.write("environment `%s`: %s; what was there before stays\n" % (spec["name"], why))
     return 1
 
 
-def unreadable(wanted: Wanted) -> str:
+def unreadable(spec: Spec) -> str:
     """What is in the way of the file of packages."""
     try:
-        with open(wanted["requirements"] or os.devnull):
+        with open(spec["requirements"] or os.devnull):
             return ""
     except OSError as why:
         return str(why.strerror)
 
 
-def digest(wanted: Wanted) -> str:
+def digest(spec: Spec) -> str:
     """Another for any change of what is asked for, also inside the file of packages."""
-    told = {name: wanted[name] for name in ("kind", "program", "packages", "requirements", "wheels")}
-    text = json.dumps(told, sort_keys=True)
-    if wanted["requirements"]:
-        with open(wanted["requirements"]) as file:
+    identity = {name: spec[name] for name in ("kind", "program", "packages", "requirements", "wheels")}
+    text = json.dumps(identity, sort_keys=True)
+    if spec["requirements"]:
+        with open(spec["requirements"]) as file:
             text += file.read()
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def commands(wanted: Wanted, folder: str) -> List[List[str]]:
+def commands(spec: Spec, folder: str) -> List[List[str]]:
     """What makes it, and fills it."""
-    packages = list(wanted["packages"])
-    if wanted["kind"] == "conda":
-        listed = ["--file", wanted["requirements"]] if wanted["requirements"] else []
-        return [[wanted["program"], "create", "--yes", "--quiet", "--prefix", folder] + listed + packages]
-    made = [[wanted["program"], "-m", "venv", folder]]
-    listed = ["--requirement", wanted["requirements"]] if wanted["requirements"] else []
-    offline = ["--no-index", "--find-links", wanted["wheels"]] if wanted["wheels"] else []
+    packages = list(spec["packages"])
+    if spec["kind"] == "conda":
+        listed = ["--file", spec["requirements"]] if spec["requirements"] else []
+        return [[spec["program"], "create", "--yes", "--quiet", "--prefix", folder] + listed + packages]
+    create_commands = [[spec["program"], "-m", "venv", folder]]
+    listed = ["--requirement", spec["requirements"]] if spec["requirements"] else []
+    offline = ["--no-index", "--find-links", spec["wheels"]] if spec["wheels"] else []
     pip = [
         folder + "/bin/python",
         "-m",
@@ -83,7 +83,7 @@ def commands(wanted: Wanted, folder: str) -> List[List[str]]:
         "--no-input",
         "--disable-pip-version-check",
     ]
-    return made + ([pip + offline + listed + packages] if listed or packages else [])
+    return create_commands + ([pip + offline + listed + packages] if listed or packages else [])
 
 
 if __name__ == "__main__":

@@ -14,20 +14,20 @@ from typing import Any, Dict, List
 
 from clusterwright.onhost.dev.home import home
 from clusterwright.onhost.dev.ports import free
-from clusterwright.onhost.dev.said import Trouble
+from clusterwright.onhost.dev.events import Trouble
 from clusterwright.onhost.lib import processes
 
 START_LIMIT_S = 180  # torch's neighbours on a cold file server take a minute
 ATTEMPTS = 5
-LOOK_S = 0.1
-_TAKEN = ("is not available", "is already in use")
+POLL_INTERVAL_S = 0.1
+_PORT_IN_USE = ("is not available", "is already in use")
 
 
 class Jupyter:
     """One server, and what is asked of it."""
 
-    def __init__(self, folder: str, wish: Dict[str, Any]) -> None:
-        self.folder, self.wish, self.port = folder, wish, 0
+    def __init__(self, folder: str, request: Dict[str, Any]) -> None:
+        self.folder, self.request, self.port = folder, request, 0
         self.notes: List[str] = []
         self.token = secrets.token_hex(24)
         self.process: Any = None
@@ -35,12 +35,12 @@ class Jupyter:
 
     def start(self) -> None:
         """It answers; a port that somebody takes meanwhile is left to them."""
-        place = home(self.folder)
-        self.notes = list(place.notes)
-        root = self.wish["folder"] or place.root
+        user_home = home(self.folder)
+        self.notes = list(user_home.notes)
+        root = self.request["folder"] or user_home.root
         variables = {
             **os.environ,
-            **place.variables,
+            **user_home.variables,
             "JUPYTER_RUNTIME_DIR": os.path.join(self.folder, "runtime"),
         }
         if not os.path.isdir(root):
@@ -51,15 +51,17 @@ class Jupyter:
             self._choose_port()
             self._write_config(root)
             self._begin(variables, root)
-            if self._comes_up():
-                wanted = self.wish["port"]
-                if wanted and self.port != wanted:
-                    self.notes.append(f"port {wanted} is not to be had on this host; it is {self.port}")
+            if self._wait_until_ready():
+                requested_port = self.request["port"]
+                if requested_port and self.port != requested_port:
+                    self.notes.append(
+                        f"port {requested_port} is not to be had on this host; it is {self.port}"
+                    )
                 return
         raise Trouble("dev-did-not-start", f"{ATTEMPTS} ports were taken, one after the other", "try again")
 
     def _choose_port(self) -> None:
-        self.port = free(self.wish["port"])
+        self.port = free(self.request["port"])
 
     def _write_config(self, root: str) -> None:
         """The token is in a file of mode 0600 (our umask), on no command line and in no environment."""
@@ -76,7 +78,7 @@ class Jupyter:
         return os.path.join(self.folder, "jupyter_config.json")
 
     def _begin(self, variables: Dict[str, str], root: str) -> None:
-        python = self.wish["python"]
+        python = self.request["python"]
         argv = [python, "-m", "jupyterlab", f"--config={self._config()}"]
         try:
             with open(self.log, "wb") as log:
@@ -88,25 +90,25 @@ class Jupyter:
                 "name a Python that every compute host has: software.python, or --python",
             ) from why
 
-    def _comes_up(self) -> bool:
+    def _wait_until_ready(self) -> bool:
         """True when it answers with the token; False when its port was taken."""
         end = time.monotonic() + START_LIMIT_S
         while time.monotonic() < end:
             if self.process.poll() is not None:
-                if any(words in self._said() for words in _TAKEN):
+                if any(message in self._read_log() for message in _PORT_IN_USE):
                     return False
                 raise self._why_not()
             with contextlib.suppress(OSError, ValueError):
-                self.ask("status")
+                self.query_api("status")
                 return True
-            time.sleep(LOOK_S)
+            time.sleep(POLL_INTERVAL_S)
         raise Trouble(
             "dev-did-not-start", f"no answer in {START_LIMIT_S} s: {self._end()}", f"see {self.log}"
         )
 
     def _why_not(self) -> Trouble:
-        python = self.wish["python"]
-        if "No module named jupyterlab" in self._said():
+        python = self.request["python"]
+        if "No module named jupyterlab" in self._read_log():
             return Trouble(
                 "dev-no-jupyter",
                 f"there is no JupyterLab in {python}",
@@ -114,17 +116,17 @@ class Jupyter:
             )
         return Trouble("dev-did-not-start", f"JupyterLab ended at once: {self._end()}", f"see {self.log}")
 
-    def _said(self) -> str:
+    def _read_log(self) -> str:
         with open(self.log, encoding="utf-8", errors="replace") as file:
             return file.read()
 
     def _end(self) -> str:
-        return " | ".join(self._said().strip().splitlines()[-3:])
+        return " | ".join(self._read_log().strip().splitlines()[-3:])
 
-    def ask(self, what: str) -> Any:
+    def query_api(self, endpoint: str) -> Any:
         """What its REST interface says."""
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/api/{what}", headers={"Authorization": f"token {self.token}"}
+            f"http://127.0.0.1:{self.port}/api/{endpoint}", headers={"Authorization": f"token {self.token}"}
         )
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({})
@@ -139,7 +141,7 @@ class Jupyter:
     def active(self, now: float) -> float:
         """When a kernel last worked; now, while one does."""
         try:
-            kernels = self.ask("kernels")
+            kernels = self.query_api("kernels")
         except (OSError, ValueError):
             return 0.0
         if any(kernel.get("execution_state") == "busy" for kernel in kernels):

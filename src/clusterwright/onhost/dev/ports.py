@@ -5,20 +5,20 @@ from __future__ import annotations
 import socket
 
 
-def free(wanted: int = 0) -> int:
+def free(preferred_port: int = 0) -> int:
     """The wanted port if nobody has it, else one that nobody has; 0 wants none in particular."""
-    for port in (wanted, 0):
-        with socket.socket() as tried:
+    for port in (preferred_port, 0):
+        with socket.socket() as sock:
             try:
-                tried.bind(("127.0.0.1", port))
+                sock.bind(("127.0.0.1", port))
             except OSError:
                 continue
-            return int(tried.getsockname()[1])
+            return int(sock.getsockname()[1])
     raise OSError("this host has no free port on 127.0.0.1")
 
 
 def answers(port: int) -> bool:
     """True when somebody listens there."""
-    with socket.socket() as tried:
-        tried.settimeout(1)
-        return tried.connect_ex(("127.0.0.1", port)) == 0
+    with socket.socket() as sock:
+        sock.settimeout(1)
+        return sock.connect_ex(("127.0.0.1", port)) == 0

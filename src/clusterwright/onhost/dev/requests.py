@@ -15,14 +15,14 @@ import sys
 import time
 from typing import Any, Dict, List, Optional, Set
 
-from clusterwright.onhost.dev.said import Trouble, heard
+from clusterwright.onhost.dev.events import Trouble, read_events
 from clusterwright.onhost.lib import processes
-from clusterwright.slurm.states import holds_hosts, is_pending
+from clusterwright.slurm.states import is_allocated, is_pending
 
-LOOK_S = 0.2
+POLL_INTERVAL_S = 0.2
 SLURM_S = 30
 NAME = "wright-dev-"
-KEPT = 3  # folders of sessions that have ended: their logs
+MAX_OLD_SESSIONS = 3  # folders of sessions that have ended: their logs
 _COLUMNS = ("%i", "%u", "%T", "%M", "%l", "%j", "%Z", "%S", "%B", "%r")
 
 
@@ -33,11 +33,11 @@ def main() -> int:
     try:
         return {"begin": begin, "list": show, "stop": stop}[request["do"]](request)
     except Trouble as why:
-        tell("failed", code=why.code, message=why.message, mend=why.mend)
+        emit_event("failed", code=why.code, message=why.message, mend=why.fix)
         return 1
 
 
-def tell(event: str, **more: Any) -> None:
+def emit_event(event: str, **more: Any) -> None:
     """To whoever asked."""
     sys.stdout.write(json.dumps({"event": event, **more}) + "\n")
     sys.stdout.flush()
@@ -45,22 +45,24 @@ def tell(event: str, **more: Any) -> None:
 
 def begin(request: Dict[str, Any]) -> int:
     """Join the session of this kind that there is, or submit one; then wait for it."""
-    base = own_folder(request["runs"])
+    base = user_folder(request["runs"])
     rows = queued()
-    found = [row for row in rows if row["kind"] == request["kind"]]
-    if found and not request["new"]:
-        job, ours = found[-1], False
+    sessions = [row for row in rows if row["kind"] == request["kind"]]
+    if sessions and not request["new"]:
+        job, ours = sessions[-1], False
         let_in(job["folder"], request["files"]["authorized_keys"])
     else:
         tidy(base, {row["folder"] for row in rows})
         session = os.path.join(base, request["session"])
         job, ours = {"job": submit(session, request["files"]), "folder": session}, True
     try:
-        tell("submitted" if ours else "joined", job=job["job"], session=job["folder"], user=getpass.getuser())
+        emit_event(
+            "submitted" if ours else "joined", job=job["job"], session=job["folder"], user=getpass.getuser()
+        )
         return Waiting(job["job"], job["folder"], request["wait_s"], ours=ours).wait()
     except BrokenPipeError:
         if ours:
-            call("scancel", job["job"])
+            run_slurm("scancel", job["job"])
         return 1
 
 
@@ -74,14 +76,14 @@ def let_in(session: str, key: str) -> None:
         return
 
 
-def own_folder(runs: str) -> str:
+def user_folder(runs: str) -> str:
     """The user's sessions, beside everybody's runs, where nobody else looks in."""
     path = os.path.join(runs, f"dev-{getpass.getuser()}")
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
         about = os.lstat(path)
     except OSError as why:
-        raise room(path, why) from why
+        raise write_error(path, why) from why
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
         raise Trouble(
             "dev-folder", f"{path} is not a folder of {getpass.getuser()}'s", f"have it removed: rm -r {path}"
@@ -91,7 +93,7 @@ def own_folder(runs: str) -> str:
     return path
 
 
-def room(path: str, why: OSError) -> Trouble:
+def write_error(path: str, why: OSError) -> Trouble:
     """What a file system says when it takes no more."""
     return Trouble(
         "dev-no-room",
@@ -104,7 +106,7 @@ def tidy(base: str, alive: Set[str]) -> None:
     """Folders of sessions that are over go, but for the newest few."""
     sessions = [os.path.join(base, name) for name in os.listdir(base) if name != "home"]
     over = sorted((path for path in sessions if path not in alive), key=os.path.getmtime)
-    for path in over[: len(over) - KEPT] if len(over) > KEPT else []:
+    for path in over[: len(over) - MAX_OLD_SESSIONS] if len(over) > MAX_OLD_SESSIONS else []:
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -119,31 +121,31 @@ def submit(session: str, files: Dict[str, str]) -> str:
                 os.fsync(file.fileno())
     except OSError as why:
         shutil.rmtree(session, ignore_errors=True)
-        raise room(session, why) from why
-    done = processes.run(
+        raise write_error(session, why) from why
+    result = processes.run(
         ["sbatch", "--parsable", f"--chdir={session}", f"--output={session}/job.out", f"{session}/job.sh"]
     )
-    if not done.ok:
+    if not result.ok:
         shutil.rmtree(session, ignore_errors=True)
-        said = " ".join((done.err or done.stopped).split())
+        output = " ".join((result.err or result.stopped).split())
         raise Trouble(
             "slurm-said",
-            f"sbatch ended with {done.code}: {said}",
+            f"sbatch ended with {result.code}: {output}",
             "mend what Slurm says; nothing was submitted",
         )
-    return done.out.strip().splitlines()[-1].partition(";")[0]
+    return result.out.strip().splitlines()[-1].partition(";")[0]
 
 
-def call(*argv: str) -> Optional[str]:
+def run_slurm(*argv: str) -> Optional[str]:
     """What a program of Slurm's printed; None when it failed."""
-    done = processes.run(argv, SLURM_S)
-    return done.out if done.ok else None
+    result = processes.run(argv, SLURM_S)
+    return result.out if result.ok else None
 
 
 def queued(*, everybody: bool = False) -> List[Dict[str, str]]:
     """Sessions in the queue, oldest first: the user's own; everybody's only for root."""
-    who = [] if everybody and os.geteuid() == 0 else [f"--user={getpass.getuser()}"]
-    text = call("squeue", "--noheader", f"--format={'|'.join(_COLUMNS)}", *who)
+    user_filter = [] if everybody and os.geteuid() == 0 else [f"--user={getpass.getuser()}"]
+    text = run_slurm("squeue", "--noheader", f"--format={'|'.join(_COLUMNS)}", *user_filter)
     if text is None:
         raise Trouble(
             "slurm-said", "squeue does not answer", "see that slurmctld runs: systemctl status slurmctld"
@@ -151,12 +153,12 @@ def queued(*, everybody: bool = False) -> List[Dict[str, str]]:
     keys = ("job", "user", "state", "elapsed", "limit", "name", "folder", "start", "host", "why")
     lines = [line.split("|", len(keys) - 1) for line in text.splitlines()]
     rows = [dict(zip(keys, line)) for line in lines if len(line) == len(keys)]
-    known = [
+    sessions = [
         {**row, "kind": row["name"][len(NAME) :], "why": row["why"].replace("None", "")}
         for row in rows
-        if (is_pending(row["state"]) or holds_hosts(row["state"])) and row["name"].startswith(NAME)
+        if (is_pending(row["state"]) or is_allocated(row["state"])) and row["name"].startswith(NAME)
     ]
-    return sorted(known, key=lambda row: int(row["job"]))
+    return sorted(sessions, key=lambda row: int(row["job"]))
 
 
 class Waiting:
@@ -165,23 +167,23 @@ class Waiting:
     def __init__(self, job: str, session: str, wait_s: Optional[float], *, ours: bool) -> None:
         self.job, self.session, self.ours = job, session, ours
         self.began = time.monotonic()
-        self.until = None if wait_s is None else self.began + wait_s
+        self.deadline = None if wait_s is None else self.began + wait_s
         self.following = 0.0
-        self.told: Any = ()
+        self.reported_state: Any = ()
 
     def wait(self) -> int:
         """Until it is up, has failed, or is not waited for any more."""
         while True:
-            for line in heard(self.session):
+            for line in read_events(self.session):
                 if line["event"] in ("up", "failed", "ended"):
-                    tell(**{"job": self.job, **line})
+                    emit_event(**{"job": self.job, **line})
                     return 0 if line["event"] == "up" else 1
             if time.monotonic() >= self.following and not self.queue():
-                return self.gone()
-            if self.left(LOOK_S):
-                return self.leave()
-            if self.until is not None and time.monotonic() > self.until:
-                tell("waiting", job=self.job)
+                return self.report_ended()
+            if self.has_client_disconnected(POLL_INTERVAL_S):
+                return self.abandon()
+            if self.deadline is not None and time.monotonic() > self.deadline:
+                emit_event("waiting", job=self.job)
                 return 0
 
     def queue(self) -> bool:
@@ -189,7 +191,7 @@ class Waiting:
         waited = time.monotonic() - self.began
         self.following = time.monotonic() + min(10.0, max(1.0, waited / 10))
         try:
-            row = next((each for each in queued() if each["job"] == self.job), None)
+            row = next((entry for entry in queued() if entry["job"] == self.job), None)
         except Trouble:  # a slurmctld that does not answer has not lost it
             return True
         if row is None:
@@ -199,19 +201,19 @@ class Waiting:
             if row["state"] == "RUNNING"
             else (row["state"], row["why"], row["start"])
         )
-        if now != self.told and (row["state"] != "PENDING" or row["why"]):
-            self.told = now
-            tell("queue", **row)
+        if now != self.reported_state and (row["state"] != "PENDING" or row["why"]):
+            self.reported_state = now
+            emit_event("queue", **row)
         return True
 
-    def gone(self) -> int:
+    def report_ended(self) -> int:
         """It ended without a word, or with one that came last."""
         time.sleep(1)
-        last = [line for line in heard(self.session) if line["event"] in ("up", "failed", "ended")]
+        last = [line for line in read_events(self.session) if line["event"] in ("up", "failed", "ended")]
         if last:
-            tell(**{"job": self.job, **last[-1]})
+            emit_event(**{"job": self.job, **last[-1]})
             return 1
-        tell(
+        emit_event(
             "failed",
             code="dev-did-not-start",
             message=f"job {self.job} ended before it was up: {self.end()}",
@@ -227,22 +229,22 @@ class Waiting:
         except OSError:
             return "it wrote nothing"
 
-    def left(self, seconds: float) -> bool:
+    def has_client_disconnected(self, seconds: float) -> bool:
         """True when whoever asked has left within this time."""
         ready, _, _ = select.select([sys.stdin], [], [], seconds)
         return bool(ready) and not os.read(sys.stdin.fileno(), 4096)
 
-    def leave(self) -> int:
+    def abandon(self) -> int:
         """A session that nobody waits for does not start some night; one that was there stays."""
         if self.ours:
-            call("scancel", self.job)
-        tell("cancelled" if self.ours else "left", job=self.job)
+            run_slurm("scancel", self.job)
+        emit_event("cancelled" if self.ours else "left", job=self.job)
         return 1
 
 
 def show(request: Dict[str, Any]) -> int:
     """The user's sessions; root sees everybody's."""
-    tell("sessions", rows=queued(everybody=request["everybody"]))
+    emit_event("sessions", rows=queued(everybody=request["everybody"]))
     return 0
 
 
@@ -251,10 +253,12 @@ def stop(request: Dict[str, Any]) -> int:
     rows = queued(everybody=request["everybody"])
     chosen = [row["job"] for row in rows if request["job"] in ("all", row["job"])]
     if not chosen:
-        there = ", ".join(row["job"] for row in rows) or "none"
+        job_list = ", ".join(row["job"] for row in rows) or "none"
         raise Trouble(
-            "dev-no-session", f"there is no session {request['job']}; there are: {there}", "wright dev list"
+            "dev-no-session",
+            f"there is no session {request['job']}; there are: {job_list}",
+            "wright dev list",
         )
-    call("scancel", *chosen)
-    tell("stopped", jobs=chosen)
+    run_slurm("scancel", *chosen)
+    emit_event("stopped", jobs=chosen)
     return 0

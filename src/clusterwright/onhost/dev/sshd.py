@@ -11,13 +11,13 @@ from typing import Any, Dict, List
 
 from clusterwright.onhost.dev.home import home
 from clusterwright.onhost.dev.ports import answers, free
-from clusterwright.onhost.dev.said import Trouble
+from clusterwright.onhost.dev.events import Trouble
 from clusterwright.onhost.lib import processes
 
 START_LIMIT_S = 20
 KEYGEN_S = 30
 ATTEMPTS = 5
-LOOK_S = 0.05
+POLL_INTERVAL_S = 0.05
 _PLACES = "/usr/sbin:/usr/local/sbin:/sbin"
 # StrictModes looks at all folders up to the root, of which the shared one is everybody's.
 _CONFIG = """ListenAddress 127.0.0.1
@@ -40,8 +40,8 @@ SetEnv {variables}
 class Sshd:
     """One sshd, with a host key of its own."""
 
-    def __init__(self, folder: str, wish: Dict[str, Any]) -> None:
-        self.folder, self.wish, self.port = folder, wish, 0
+    def __init__(self, folder: str, request: Dict[str, Any]) -> None:
+        self.folder, self.request, self.port = folder, request, 0
         self.notes: List[str] = []
         self.process: Any = None
         self.log = os.path.join(folder, "sshd.log")
@@ -54,36 +54,40 @@ class Sshd:
                 "dev-no-sshd", "this host has no sshd or no ssh-keygen", "install openssh-server there"
             )
         self.notes = list(home(self.folder).notes)
-        made = processes.run(
+        result = processes.run(
             [keygen, "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", f"{self.folder}/host_key"], KEYGEN_S
         )
-        if not made.ok:
-            raise Trouble("dev-no-sshd", f"{keygen}: {made.reason}", f"see that {self.folder} has free space")
+        if not result.ok:
+            raise Trouble(
+                "dev-no-sshd", f"{keygen}: {result.reason}", f"see that {self.folder} has free space"
+            )
         for _ in range(ATTEMPTS):
-            self.port = free(self.wish["port"])
+            self.port = free(self.request["port"])
             self._write_config()
             with open(self.log, "wb") as log:
                 self.process = processes.start(
                     [program, "-D", "-e", "-f", f"{self.folder}/sshd_config"], stdout=log, stderr=log
                 )
-            if self._comes_up():
+            if self._wait_until_ready():
                 return
-        raise Trouble("dev-did-not-start", f"sshd did not listen: {self._said()}", f"see {self.log}")
+        raise Trouble("dev-did-not-start", f"sshd did not listen: {self._read_log()}", f"see {self.log}")
 
     def _write_config(self) -> None:
-        text = _CONFIG.format(port=self.port, folder=self.folder, user=getpass.getuser(), variables=_told())
+        text = _CONFIG.format(
+            port=self.port, folder=self.folder, user=getpass.getuser(), variables=_session_environment()
+        )
         with open(f"{self.folder}/sshd_config", "w", encoding="utf-8") as file:
             file.write(text)
 
-    def _comes_up(self) -> bool:
+    def _wait_until_ready(self) -> bool:
         end = time.monotonic() + START_LIMIT_S
         while time.monotonic() < end and self.process.poll() is None:
             if answers(self.port):
                 return True
-            time.sleep(LOOK_S)
+            time.sleep(POLL_INTERVAL_S)
         return False
 
-    def _said(self) -> str:
+    def _read_log(self) -> str:
         with open(self.log, encoding="utf-8", errors="replace") as file:
             return " | ".join(file.read().strip().splitlines()[-3:])
 
@@ -109,12 +113,12 @@ class Sshd:
             os.unlink(f"{self.folder}/host_key")
 
 
-def _told() -> str:
+def _session_environment() -> str:
     """Sshd begins each login with a clean environment; what Slurm says of the job is put back."""
     names = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "TMPDIR")
-    kept = {
+    variables = {
         name: text
         for name, text in os.environ.items()
         if (name in names or name.startswith("SLURM_JOB")) and not set(text) & set('"\n\\')
     }
-    return " ".join(f'{name}="{text}"' for name, text in sorted(kept.items()))
+    return " ".join(f'{name}="{text}"' for name, text in sorted(variables.items()))

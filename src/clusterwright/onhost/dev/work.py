@@ -18,8 +18,8 @@ def of_job(job_id: str, proc: str = "/proc") -> Set[int]:
 
 def _is_of(folder: str, job_id: str) -> bool:
     group = f"/job_{job_id}/".encode()
-    told = f"SLURM_JOB_ID={job_id}".encode()
-    return group in _bytes(f"{folder}/cgroup") or told in _bytes(f"{folder}/environ").split(b"\0")
+    variable = f"SLURM_JOB_ID={job_id}".encode()
+    return group in _bytes(f"{folder}/cgroup") or variable in _bytes(f"{folder}/environ").split(b"\0")
 
 
 def _bytes(path: str) -> bytes:
@@ -33,8 +33,12 @@ def _bytes(path: str) -> bytes:
 def cpu_seconds(pids: Set[int], proc: str = "/proc") -> Dict[int, float]:
     """What each has computed since it began."""
     tick = os.sysconf("SC_CLK_TCK")
-    found = {pid: _fields(pid, proc) for pid in pids}
-    return {pid: (int(each[_USER]) + int(each[_SYSTEM])) / tick for pid, each in found.items() if each}
+    stats = {pid: _fields(pid, proc) for pid in pids}
+    return {
+        pid: (int(stat_fields[_USER]) + int(stat_fields[_SYSTEM])) / tick
+        for pid, stat_fields in stats.items()
+        if stat_fields
+    }
 
 
 def running(pids: Set[int], proc: str = "/proc") -> Set[int]:
@@ -47,9 +51,9 @@ def _fields(pid: int, proc: str) -> List[bytes]:
     return _bytes(f"{proc}/{pid}/stat").rpartition(b")")[2].split()
 
 
-def computed(before: Dict[int, float], now: Dict[int, float]) -> float:
+def computed(previous: Dict[int, float], now: Dict[int, float]) -> float:
     """Seconds between two looks; what a process that has ended in between did is not seen."""
-    return sum(max(0.0, seconds - before.get(pid, 0.0)) for pid, seconds in now.items())
+    return sum(max(0.0, seconds - previous.get(pid, 0.0)) for pid, seconds in now.items())
 
 
 def typed(pids: Set[int], proc: str = "/proc") -> float:
@@ -77,17 +81,17 @@ class Work:
     """When somebody last worked, as far as looks in between could see."""
 
     def __init__(self, job_id: str, now: float) -> None:
-        self.job_id, self.last, self.looked = job_id, now, now
+        self.job_id, self.last, self.polled_at = job_id, now, now
         self.cpu = cpu_seconds(of_job(job_id))
         self.running: Set[int] = set()
 
-    def look(self, now: float, active: float = 0.0) -> float:
+    def poll(self, now: float, active: float = 0.0) -> float:
         """Seconds since somebody worked; `active` is when the server last saw one."""
         pids = of_job(self.job_id)
         cpu, busy = cpu_seconds(pids), running(pids - {os.getpid()})  # who looks is running, always
         # On a crowded host one that computes gets less than it would take: it is seen running twice.
-        if computed(self.cpu, cpu) > BUSY * (now - self.looked) or busy & self.running:
+        if computed(self.cpu, cpu) > BUSY * (now - self.polled_at) or busy & self.running:
             self.last = now
-        self.cpu, self.running, self.looked = cpu, busy, now
+        self.cpu, self.running, self.polled_at = cpu, busy, now
         self.last = max(self.last, active, typed(pids))
         return max(0.0, now - self.last)

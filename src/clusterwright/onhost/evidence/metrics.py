@@ -12,7 +12,7 @@ import time
 from string import Template
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
-from clusterwright.onhost.snapshot.monitors import asked
+from clusterwright.onhost.snapshot.monitors import query_prometheus
 
 LEAST_S = 60  # of time that is looked at: two or more samples
 
@@ -24,7 +24,7 @@ class Question(NamedTuple):
     """
 
     query: str
-    words: str
+    message: str
 
 
 def grown(family: str) -> str:
@@ -69,9 +69,9 @@ QUESTIONS = (
 
 def main() -> int:
     """Print lines by host as JSON; where Prometheus does not answer there are none, and stderr says so."""
-    given = json.loads(sys.argv[1])
+    request = json.loads(sys.argv[1])
     try:
-        lines = told(given, time.monotonic() + float(given["limit_s"]))
+        lines = collect_lines(request, time.monotonic() + float(request["limit_s"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.stderr.write(f"Prometheus: {error}\n")
         lines = {}
@@ -79,27 +79,31 @@ def main() -> int:
     return 0
 
 
-def told(given: Dict[str, Any], end: float) -> Dict[str, List[str]]:
+def collect_lines(request: Dict[str, Any], end: float) -> Dict[str, List[str]]:
     """Lines by host; of what has no host, under an empty name."""
-    found: Dict[str, List[str]] = {}
-    for question, query in queries(given):
-        for labels, value in asked(given["url"], query, end):
+    lines_by_host: Dict[str, List[str]] = {}
+    for question, query in queries(request):
+        for labels, value in query_prometheus(request["url"], query, end):
             names = _Names({**labels, "value": value, "percent": 100 * value})
-            found.setdefault(labels.get("node", ""), []).append("metric: " + question.words.format_map(names))
-    return found
+            lines_by_host.setdefault(labels.get("node", ""), []).append(
+                "metric: " + question.message.format_map(names)
+            )
+    return lines_by_host
 
 
-def queries(given: Dict[str, Any]) -> Iterator[Tuple[Question, str]]:
+def queries(request: Dict[str, Any]) -> Iterator[Tuple[Question, str]]:
     """What is asked: of the job's own hosts and time."""
     places = {
-        "n": "node=~" + json.dumps("|".join(given["hosts"])),
-        "t": f"[{max(LEAST_S, given['end'] - given['begin'])}s] @ {given['end']}",
-        "b": str(given["begin"]),
-        "j": json.dumps(given["job"]),
-        "r": json.dumps(given["run"]),
+        "n": "node=~" + json.dumps("|".join(request["hosts"])),
+        "t": f"[{max(LEAST_S, request['end'] - request['begin'])}s] @ {request['end']}",
+        "b": str(request["begin"]),
+        "j": json.dumps(request["job"]),
+        "r": json.dumps(request["run"]),
     }
     for question in QUESTIONS:
-        if (given["run"] or "$r" not in question.query) and (given["hosts"] or "$n" not in question.query):
+        if (request["run"] or "$r" not in question.query) and (
+            request["hosts"] or "$n" not in question.query
+        ):
             yield question, Template(question.query).substitute(places)
 
 

@@ -18,8 +18,8 @@ from typing import Any, Dict, Iterator, List
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.supervisor.hang import stacks
 
-LOOKS = 3
-APART_S = 0.9
+SAMPLES = 3
+INTERVAL_S = 0.9
 TO_WRITE_S = 0.1
 SPY_S = 10
 _COLLECTIVE = re.compile(r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives)\.py")
@@ -31,9 +31,9 @@ def main() -> int:
     """Print a list of ranks, each with what was seen of it."""
     job = sys.argv[1]
     ranks = list(_ranks(job))
-    for number in range(LOOKS):
+    for number in range(SAMPLES):
         if number:
-            time.sleep(APART_S)
+            time.sleep(INTERVAL_S)
         for rank in ranks:
             rank["looks"].append(_look(rank))
     json.dump([{name: rank[name] for name in ("rank", "pid", "looks")} for rank in ranks], sys.stdout)
@@ -46,13 +46,13 @@ def _ranks(job: str) -> Iterator[Dict[str, Any]]:
         pid = int(path.split("/")[2])
         try:
             with open(path, "rb") as file:
-                told = dict(one.partition(b"=")[::2] for one in file.read().split(b"\0"))
+                environment = dict(entry.partition(b"=")[::2] for entry in file.read().split(b"\0"))
         except OSError:
             continue
-        if told.get(b"SLURM_JOB_ID", b"").decode() != job:
+        if environment.get(b"SLURM_JOB_ID", b"").decode() != job:
             continue
         written = _written(pid)
-        rank = told.get(b"RANK", b"").decode()
+        rank = environment.get(b"RANK", b"").decode()
         if written and stacks.listens(pid):
             local = os.path.basename(written).partition(".")[0]
             yield {"rank": rank or "local " + local, "pid": pid, "path": written, "looks": []}
@@ -75,33 +75,34 @@ def _written(pid: int) -> str:
 def _look(rank: Dict[str, Any]) -> Dict[str, str]:
     """Its state, where it waits in the kernel, its own line, and the collective that it is in."""
     pid = rank["pid"]
-    stack = _asked(pid, rank["path"]) if rank["path"] else _spied(pid)
+    stack = _request_stack(pid, rank["path"]) if rank["path"] else _spied(pid)
     called = _CALLED.findall(stack) if _COLLECTIVE.search(stack) else []
     return {
         "state": stacks.state(pid),
         "kernel": _kernel(pid),
-        "place": stacks.place(stack) if stack else "",
+        "place": stacks.location(stack) if stack else "",
         "collective": called[-1] if called else "",
     }
 
 
-def _asked(pid: int, path: str) -> str:
-    before = stacks.size(path)
-    if not stacks.ask(pid):
+def _request_stack(pid: int, path: str) -> str:
+    offset = stacks.size(path)
+    if not stacks.request_dump(pid):
         return ""
     time.sleep(TO_WRITE_S)
-    threads: List[str] = list(stacks.threads(stacks.since(path, before)))
+    threads: List[str] = list(stacks.threads(stacks.read_from(path, offset)))
     return threads[-1] if threads else ""
 
 
 def _spied(pid: int) -> str:
     """In the form in which Python itself writes stacks."""
     argv = ["py-spy", "dump", "--nonblocking", "--pid", str(pid)]
-    done = processes.run(argv, SPY_S)
-    if done.stopped:
+    result = processes.run(argv, SPY_S)
+    if result.stopped:
         return ""
     return "\n".join(
-        f'  File "{one["file"]}", line {one["line"]} in {one["name"]}' for one in _SPIED.finditer(done.out)
+        f'  File "{match["file"]}", line {match["line"]} in {match["name"]}'
+        for match in _SPIED.finditer(result.out)
     )
 
 

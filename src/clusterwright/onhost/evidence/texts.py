@@ -59,15 +59,15 @@ def job_ids(run: str) -> list[str]:
     """Ids of the jobs of a run, the first one first."""
     ids = _text(os.path.join(run, "jobs")).split()
     for path in sorted(glob.glob(os.path.join(glob.escape(run), "chain", "[0-9]*")), key=_number):
-        ids += [word for word in _text(path).split() if word not in ids]
+        ids += [job_id for job_id in _text(path).split() if job_id not in ids]
     return ids
 
 
 def files_of(run: str) -> Iterator[str]:
     """Logs of all ranks of the last two generations, of the job itself, and stacks that were dumped."""
-    at = glob.escape(run)
-    yield from sorted(glob.glob(at + "/slurm-*.out") + glob.glob(at + "/job.out"))
-    generations = sorted(glob.glob(at + "/logs/[0-9]*"), key=_number)[-2:]
+    root = glob.escape(run)
+    yield from sorted(glob.glob(root + "/slurm-*.out") + glob.glob(root + "/job.out"))
+    generations = sorted(glob.glob(root + "/logs/[0-9]*"), key=_number)[-2:]
     for folder in generations:
         for path in sorted(glob.glob(glob.escape(folder) + "/**", recursive=True)):
             if path.endswith((".out", ".err", ".log", ".stacks")) and is_regular(path):
@@ -79,32 +79,32 @@ def dumps(run: str) -> List[Dict[str, str]]:
     generations = sorted(glob.glob(glob.escape(run) + "/logs/[0-9]*"), key=_number)[-1:]
     paths = [path for folder in generations for path in glob.glob(glob.escape(folder) + "/*/nccl-[0-9]*")]
     share = DUMP_BYTES // max(1, len(paths))
-    found = []
+    result = []
     for path in sorted(paths):
         try:
             data = read_bytes(path, share)
         except OSError:
             continue
-        found.append({"path": path, "base64": base64.b64encode(data).decode()})
-    return found
+        result.append({"path": path, "base64": base64.b64encode(data).decode()})
+    return result
 
 
 def events(run: str) -> list[dict[str, Any]]:
     """What the runtime said of failures."""
     telling = ("rank_exit", "rank_hung", "host_lost", "generation_end", "job_end")
-    found = []
+    result = []
     for path in glob.glob(os.path.join(glob.escape(run), "events", "*.jsonl")):
         for line in read(path, 4 << 20).splitlines():
             event = parse_object(line)
             if event.get("event") in telling:
-                found.append(event)
-    return sorted(found, key=lambda event: float(event.get("time", 0)))
+                result.append(event)
+    return sorted(result, key=lambda event: float(event.get("time", 0)))
 
 
 def owner(path: str) -> dict[str, str]:
     """Host and local rank that the path names."""
-    found = _OF_RANK.search(path) or _OF_TORCHRUN.search(path)
-    return {"host": found.group(2), "local": found.group(3)} if found else {"host": "", "local": ""}
+    match = _OF_RANK.search(path) or _OF_TORCHRUN.search(path)
+    return {"host": match.group(2), "local": match.group(3)} if match else {"host": "", "local": ""}
 
 
 def read(path: str, most: int) -> str:

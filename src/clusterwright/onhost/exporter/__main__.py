@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         settings.run = folder
-        sys.stdout.write(Keeper(settings).once())
+        sys.stdout.write(Keeper(settings).collect_once())
     return 0
 
 

@@ -7,7 +7,7 @@ import os
 import re
 from typing import Dict, Iterator, List, NamedTuple, Optional
 
-from clusterwright.onhost.exporter.kept import number_of, text_of
+from clusterwright.onhost.exporter.state_files import number_of, text_of
 
 _JOB = re.compile(r"job_(\d+)$")
 _NO_LIMIT = 1 << 60  # version 1 writes the largest number of pages there is
@@ -34,11 +34,11 @@ class Group(NamedTuple):
 
 def jobs(root: str) -> List[Group]:
     """Jobs on this host, by number."""
-    return sorted([*_second(root), *_first(root)], key=lambda group: int(group.job))
+    return sorted([*_second(root), *_v1_groups(root)], key=lambda group: int(group.job))
 
 
-def _first(root: str) -> Iterator[Group]:
-    found: Dict[str, Dict[str, str]] = {}
+def _v1_groups(root: str) -> Iterator[Group]:
+    folders_by_job: Dict[str, Dict[str, str]] = {}
     for controller in ("memory", "cpuacct", "cpuset", "freezer", "devices"):
         top = os.path.join(root, controller)
         top = (
@@ -52,8 +52,8 @@ def _first(root: str) -> Iterator[Group]:
             for path in glob.glob(os.path.join(glob.escape(top), pattern)):
                 job = _JOB.search(path)
                 if job:
-                    found.setdefault(job[1], {}).setdefault(controller, path)
-    for number, folders in found.items():
+                    folders_by_job.setdefault(job[1], {}).setdefault(controller, path)
+    for number, folders in folders_by_job.items():
         yield Group(number, folders, 1)
 
 
@@ -68,12 +68,12 @@ def _second(root: str) -> Iterator[Group]:
 
 def processes(group: Group) -> List[int]:
     """All of the job's, its steps' too; of the controller that has most of them."""
-    found = set()
+    pids = set()
     for top in dict.fromkeys(group.folders.values()):
         for folder, _, _ in os.walk(top):
-            for word in text_of(os.path.join(folder, "cgroup.procs")).split():
-                found.add(int(word))
-    return sorted(found)
+            for pid in text_of(os.path.join(folder, "cgroup.procs")).split():
+                pids.add(int(pid))
+    return sorted(pids)
 
 
 def cpu_seconds(group: Group) -> Optional[float]:
@@ -107,10 +107,10 @@ def memory_bytes(group: Group) -> Optional[int]:
         if group.version == 1
         else ("memory.current", "inactive_file")
     )
-    held: Optional[int] = number_of(os.path.join(folder, name)) if folder else None
-    if held is None:
+    usage: Optional[int] = number_of(os.path.join(folder, name)) if folder else None
+    if usage is None:
         return None
-    return max(0, held - (_row(os.path.join(folder, "memory.stat"), old) or 0))
+    return max(0, usage - (_row(os.path.join(folder, "memory.stat"), old) or 0))
 
 
 def memory_limit_bytes(group: Group) -> Optional[int]:
@@ -128,10 +128,10 @@ def oom_kills(group: Group) -> Dict[str, int]:
         return {}
     if group.version != 1:
         return {top: _row(os.path.join(top, "memory.events"), "oom_kill") or 0}
-    found = {}
+    kills = {}
     for folder, _, _ in os.walk(top):
-        found[folder] = _row(os.path.join(folder, "memory.oom_control"), "oom_kill") or 0
-    return found
+        kills[folder] = _row(os.path.join(folder, "memory.oom_control"), "oom_kill") or 0
+    return kills
 
 
 def _row(path: str, name: str) -> Optional[int]:

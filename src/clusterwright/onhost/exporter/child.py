@@ -12,8 +12,8 @@ from typing import Any, Dict
 from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import rendered
 
-GO = b"."
-_FIRST_TO_GO = b"500"  # where memory runs out, a collector ends before who keeps it (proc(5), oom_score_adj)
+START_BYTE = b"."
+_OOM_SCORE = b"500"  # where memory runs out, a collector ends before who keeps it (proc(5), oom_score_adj)
 
 
 def start(module: ModuleType, settings: Settings) -> Child:
@@ -35,19 +35,19 @@ class Child:
 
     def __init__(self, pid: int, orders: int, answers: int) -> None:
         self.pid, self.orders, self.answers = pid, orders, answers
-        self.gone = False
+        self.is_reaped = False
         os.set_blocking(answers, False)
 
-    def go(self) -> bool:
+    def trigger(self) -> bool:
         """Collect once; False for one that has ended."""
         try:
-            return os.write(self.orders, GO) == 1
+            return os.write(self.orders, START_BYTE) == 1
         except OSError:
             return False
 
     def kill(self) -> None:
         """It, and whatever it has started; one that the kernel holds ends when that lets go."""
-        for end in () if self.gone else (os.killpg, os.kill):
+        for end in () if self.is_reaped else (os.killpg, os.kill):
             try:
                 end(self.pid, signal.SIGKILL)
             except OSError:
@@ -55,18 +55,18 @@ class Child:
 
     def ended(self) -> bool:
         """True once nothing is left of it."""
-        if not self.gone:
+        if not self.is_reaped:
             try:
-                self.gone = os.waitpid(self.pid, os.WNOHANG)[0] != 0
+                self.is_reaped = os.waitpid(self.pid, os.WNOHANG)[0] != 0
             except ChildProcessError:
-                self.gone = True
-        return self.gone
+                self.is_reaped = True
+        return self.is_reaped
 
     def wait(self) -> None:
         """Until nothing is left of it."""
-        if not self.gone:
+        if not self.is_reaped:
             os.waitpid(self.pid, 0)
-            self.gone = True
+            self.is_reaped = True
 
     def close(self) -> None:
         """The pipes."""
@@ -80,9 +80,9 @@ def _live(module: ModuleType, settings: Settings, orders: int, answers: int) -> 
         _by_itself()
         state: Dict[Any, Any] = {}
         while os.read(orders, 1):
-            said, good = answer(module, settings, state)
-            _write(answers, said)
-            if not good or not module.STAYS:
+            reply, is_ok = answer(module, settings, state)
+            _write(answers, reply)
+            if not is_ok or not module.STAYS:
                 break
     finally:
         os._exit(0)
@@ -95,7 +95,7 @@ def _by_itself() -> None:
         signal.signal(number, signal.SIG_DFL)
     try:
         with open("/proc/self/oom_score_adj", "wb") as file:
-            file.write(_FIRST_TO_GO)
+            file.write(_OOM_SCORE)
     except OSError:
         return
 

@@ -8,7 +8,7 @@ from typing import Dict, List, Optional
 from clusterwright.onhost.lib import processes
 
 
-def said(argv: List[str], limit_s: float, more: Optional[Dict[str, str]] = None) -> Optional[str]:
+def command_output(argv: List[str], limit_s: float, more: Optional[Dict[str, str]] = None) -> Optional[str]:
     """What it printed; None where it failed, is not there, or gave no answer in time."""
-    done = processes.run(argv, limit_s, env={**os.environ, "LC_ALL": "C", **(more or {})})
-    return done.out if done.ok else None
+    result = processes.run(argv, limit_s, env={**os.environ, "LC_ALL": "C", **(more or {})})
+    return result.out if result.ok else None

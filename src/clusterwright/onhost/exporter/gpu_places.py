@@ -6,10 +6,10 @@ import os
 import re
 from typing import Dict, List, NamedTuple
 
-from clusterwright.onhost.exporter.kept import text_of
+from clusterwright.onhost.exporter.state_files import text_of
 
 
-class Place(NamedTuple):
+class GpuDevice(NamedTuple):
     """One GPU: its number as nvidia-smi counts, and that of its device file, by which Slurm names it."""
 
     number: int
@@ -18,24 +18,26 @@ class Place(NamedTuple):
     pci: str
 
 
-def places(proc: str) -> List[Place]:
+def places(proc: str) -> List[GpuDevice]:
     """All that the driver has found when it was loaded, in the order of the bus, as NVML counts them."""
     folder = os.path.join(proc, "driver/nvidia/gpus")
-    found = []
+    devices = []
     for index, name in enumerate(sorted(_names(folder))):
         rows = dict(
             re.findall(r"^([^:\n]+?)\s*:\s*(.*?)\s*$", text_of(f"{folder}/{name}/information"), re.MULTILINE)
         )
         minor = rows.get("Device Minor", "")
-        found.append(
-            Place(index, int(minor) if minor.isdigit() else index, rows.get("GPU UUID", ""), address(name))
+        devices.append(
+            GpuDevice(
+                index, int(minor) if minor.isdigit() else index, rows.get("GPU UUID", ""), address(name)
+            )
         )
-    return found
+    return devices
 
 
-def by_minor(proc: str) -> Dict[int, Place]:
+def by_minor(proc: str) -> Dict[int, GpuDevice]:
     """By the number that Slurm uses."""
-    return {place.minor: place for place in places(proc)}
+    return {device.minor: device for device in places(proc)}
 
 
 def address(text: str) -> str:

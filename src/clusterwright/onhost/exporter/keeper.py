@@ -14,12 +14,12 @@ import time
 from typing import Iterator, List, Optional
 
 from clusterwright.onhost.exporter import collectors, server
-from clusterwright.onhost.exporter.held import Held
+from clusterwright.onhost.exporter.collector_process import CollectorProcess
 from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family, counter, gauge, rendered
 from clusterwright.onhost.lib.files import write_atomic
 
-OWN = "exporter"  # the name of the text about the collectors themselves
+SELF_NAME = "exporter"  # the name of the text about the collectors themselves
 REST_S = 5.0  # before the server is started again
 
 
@@ -28,8 +28,10 @@ class Keeper:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        modules = collectors.wanted(settings)
-        self.held = [Held(name, module, settings, say) for name, module in modules.items()]
+        modules = collectors.enabled_collectors(settings)
+        self.collector_processes = [
+            CollectorProcess(name, module, settings, log) for name, module in modules.items()
+        ]
         self._server: Optional[server.Process] = None
         self._server_at = 0.0
         self._restarts = 0
@@ -45,18 +47,18 @@ class Keeper:
         ended: List[int] = []
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda received, _frame: ended.append(received))
-        self._write(OWN, rendered(self._own()))
+        self._write(SELF_NAME, rendered(self._self_metrics()))
         try:
             while not ended:
-                self._keep_server(time.monotonic())
+                self._ensure_server(time.monotonic())
                 self.turn()
         finally:
             self.end()
 
-    def once(self) -> str:
+    def collect_once(self) -> str:
         """Each collector once; all texts together."""
         try:
-            while any(each.up is None for each in self.held):
+            while any(collector.up is None for collector in self.collector_processes):
                 self.turn()
         finally:
             self.end()
@@ -65,41 +67,41 @@ class Keeper:
     def turn(self) -> None:
         """Tend all, write down what is new, wait until there is something to do."""
         now = time.monotonic()
-        for each in self.held:
-            each.tend(now, time.time())
-        for each in self.held:
-            if each.changed:
-                each.changed = False
-                self._write(each.name, each.text)
-                self._write(OWN, rendered(self._own()))
-        soon = min([each.next() for each in self.held] + [now + REST_S])
-        pipes = [each.pipe for each in self.held if each.pipe is not None]
+        for collector in self.collector_processes:
+            collector.tend(now, time.time())
+        for collector in self.collector_processes:
+            if collector.changed:
+                collector.changed = False
+                self._write(collector.name, collector.text)
+                self._write(SELF_NAME, rendered(self._self_metrics()))
+        soon = min([collector.next() for collector in self.collector_processes] + [now + REST_S])
+        pipes = [collector.pipe for collector in self.collector_processes if collector.pipe is not None]
         with contextlib.suppress(InterruptedError):
             select.select(pipes, [], [], max(0.0, soon - time.monotonic()))
 
     def end(self) -> None:
         """Nothing of ours goes on."""
-        for each in self.held:
-            each.end()
+        for collector in self.collector_processes:
+            collector.end()
         if self._server:
             self._server.end()
 
-    def _keep_server(self, now: float) -> None:
+    def _ensure_server(self, now: float) -> None:
         if self._server and self._server.ended():
             self._server, self._restarts = None, self._restarts + 1
         if not self._server and now >= self._server_at:
             self._server_at = now + REST_S
             self._server = server.start(self.settings)
 
-    def _own(self) -> Iterator[Family]:
+    def _self_metrics(self) -> Iterator[Family]:
         """What is known of the collectors, and what the cluster file declares."""
         up = gauge("collector_up", "1 where the collector answered when it was asked last.")
         seconds = gauge("collector_seconds", "How long its last answer took.")
         last = gauge("collector_success_timestamp_seconds", "When it answered last.")
-        for each in self.held:
-            up.add(None if each.up is None else float(each.up), collector=each.name)
-            seconds.add(each.seconds if each.up else None, collector=each.name)
-            last.add(each.good_at, collector=each.name)
+        for collector in self.collector_processes:
+            up.add(None if collector.up is None else float(collector.up), collector=collector.name)
+            seconds.add(collector.seconds if collector.up else None, collector=collector.name)
+            last.add(collector.good_at, collector=collector.name)
         yield from (up, seconds, last)
         restarts = counter(
             "exporter_server_restarts_total", "How often what answers scrapes was started again."
@@ -114,10 +116,10 @@ class Keeper:
         try:
             write_atomic(path, text, durable=False)
         except OSError as why:
-            say(f"{path} is not written: {why}")
+            log(f"{path} is not written: {why}")
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     """To the journal."""
     with contextlib.suppress(OSError):
         os.write(2, f"{text}\n".encode("utf-8", "replace"))

@@ -7,24 +7,26 @@ import os
 import time
 from typing import Any, Dict, Iterator, List, Tuple
 
-from clusterwright.onhost.exporter.commands import said
-from clusterwright.onhost.exporter.kept import text_of
+from clusterwright.onhost.exporter.commands import command_output
+from clusterwright.onhost.exporter.state_files import text_of
 
 Line = Tuple[float, str]  # when, by the wall's clock, and what
 _LIMIT_S = 20.0  # a busy host takes seconds to start a program
 _MOST = 8192  # bytes of a record (printk's limit is below)
 
 
-def new(state: Dict[str, Any], place: Dict[str, Any], *, proc: str, kmsg: str, journal: bool) -> List[Line]:
-    """Those that came after `place`, which is moved on; a place of another boot is none."""
+def new(
+    state: Dict[str, Any], position: Dict[str, Any], *, proc: str, kmsg: str, journal: bool
+) -> List[Line]:
+    """Those that came after `position`, which is moved on; a place of another boot is none."""
     boot = text_of(os.path.join(proc, "sys/kernel/random/boot_id"), 64).strip()
-    if not journal and place.get("boot") != boot:
-        place.clear()
-    place["boot"] = boot
-    return list(_journal(place) if journal else _kmsg(state, place, proc, kmsg))
+    if not journal and position.get("boot") != boot:
+        position.clear()
+    position["boot"] = boot
+    return list(_journal(position) if journal else _kmsg(state, position, proc, kmsg))
 
 
-def _kmsg(state: Dict[str, Any], place: Dict[str, Any], proc: str, path: str) -> Iterator[Line]:
+def _kmsg(state: Dict[str, Any], position: Dict[str, Any], proc: str, path: str) -> Iterator[Line]:
     """The handle is kept open: what was read is not read again. A record that was overwritten is passed over."""
     handle = state.get("kmsg")
     if handle is None:
@@ -43,25 +45,27 @@ def _kmsg(state: Dict[str, Any], place: Dict[str, Any], proc: str, path: str) ->
         fields = head.split(",")
         if len(fields) < 3 or not (fields[1].isdigit() and fields[2].isdigit()):
             continue
-        if int(fields[1]) > place.get("number", -1):
-            place["number"] = int(fields[1])
+        if int(fields[1]) > position.get("number", -1):
+            position["number"] = int(fields[1])
             yield booted + int(fields[2]) / 1e6, text.partition("\n")[0]
 
 
-def _journal(place: Dict[str, Any]) -> Iterator[Line]:
+def _journal(position: Dict[str, Any]) -> Iterator[Line]:
     """From its cursor on; without one, from the beginning of this boot."""
-    since = [f"--after-cursor={place['cursor']}"] if place.get("cursor") else ["-b"]
+    start_arguments = [f"--after-cursor={position['cursor']}"] if position.get("cursor") else ["-b"]
     fields = "--output-fields=MESSAGE,__REALTIME_TIMESTAMP"
-    told = said(["journalctl", "-k", "-q", "--no-pager", "-o", "json", fields, *since], _LIMIT_S)
-    if told is None:
-        place.pop("cursor", None)  # it may have been of a journal that is gone
+    output = command_output(
+        ["journalctl", "-k", "-q", "--no-pager", "-o", "json", fields, *start_arguments], _LIMIT_S
+    )
+    if output is None:
+        position.pop("cursor", None)  # it may have been of a journal that is gone
         raise OSError("journalctl gives no answer")
-    for line in told.splitlines():
+    for line in output.splitlines():
         try:
             row = json.loads(line)
             when, cursor, message = int(row["__REALTIME_TIMESTAMP"]) / 1e6, row["__CURSOR"], row["MESSAGE"]
         except (ValueError, KeyError, TypeError):
             continue
-        place["cursor"] = cursor
+        position["cursor"] = cursor
         if isinstance(message, str):
             yield when, message

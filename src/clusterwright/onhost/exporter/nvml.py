@@ -10,8 +10,8 @@ LIBRARY = "libnvidia-ml.so.1"
 # nvmlReturn_t: what a driver or a GPU that is there may answer
 OK, NOT_SUPPORTED, NO_PERMISSION, NOT_FOUND = 0, 3, 4, 6
 UNKNOWN = (2, NOT_SUPPORTED, NO_PERMISSION, NOT_FOUND, 13, 25)
-LOST = 15
-_ROOM = 96
+GPU_IS_LOST = 15
+_BUFFER_SIZE = 96
 
 
 class NvmlError(Exception):
@@ -40,7 +40,7 @@ class Nvml:
         self._library = ctypes.CDLL(LIBRARY)
         self._check("nvmlInit_v2")
 
-    def ask(self, function: str, *arguments: object) -> bool:
+    def query(self, function: str, *arguments: object) -> bool:
         """True where the arguments have the answer; False where nobody knows it."""
         try:
             code = getattr(self._library, function)(*arguments)
@@ -51,31 +51,31 @@ class Nvml:
         return not code
 
     def _check(self, function: str, *arguments: object) -> None:
-        if not self.ask(function, *arguments):
+        if not self.query(function, *arguments):
             raise NvmlError(function, NOT_SUPPORTED)
 
     def driver(self) -> str:
         """Its version."""
-        buffer = ctypes.create_string_buffer(_ROOM)
-        self.ask("nvmlSystemGetDriverVersion", buffer, c_uint(_ROOM))
+        buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
+        self.query("nvmlSystemGetDriverVersion", buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode("ascii", "replace")
 
     def gpus(self) -> List[Gpu]:
         """Those that answer; the driver goes on counting one that is lost."""
         count = c_uint()
         self._check("nvmlDeviceGetCount_v2", byref(count))
-        found = []
+        gpus = []
         for index in range(count.value):
             handle = c_void_p()
             try:
-                if self.ask("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle)):
+                if self.query("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle)):
                     gpu = Gpu(self, index, handle)
                     gpu.uuid = gpu.text("nvmlDeviceGetUUID")
-                    found.append(gpu)
+                    gpus.append(gpu)
             except NvmlError as error:
-                if error.code != LOST:
+                if error.code != GPU_IS_LOST:
                     raise
-        return found
+        return gpus
 
 
 class Gpu:
@@ -86,44 +86,46 @@ class Gpu:
 
     def text(self, function: str) -> str:
         """Words about it; none where it has none."""
-        buffer = ctypes.create_string_buffer(_ROOM)
-        self._nvml.ask(function, self._handle, buffer, c_uint(_ROOM))
+        buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
+        self._nvml.query(function, self._handle, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode("utf-8", "replace")
 
     def number(self, function: str, *arguments: int) -> Optional[int]:
         """A number of 32 bits."""
-        found = c_uint()
-        known = self._nvml.ask(function, self._handle, *map(c_uint, arguments), byref(found))
-        return found.value if known else None
+        value = c_uint()
+        is_supported = self._nvml.query(function, self._handle, *map(c_uint, arguments), byref(value))
+        return value.value if is_supported else None
 
     def big(self, function: str, *arguments: int) -> Optional[int]:
         """A number of 64 bits."""
-        found = c_ulonglong()
-        known = self._nvml.ask(function, self._handle, *map(c_uint, arguments), byref(found))
-        return found.value if known else None
+        value = c_ulonglong()
+        is_supported = self._nvml.query(function, self._handle, *map(c_uint, arguments), byref(value))
+        return value.value if is_supported else None
 
     def several(self, function: str, count: int) -> List[Optional[int]]:
         """Some numbers of one call."""
-        found = [c_uint() for _ in range(count)]
-        known = self._nvml.ask(function, self._handle, *map(byref, found))
-        return [each.value if known else None for each in found]
+        values = [c_uint() for _ in range(count)]
+        is_supported = self._nvml.query(function, self._handle, *map(byref, values))
+        return [value.value if is_supported else None for value in values]
 
     def busy(self) -> Optional[int]:
         """How much of the last moment kernels ran, in percent."""
-        both = (c_uint * 2)()
-        return both[0] if self._nvml.ask("nvmlDeviceGetUtilizationRates", self._handle, both) else None
+        rates = (c_uint * 2)()
+        return rates[0] if self._nvml.query("nvmlDeviceGetUtilizationRates", self._handle, rates) else None
 
     def memory(self) -> List[Optional[int]]:
         """Bytes in use, and in all."""
-        found = _Memory(version=ctypes.sizeof(_Memory) | 2 << 24)
-        if self._nvml.ask("nvmlDeviceGetMemoryInfo_v2", self._handle, byref(found)):
-            return [found.used, found.total]
-        plain = (c_ulonglong * 3)()  # drivers before 510: total, free, used
-        known = self._nvml.ask("nvmlDeviceGetMemoryInfo", self._handle, plain)
-        return [plain[2], plain[0]] if known else [None, None]
+        info = _Memory(version=ctypes.sizeof(_Memory) | 2 << 24)
+        if self._nvml.query("nvmlDeviceGetMemoryInfo_v2", self._handle, byref(info)):
+            return [info.used, info.total]
+        legacy_info = (c_ulonglong * 3)()  # drivers before 510: total, free, used
+        is_supported = self._nvml.query("nvmlDeviceGetMemoryInfo", self._handle, legacy_info)
+        return [legacy_info[2], legacy_info[0]] if is_supported else [None, None]
 
     def link(self, number: int) -> Optional[bool]:
         """Whether that NVLink is up; None where there is no such link."""
         active = c_int()
-        known = self._nvml.ask("nvmlDeviceGetNvLinkState", self._handle, c_uint(number), byref(active))
-        return bool(active.value) if known else None
+        is_supported = self._nvml.query(
+            "nvmlDeviceGetNvLinkState", self._handle, c_uint(number), byref(active)
+        )
+        return bool(active.value) if is_supported else None

@@ -21,9 +21,9 @@ ENDING = ".prom"
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MOST_AT_ONCE = 16
 MOST_HEAD = 16 << 10  # bytes of a request
-ASK_S = 5.0  # for a handshake and a request; a scraper has both ready
+REQUEST_TIMEOUT_S = 5.0  # for a handshake and a request; a scraper has both ready
 IDLE_S = 130.0  # between two requests: Prometheus asks each 15 s, and a minute is usual elsewhere
-LOOK_S = 10.0
+CHECK_INTERVAL_S = 10.0
 
 
 class Process:
@@ -49,16 +49,16 @@ class Process:
 
 def start(settings: Settings) -> Process:
     """It serves until it is ended, its keeper is gone, or the certificates are others."""
-    there, here = os.pipe()
+    child_end, parent_end = os.pipe()
     pid = os.fork()
     if pid:
-        os.close(there)
-        return Process(pid, here)
-    os.close(here)
+        os.close(child_end)
+        return Process(pid, parent_end)
+    os.close(parent_end)
     try:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
-        threading.Thread(target=_until_alone, args=(there,), daemon=True).start()
+        threading.Thread(target=_exit_with_parent, args=(child_end,), daemon=True).start()
         Server(settings).serve()
     except Exception as why:  # noqa: BLE001 (a thread that must never end)
         os.write(2, f"server: {type(why).__name__}: {why}\n".encode())
@@ -66,19 +66,19 @@ def start(settings: Settings) -> Process:
         os._exit(0)
 
 
-def _until_alone(lifeline: int) -> None:
+def _exit_with_parent(lifeline: int) -> None:
     os.read(lifeline, 1)
     os._exit(0)
 
 
 def joined(folder: str) -> str:
     """All texts as they lie there."""
-    found = []
+    texts = []
     for name in sorted(os.listdir(folder)):
         if name.endswith(ENDING):
             with contextlib.suppress(OSError), open(os.path.join(folder, name), encoding="utf-8") as file:
-                found.append(file.read())
-    return "".join(found)
+                texts.append(file.read())
+    return "".join(texts)
 
 
 class Server:
@@ -95,7 +95,7 @@ class Server:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind((address, settings.port))
         self._socket.listen(64)
-        self._socket.settimeout(LOOK_S)
+        self._socket.settimeout(CHECK_INTERVAL_S)
         self.port = self._socket.getsockname()[1]
 
     def serve(self) -> None:
@@ -103,22 +103,22 @@ class Server:
         while stamp(self._settings.tls) == self._stamp:
             with contextlib.suppress(socket.timeout, ConnectionError):
                 connection, _ = self._socket.accept()
-                self._take(connection)
+                self._accept(connection)
             self._close_overdue()
 
-    def _take(self, connection: socket.socket) -> None:
+    def _accept(self, connection: socket.socket) -> None:
         if len(self._open) >= MOST_AT_ONCE:
             connection.close()
             return
-        connection.settimeout(ASK_S)
-        self._open[connection] = time.monotonic() + ASK_S
+        connection.settimeout(REQUEST_TIMEOUT_S)
+        self._open[connection] = time.monotonic() + REQUEST_TIMEOUT_S
         threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def _close_overdue(self) -> None:
         """Who sends a letter now and then holds a place no longer than others."""
         now = time.monotonic()
-        for connection, until in list(self._open.items()):
-            if now > until:
+        for connection, deadline in list(self._open.items()):
+            if now > deadline:
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
 
@@ -140,27 +140,31 @@ class Server:
 
     def _requests(self, talks: socket.socket) -> None:
         waiting = b""
-        goes_on = True
-        while goes_on:
+        is_persistent = True
+        while is_persistent:
             head, waiting = _head(talks, waiting)
             if not head:
                 return
-            self._open[talks] = time.monotonic() + ASK_S
-            said, goes_on = self._answer(head)
-            talks.sendall(said)
+            self._open[talks] = time.monotonic() + REQUEST_TIMEOUT_S
+            response, is_persistent = self._answer(head)
+            talks.sendall(response)
             self._open[talks] = time.monotonic() + IDLE_S
             talks.settimeout(IDLE_S)
 
     def _answer(self, head: bytes) -> Tuple[bytes, bool]:
-        line, _, rest = head.decode("latin-1").partition("\r\n")
-        words = line.split(" ")
-        if len(words) != 3 or words[0] not in ("GET", "HEAD"):
-            return _reply("405 Method Not Allowed", "only GET\n", body=True, goes_on=False), False
-        goes_on = words[2] == "HTTP/1.1" and "connection: close" not in rest.lower()
-        body = words[0] == "GET"
-        if words[1].partition("?")[0] != "/metrics":
-            return _reply("404 Not Found", "see /metrics\n", body=body, goes_on=goes_on), goes_on
-        return _reply("200 OK", joined(self._settings.run), body=body, goes_on=goes_on), goes_on
+        line, _, header_text = head.decode("latin-1").partition("\r\n")
+        tokens = line.split(" ")
+        if len(tokens) != 3 or tokens[0] not in ("GET", "HEAD"):
+            return _reply("405 Method Not Allowed", "only GET\n", body=True, is_persistent=False), False
+        is_persistent = tokens[2] == "HTTP/1.1" and "connection: close" not in header_text.lower()
+        body = tokens[0] == "GET"
+        if tokens[1].partition("?")[0] != "/metrics":
+            return _reply(
+                "404 Not Found", "see /metrics\n", body=body, is_persistent=is_persistent
+            ), is_persistent
+        return _reply(
+            "200 OK", joined(self._settings.run), body=body, is_persistent=is_persistent
+        ), is_persistent
 
 
 def _head(talks: socket.socket, waiting: bytes) -> Tuple[bytes, bytes]:
@@ -170,14 +174,14 @@ def _head(talks: socket.socket, waiting: bytes) -> Tuple[bytes, bytes]:
         if not data or len(waiting) > MOST_HEAD:
             return b"", b""
         waiting += data
-    head, _, rest = waiting.partition(b"\r\n\r\n")
-    return head, rest
+    head, _, remainder = waiting.partition(b"\r\n\r\n")
+    return head, remainder
 
 
-def _reply(status: str, text: str, *, body: bool, goes_on: bool) -> bytes:
+def _reply(status: str, text: str, *, body: bool, is_persistent: bool) -> bytes:
     data = text.encode("utf-8")
     head = f"HTTP/1.1 {status}\r\nContent-Type: {TYPE}\r\nContent-Length: {len(data)}\r\n"
-    head += f"Connection: {'keep-alive' if goes_on else 'close'}\r\n\r\n"
+    head += f"Connection: {'keep-alive' if is_persistent else 'close'}\r\n\r\n"
     return head.encode() + (data if body else b"")
 
 
@@ -186,12 +190,12 @@ def context(folder: str) -> Optional[ssl.SSLContext]:
     authority, certificate, key = _files(folder)
     if not all(map(os.path.exists, (authority, certificate, key))):
         return None
-    found = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    found.minimum_version = ssl.TLSVersion.TLSv1_2
-    found.load_cert_chain(certificate, key)
-    found.load_verify_locations(authority)
-    found.verify_mode = ssl.CERT_REQUIRED
-    return found
+    tls_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls_context.minimum_version = ssl.TLSVersion.TLSv1_2
+    tls_context.load_cert_chain(certificate, key)
+    tls_context.load_verify_locations(authority)
+    tls_context.verify_mode = ssl.CERT_REQUIRED
+    return tls_context
 
 
 def stamp(folder: str) -> Tuple[int, ...]:

@@ -45,20 +45,20 @@ def read(path: str) -> Settings:
         ValueError: it is no JSON object, or a key has another kind of value.
     """
     with open(path, encoding="utf-8") as file:
-        said = json.load(file)
-    if not isinstance(said, dict):
+        document = json.load(file)
+    if not isinstance(document, dict):
         raise ValueError(f"{path}: an object is wanted")  # noqa: TRY004 (as for text that is no JSON)
-    return of(said, path)
+    return from_mapping(document, path)
 
 
-def of(said: Mapping[str, object], path: str = "") -> Settings:
+def from_mapping(document: Mapping[str, object], path: str = "") -> Settings:
     """From a mapping; keys of a newer release are passed over."""
-    found = Settings()
+    settings = Settings()
     for field in fields(Settings):
-        value = said.get(field.name)
+        value = document.get(field.name)
         if value is None:
             continue
-        if type(value) is not type(getattr(found, field.name)):
+        if type(value) is not type(getattr(settings, field.name)):
             raise ValueError(f"{path}: {field.name}: {value!r} is of another kind")
-        setattr(found, field.name, value)
-    return found
+        setattr(settings, field.name, value)
+    return settings

@@ -30,15 +30,15 @@ def jobs(text: str) -> List[Job]:
 
 
 def _cells(line: str) -> Iterator[str]:
-    place = 0
+    offset = 0
     for _, width in COLUMNS:
-        yield line[place : place + width].strip()
-        place += width
+        yield line[offset : offset + width].strip()
+        offset += width
 
 
 def diagnosis(text: str) -> Dict[str, float]:
     """From sdiag: seconds of the last cycle of either scheduler, and threads."""
-    found: Dict[str, float] = {}
+    result: Dict[str, float] = {}
     part = ""
     for line in text.splitlines():
         name, _, value = (piece.strip() for piece in line.partition(":"))
@@ -49,10 +49,10 @@ def diagnosis(text: str) -> Dict[str, float]:
         elif name.startswith(("Latency for", "Remote Procedure")):
             part = ""
         elif name == "Server thread count" and value.isdigit():
-            found["threads"] = float(value)
+            result["threads"] = float(value)
         elif name == "Last cycle" and part and value.isdigit():
-            found[part] = int(value) / 1e6
-    return found
+            result[part] = int(value) / 1e6
+    return result
 
 
 class Share(NamedTuple):
@@ -69,7 +69,7 @@ def shares(text: str) -> List[Share]:
 
     By fair tree only users have a factor: an account's is then their mean.
     """
-    own: Dict[str, Share] = {}
+    accounts: Dict[str, Share] = {}
     users: Dict[str, List[float]] = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split("|")]
@@ -79,12 +79,12 @@ def shares(text: str) -> List[Share]:
         if user:
             users.setdefault(account, []).extend([fair] if fair is not None else [])
         else:
-            own[account] = Share(account, share, use, fair)
+            accounts[account] = Share(account, share, use, fair)
     return [
         row._replace(fairshare=sum(users[name]) / len(users[name]))
         if row.fairshare is None and users.get(name)
         else row
-        for name, row in own.items()
+        for name, row in accounts.items()
     ]
 
 

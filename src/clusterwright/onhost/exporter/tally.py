@@ -9,16 +9,16 @@ class Tally:
     """What is gone is remembered as one number."""
 
     def __init__(self) -> None:
-        self._gone = 0.0
+        self._finished_total = 0.0
         self._parts: Dict[Any, float] = {}
 
     def total(self, parts: Mapping[Any, float]) -> float:
         """With what the parts say now; one that falls has begun anew."""
         for name, value in self._parts.items():
             if name not in parts or parts[name] < value:
-                self._gone += value
+                self._finished_total += value
         self._parts = dict(parts)
-        return self._gone + sum(parts.values())
+        return self._finished_total + sum(parts.values())
 
 
 class Grown:
@@ -28,7 +28,7 @@ class Grown:
         self._last: Dict[str, float] = {}
         self.total = 0.0
 
-    def look(self, counters: Mapping[str, float], *, counts: bool) -> None:
+    def update(self, counters: Mapping[str, float], *, counts: bool) -> None:
         """`counts` is False where the time since the last look was not his alone."""
         if counts:
             for name, value in counters.items():

@@ -19,7 +19,9 @@ class Family:
     def add(self, value: Optional[float], **labels: object) -> Family:
         """One more sample; none where nothing is known."""
         if value is not None:
-            self.samples.append(({name: _label(name, str(said)) for name, said in labels.items()}, value))
+            self.samples.append(
+                ({name: _label(name, str(label_value)) for name, label_value in labels.items()}, value)
+            )
         return self
 
 
@@ -33,8 +35,8 @@ def counter(name: str, meaning: str) -> Family:
     return Family(name, "counter", meaning)
 
 
-def _label(name: str, said: str) -> str:
-    return clean(said, MOST_NAME if name == "name" else MOST)
+def _label(name: str, text: str) -> str:
+    return clean(text, MOST_NAME if name == "name" else MOST)
 
 
 def clean(text: str, most: int = MOST_NAME) -> str:
@@ -52,22 +54,22 @@ def escaped(text: str) -> str:
 def rendered(families: Iterable[Family]) -> str:
     """Whole families; one without samples is left out, one that comes twice is joined."""
     joined: Dict[str, Family] = {}
-    for each in families:
-        kept = joined.setdefault(each.name, each)
-        if kept is not each:
-            kept.samples += each.samples
+    for family in families:
+        merged = joined.setdefault(family.name, family)
+        if merged is not family:
+            merged.samples += family.samples
     lines: List[str] = []
-    for each in joined.values():
-        if each.samples:
-            meaning = each.meaning.replace("\\", "\\\\").replace("\n", "\\n")
-            lines += [f"# HELP {each.name} {meaning}", f"# TYPE {each.name} {each.kind}"]
-            lines += [_line(each.name, labels, value) for labels, value in each.samples]
+    for family in joined.values():
+        if family.samples:
+            meaning = family.meaning.replace("\\", "\\\\").replace("\n", "\\n")
+            lines += [f"# HELP {family.name} {meaning}", f"# TYPE {family.name} {family.kind}"]
+            lines += [_line(family.name, labels, value) for labels, value in family.samples]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _line(name: str, labels: Dict[str, str], value: float) -> str:
-    said = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
-    return f"{name}{{{said}}} {number(value)}" if said else f"{name} {number(value)}"
+    labels_text = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
+    return f"{name}{{{labels_text}}} {number(value)}" if labels_text else f"{name} {number(value)}"
 
 
 def number(value: float) -> str:

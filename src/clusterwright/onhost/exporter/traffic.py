@@ -6,23 +6,23 @@ import glob
 import os
 from typing import Dict, Tuple
 
-from clusterwright.onhost.exporter.kept import number_of
+from clusterwright.onhost.exporter.state_files import number_of
 
 _LANES = 4  # a port's data counters are in units of four bytes (InfiniBand specification, PortCounters)
 
 
-def bytes_so_far(net: str, infiniband: str) -> Tuple[Dict[str, float], Dict[str, float]]:
+def byte_totals(net: str, infiniband: str) -> Tuple[Dict[str, float], Dict[str, float]]:
     """Received and sent, by device; of real devices, so that no byte counts twice."""
     received: Dict[str, float] = {}
-    sent: Dict[str, float] = {}
+    transmitted: Dict[str, float] = {}
     for path in glob.glob(os.path.join(glob.escape(net), "*")):
         if os.path.basename(path) != "lo" and not _upper(path):
-            _put(received, path, number_of(f"{path}/statistics/rx_bytes"), 1)
-            _put(sent, path, number_of(f"{path}/statistics/tx_bytes"), 1)
+            _set_value(received, path, number_of(f"{path}/statistics/rx_bytes"), 1)
+            _set_value(transmitted, path, number_of(f"{path}/statistics/tx_bytes"), 1)
     for path in glob.glob(os.path.join(glob.escape(infiniband), "*/ports/*/counters")):
-        _put(received, path, number_of(f"{path}/port_rcv_data"), _LANES)
-        _put(sent, path, number_of(f"{path}/port_xmit_data"), _LANES)
-    return received, sent
+        _set_value(received, path, number_of(f"{path}/port_rcv_data"), _LANES)
+        _set_value(transmitted, path, number_of(f"{path}/port_xmit_data"), _LANES)
+    return received, transmitted
 
 
 def _upper(path: str) -> bool:
@@ -30,6 +30,6 @@ def _upper(path: str) -> bool:
     return bool(glob.glob(f"{path}/lower_*")) or os.path.isdir(f"{path}/bridge")
 
 
-def _put(into: Dict[str, float], path: str, value: object, factor: int) -> None:
+def _set_value(into: Dict[str, float], path: str, value: object, factor: int) -> None:
     if isinstance(value, int):
         into[path] = float(value * factor)

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from clusterwright.onhost.adapters.adapter import Adapter, Words, has, missing
-from clusterwright.onhost.adapters.place import Place
+from clusterwright.onhost.adapters.adapter import Adapter, Argv, has, missing
+from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
-def arguments(words: Words, place: Place) -> tuple[str, ...]:
+def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
     """What its command line leaves out: how many machines and processes there are, and where they meet."""
-    at = next((index + 1 for index, word in enumerate(words) if word == "launch"), 0)
-    if not place.starts_ranks or not at:
-        return tuple(words)
-    head, rest = tuple(words[:at]), tuple(words[at:])
-    own = (
+    start = next((index + 1 for index, argument in enumerate(argv) if argument == "launch"), 0)
+    if not context.starts_ranks or not start:
+        return tuple(argv)
+    head, options = tuple(argv[:start]), tuple(argv[start:])
+    machine_options = (
         ()
-        if has(rest, "--config_file")
+        if has(options, "--config_file")
         else missing(
-            rest,
-            num_machines=len(place.hosts),
-            num_processes=place.world,
+            options,
+            num_machines=len(context.hosts),
+            num_processes=context.world,
             mixed_precision="no",
             dynamo_backend="no",
         )
     )
-    where = missing(
-        rest, machine_rank=place.host, main_process_ip=place.address, main_process_port=place.port,
+    rendezvous_options = missing(
+        options, machine_rank=context.host, main_process_ip=context.address, main_process_port=context.port,
     )  # fmt: skip
     kinds = ("--cpu", "--multi_gpu", "--use_deepspeed", "--use_fsdp", "--tpu", "--config_file")
-    kind = () if has(rest, *kinds) or place.world == 1 else ("--multi-gpu",)
-    return (*head, *own, *where, *kind, *rest)
+    kind = () if has(options, *kinds) or context.world == 1 else ("--multi-gpu",)
+    return (*head, *machine_options, *rendezvous_options, *kind, *options)
 
 
 ADAPTER = Adapter(

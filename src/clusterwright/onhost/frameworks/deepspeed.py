@@ -6,8 +6,8 @@ import base64
 import json
 import os
 
-from clusterwright.onhost.adapters.adapter import Adapter, Words, has
-from clusterwright.onhost.adapters.place import Place
+from clusterwright.onhost.adapters.adapter import Adapter, Argv, has
+from clusterwright.onhost.adapters.process_context import ProcessContext
 
 _NO_VALUE = (
     "--no_local_rank",
@@ -23,50 +23,53 @@ _OURS = ("--hostfile", "-H", "--no_ssh", "--no_ssh_check", "--force_multi", "--n
 MODULE = ("-m", "deepspeed.launcher.launch")
 
 
-def arguments(words: Words, place: Place) -> tuple[str, ...]:
+def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
     """`deepspeed OPTIONS train.py ...` as what it starts on each host itself (deepspeed/launcher/runner.py).
 
     Options about hosts are left out: Slurm has chosen them. The others are handed on.
     """
-    if not place.starts_ranks or os.path.basename(words[0]) != "deepspeed":
-        return tuple(words)
-    options, program = split(words[1:])
-    world = {host: list(range(place.ranks)) for host in place.hosts}
-    told = base64.urlsafe_b64encode(json.dumps(world).encode()).decode()
-    kept = [
-        word for name, *value in options if name.partition("=")[0] not in _OURS for word in (name, *value)
+    if not context.starts_ranks or os.path.basename(argv[0]) != "deepspeed":
+        return tuple(argv)
+    options, program = split(argv[1:])
+    world = {host: list(range(context.ranks)) for host in context.hosts}
+    world_info = base64.urlsafe_b64encode(json.dumps(world).encode()).decode()
+    launcher_options = [
+        argument
+        for name, *value in options
+        if name.partition("=")[0] not in _OURS
+        for argument in (name, *value)
     ]
     meets = [
-        word
+        argument
         for name, *value in options
         if has((name,), "--master_addr", "--master_port")
-        for word in (name, *value)
+        for argument in (name, *value)
     ]
     if not has(meets, "--master_addr"):
-        meets.append(f"--master_addr={place.address}")
+        meets.append(f"--master_addr={context.address}")
     if not has(meets, "--master_port"):
-        meets.append(f"--master_port={place.port}")
+        meets.append(f"--master_port={context.port}")
     return (
         "python",
         "-u",
         *MODULE,
-        f"--world_info={told}",
-        f"--node_rank={place.host}",
+        f"--world_info={world_info}",
+        f"--node_rank={context.host}",
         *meets,
-        *kept,
+        *launcher_options,
         *program,
     )
 
 
-def split(words: Words) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+def split(argv: Argv) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
     """The launcher's own options, each with its value, and what it starts."""
-    options, rest = [], list(words)
-    while rest and rest[0].startswith("-"):
-        bare = "=" in rest[0] or rest[0] in _NO_VALUE
-        take = 1 if bare else 2
-        options.append(tuple(rest[:take]))
-        rest = rest[take:]
-    return tuple(options), tuple(rest)
+    options, remaining = [], list(argv)
+    while remaining and remaining[0].startswith("-"):
+        bare = "=" in remaining[0] or remaining[0] in _NO_VALUE
+        count = 1 if bare else 2
+        options.append(tuple(remaining[:count]))
+        remaining = remaining[count:]
+    return tuple(options), tuple(remaining)
 
 
 ADAPTER = Adapter(

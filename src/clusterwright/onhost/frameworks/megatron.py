@@ -4,51 +4,54 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterwright.onhost.adapters.adapter import Adapter, Words, missing
-from clusterwright.onhost.adapters.place import Place
+from clusterwright.onhost.adapters.adapter import Adapter, Argv, missing
+from clusterwright.onhost.adapters.process_context import ProcessContext
 
 # Megatron's arguments.py: communication of tensor groups overlaps only where kernels start in order.
-_ONE_QUEUE = {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+_SINGLE_QUEUE = {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
 
 
-def variables(_place: Place) -> dict[str, str]:
+def variables(_context: ProcessContext) -> dict[str, str]:
     """One queue of a GPU's work."""
-    return dict(_ONE_QUEUE)
+    return dict(_SINGLE_QUEUE)
 
 
-def arguments(words: Words, place: Place) -> tuple[str, ...]:
+def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
     """The sizes of `parallel:` that the line does not have; nothing where the job says none."""
-    if not place.parallel:
-        return tuple(words)
-    cut, shard = place.cut, place.cut("shard") != "none"
-    over = {name: size for name, size in _sizes(place).items() if size not in (None, 1)}
+    if not context.parallel:
+        return tuple(argv)
+    parallel_option, shard = context.parallel_option, context.parallel_option("shard") != "none"
+    over = {name: size for name, size in _sizes(context).items() if size not in (None, 1)}
     full: dict[str, Any] = {
         "recompute_granularity": "full",
         "recompute_method": "uniform",
         "recompute_num_layers": 1,
     }
-    ways: dict[str, dict[str, Any]] = {"full": full, "selective": {"recompute_granularity": "selective"}}
-    recompute = ways.get(str(cut("recompute")), {})
+    recompute_modes: dict[str, dict[str, Any]] = {
+        "full": full,
+        "selective": {"recompute_granularity": "selective"},
+    }
+    recompute = recompute_modes.get(str(parallel_option("recompute")), {})
     return (
-        *words,
+        *argv,
         *missing(
-            words,
+            argv,
             **over,
             **recompute,
-            micro_batch_size=cut("micro_batch"),
-            sequence_parallel=bool(cut("sequence_parallel")),
+            micro_batch_size=parallel_option("micro_batch"),
+            sequence_parallel=bool(parallel_option("sequence_parallel")),
             use_distributed_optimizer=shard,
         ),
     )
 
 
-def _sizes(place: Place) -> dict[str, object]:
+def _sizes(context: ProcessContext) -> dict[str, object]:
     return {
-        "tensor_model_parallel_size": place.cut("tensor"),
-        "pipeline_model_parallel_size": place.cut("pipeline"),
-        "context_parallel_size": place.cut("context"),
-        "expert_model_parallel_size": place.cut("expert"),
-        "expert_tensor_parallel_size": place.cut("expert_tensor"),
+        "tensor_model_parallel_size": context.parallel_option("tensor"),
+        "pipeline_model_parallel_size": context.parallel_option("pipeline"),
+        "context_parallel_size": context.parallel_option("context"),
+        "expert_model_parallel_size": context.parallel_option("expert"),
+        "expert_tensor_parallel_size": context.parallel_option("expert_tensor"),
     }
 
 

@@ -3,44 +3,44 @@
 from __future__ import annotations
 
 from clusterwright.onhost.adapters.adapter import Adapter
-from clusterwright.onhost.adapters.place import Place
+from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
-def of_rank(place: Place) -> dict[str, str]:
+def of_rank(context: ProcessContext) -> dict[str, str]:
     """What `init_process_group` reads (env://), for a rank that Slurm or MPI has started."""
     numbers = {
-        "RANK": place.rank, "LOCAL_RANK": place.local_rank, "WORLD_SIZE": place.world,
-        "LOCAL_WORLD_SIZE": place.ranks, "NODE_RANK": place.host, "GROUP_RANK": place.host,
+        "RANK": context.rank, "LOCAL_RANK": context.local_rank, "WORLD_SIZE": context.world,
+        "LOCAL_WORLD_SIZE": context.ranks, "NODE_RANK": context.host, "GROUP_RANK": context.host,
     }  # fmt: skip
-    return {**{name: str(number) for name, number in numbers.items()}, **_meeting(place)}
+    return {**{name: str(number) for name, number in numbers.items()}, **_meeting(context)}
 
 
-def of_launcher(place: Place) -> dict[str, str]:
+def of_launcher(context: ProcessContext) -> dict[str, str]:
     """What torchrun and torch.distributed.launch read where their line says nothing (PET_*, argparse_util.py)."""
     return {
-        **_meeting(place),
-        "NODE_RANK": str(place.host),
-        "NNODES": str(len(place.hosts)),
-        "NPROC_PER_NODE": str(place.ranks),
-        "PET_NNODES": str(len(place.hosts)),
-        "PET_NPROC_PER_NODE": str(place.ranks),
-        "PET_NODE_RANK": str(place.host),
-        "PET_RDZV_ID": place.job,
-        "PET_MASTER_ADDR": place.address,
-        "PET_MASTER_PORT": str(place.port),
-        "PET_RDZV_ENDPOINT": f"{place.address}:{place.port}",
+        **_meeting(context),
+        "NODE_RANK": str(context.host),
+        "NNODES": str(len(context.hosts)),
+        "NPROC_PER_NODE": str(context.ranks),
+        "PET_NNODES": str(len(context.hosts)),
+        "PET_NPROC_PER_NODE": str(context.ranks),
+        "PET_NODE_RANK": str(context.host),
+        "PET_RDZV_ID": context.job,
+        "PET_MASTER_ADDR": context.address,
+        "PET_MASTER_PORT": str(context.port),
+        "PET_RDZV_ENDPOINT": f"{context.address}:{context.port}",
         # of c10d: who serves is said, never guessed from host names
-        "PET_RDZV_CONF": f"is_host={int(place.host == 0)}",
+        "PET_RDZV_CONF": f"is_host={int(context.host == 0)}",
     }
 
 
-def variables(place: Place) -> dict[str, str]:
+def variables(context: ProcessContext) -> dict[str, str]:
     """Of a rank, or of a launcher of ranks."""
-    return of_launcher(place) if place.starts_ranks else of_rank(place)
+    return of_launcher(context) if context.starts_ranks else of_rank(context)
 
 
-def _meeting(place: Place) -> dict[str, str]:
-    return {"MASTER_ADDR": place.address, "MASTER_PORT": str(place.port)}
+def _meeting(context: ProcessContext) -> dict[str, str]:
+    return {"MASTER_ADDR": context.address, "MASTER_PORT": str(context.port)}
 
 
 ADAPTER = Adapter(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 
 from clusterwright.onhost.adapters.adapter import Adapter
-from clusterwright.onhost.adapters.place import Place
+from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
-def variables(place: Place) -> dict[str, str]:
+def variables(context: ProcessContext) -> dict[str, str]:
     """Every worker by host and port, and which of them this is; ports follow the one where ranks meet."""
-    if place.starts_ranks:
+    if context.starts_ranks:
         return {}
-    workers = [f"{host}:{place.port + 1 + number}" for host in place.hosts for number in range(place.ranks)]
-    task = {"type": "worker", "index": place.rank}
+    workers = [
+        f"{host}:{context.port + 1 + number}" for host in context.hosts for number in range(context.ranks)
+    ]
+    task = {"type": "worker", "index": context.rank}
     return {"TF_CONFIG": json.dumps({"cluster": {"worker": workers}, "task": task})}
 
 

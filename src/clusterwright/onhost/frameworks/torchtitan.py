@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from clusterwright.onhost.adapters.adapter import Adapter, Words
-from clusterwright.onhost.adapters.place import Place
+from clusterwright.onhost.adapters.adapter import Adapter, Argv
+from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
-def arguments(words: Words, place: Place) -> tuple[str, ...]:
+def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
     """Degrees that the line does not have; nothing where the job says none."""
-    if not place.parallel:
-        return tuple(words)
-    shard, group = place.cut("shard"), place.cut("shard_group")
-    data = place.cut("data") or 1
-    held = (group or data) if shard != "none" else 1
+    if not context.parallel:
+        return tuple(argv)
+    shard, group = context.parallel_option("shard"), context.parallel_option("shard_group")
+    data = context.parallel_option("data") or 1
+    shard_degree = (group or data) if shard != "none" else 1
     degrees = {
-        "data_parallel_replicate_degree": data // held, "data_parallel_shard_degree": held,
-        "tensor_parallel_degree": place.cut("tensor"), "pipeline_parallel_degree": place.cut("pipeline"),
-        "context_parallel_degree": place.cut("context"), "expert_parallel_degree": place.cut("expert"),
+        "data_parallel_replicate_degree": data // shard_degree, "data_parallel_shard_degree": shard_degree,
+        "tensor_parallel_degree": context.parallel_option("tensor"), "pipeline_parallel_degree": context.parallel_option("pipeline"),
+        "context_parallel_degree": context.parallel_option("context"), "expert_parallel_degree": context.parallel_option("expert"),
     }  # fmt: skip
-    said = {word.partition("=")[0].replace("-", "_") for word in words}
+    option_names = {argument.partition("=")[0].replace("-", "_") for argument in argv}
     added = [
         f"--parallelism.{name}={degree}"
         for name, degree in degrees.items()
-        if f"__parallelism.{name}" not in said
+        if f"__parallelism.{name}" not in option_names
     ]
-    return (*words, *added)
+    return (*argv, *added)
 
 
 ADAPTER = Adapter(module="torchtitan", install="pip install torchtitan", arguments=arguments)

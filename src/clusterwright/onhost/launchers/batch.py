@@ -12,4 +12,4 @@ def arguments(_allocation: Allocation, program: Sequence[str]) -> list[str]:
     return list(program)
 
 
-LAUNCHER = Launcher(once=arguments, kind="batch")
+LAUNCHER = Launcher(job_command=arguments, kind="batch")

@@ -13,4 +13,4 @@ def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
     return step(allocation, 1, ["--kill-on-bad-exit=1"], program)
 
 
-LAUNCHER = Launcher(once=arguments, kind="host", programs=("bash", "sh"))
+LAUNCHER = Launcher(job_command=arguments, kind="host", programs=("bash", "sh"))

@@ -25,4 +25,4 @@ def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
     ]
 
 
-LAUNCHER = Launcher(once=arguments, kind="task", programs=("mpirun", "mpiexec"))
+LAUNCHER = Launcher(job_command=arguments, kind="task", programs=("mpirun", "mpiexec"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clusterwright.onhost.adapters.launcher import Allocation, Launcher
-from clusterwright.onhost.supervisor import room
+from clusterwright.onhost.supervisor import schedulers
 
 
 def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
     """`--mpi=pmix` for tasks that may be MPI's."""
-    _, listed = room.slurm("srun", "--mpi=list")
+    _, listed = schedulers.slurm("srun", "--mpi=list")
     pmix = ["--mpi=pmix"] if "pmix" in listed else []
     return step(allocation, allocation.ranks, [*pmix, "--kill-on-bad-exit=1"], program)
 
@@ -32,4 +32,4 @@ def step(allocation: Allocation, tasks: int, options: Sequence[str], program: Se
     ]
 
 
-LAUNCHER = Launcher(once=arguments, kind="task", has_task_per_rank=True, programs=("srun",))
+LAUNCHER = Launcher(job_command=arguments, kind="task", has_task_per_rank=True, programs=("srun",))

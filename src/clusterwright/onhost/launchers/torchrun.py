@@ -43,7 +43,7 @@ def command_line(generation: Generation, meeting: Sequence[str], command: Sequen
         f"--nnodes={len(generation.hosts)}",
         f"--nproc-per-node={generation.ranks}",
         *meeting,
-        f"--local-addr={generation.own_address}",
+        f"--local-addr={generation.local_address}",
         f"--monitor-interval={MONITOR_S}",
         f"--log-dir={generation.log_dir}",
         "--redirects=3",

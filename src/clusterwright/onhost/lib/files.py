@@ -40,10 +40,10 @@ def replacing(
     `file.name` is where it lies until then, for a program that checks it; flush it first.
     """
     scratch = scratch_path(path)
-    first = 0o666 if mode is None else 0o600  # nobody reads a secret before it has its owner
+    initial_mode = 0o666 if mode is None else 0o600  # nobody reads a secret before it has its owner
     try:
         with open(
-            scratch, "xb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, first)
+            scratch, "xb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, initial_mode)
         ) as file:
             yield file
             file.flush()

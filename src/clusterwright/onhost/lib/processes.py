@@ -13,7 +13,7 @@ import time
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 TIMED_OUT = 124  # what coreutils' timeout returns
-TOO_MUCH = 125
+TOO_LARGE = 125
 NOT_STARTED = 127  # what a shell returns
 OUTPUT_BYTES = 64 << 20  # of both streams together
 KILL_S = 2.0  # a killed process that is still there after it hangs in the kernel
@@ -94,11 +94,11 @@ def collect(
     stopped, code = "", 0
     try:
         _read(parts, end, limit)
-        code = process.wait(_left(end))
+        code = process.wait(_remaining_s(end))
     except subprocess.TimeoutExpired:
         stopped, code = "overran", TIMED_OUT
     except OverflowError:
-        stopped, code = "printed too much", TOO_MUCH
+        stopped, code = "printed too much", TOO_LARGE
     survived = bool(stopped) and not kill_group(process)
     out, err = (b"".join(parts.get(pipe, ()))[:limit] for pipe in (process.stdout, process.stderr))
     for pipe in parts:
@@ -127,10 +127,10 @@ def kill_group(process: Process) -> bool:
 
 
 def _feed(process: Process, data: bytes) -> None:
-    pipe, rest = process.stdin, memoryview(data)  # type: Any, memoryview
+    pipe, pending = process.stdin, memoryview(data)  # type: Any, memoryview
     try:
-        while rest:
-            rest = rest[os.write(pipe.fileno(), rest) :]
+        while pending:
+            pending = pending[os.write(pipe.fileno(), pending) :]
     except OSError:
         pass  # it ended without reading all of it, which is its right
     finally:
@@ -144,7 +144,7 @@ def _read(parts: Dict[Any, List[bytes]], end: float, limit: int) -> None:
         for pipe in parts:
             selector.register(pipe, selectors.EVENT_READ)
         while selector.get_map():
-            for key, _ in selector.select(_left(end)):
+            for key, _ in selector.select(_remaining_s(end)):
                 data = os.read(key.fd, 65536)
                 parts[key.fileobj].append(data)
                 size += len(data)
@@ -156,6 +156,6 @@ def _read(parts: Dict[Any, List[bytes]], end: float, limit: int) -> None:
                 raise subprocess.TimeoutExpired([], 0)
 
 
-def _left(end: float) -> Optional[float]:
+def _remaining_s(end: float) -> Optional[float]:
     """Seconds until then; None for no limit."""
     return None if end == float("inf") else max(0.01, end - time.monotonic())

@@ -4,19 +4,19 @@ import os
 from typing import List, Optional
 
 
-def read(*place: str) -> str:
+def read(*parts: str) -> str:
     """A file's text, or nothing: some entries answer with an error when they are not in use."""
     try:
-        with open(os.path.join(*place), encoding="ascii", errors="replace") as file:
+        with open(os.path.join(*parts), encoding="ascii", errors="replace") as file:
             return file.read().strip()
     except OSError:
         return ""
 
 
-def listed(*place: str) -> List[str]:
+def listed(*parts: str) -> List[str]:
     """What is in a folder, numbers in their order."""
     try:
-        return sorted(os.listdir(os.path.join(*place)), key=lambda name: (len(name), name))
+        return sorted(os.listdir(os.path.join(*parts)), key=lambda name: (len(name), name))
     except OSError:
         return []
 

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from clusterwright.onhost.notify import words
-from clusterwright.onhost.notify.settings import Settings, room
-from clusterwright.onhost.notify.words import cut
+from clusterwright.onhost.notify import messages
+from clusterwright.onhost.notify.settings import Settings, channel_address
+from clusterwright.onhost.notify.messages import truncate
 
 TIMEOUT_S = 8.0
 _MOST_ANSWER = 65536
@@ -24,34 +24,34 @@ _MOST_ANSWER = 65536
 MOST = {"feishu": 16000, "dingtalk": 16000, "wecom": 2000}
 
 
-class NotTakenError(Exception):
+class DeliveryError(Exception):
     """The room did not take the message."""
 
 
-def to_room(settings: Settings, name: str, told: Mapping[str, Any]) -> None:
+def send_to_channel(settings: Settings, name: str, payload: Mapping[str, Any]) -> None:
     """Told to the room.
 
     Raises:
         NotTakenError: it did not take it, with the reason.
     """
     kind = settings.rooms[name]
-    title, text = words.message(told, settings.language)
+    title, text = messages.message(payload, settings.language)
     try:
-        url, body = request(kind, room(settings, name), title, text, time.time())
+        url, body = request(kind, channel_address(settings, name), title, text, time.time())
         answer = post(url, body, through_proxy=True)
     except (OSError, ValueError, IndexError) as why:
-        raise NotTakenError(f"{name}: {_reason(why)}") from None
+        raise DeliveryError(f"{name}: {_reason(why)}") from None
     trouble = refusal(answer)
     if trouble:
-        raise NotTakenError(f"{name}: {trouble}")
+        raise DeliveryError(f"{name}: {trouble}")
 
 
 def post(url: str, body: Any, *, through_proxy: bool = False) -> bytes:
     """The answer to a JSON body."""
     data = json.dumps(body, ensure_ascii=False).encode()
-    asked = urllib.request.Request(url, data, {"Content-Type": "application/json; charset=utf-8"})
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json; charset=utf-8"})
     opener = urllib.request.build_opener(*([] if through_proxy else [urllib.request.ProxyHandler({})]))
-    with opener.open(asked, timeout=TIMEOUT_S) as answer:
+    with opener.open(request, timeout=TIMEOUT_S) as answer:
         return bytes(answer.read(_MOST_ANSWER))
 
 
@@ -67,7 +67,7 @@ def request(
 ) -> tuple[str, dict[str, Any]]:
     """Where it is sent, and the body."""
     url, key = address
-    text = cut(text, MOST[kind])
+    text = truncate(text, MOST[kind])
     if kind == "feishu":
         card = {
             "header": {"title": {"tag": "plain_text", "content": title}},
@@ -78,7 +78,7 @@ def request(
             second = str(int(now))
             body.update(timestamp=second, sign=_signed(f"{second}\n{key}", ""))
         return url, body
-    body = {"msgtype": "text", "text": {"content": cut(f"{title}\n{text}", MOST[kind])}}
+    body = {"msgtype": "text", "text": {"content": truncate(f"{title}\n{text}", MOST[kind])}}
     if kind == "dingtalk" and key:
         milli = str(int(now * 1000))
         sign = quote(_signed(key, f"{milli}\n{key}"), safe="")

@@ -37,11 +37,11 @@ class Settings:
 def read(path: str) -> Settings:
     """Those of the file; keys of a newer release are passed over."""
     with open(path, encoding="utf-8") as file:
-        said = json.load(file)
-    return Settings(**{name: said[name] for name in Settings.__dataclass_fields__ if name in said})
+        document = json.load(file)
+    return Settings(**{name: document[name] for name in Settings.__dataclass_fields__ if name in document})
 
 
-def room(settings: Settings, name: str) -> tuple[str, str]:
+def channel_address(settings: Settings, name: str) -> tuple[str, str]:
     """Address and key for signatures, empty where there is none; read each time, for a site may change it."""
     with open(f"{settings.secrets}/{name}", encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip()]

@@ -12,8 +12,8 @@ from clusterwright.slurm.drain_reasons import POWER
 from clusterwright.slurm.nodes import Node
 
 TIMED_OUT = "ResumeTimeout reached"  # Slurm's own, where slurmd kept silent
-FAR = 3600.0  # the longest pause
-LOOKS_S = 60.0  # between two looks at a host that is off
+MAX_PAUSE_S = 3600.0  # the longest pause
+OFF_POLL_INTERVAL_S = 60.0  # between two looks at a host that is off
 
 
 class Step(NamedTuple):
@@ -32,14 +32,14 @@ def failed(node: Node) -> bool:
     return is_out and node.reason.startswith((TIMED_OUT, POWER))
 
 
-def decide(node: Node, record: Record, now: float, of: Settings) -> Step:
+def decide(node: Node, record: Record, now: float, settings: Settings) -> Step:
     """The next step with this host."""
     if failed(node):
-        return _failed(record, now, of)
+        return _failed(record, now, settings)
     if node.state.is_powering_up:
         return _up(record, now)
     if node.state.is_off:
-        return _down(node, record, now, of)
+        return _down(node, record, now, settings)
     if record.asked in ("on", "off", "failed"):
         return Step("note", "slurmd has joined" if record.asked == "on" else "")
     return NOTHING
@@ -54,7 +54,7 @@ def _up(record: Record, now: float) -> Step:
     return Step("hold" if record.hopeless else "again")
 
 
-def _down(node: Node, record: Record, now: float, of: Settings) -> Step:
+def _down(node: Node, record: Record, now: float, settings: Settings) -> Step:
     """In order first, at once after half of the time; afterwards a look now and then, as people have hands."""
     if record.drained and not node.state.is_drained:
         return Step("forgive", "somebody gave it back")
@@ -71,37 +71,39 @@ def _down(node: Node, record: Record, now: float, of: Settings) -> Step:
         return NOTHING
     if record.sure:
         return NOTHING if node.state.is_drained else Step("look")
-    late = now >= record.since + of.suspend_timeout / 2
+    late = now >= record.since + settings.suspend_timeout / 2
     return Step("kill", "it does not end in order") if late else Step("look")
 
 
-def _failed(record: Record, now: float, of: Settings) -> Step:
+def _failed(record: Record, now: float, settings: Settings) -> Step:
     """Off, a pause that grows, and another try; drained after the last, or where another would not help."""
     if record.asked != "failed":
         return Step("fail")
     if now < record.next:
         return NOTHING
-    if record.hopeless or record.tries >= of.tries:
+    if record.hopeless or record.tries >= settings.tries:
         return Step("drain")
     if not record.sure:
         return Step("kill", "so that the next try begins from off")
     return Step("give", "another try")
 
 
-def pause(tries: int, of: Settings) -> float:
+def pause(failures: int, settings: Settings) -> float:
     """After so many boots that failed in a row."""
-    return min(FAR, of.retry_after * 2.0 ** max(0, tries - 1))
+    return min(MAX_PAUSE_S, settings.retry_after * 2.0 ** max(0, failures - 1))
 
 
-def spares(nodes: Dict[str, Node], of: Settings) -> List[str]:
+def spares(nodes: Dict[str, Node], settings: Settings) -> List[str]:
     """Hosts to wake, so that as many as wanted are idle or on their way."""
-    mine = {host: nodes[host].state for host in of.hosts if host in nodes}
-    if any(state.base == "UNKNOWN" for state in mine.values()):
+    states = {host: nodes[host].state for host in settings.hosts if host in nodes}
+    if any(state.base == "UNKNOWN" for state in states.values()):
         return []  # slurmctld has just started, and has not heard of all that are up
-    idle = [host for host, state in mine.items() if state.base == "IDLE" and not state.is_withheld]
-    asleep = [host for host in idle if mine[host].is_powered_down and not mine[host].is_waking]
+    idle = [host for host, state in states.items() if state.base == "IDLE" and not state.is_withheld]
+    powered_down = [host for host in idle if states[host].is_powered_down and not states[host].is_waking]
     # a host on its way up does not respond either, and counts as a spare
     ready = [
-        host for host in idle if mine[host].is_waking or (mine[host].is_responding and not mine[host].is_off)
+        host
+        for host in idle
+        if states[host].is_waking or (states[host].is_responding and not states[host].is_off)
     ]
-    return asleep[: max(0, of.spares - len(ready))]
+    return powered_down[: max(0, settings.spares - len(ready))]

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, List, Optional
 
 from clusterwright.onhost.power import decide, slurm
-from clusterwright.onhost.power.act import Act
+from clusterwright.onhost.power.actions import PowerActions
 from clusterwright.onhost.power.providers import Provider, provider_of
 from clusterwright.onhost.power.records import Records
 from clusterwright.onhost.power.settings import KICK, LOG, STATE, Settings, settings
@@ -28,30 +28,35 @@ class Keeper:
     """One look after another."""
 
     def __init__(
-        self, of: Settings, provider: Provider, records: Records, log: Log, ask: Any = slurm
+        self,
+        power_settings: Settings,
+        provider: Provider,
+        records: Records,
+        log: Log,
+        slurm_client: Any = slurm,
     ) -> None:
-        self.of, self.records, self.log, self.slurm = of, records, log, ask
-        self.act = Act(of, provider, records, log, ask)
+        self.settings, self.records, self.log, self.slurm = power_settings, records, log, slurm_client
+        self.actions = PowerActions(power_settings, provider, records, log, slurm_client)
         self.pool = ThreadPoolExecutor(AT_ONCE)
         self.busy: Dict[str, Any] = {}  # what is being done, by host
 
-    def look(self, now: float) -> float:
+    def poll(self, now: float) -> float:
         """One look, and what follows from it; how long until the next."""
         self._reap()
         nodes = self.slurm.nodes()
         if nodes is None:
             return CALM_S  # slurmctld is away: nothing is switched without its wish
         todo: Dict[str, List[str]] = {}
-        for host, record in self.records.of.items():
+        for host, record in self.records.by_host.items():
             if host in nodes and host not in self.busy:
-                step = decide.decide(nodes[host], record, now, self.of)
+                step = decide.decide(nodes[host], record, now, self.settings)
                 if step.do:
                     todo.setdefault(step.do, []).append(host)
                 if step.why:
                     self.log(f"{host}: {step.why}")
         for verb, hosts in todo.items():
-            for some in [[host] for host in hosts] if self.act.provider.apart else [hosts]:
-                future = self.pool.submit(self.act.do, verb, some, now)
+            for some in [[host] for host in hosts] if self.actions.provider.is_per_host else [hosts]:
+                future = self.pool.submit(self.actions.do, verb, some, now)
                 self.busy.update(dict.fromkeys(some, future))
         self._wake(nodes)
         return BUSY_S if self.busy or self._moving(nodes) else CALM_S
@@ -60,20 +65,20 @@ class Keeper:
         """What is done is forgotten, and what went wrong in our own code is said."""
         for future in set(self.busy.values()):
             if future.done():
-                self.busy = {host: other for host, other in self.busy.items() if other is not future}
+                self.busy = {host: running for host, running in self.busy.items() if running is not future}
                 if future.exception():
                     self.log(f"fault of ours: {future.exception()!r}")
         self.records.write()
 
     def _moving(self, nodes: Dict[str, Node]) -> bool:
-        mine = [nodes[host] for host in self.of.hosts if host in nodes]
-        return any(node.state.is_switching or decide.failed(node) for node in mine)
+        managed_nodes = [nodes[host] for host in self.settings.hosts if host in nodes]
+        return any(node.state.is_switching or decide.failed(node) for node in managed_nodes)
 
     def _wake(self, nodes: Dict[str, Node]) -> None:
-        chosen = decide.spares(nodes, self.of) if self.of.spares else []
+        chosen = decide.spares(nodes, self.settings) if self.settings.spares else []
         if chosen:
-            said = self.slurm.update(chosen, "State=POWER_UP")
-            self.log("{}: {}".format(",".join(chosen), said or "woken, to be spare"))
+            error = self.slurm.update(chosen, "State=POWER_UP")
+            self.log("{}: {}".format(",".join(chosen), error or "woken, to be spare"))
 
 
 def listen(path: str) -> socket.socket:
@@ -85,7 +90,7 @@ def listen(path: str) -> socket.socket:
     return line
 
 
-def heard(line: socket.socket, wait_s: float) -> Optional[str]:
+def receive(line: socket.socket, wait_s: float) -> Optional[str]:
     """What one of the programs says within the time."""
     line.settimeout(wait_s)
     try:
@@ -94,27 +99,27 @@ def heard(line: socket.socket, wait_s: float) -> Optional[str]:
         return None
 
 
-def say(words: str) -> None:
+def log_message(message: str) -> None:
     """To the journal, and to a file beside Slurm's own."""
-    sys.stdout.write(words + "\n")
+    sys.stdout.write(message + "\n")
     sys.stdout.flush()
     try:
         with open(LOG, "a") as file:
-            file.write("{} {}\n".format(time.strftime("%Y-%m-%dT%H:%M:%S"), words))
+            file.write("{} {}\n".format(time.strftime("%Y-%m-%dT%H:%M:%S"), message))
     except OSError:
         pass  # a full disk is no reason to leave hosts as they are
 
 
 def main() -> None:
     """Until systemd ends it."""
-    of = settings()
-    records = Records(os.path.join(STATE, "records.json"), list(of.hosts))
-    keeper = Keeper(of, provider_of(of), records, say)
+    power_settings = settings()
+    records = Records(os.path.join(STATE, "records.json"), list(power_settings.hosts))
+    keeper = Keeper(power_settings, provider_of(power_settings), records, log_message)
     line = listen(KICK)
     while True:
-        words = heard(line, keeper.look(time.time()))
-        if words:
-            say(words)
+        message = receive(line, keeper.poll(time.time()))
+        if message:
+            log_message(message)
 
 
 if __name__ == "__main__":

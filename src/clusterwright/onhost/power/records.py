@@ -15,16 +15,18 @@ class Record:
     `seen` what it said of the host's power during a boot.
     """
 
-    def __init__(self, kept: Optional[Dict[str, Any]] = None) -> None:
+    def __init__(self, stored_values: Optional[Dict[str, Any]] = None) -> None:
         self.asked, self.words, self.seen = "", "", ""
         self.since, self.next = 0.0, 0.0
         self.calls, self.tries = 0, 0
         self.sure = self.hopeless = self.drained = False
-        vars(self).update({name: value for name, value in (kept or {}).items() if name in vars(self)})
+        vars(self).update(
+            {name: value for name, value in (stored_values or {}).items() if name in vars(self)}
+        )
 
-    def ask(self, what: str, now: float) -> None:
+    def request_state(self, state: str, now: float) -> None:
         """From now on it is asked for this."""
-        self.asked, self.since, self.next, self.calls, self.sure = what, now, now, 0, False
+        self.asked, self.since, self.next, self.calls, self.sure = state, now, now, 0, False
 
 
 class Records:
@@ -34,15 +36,15 @@ class Records:
         self.path = path
         try:
             with open(path) as file:
-                kept = json.load(file)
+                stored_records = json.load(file)
         except (OSError, ValueError):
-            kept = {}  # the first start, or a disk that was full: everything is asked for anew
-        self.of = {host: Record(kept.get(host)) for host in hosts}
+            stored_records = {}  # the first start, or a disk that was full: everything is asked for anew
+        self.by_host = {host: Record(stored_records.get(host)) for host in hosts}
         self.written = ""
 
     def write(self) -> None:
         """Whole or not at all, and only where something differs."""
-        text = json.dumps({host: vars(record) for host, record in self.of.items()})
+        text = json.dumps({host: vars(record) for host, record in self.by_host.items()})
         if text == self.written:
             return
         write_atomic(self.path, text)

@@ -4,7 +4,7 @@ import os
 import stat
 from typing import Tuple
 
-OTHERS = stat.S_IRWXG | stat.S_IRWXO
+GROUP_OTHER_MASK = stat.S_IRWXG | stat.S_IRWXO
 
 
 class NoPasswordError(Exception):
@@ -20,11 +20,11 @@ def password(path: str) -> Tuple[str, float]:
     try:
         with open(path) as file:
             status = os.fstat(file.fileno())
-            word = file.readline().rstrip("\n")
+            line = file.readline().rstrip("\n")
     except OSError as why:
         raise NoPasswordError(f"{path}: {why.strerror}") from why
-    if status.st_mode & OTHERS:
+    if status.st_mode & GROUP_OTHER_MASK:
         raise NoPasswordError(f"{path}: others may read it; chmod 600 {path}")
-    if not word:
+    if not line:
         raise NoPasswordError(f"{path}: its first line is empty")
-    return word, status.st_mtime
+    return line, status.st_mtime

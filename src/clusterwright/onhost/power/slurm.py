@@ -10,19 +10,19 @@ LIMIT_S = 20
 
 def nodes() -> Optional[Dict[str, Node]]:
     """Every host; None where slurmctld does not answer."""
-    done = _run(["scontrol", "--oneliner", "show", "nodes"])
-    return None if done is None else parse_nodes(done)
+    output = _run(["scontrol", "--oneliner", "show", "nodes"])
+    return None if output is None else parse_nodes(output)
 
 
-def update(hosts: List[str], *words: str) -> str:
+def update(hosts: List[str], *fields: str) -> str:
     """One `scontrol update` of these hosts; its complaint, or nothing."""
-    done = _run(["scontrol", "update", "NodeName=" + ",".join(hosts), *words], complaint=True)
-    return (done or "").strip()
+    output = _run(["scontrol", "update", "NodeName=" + ",".join(hosts), *fields], complaint=True)
+    return (output or "").strip()
 
 
 def _run(argv: List[str], complaint: bool = False) -> Optional[str]:
     """What it prints; with `complaint`, only where it fails."""
-    done = processes.run(argv, LIMIT_S, merge=True)
+    result = processes.run(argv, LIMIT_S, merge=True)
     if complaint:
-        return "" if done.ok else (done.stopped or done.out or "scontrol failed")
-    return done.out if done.ok else None
+        return "" if result.ok else (result.stopped or result.out or "scontrol failed")
+    return result.out if result.ok else None

@@ -13,10 +13,12 @@ import time
 from typing import Any, Dict
 
 LIMIT_S = 5.0  # leptonai/gpud and NVIDIA/deepops: a stat that takes longer is a fault of the file system
-PATIENCE_S = 12.0  # ours: by then a process that was made has had its turn, or the machine is beyond help
+TOTAL_TIMEOUT_S = (
+    12.0  # ours: by then a process that was made has had its turn, or the machine is beyond help
+)
 
 
-def ask(path: str) -> int:
+def probe(path: str) -> int:
     """A process asks; what is read from the pipe returned: that it begins, then seconds or what is wrong."""
     out, into = os.pipe()
     if os.fork():
@@ -29,33 +31,33 @@ def ask(path: str) -> int:
     began = time.monotonic()
     try:
         os.statvfs(path)
-        said = "%.3f" % (time.monotonic() - began)
+        outcome = "%.3f" % (time.monotonic() - began)
     except OSError as why:
-        said = why.strerror or str(why)
-    os.write(into, said.encode())
+        outcome = why.strerror or str(why)
+    os.write(into, outcome.encode())
     os._exit(0)
 
 
 def main() -> None:
     """Ask all, wait for none longer than the limit."""
-    end = time.monotonic() + PATIENCE_S
-    pipes = {ask(path): path for path in sys.argv[1:]}
+    end = time.monotonic() + TOTAL_TIMEOUT_S
+    pipes = {probe(path): path for path in sys.argv[1:]}
     begun: Dict[str, float] = {}
-    found: Dict[str, Any] = {}
-    while len(found) < len(pipes) and time.monotonic() < end:
-        waiting = [pipe for pipe, path in pipes.items() if path not in found]
+    outcomes: Dict[str, Any] = {}
+    while len(outcomes) < len(pipes) and time.monotonic() < end:
+        waiting = [pipe for pipe, path in pipes.items() if path not in outcomes]
         for pipe in select.select(waiting, [], [], 0.1)[0]:
-            path, said = pipes[pipe], os.read(pipe, 1000).decode(errors="replace")
+            path, data = pipes[pipe], os.read(pipe, 1000).decode(errors="replace")
             begun.setdefault(path, time.monotonic())
-            if said.strip():
-                words = said.strip()
-                found[path] = float(words) if words[0].isdigit() else words
-            elif not said:
-                found[path] = "ended without an answer"
-        for path, since in begun.items():
-            if time.monotonic() - since > LIMIT_S:
-                found.setdefault(path, "no answer")
-    json.dump({path: found.get(path, "not asked") for path in pipes.values()}, sys.stdout)
+            if data.strip():
+                text = data.strip()
+                outcomes[path] = float(text) if text[0].isdigit() else text
+            elif not data:
+                outcomes[path] = "ended without an answer"
+        for path, start in begun.items():
+            if time.monotonic() - start > LIMIT_S:
+                outcomes.setdefault(path, "no answer")
+    json.dump({path: outcomes.get(path, "not asked") for path in pipes.values()}, sys.stdout)
     sys.stdout.flush()
     os._exit(0)
 

@@ -24,74 +24,77 @@ KINDS = {
 GPU_MAKERS = ("10de", "1002")  # NVIDIA, AMD; boards have a display controller of their own, of other makers
 PORTS = {0x4: "root", 0x5: "up", 0x6: "down"}  # PCI Express capability, device/port type
 EXPRESS, ACS, RESIZABLE = 0x10, 0x0D, 0x15
-HEADER, MORE, WHOLE = 64, 0x100, 4096  # where the header, the capabilities and the extended ones end
+HEADER, MORE, CONFIG_BYTES = 64, 0x100, 4096  # where the header, the capabilities and the extended ones end
 
 
-def config(place: str) -> bytes:
+def config(path: str) -> bytes:
     """The configuration space, as much of it as may be read."""
     try:
-        with open(os.path.join(place, "config"), "rb") as file:
-            return file.read(WHOLE)
+        with open(os.path.join(path, "config"), "rb") as file:
+            return file.read(CONFIG_BYTES)
     except OSError:
         return b""
 
 
-def word(space: bytes, at: int, form: str) -> int:
+def read_number(space: bytes, offset: int, form: str) -> int:
     """A number in it; all ones, as a device that is gone would say, where it ends before."""
     size = struct.calcsize(form)
-    return int(struct.unpack(form, (space[at : at + size] + b"\xff" * size)[:size])[0])
+    return int(struct.unpack(form, (space[offset : offset + size] + b"\xff" * size)[:size])[0])
 
 
-def capability(space: bytes, wanted: int) -> int:
+def capability(space: bytes, capability_id: int) -> int:
     """Where a capability of the first 256 bytes begins, or 0."""
-    at = word(space, 0x34, "<B") & 0xFC
-    seen: Set[int] = set()
-    while HEADER <= at < len(space) and at not in seen:
-        seen.add(at)
-        if space[at] == wanted:
-            return at
-        at = word(space, at + 1, "<B") & 0xFC
+    offset = read_number(space, 0x34, "<B") & 0xFC
+    visited: Set[int] = set()
+    while HEADER <= offset < len(space) and offset not in visited:
+        visited.add(offset)
+        if space[offset] == capability_id:
+            return offset
+        offset = read_number(space, offset + 1, "<B") & 0xFC
     return 0
 
 
-def extended(space: bytes, wanted: int) -> int:
+def extended(space: bytes, capability_id: int) -> int:
     """Where an extended capability begins, or 0."""
-    at = MORE
-    seen: Set[int] = set()
-    while MORE <= at < len(space) and at not in seen:
-        seen.add(at)
-        head = word(space, at, "<I")
-        if head & 0xFFFF == wanted:
-            return at
-        at = head >> 20 & 0xFFC
+    offset = MORE
+    visited: Set[int] = set()
+    while MORE <= offset < len(space) and offset not in visited:
+        visited.add(offset)
+        head = read_number(space, offset, "<I")
+        if head & 0xFFFF == capability_id:
+            return offset
+        offset = head >> 20 & 0xFFC
     return 0
 
 
 def port(space: bytes) -> str:
     """Root port, upstream or downstream port of a switch; no text for what is no PCI Express bridge."""
-    at = capability(space, EXPRESS)
-    return PORTS.get(word(space, at + 2, "<H") >> 4 & 0xF, "") if at else ""
+    offset = capability(space, EXPRESS)
+    return PORTS.get(read_number(space, offset + 2, "<H") >> 4 & 0xF, "") if offset else ""
 
 
 def acs(space: bytes) -> Optional[int]:
     """The ACS control register; -1 where there is none, None where it may not be read."""
     if len(space) <= HEADER:
         return None
-    at = extended(space, ACS)
-    return word(space, at + 6, "<H") if at else -1
+    offset = extended(space, ACS)
+    return read_number(space, offset + 6, "<H") if offset else -1
 
 
 def resizable(space: bytes) -> List[Dict[str, int]]:
     """BARs that can be resized: which, the sizes in bytes now and at most."""
-    at = extended(space, RESIZABLE)
-    count = word(space, at + 8, "<I") >> 5 & 7 if at else 0
-    found = []
-    for each in range(count):
-        can, now = word(space, at + 4 + 8 * each, "<I") >> 4, word(space, at + 8 + 8 * each, "<I")
+    offset = extended(space, RESIZABLE)
+    count = read_number(space, offset + 8, "<I") >> 5 & 7 if offset else 0
+    bars = []
+    for index in range(count):
+        can, now = (
+            read_number(space, offset + 4 + 8 * index, "<I") >> 4,
+            read_number(space, offset + 8 + 8 * index, "<I"),
+        )
         if can:
             most = 1 << (20 + can.bit_length() - 1)
-            found.append({"bar": now & 7, "now": 1 << (20 + (now >> 8 & 0x3F)), "most": most})
-    return found
+            bars.append({"bar": now & 7, "now": 1 << (20 + (now >> 8 & 0x3F)), "most": most})
+    return bars
 
 
 def number(text: str) -> int:
@@ -102,37 +105,37 @@ def number(text: str) -> int:
         return -1
 
 
-def one(tree: str, address: str, kind: str, slots: Dict[str, str]) -> Dict[str, Any]:
+def describe_device(tree: str, address: str, kind: str, slots: Dict[str, str]) -> Dict[str, Any]:
     """One device."""
-    place = os.path.join(tree, "sys/bus/pci/devices", address)
-    space = config(place)
-    way = [part for part in os.path.realpath(place).split(os.sep) if part.count(":")]
-    group = os.path.basename(os.path.realpath(os.path.join(place, "iommu_group")))
-    grouped = os.path.lexists(os.path.join(place, "iommu_group"))
+    path = os.path.join(tree, "sys/bus/pci/devices", address)
+    space = config(path)
+    ancestors = [part for part in os.path.realpath(path).split(os.sep) if part.count(":")]
+    group = os.path.basename(os.path.realpath(os.path.join(path, "iommu_group")))
+    grouped = os.path.lexists(os.path.join(path, "iommu_group"))
     kinds = os.path.join(tree, "sys/kernel/iommu_groups", group, "type") if grouped else ""
     return {
         "address": address,
         "kind": kind,
         "port": port(space),
-        "above": way[:-1],
-        "vendor": read(place, "vendor")[2:],
-        "device": read(place, "device")[2:],
+        "above": ancestors[:-1],
+        "vendor": read(path, "vendor")[2:],
+        "device": read(path, "device")[2:],
         "slot": slots.get(address.rpartition(".")[0], ""),
-        "numa": number(read(place, "numa_node")),
-        "width": number(read(place, "current_link_width")),
-        "width_most": number(read(place, "max_link_width")),
-        "speed": read(place, "current_link_speed"),
-        "speed_most": read(place, "max_link_speed"),
+        "numa": number(read(path, "numa_node")),
+        "width": number(read(path, "current_link_width")),
+        "width_most": number(read(path, "max_link_width")),
+        "speed": read(path, "current_link_speed"),
+        "speed_most": read(path, "max_link_speed"),
         "bars": [
-            [int(each, 16) for each in line.split()] for line in read(place, "resource").splitlines()[:6]
+            [int(value, 16) for value in line.split()] for line in read(path, "resource").splitlines()[:6]
         ],
         "resizable": resizable(space),
         "acs": acs(space),
         "iommu": read(kinds) if kinds else "",
-        "functions": number(read(place, "sriov_numvfs")),
-        "functions_most": number(read(place, "sriov_totalvfs")),
-        "rdma": listed(place, "infiniband"),
-        "virtual": os.path.lexists(os.path.join(place, "physfn")),
+        "functions": number(read(path, "sriov_numvfs")),
+        "functions_most": number(read(path, "sriov_totalvfs")),
+        "rdma": listed(path, "infiniband"),
+        "virtual": os.path.lexists(os.path.join(path, "physfn")),
     }
 
 
@@ -140,24 +143,24 @@ def devices(tree: str) -> Iterator[Dict[str, Any]]:
     """Every device that matters, and every bridge above one."""
     folder = os.path.join(tree, "sys/bus/pci")
     slots = {read(folder, "slots", name, "address"): name for name in listed(folder, "slots")}
-    found = {}
+    records = {}
     for address in listed(folder, "devices"):
-        place = os.path.join(folder, "devices", address)
-        kind = KINDS.get(read(place, "class")[2:6], "")
-        if kind and (kind != "gpu" or read(place, "vendor")[2:] in GPU_MAKERS):
-            found[address] = one(tree, address, kind, slots)
-    above = {each for row in found.values() for each in row["above"] if each.count(":") > 1}
-    bridges = {each: one(tree, each, "bridge", slots) for each in above}
-    return iter([row for _address, row in sorted({**bridges, **found}.items())])
+        path = os.path.join(folder, "devices", address)
+        kind = KINDS.get(read(path, "class")[2:6], "")
+        if kind and (kind != "gpu" or read(path, "vendor")[2:] in GPU_MAKERS):
+            records[address] = describe_device(tree, address, kind, slots)
+    above = {parent for row in records.values() for parent in row["above"] if parent.count(":") > 1}
+    bridges = {bridge: describe_device(tree, bridge, "bridge", slots) for bridge in above}
+    return iter([row for _address, row in sorted({**bridges, **records}.items())])
 
 
 def processor(tree: str) -> Dict[str, Any]:
     """Who made the processors, how many sockets, and whether a hypervisor shows them."""
     lines = [line.partition(":") for line in read(tree, "proc/cpuinfo").splitlines()]
-    told = [(key.strip(), value.strip()) for key, _, value in lines]
-    flags = next((value.split() for key, value in told if key == "flags"), [])
-    maker = next((value for key, value in told if key == "vendor_id"), "")
-    sockets = len({value for key, value in told if key == "physical id"})
+    fields = [(key.strip(), value.strip()) for key, _, value in lines]
+    flags = next((value.split() for key, value in fields if key == "flags"), [])
+    maker = next((value for key, value in fields if key == "vendor_id"), "")
+    sockets = len({value for key, value in fields if key == "physical id"})
     return {"processor": maker, "sockets": sockets, "hypervisor": "hypervisor" in flags}
 
 
@@ -165,7 +168,7 @@ def main() -> None:
     """All of it."""
     tree = sys.argv[1] if len(sys.argv) > 1 else "/"
     dmi, nodes = os.path.join(tree, "sys/class/dmi/id"), os.path.join(tree, "sys/devices/system/node")
-    told = {
+    report = {
         "maker": read(dmi, "sys_vendor"),
         "model": read(dmi, "product_name"),
         "board": read(dmi, "board_vendor"),
@@ -175,4 +178,4 @@ def main() -> None:
         "nodes": sum(bool(read(nodes, name, "cpulist")) for name in listed(nodes) if name.startswith("node")),
         "devices": list(devices(tree)),
     }
-    sys.stdout.write(json.dumps({**told, **processor(tree)}) + "\n")
+    sys.stdout.write(json.dumps({**report, **processor(tree)}) + "\n")

@@ -14,20 +14,20 @@ import time
 from typing import Dict, List
 
 LIMIT_S = 1.5  # a SYN that is lost is sent again after 1 s (RFC 6298); the second one may still be answered
-SILENT_S = 0.5  # ours: 100 times a round trip inside a cluster
+NO_REPLY_S = 0.5  # ours: 100 times a round trip inside a cluster
 AT_ONCE = 200  # ours: well below the usual 1,024 open files
 
 
 def outcome(code: int) -> str:
     """In one word, or the system's words, how a connection ended."""
-    known = {0: "open", errno.ECONNREFUSED: "refused"}
-    return known.get(code) or os.strerror(code)
+    outcomes = {0: "open", errno.ECONNREFUSED: "refused"}
+    return outcomes.get(code) or os.strerror(code)
 
 
 def attempt(targets: List[str]) -> Dict[str, str]:
     """By target: open, refused, silent, or the system's words."""
     links = {}  # type: Dict[socket.socket, str]
-    found = {}  # type: Dict[str, str]
+    outcomes = {}  # type: Dict[str, str]
     for target in targets:
         address, port = target.lstrip("-").rsplit(":", 1)
         link = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -36,11 +36,11 @@ def attempt(targets: List[str]) -> Dict[str, str]:
         if code == errno.EINPROGRESS:
             links[link] = target
         else:
-            found[target] = outcome(code)
+            outcomes[target] = outcome(code)
             link.close()
     began = time.monotonic()
     while links:
-        limit_s = SILENT_S if all(target.startswith("-") for target in links.values()) else LIMIT_S
+        limit_s = NO_REPLY_S if all(target.startswith("-") for target in links.values()) else LIMIT_S
         left_s = began + limit_s - time.monotonic()
         ready = select.select([], list(links), [], max(0, left_s))[
             1
@@ -48,24 +48,24 @@ def attempt(targets: List[str]) -> Dict[str, str]:
         if not ready:
             break
         for link in ready:
-            found[links.pop(link)] = outcome(link.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+            outcomes[links.pop(link)] = outcome(link.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
             link.close()
     for link, target in links.items():
-        found[target] = "silent"
+        outcomes[target] = "silent"
         link.close()
-    return {target.lstrip("-"): state for target, state in found.items()}
+    return {target.lstrip("-"): state for target, state in outcomes.items()}
 
 
-wanted = [argument for argument in sys.argv[1:] if "=" not in argument]
+all_targets = [argument for argument in sys.argv[1:] if "=" not in argument]
 addresses = dict(argument.split("=", 1) for argument in sys.argv[1:] if "=" in argument)
 if addresses:
-    wanted += [
+    all_targets += [
         "-%s:%d" % (addresses[host], port)
         for host, ports in json.load(sys.stdin).items()
         for port in ports
         if host in addresses
     ]
 states = {}  # type: Dict[str, str]
-for index in range(0, len(wanted), AT_ONCE):
-    states.update(attempt(wanted[index : index + AT_ONCE]))
+for index in range(0, len(all_targets), AT_ONCE):
+    states.update(attempt(all_targets[index : index + AT_ONCE]))
 json.dump(states, sys.stdout)

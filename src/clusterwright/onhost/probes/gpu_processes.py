@@ -8,7 +8,7 @@ from typing import Any, Dict
 from clusterwright.onhost.lib import processes
 
 JOB = re.compile(r"/job_(\d+)(/|$)", re.MULTILINE)
-WORDS = ["nvidia-smi", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory", "--format=csv,noheader,nounits"]
+COMMAND = ["nvidia-smi", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory", "--format=csv,noheader,nounits"]
 
 
 def text(path: str) -> str:
@@ -30,15 +30,15 @@ def process(line: str) -> Dict[str, Any]:
 
 def main() -> None:
     """Ask, look up, print."""
-    done = processes.run(WORDS, merge=True)
-    if done.stopped:
-        json.dump({"absent": True, "code": done.code, "said": done.stopped, "processes": []}, sys.stdout)
+    result = processes.run(COMMAND, merge=True)
+    if result.stopped:
+        json.dump({"absent": True, "code": result.code, "said": result.stopped, "processes": []}, sys.stdout)
         return
-    lines = done.out.splitlines()
+    lines = result.out.splitlines()
     rows = [line for line in lines if line.startswith(("GPU-", "MIG-"))]
-    said = [line for line in lines if line.strip() and line not in rows]
-    found = [process(line) for line in rows]
-    json.dump({"code": done.code, "said": " ".join(said), "processes": found}, sys.stdout)
+    messages = [line for line in lines if line.strip() and line not in rows]
+    gpu_processes = [process(line) for line in rows]
+    json.dump({"code": result.code, "said": " ".join(messages), "processes": gpu_processes}, sys.stdout)
 
 
 if __name__ == "__main__":

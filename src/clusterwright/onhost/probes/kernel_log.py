@@ -16,7 +16,7 @@ from clusterwright.onhost.lib import processes
 Row = Tuple[float, int, str]
 
 MOST = 2000  # ours: with 400 characters each they stay under what the reader takes from one fact
-CUT = 400
+MAX_CHARS = 400
 WARNING = 4  # syslog(2)
 
 
@@ -32,10 +32,10 @@ def run(argv: List[str]) -> Iterator[str]:
     process.wait()
 
 
-def journal(*whose: str) -> Iterator[Row]:
+def journal(*filters: str) -> Iterator[Row]:
     """(time, priority, text) of each line of the kernel, or of another's, in this boot's journal."""
     argv = ["journalctl", "-b", "-q", "--no-pager", "-o", "json", "--output-fields=PRIORITY,MESSAGE"]
-    for line in run(argv + list(whose)):
+    for line in run(argv + list(filters)):
         try:
             row = json.loads(line)
             text = row["MESSAGE"]
@@ -51,20 +51,20 @@ def dmesg() -> Iterator[Row]:
     with open("/proc/stat") as file:
         boot = next(float(line.split()[1]) for line in file if line.startswith("btime"))
     for line in run(["dmesg", "-r"]):
-        found = re.match(r"<(\d+)>\[\s*(\d+\.\d+)\] (.*)", line)
-        if found:
-            yield boot + float(found.group(2)), int(found.group(1)) % 8, found.group(3)
+        match = re.match(r"<(\d+)>\[\s*(\d+\.\d+)\] (.*)", line)
+        if match:
+            yield boot + float(match.group(2)), int(match.group(1)) % 8, match.group(3)
 
 
 def minors() -> Dict[str, int]:
     """The number of each GPU's device file by its PCI address, as the driver says it."""
-    found: Dict[str, int] = {}
+    minor_numbers: Dict[str, int] = {}
     for path in glob.glob("/proc/driver/nvidia/gpus/*/information"):
         with open(path) as file:
             number = re.search(r"^Device Minor:\s*(\d+)", file.read(), re.MULTILINE)
         if number:
-            found[path.split("/")[-2]] = int(number.group(1))
-    return found
+            minor_numbers[path.split("/")[-2]] = int(number.group(1))
+    return minor_numbers
 
 
 def in_container() -> bool:
@@ -80,15 +80,15 @@ def main() -> None:
     """Look, choose, print."""
     telling = re.compile(sys.argv[1])
     container, source, count = in_container(), "", 0
-    kept: List[Any] = []
+    rows: List[Any] = []
     # A container's own journal may hold what was written to its /dev/kmsg; dmesg would show the machine's lines.
     for name, lines in (("journal", journal("-k")), ("dmesg", iter(()) if container else dmesg())):
         for when, priority, text in lines:
             source = name
             if priority <= WARNING or telling.search(text):
                 count += 1
-                kept.append([round(when, 3), priority, text.strip()[:CUT]])
-                del kept[:-MOST]
+                rows.append([round(when, 3), priority, text.strip()[:MAX_CHARS]])
+                del rows[:-MOST]
         if source:
             break
     for when, priority, text in journal(
@@ -96,10 +96,10 @@ def main() -> None:
     ):  # `logger -t clusterwright mended PCI_ADDRESS`
         if text.startswith("mended "):
             count += 1
-            kept.append([round(when, 3), priority, "clusterwright " + text.strip()[:CUT]])
-    kept.sort(key=lambda line: line[0])
-    whole = {"now": time.time(), "container": container, "source": source, "lines": kept}
-    json.dump(dict(whole, left_out=count - len(kept), minors=minors()), sys.stdout)
+            rows.append([round(when, 3), priority, "clusterwright " + text.strip()[:MAX_CHARS]])
+    rows.sort(key=lambda line: line[0])
+    report = {"now": time.time(), "container": container, "source": source, "lines": rows}
+    json.dump(dict(report, left_out=count - len(rows), minors=minors()), sys.stdout)
 
 
 if __name__ == "__main__":

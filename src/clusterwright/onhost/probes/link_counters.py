@@ -14,9 +14,12 @@ from typing import Any, Dict, List, Optional, Tuple
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.lib.sysfs import listed, number
 
-KEPT, TREE = "/run/clusterwright/link-counters.json", "/sys/class"
-KEPT_S, MOST_S = 3600.0, 86400.0  # how long a reading is compared with; one older than that is another story
-APART_S = 2.0
+STATE_FILE, TREE = "/run/clusterwright/link-counters.json", "/sys/class"
+RETENTION_S, MOST_S = (
+    3600.0,
+    86400.0,
+)  # how long a reading is compared with; one older than that is another story
+INTERVAL_S = 2.0
 # Only what has a rule: reading all of them makes some drivers write to the kernel's log each time.
 OF_NET = ("carrier_changes", "statistics/rx_errors", "statistics/rx_crc_errors", "statistics/tx_errors")
 OF_PORT = (
@@ -37,44 +40,44 @@ def reading(tree: str) -> Dict[str, Any]:
     for device in listed(tree + "/infiniband"):
         ports = os.path.join(tree, "infiniband", device, "ports")
         places += [(device + "/" + port, os.path.join(ports, port), OF_PORT) for port in listed(ports)]
-    for link, place, names in places:
-        found = {name.rpartition("/")[2]: number(os.path.join(place, name)) for name in names}
-        links[link] = {name: value for name, value in found.items() if value is not None}
+    for link, folder, names in places:
+        counters = {name.rpartition("/")[2]: number(os.path.join(folder, name)) for name in names}
+        links[link] = {name: value for name, value in counters.items() if value is not None}
     return {"at": time.clock_gettime(time.CLOCK_BOOTTIME), "links": links}
 
 
-def kept(path: str, now: float) -> Optional[Dict[str, Any]]:
+def read_previous(path: str, now: float) -> Optional[Dict[str, Any]]:
     """The reading before, if there is one that can be used."""
     try:
         with open(path, encoding="ascii") as file:
-            before = json.load(file)
-        return before if APART_S <= now - before["at"] <= MOST_S else None
+            previous = json.load(file)
+        return previous if INTERVAL_S <= now - previous["at"] <= MOST_S else None
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
 
-def keep(path: str, found: Dict[str, Any]) -> None:
+def store(path: str, counters: Dict[str, Any]) -> None:
     """The next pass finds this one; nobody but root may write there."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-        write_atomic(path, json.dumps(found), mode=0o600, durable=False)
+        write_atomic(path, json.dumps(counters), mode=0o600, durable=False)
     except OSError:
         pass  # a full or read-only disk is another check's finding; the next pass reads twice again
 
 
 def main() -> None:
     """Both readings."""
-    path, tree = sys.argv[1:] or (KEPT, TREE)
+    path, tree = sys.argv[1:] or (STATE_FILE, TREE)
     now = reading(tree)
-    before = kept(path, now["at"])
-    if before is None:
-        before = now
-        time.sleep(APART_S)
+    previous = read_previous(path, now["at"])
+    if previous is None:
+        previous = now
+        time.sleep(INTERVAL_S)
         now = reading(tree)
-        keep(path, now)
-    elif now["at"] - before["at"] >= KEPT_S:
-        keep(path, now)
-    sys.stdout.write(json.dumps({"before": before, "now": now}) + "\n")
+        store(path, now)
+    elif now["at"] - previous["at"] >= RETENTION_S:
+        store(path, now)
+    sys.stdout.write(json.dumps({"before": previous, "now": now}) + "\n")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import List
 def forward(name: str) -> List[str]:
     """IPv4 addresses of a name."""
     try:
-        return sorted({str(found[4][0]) for found in socket.getaddrinfo(name, None, socket.AF_INET)})
+        return sorted({str(info[4][0]) for info in socket.getaddrinfo(name, None, socket.AF_INET)})
     except OSError:
         return []
 
@@ -24,8 +24,8 @@ def reverse(address: str) -> List[str]:
 
 
 pairs = [argument.split("=", 1) for argument in sys.argv[1:]]
-found = {
+results = {
     "forward": {name: forward(name) for name, _ in pairs},
     "reverse": {ip: reverse(ip) for _, ip in pairs},
 }
-json.dump(found, sys.stdout)
+json.dump(results, sys.stdout)

@@ -18,24 +18,24 @@ NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
 
 def gids(port: str) -> List[Dict[str, str]]:
     """The addresses of a port that are in use, with their index, type and interface."""
-    found = []
+    entries = []
     for index in listed(port, "gids")[:MOST_GIDS]:
         gid = read(port, "gids", index)
         if gid and gid != NO_GID and not gid.endswith(":0000:0000:0000:0000"):
-            kind, interface = (read(port, "gid_attrs", each, index) for each in ("types", "ndevs"))
-            found.append({"index": index, "gid": gid, "type": kind, "interface": interface})
-    return found
+            kind, interface = (read(port, "gid_attrs", folder, index) for folder in ("types", "ndevs"))
+            entries.append({"index": index, "gid": gid, "type": kind, "interface": interface})
+    return entries
 
 
-def one(tree: str, device: str, number: str) -> Dict[str, Any]:
+def describe_port(tree: str, device: str, number: str) -> Dict[str, Any]:
     """One port."""
-    place = os.path.join(tree, device)
-    port = os.path.join(place, "ports", number)
+    device_path = os.path.join(tree, device)
+    port = os.path.join(device_path, "ports", number)
     texts = {
         name: read(port, name) for name in ("state", "phys_state", "rate", "link_layer", "lid", "sm_lid")
     }
-    firmware, board = read(place, "fw_ver"), read(place, "board_id")
-    interfaces = listed(place, "device", "net")
+    firmware, board = read(device_path, "fw_ver"), read(device_path, "board_id")
+    interfaces = listed(device_path, "device", "net")
     more = {"device": device, "port": number, "firmware": firmware, "board": board}
     return {**more, **texts, "interfaces": interfaces, "gids": gids(port)}
 
@@ -43,6 +43,10 @@ def one(tree: str, device: str, number: str) -> Dict[str, Any]:
 def main() -> None:
     """All of it."""
     tree, files = sys.argv[1:] or (TREE, FILES)
-    ports = [one(tree, device, number) for device in listed(tree) for number in listed(tree, device, "ports")]
+    ports = [
+        describe_port(tree, device, number)
+        for device in listed(tree)
+        for number in listed(tree, device, "ports")
+    ]
     verbs = [name for name in listed(files) if name.startswith("uverbs")]
     sys.stdout.write(json.dumps({"ports": ports, "verbs": len(verbs)}) + "\n")

@@ -13,7 +13,7 @@ from typing import Any, Dict
 
 from clusterwright.onhost.lib import processes
 
-MARK = "@clusterwright-facts "  # what comes before it on stdout is a login banner or the like
+MARKER = "@clusterwright-facts "  # what comes before it on stdout is a login banner or the like
 AT_ONCE = 8  # ours: most facts wait for a daemon or the network and use no processor
 MOST_BYTES = 1 << 20  # ours: the largest honest answer (the nodes of a 1,000-host cluster) is about 700 kB
 ENVIRONMENT = {
@@ -23,23 +23,23 @@ ENVIRONMENT = {
 }
 
 
-def ask(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
+def run_fact(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
     """How one command ended."""
     started = time.monotonic()
     limit_s = min(item["limit_s"], deadline - started)
     if limit_s <= 0:
         return {"code": None, "out": "", "err": "", "seconds": 0, "stopped": "never had its turn"}
-    argv = [sys.executable if word == "python3" else word for word in item["argv"]]
-    done = processes.run(
+    argv = [sys.executable if argument == "python3" else argument for argument in item["argv"]]
+    result = processes.run(
         argv, limit_s, stdin=item.get("stdin", "").encode(), env=ENVIRONMENT, limit=MOST_BYTES
     )
     return {
-        "code": done.code,
-        "out": done.out,
-        "err": done.err[-2000:],
+        "code": result.code,
+        "out": result.out,
+        "err": result.err[-2000:],
         "seconds": round(time.monotonic() - started, 4),
-        "stopped": done.stopped,
-        "survived": done.survived,
+        "stopped": result.stopped,
+        "survived": result.survived,
     }
 
 
@@ -56,14 +56,14 @@ def main() -> None:
                 item = waiting.pop()
             except IndexError:
                 return
-            answers[item["id"]] = ask(item, deadline)
+            answers[item["id"]] = run_fact(item, deadline)
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(AT_ONCE)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(max(0, deadline + 2 - time.monotonic()))
-    whole = {"python": sys.version.split()[0], "began": began, "facts": dict(answers), "ended": time.time()}
-    sys.stdout.write("\n" + MARK + json.dumps(whole) + "\n")
+    report = {"python": sys.version.split()[0], "began": began, "facts": dict(answers), "ended": time.time()}
+    sys.stdout.write("\n" + MARKER + json.dumps(report) + "\n")
     sys.stdout.flush()
     os._exit(0)

@@ -15,41 +15,43 @@ PORTS, ROOT = "/etc/clusterwright/rdma-ports", ""
 LIMIT_S = 3
 
 
-def said(*argv: str) -> str:
+def command_output(*argv: str) -> str:
     """What a command prints; nothing where it is missing, refuses or hangs."""
-    done = processes.run(argv, LIMIT_S)
-    return done.out.strip() if done.ok else ""
+    result = processes.run(argv, LIMIT_S)
+    return result.out.strip() if result.ok else ""
 
 
-def one(root: str, line: str) -> Dict[str, str]:
+def describe_port(root: str, line: str) -> Dict[str, str]:
     """One port: what the driver, the kernel's own tool and rdma_cm say of it."""
     network, device, number, link, _mtu = line.split()
     ecn = f"{root}/sys/class/net/{link}/ecn"
     cma = f"{root}/sys/kernel/config/rdma_cm/{device}/ports/{number}"
-    pauses = said("dcb", "pfc", "show", "dev", link, "prio-pfc")
-    found = {
+    pauses = command_output("dcb", "pfc", "show", "dev", link, "prio-pfc")
+    report = {
         "network": network,
         "device": device,
         "port": number,
         "interface": link,
         "pfc": pauses.replace("prio-pfc", "").strip(),
-        "dscp": said("dcb", "-N", "app", "show", "dev", link, "dscp-prio").replace("dscp-prio", "").strip(),
+        "dscp": command_output("dcb", "-N", "app", "show", "dev", link, "dscp-prio")
+        .replace("dscp-prio", "")
+        .strip(),
         "mtu": read(f"{root}/sys/class/net/{link}/mtu"),
         "tos": read(f"{cma}/default_roce_tos"),
         "mode": read(f"{cma}/default_roce_mode"),
         "cnp_dscp": read(f"{ecn}/roce_np/cnp_dscp"),
     }
-    for way in ("np", "rp"):
-        on = [priority for priority in range(8) if read(f"{ecn}/roce_{way}/enable/{priority}") == "1"]
-        found[way] = " ".join(map(str, on)) if os.path.isdir(ecn) else "unknown"
-    return found
+    for role in ("np", "rp"):
+        on = [priority for priority in range(8) if read(f"{ecn}/roce_{role}/enable/{priority}") == "1"]
+        report[role] = " ".join(map(str, on)) if os.path.isdir(ecn) else "unknown"
+    return report
 
 
 def main() -> None:
     """All of them; an empty list where `apply` has written none."""
     file, root = sys.argv[1:] or (PORTS, ROOT)
     lines = [line for line in read(file).splitlines() if line and not line.startswith("#")]
-    sys.stdout.write(json.dumps([one(root, line) for line in lines]) + "\n")
+    sys.stdout.write(json.dumps([describe_port(root, line) for line in lines]) + "\n")
 
 
 if __name__ == "__main__":

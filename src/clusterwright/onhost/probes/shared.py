@@ -20,9 +20,9 @@ def places(path: str, host: str) -> List[str]:
     return [os.path.join(folder, ".wright-check-" + host) for folder in (path, os.path.join(path, "runs"))]
 
 
-def leave(place: str, token: str) -> None:
+def write_token(location: str, token: str) -> None:
     """A new file with the token, synced."""
-    handle = os.open(place, NEW, 0o644)
+    handle = os.open(location, NEW, 0o644)
     try:
         os.write(handle, token.encode())
         os.fsync(handle)
@@ -30,10 +30,10 @@ def leave(place: str, token: str) -> None:
         os.close(handle)
 
 
-def take(place: str) -> str:
+def consume_token(location: str) -> str:
     """The token in a file, which is removed; empty when there is none."""
     try:
-        handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(location, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return ""
     try:
@@ -42,13 +42,13 @@ def take(place: str) -> str:
         token = ""
     finally:
         os.close(handle)
-    return token if remove(place) else ""
+    return token if remove(location) else ""
 
 
-def remove(place: str) -> bool:
+def remove(location: str) -> bool:
     """True when the file is gone."""
     try:
-        os.unlink(place)
+        os.unlink(location)
     except OSError as why:
         return why.errno == errno.ENOENT
     return True
@@ -57,11 +57,11 @@ def remove(place: str) -> bool:
 def write(path: str, host: str) -> Dict[str, str]:
     """The token left in the first place that can be written, or the first error; older ones are removed."""
     token, error = uuid.uuid4().hex, ""
-    for place in places(path, host):
-        remove(place)
-    for place in places(path, host):
+    for location in places(path, host):
+        remove(location)
+    for location in places(path, host):
         try:
-            leave(place, token)
+            write_token(location, token)
         except OSError as why:
             error = error or "%s: %s" % (errno.errorcode.get(why.errno or 0, why.errno), why.strerror)
             continue
@@ -71,13 +71,13 @@ def write(path: str, host: str) -> Dict[str, str]:
 
 def read(path: str, hosts: Iterable[str]) -> Dict[str, str]:
     """By host: the token that is here."""
-    found = {host: "".join(take(place) for place in places(path, host)) for host in hosts}
-    return {host: token for host, token in found.items() if token}
+    tokens = {host: "".join(consume_token(location) for location in places(path, host)) for host in hosts}
+    return {host: token for host, token in tokens.items() if token}
 
 
 verb, me, paths = sys.argv[1], sys.argv[2], sys.argv[3:]
 if verb == "write":
     json.dump({path: write(path, me) for path in paths}, sys.stdout)
 else:
-    wanted = sorted(json.load(sys.stdin))
-    json.dump({path: read(path, wanted) for path in paths}, sys.stdout)
+    host_names = sorted(json.load(sys.stdin))
+    json.dump({path: read(path, host_names) for path in paths}, sys.stdout)

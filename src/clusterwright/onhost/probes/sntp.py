@@ -19,29 +19,31 @@ EPOCH = 2208988800  # seconds from 1900, where NTP counts from, to 1970 (RFC 590
 
 def exchange(link: socket.socket) -> Optional[Tuple[float, float]]:
     """This clock's offset from the server's and the round trip, in seconds; None when nothing came back."""
-    mine = os.urandom(8)  # comes back as the origin: an answer to an earlier packet is not ours
-    sent = (
+    nonce = os.urandom(8)  # comes back as the origin: an answer to an earlier packet is not ours
+    send_time = (
         time.time()
     )  # before it is sent: a pause in between makes the round trip longer, not the offset wrong
-    link.send(b"\x23".ljust(40, b"\0") + mine)  # no leap warning, version 4, client
+    link.send(b"\x23".ljust(40, b"\0") + nonce)  # no leap warning, version 4, client
     answer = b""
-    while answer[24:32] != mine:
+    while answer[24:32] != nonce:
         try:
             answer = link.recv(512)
         except OSError:
             return None
-    came = time.time()
+    receive_time = time.time()
     if len(answer) < SHORTEST or answer[1] == 0:  # stratum 0 is the kiss of death: no time in it
         return None
     received, returned = (
-        whole - EPOCH + part / 2.0**32 for whole, part in struct.iter_unpack("!II", answer[32:SHORTEST])
+        seconds - EPOCH + part / 2.0**32 for seconds, part in struct.iter_unpack("!II", answer[32:SHORTEST])
     )
-    return ((sent - received) + (came - returned)) / 2, (came - sent) - (returned - received)
+    return ((send_time - received) + (receive_time - returned)) / 2, (receive_time - send_time) - (
+        returned - received
+    )
 
 
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
     link.settimeout(LIMIT_S)
     link.connect((sys.argv[1], 123))
-    found = [each for each in (exchange(link) for _ in range(EXCHANGES)) if each]
-best = min(found, key=lambda each: each[1]) if found else None
+    exchanges = [sample for sample in (exchange(link) for _ in range(EXCHANGES)) if sample]
+best = min(exchanges, key=lambda sample: sample[1]) if exchanges else None
 json.dump(best and {"offset_s": best[0], "round_trip_s": best[1]}, sys.stdout)

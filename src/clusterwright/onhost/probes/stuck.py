@@ -6,16 +6,16 @@ import sys
 import time
 from typing import Dict, Tuple
 
-LOOK_S = 5.0
-LOOKS = (
+POLL_INTERVAL_S = 5.0
+POLLS = (
     2  # after the first: on a machine with 50 processes a core `sh` waited 5 s for a child that had not begun
 )
-Seen = Dict[int, Tuple[str, str, str]]  # pid: name, state, how often it has waited so far
+ProcessTable = Dict[int, Tuple[str, str, str]]  # pid: name, state, how often it has waited so far
 
 
-def look() -> Seen:
+def read_processes() -> ProcessTable:
     """Every process with its state."""
-    found: Seen = {}
+    table: ProcessTable = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open("/proc/%s/status" % pid, errors="replace") as file:
@@ -23,21 +23,21 @@ def look() -> Seen:
         except OSError:
             continue  # it has ended
         waits = rows.get("voluntary_ctxt_switches", "").strip()
-        found[int(pid)] = (rows.get("Name", "").strip(), rows.get("State", "?").strip()[:1], waits)
-    return found
+        table[int(pid)] = (rows.get("Name", "").strip(), rows.get("State", "?").strip()[:1], waits)
+    return table
 
 
 def main() -> None:
     """Look three times: who is in state D each time and has not moved between hangs."""
-    last = look()
-    held = {pid: told for pid, told in last.items() if told[1] == "D"}
-    for _ in range(LOOKS):
-        if held:
-            time.sleep(LOOK_S)
-            last = look()
-            held = {pid: told for pid, told in held.items() if last.get(pid) == told}
-    stuck = [[pid, told[0]] for pid, told in held.items()]
-    zombies = [[pid, told[0]] for pid, told in last.items() if told[1] == "Z"]
+    last = read_processes()
+    blocked = {pid: entry for pid, entry in last.items() if entry[1] == "D"}
+    for _ in range(POLLS):
+        if blocked:
+            time.sleep(POLL_INTERVAL_S)
+            last = read_processes()
+            blocked = {pid: entry for pid, entry in blocked.items() if last.get(pid) == entry}
+    stuck = [[pid, entry[0]] for pid, entry in blocked.items()]
+    zombies = [[pid, entry[0]] for pid, entry in last.items() if entry[1] == "Z"]
     json.dump({"stuck": stuck, "zombies": zombies, "all": len(last)}, sys.stdout)
 
 

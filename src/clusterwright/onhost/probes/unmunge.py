@@ -7,16 +7,16 @@ import sys
 from clusterwright.onhost.lib import processes
 
 
-def words(credential: str) -> str:
+def munge_status(credential: str) -> str:
     """Munge's verdict on one credential."""
-    done = processes.run(["unmunge"], stdin=credential.encode())
-    found = re.search(r"STATUS:\s+(.*?)\s*\(\d+\)", done.out)
-    return found.group(1) if found else done.err.strip() or done.stopped or "unmunge said nothing"
+    result = processes.run(["unmunge"], stdin=credential.encode())
+    match = re.search(r"STATUS:\s+(.*?)\s*\(\d+\)", result.out)
+    return match.group(1) if match else result.err.strip() or result.stopped or "unmunge said nothing"
 
 
 def main() -> None:
     """Ask of each, print."""
-    json.dump({host: words(text) for host, text in json.load(sys.stdin).items()}, sys.stdout)
+    json.dump({host: munge_status(text) for host, text in json.load(sys.stdin).items()}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ DO: Dict[str, Make] = {
     "sysctl": system.do_sysctl,
     "module": system.do_module,
     "hold": packages.do_hold,
-    "disks": lambda host, one: disks.do_disks(host, one),  # noqa: PLW0108 (read where it is asked for)
+    "disks": lambda host, resource: disks.do_disks(host, resource),  # noqa: PLW0108 (read where it is asked for)
 }
 
 
@@ -68,99 +68,105 @@ def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
         files.sweep(host)
     late = [change for change in changes if change["id"].partition(":")[0] in ("systemd", "unit", "records")]
     ours = [change for change in changes if change not in late]
-    with open(host.at(STATE + "/journal.jsonl"), "a") as journal:
+    with open(host.resolve_path(STATE + "/journal.jsonl"), "a") as journal:
         note(journal, {"begin": host.bundle["when"], "from": host.bundle["source"]}, lasting=True)
-        lost = {}  # type: Dict[str, str]
+        missing_sets = {}  # type: Dict[str, str]
         for of_packages, group in itertools.groupby(ours, lambda change: change["id"].startswith("package:")):
-            lost.update(lost_sets(host) if of_packages else {})
-            steps(host, sets.without(host, list(group), lost), make, journal)
-        late = sets.without(host, late, lost)
-        keep(host, late)
+            missing_sets.update(lost_sets(host) if of_packages else {})
+            steps(host, sets.exclude_sets(host, list(group), missing_sets), make, journal)
+        late = sets.exclude_sets(host, late, missing_sets)
+        snapshot_changes(host, late)
         with step("sync disk"):
             for folder in {os.stat(folder).st_dev: folder for folder in host.touched}.values():
                 sync_disk(folder)
-        return settle(host, late, journal) or lost_error(lost)
+        return settle(host, late, journal) or lost_error(missing_sets)
 
 
 @step("fetch packages")
 def lost_sets(host: Host) -> Dict[str, str]:
     """Sets of packages that cannot be had, as was found before this host was drained or is now, and why."""
-    known = host.bundle.get("leave") or {}
-    return {**known, **sets.fetch(host, known)} if host.bundle["mode"] == "apply" else {}
+    skipped_sets = host.bundle.get("leave") or {}
+    return {**skipped_sets, **sets.fetch(host, skipped_sets)} if host.bundle["mode"] == "apply" else {}
 
 
-def lost_error(lost: Dict[str, str]) -> Optional[ChangeError]:
+def lost_error(missing_sets: Dict[str, str]) -> Optional[ChangeError]:
     """All else is done: this host's own trouble, in words."""
-    words = "\n".join(f"{name}: {why}" for name, why in lost.items())
-    return ChangeError(f"packages left as they are: {words}", "host") if lost else None
+    message = "\n".join(f"{name}: {why}" for name, why in missing_sets.items())
+    return ChangeError(f"packages left as they are: {message}", "host") if missing_sets else None
 
 
 def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[ChangeError]:
     """Units, then records; a unit that ends without some record waits for that one."""
     if not of_kinds(host, ("records",)):  # most hosts: what knows of records is not even loaded there
         return settle_units(host, changes, journal, more=False)
-    asked = {change["id"] for change in changes}
-    due = [resource for resource in of_kinds(host, ("records",)) if resource["id"] in asked]
-    waiting = {"unit:" + name for resource in due for name in resource["before"]} & asked
+    change_ids = {change["id"] for change in changes}
+    due = [resource for resource in of_kinds(host, ("records",)) if resource["id"] in change_ids]
+    waiting = {"unit:" + name for resource in due for name in resource["before"]} & change_ids
     early = [resource for resource in due if waiting and resource["before"]]
     of_units = [change for change in changes if not change["id"].startswith("records:")]
-    first = [one for one in of_units if one["id"] not in waiting]
-    trouble = settle_units(host, first, journal, more=bool(waiting)) or records.do_all(host, early, changes)
+    first_units = [change for change in of_units if change["id"] not in waiting]
+    trouble = settle_units(host, first_units, journal, more=bool(waiting)) or records.do_all(
+        host, early, changes
+    )
     if waiting:
         try:
-            settle_units(host, [one for one in of_units if one["id"] in waiting], journal, more=False)
-            names = [one["id"].partition(":")[2] for one in first if one["id"] != "systemd"]
-            trouble = trouble or units.expect_running(names, alone=alone_of(host), wait_s=0)
+            settle_units(
+                host, [change for change in of_units if change["id"] in waiting], journal, more=False
+            )
+            names = [change["id"].partition(":")[2] for change in first_units if change["id"] != "systemd"]
+            trouble = trouble or units.expect_running(names, independent=independent_units(host), wait_s=0)
         except ChangeError as why:
             raise trouble or why from why
-    trouble = trouble or records.do_all(host, [one for one in due if one not in early], changes)
+    trouble = trouble or records.do_all(
+        host, [resource for resource in due if resource not in early], changes
+    )
     records.remember(host)
     return trouble
 
 
 @step("keep for rollback")
-def keep(host: Host, changes: List[Json]) -> None:
+def snapshot_changes(host: Host, changes: List[Json]) -> None:
     """All that is about to change, as it is now."""
     by_name = {resource["id"]: resource for resource in host.resources}
     for change in changes:
-        undo.keep_change(host, change, by_name.get(change["id"]))
+        undo.save_change(host, change, by_name.get(change["id"]))
     names = []  # type: List[str]
     for change in changes:
         kind, _, name = change["id"].partition(":")
         if kind in ("unit", "gone-unit"):
             names += [name, *change.get("replaces", ())]
-    names = [name for name in names if "unit:" + name not in host.kept]
+    names = [name for name in names if "unit:" + name not in host.saved_ids]
     states = units.show([name for name in names if name not in host.states])
-    undo.keep_units(host, {name: states.get(name) or host.states[name] for name in names})
+    undo.save_units(host, {name: states.get(name) or host.states[name] for name in names})
     undo.settle(host)
 
 
 def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> None:
     """One after the other. What a unit reads is in the journal for good before it is changed: a restart is owed."""
     trials = of_kinds(host, ("trial",))
-    trials = [trial for trial in trials if files.is_tried(host, trial, changes)]
+    trials = [trial for trial in trials if files.needs_trial(host, trial, changes)]
     read_by_units = {name for unit in of_kinds(host, ("unit",)) for name in unit["restart_on"]}
-    sums = {one["id"]: files.receipt_row(one)["sha256"] for one in of_kinds(host, ("file",))}
-    keep(host, changes)
+    sums = {resource["id"]: files.receipt_row(resource)["sha256"] for resource in of_kinds(host, ("file",))}
+    snapshot_changes(host, changes)
     for change in changes:
         entry = {"doing": change["id"], "cost": change["cost"]}
         entry.update({"sha256": sums[change["id"]]} if change["id"] in sums else {})
         note(journal, entry, lasting=change["id"] in read_by_units and change["verbs"] != [Verb.CREATE])
         reboots.owe(host, change)
         try:
-            for trial in [one for one in trials if change["id"] in one["files"]]:
+            for trial in [candidate for candidate in trials if change["id"] in candidate["files"]]:
                 trials.remove(trial)
                 with step(trial["id"]):
                     files.try_out(host, trial)
             with step(change["id"]):
                 make(host, change)
         except (ChangeError, OSError) as why:
-            blame = why.blame if isinstance(why, ChangeError) else "change"
-            raise ChangeError(f"{change['id']}: {why}", blame) from why
+            fault_domain = why.blame if isinstance(why, ChangeError) else "change"
+            raise ChangeError(f"{change['id']}: {why}", fault_domain) from why
         change["done"] = True
 
 
-def alone_of(host: Host) -> List[str]:
+def independent_units(host: Host) -> List[str]:
     """Units whose trouble keeps no other from being done."""
     return [unit["name"] for unit in of_kinds(host, ("unit",)) if unit.get("alone")]
 
@@ -170,16 +176,20 @@ def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: b
     of_units = [change for change in changes if change["id"] != "systemd"]
     for change in of_units:
         note(journal, {"doing": change["id"]})
-    alone = alone_of(host)
-    new_files = any(folder.startswith(host.at("/etc/systemd/system")) for folder in host.touched)
+    independent = independent_units(host)
+    new_files = any(folder.startswith(host.resolve_path("/etc/systemd/system")) for folder in host.touched)
     wait_s = (
         0 if more else units.SETTLE_S
     )  # those that wait for a record are started last, and looked at with these
     trouble = units.do_units(
-        of_units, read_again=len(of_units) < len(changes), new_files=new_files, alone=alone, wait_s=wait_s
+        of_units,
+        reload_unit_files=len(of_units) < len(changes),
+        new_files=new_files,
+        independent=independent,
+        wait_s=wait_s,
     )
     for change in changes:
-        change["done"] = trouble is None or change["id"].partition(":")[2] not in alone
+        change["done"] = trouble is None or change["id"].partition(":")[2] not in independent
     if not more:
         note(journal, {"settled": host.bundle["when"]}, lasting=True)
     return trouble
@@ -189,9 +199,11 @@ def make(host: Host, change: Json) -> None:
     """One change; the first missing package brings all of them, in one call."""
     kind, _, name = change["id"].partition(":")
     if kind == "package":
-        kept = next((one for one in packages.wanted_of(host) if one["name"] == name), None)
-        if kept and kept["alone"]:
-            sets.install(host, kept["alone"])
+        package = next(
+            (candidate for candidate in packages.desired_packages(host) if candidate["name"] == name), None
+        )
+        if package and package["alone"]:
+            sets.install(host, package["alone"])
         else:
             packages.install_packages(host)
         host.states.clear()  # packages start what they bring
@@ -200,7 +212,7 @@ def make(host: Host, change: Json) -> None:
     elif kind == "gone-unit":
         units.stop_unit(name)
     elif kind == "gone":
-        os.unlink(host.at(name))
+        os.unlink(host.resolve_path(name))
     else:
         DO[kind](host, next(resource for resource in host.resources if resource["id"] == change["id"]))
 
@@ -218,11 +230,11 @@ def write_receipt(host: Host, changes: List[Json]) -> None:
     """What we keep on this host, so that drift is seen and what is gone can be removed; the journal ends."""
     back = host.bundle.get("to", "")
     receipt = undo.receipt_before(host, back) if back else receipt_of(host)
-    same = all(host.receipt.get(key) == receipt.get(key) for key in ("files", "units", "wanted"))
-    if changes or not same:
-        write_private(host.at(STATE + "/receipt.json"), json.dumps(receipt).encode())
+    is_unchanged = all(host.receipt.get(key) == receipt.get(key) for key in ("files", "units", "wanted"))
+    if changes or not is_unchanged:
+        write_private(host.resolve_path(STATE + "/receipt.json"), json.dumps(receipt).encode())
     if host.interrupted or changes:
-        os.unlink(host.at(STATE + "/journal.jsonl"))
+        os.unlink(host.resolve_path(STATE + "/journal.jsonl"))
     undo.prune(host)
 
 
@@ -230,15 +242,17 @@ def receipt_of(host: Host) -> Json:
     """What was wanted, file by file; files that are gone from the cluster file and still there are kept in mind."""
     rows = {file["path"]: files.receipt_row(file) for file in of_kinds(host, ("file",))}
     for path, row in host.receipt["files"].items():
-        if path not in rows and read(host.at(path)) is not None:
+        if path not in rows and read(host.resolve_path(path)) is not None:
             rows[path] = row
-    wanted = of_kinds(host, ("unit",))
+    desired_units = of_kinds(host, ("unit",))
     return {
         "source": host.bundle["source"],
         "when": host.bundle["when"],
         "files": rows,
-        "units": [unit["name"] for unit in wanted],
-        "readers": {unit["name"]: {key: unit[key] for key in ("restart_on", "reload")} for unit in wanted},
+        "units": [unit["name"] for unit in desired_units],
+        "readers": {
+            unit["name"]: {key: unit[key] for key in ("restart_on", "reload")} for unit in desired_units
+        },
         "wanted": drift.digests(host),
     }
 
@@ -246,14 +260,16 @@ def receipt_of(host: Host) -> Json:
 @step("facts")
 def facts(host: Host) -> Json:
     """What the one who applies should know of this host."""
-    came_from, _, reached_at, reached_port = (os.environ.get("SSH_CONNECTION", "").split() + [""] * 4)[:4]
+    client_address, _, reached_at, reached_port = (os.environ.get("SSH_CONNECTION", "").split() + [""] * 4)[
+        :4
+    ]
     return {
         "hostname": os.uname().nodename,
         "python": sys.version.split()[0],
         "kernel": os.uname().release,
         "reached_at": reached_at,
         "reached_port": reached_port,
-        "came_from": came_from,
+        "came_from": client_address,
         "job_steps": job_steps(),
         "interrupted": host.interrupted,
         "os": troubles.system(host),
@@ -262,13 +278,13 @@ def facts(host: Host) -> Json:
 
 def sum_of(changes: List[Json]) -> str:
     """One word for each change of a plan, so that an apply does what was shown, or less."""
-    words = (
+    digests = (
         hashlib.sha256(json.dumps(change, sort_keys=True).encode()).hexdigest()[:16] for change in changes
     )
-    return " ".join(words) or "-"
+    return " ".join(digests) or "-"
 
 
-def act(bundle: Json) -> Json:
+def run_bundle(bundle: Json) -> Json:
     """Check, or check and apply; or list what can be undone. A failure is an answer too."""
     host = Host(bundle)
     answer = {"facts": facts(host), "changes": [], "notes": host.notes, "error": "", "stale": False}  # type: Json
@@ -276,7 +292,7 @@ def act(bundle: Json) -> Json:
         with step("other"):
             with_lock(host, answer)
     except (ChangeError, OSError) as why:
-        answer["error"], answer["blame"] = troubles.told(host, why)
+        answer["error"], answer["blame"] = troubles.explain_error(host, why)
     for change in answer["changes"]:  # the diff of a new file follows from its content, which the sender has
         if change["id"] in host.shared and change["verbs"] == [Verb.CREATE]:
             change["diff"] = None
@@ -289,7 +305,7 @@ def with_lock(host: Host, answer: Json) -> None:
     """The work itself, while nobody else is at it."""
     troubles.refuse_other_system(host)
     with step("wait for another apply"):
-        lock = locked(host) if host.bundle["mode"] == "apply" else others_are_done(host)
+        lock = locked(host) if host.bundle["mode"] == "apply" else wait_for_other_applies(host)
     try:
         answer.update(work(host, answer))
     finally:
@@ -302,8 +318,8 @@ def work(host: Host, answer: Json) -> Json:
     if host.bundle["mode"] == "list":
         return {"applies": undo.listed(host)}
     if host.bundle["mode"] == "fetch":
-        lost = sets.fetch(host)
-        return {"lost": lost, "lost_ids": sets.ids(host, lost)}
+        missing_sets = sets.fetch(host)
+        return {"lost": missing_sets, "lost_ids": sets.ids(host, missing_sets)}
     back = bool(host.bundle.get("to"))
     with step("compare"):
         answer["changes"] = changes = (rollback.plan if back else plan)(host)
@@ -313,7 +329,7 @@ def work(host: Host, answer: Json) -> Json:
         *host.bundle["expect"].split(),
     }
     if host.bundle["mode"] == "apply" and not stale:
-        refuse_jobs(host, sets.without(host, changes, host.bundle.get("leave") or {}))
+        refuse_jobs(host, sets.exclude_sets(host, changes, host.bundle.get("leave") or {}))
         trouble = apply(host, changes, rollback.make if back else make)
         write_receipt(host, changes)
         note_moved(host, changes)
@@ -324,7 +340,9 @@ def work(host: Host, answer: Json) -> Json:
 
 def note_moved(host: Host, changes: List[Json]) -> None:
     """What the apply has loaded may show devices that were not there when the plan was made."""
-    paths = derived.moved(host) if changes and any("program" in one for one in host.resources) else []
+    paths = (
+        derived.moved(host) if changes and any("program" in resource for resource in host.resources) else []
+    )
     if paths:
         host.notes.append(f"{', '.join(paths)}: the host has other devices since this apply; run it again")
 
@@ -333,11 +351,11 @@ def refuse_jobs(host: Host, changes: List[Json]) -> None:
     """A change that wants an empty host is not made under a job that has begun since; one that just ends may."""
     if not host.bundle.get("idle") or not any(change["cost"] in DISTURBS for change in changes):
         return
-    patience = time.monotonic() + host.bundle.get("patience_s", 0)
+    deadline = time.monotonic() + host.bundle.get("patience_s", 0)
     while job_steps():
-        if time.monotonic() > patience:
-            words = "a job has begun here since the plan was shown: left as it is; run again"
-            raise ChangeError(words, blame="host")
+        if time.monotonic() > deadline:
+            message = "a job has begun here since the plan was shown: left as it is; run again"
+            raise ChangeError(message, fault_domain="host")
         time.sleep(0.2)
 
 
@@ -350,9 +368,9 @@ def job_steps() -> int:
 
 def locked(host: Host) -> int:
     """The lock that keeps two applies apart; it goes with the process, however that ends."""
-    os.makedirs(host.at(undo.UNDO), exist_ok=True)
-    os.chmod(host.at(undo.UNDO), 0o700)
-    handle = os.open(host.at(STATE + "/lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    os.makedirs(host.resolve_path(undo.UNDO), exist_ok=True)
+    os.chmod(host.resolve_path(undo.UNDO), 0o700)
+    handle = os.open(host.resolve_path(STATE + "/lock"), os.O_RDWR | os.O_CREAT, 0o600)
     wait_for(host, handle, fcntl.LOCK_EX)
     with contextlib.suppress(OSError):  # a full disk is told of by the change itself
         os.ftruncate(handle, 0)
@@ -360,27 +378,27 @@ def locked(host: Host) -> int:
     return handle
 
 
-def others_are_done(host: Host) -> Optional[int]:
+def wait_for_other_applies(host: Host) -> Optional[int]:
     """Looking waits for an apply that is still at work, such as one whose ssh was cut."""
-    if not os.path.exists(host.at(STATE + "/lock")):
+    if not os.path.exists(host.resolve_path(STATE + "/lock")):
         return None
-    handle = os.open(host.at(STATE + "/lock"), os.O_RDONLY)
+    handle = os.open(host.resolve_path(STATE + "/lock"), os.O_RDONLY)
     wait_for(host, handle, fcntl.LOCK_SH)
     return handle
 
 
 def wait_for(host: Host, handle: int, how: int) -> None:
     """The lock is ours, or the error says who has it."""
-    patience = time.monotonic() + host.bundle.get("patience_s", 0)
+    deadline = time.monotonic() + host.bundle.get("patience_s", 0)
     while True:
         try:
             fcntl.flock(handle, how | fcntl.LOCK_NB)
         except OSError:
-            if time.monotonic() > patience:
-                who = os.read(handle, 200).decode()
+            if time.monotonic() > deadline:
+                lock_owner = os.read(handle, 200).decode()
                 os.close(handle)
                 raise ChangeError(
-                    f"another apply is at work here ({who}); wait for it", blame="host"
+                    f"another apply is at work here ({lock_owner}); wait for it", fault_domain="host"
                 ) from None
             time.sleep(0.1)
         else:
@@ -392,4 +410,4 @@ def main() -> None:
     os.umask(0o022)
     with step("read the order"):
         bundle = json.loads(zlib.decompress(sys.stdin.buffer.read()).decode())
-    sys.stdout.write(f"\n{ANSWER}{json.dumps(act(bundle))}\n")
+    sys.stdout.write(f"\n{ANSWER}{json.dumps(run_bundle(bundle))}\n")

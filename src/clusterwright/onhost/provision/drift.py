@@ -11,7 +11,7 @@ from typing import Dict
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.host import Host, Json, read
 
-AS_IT_FOLLOWS = ("systemd", "gone", "gone-unit", "gone-user")  # kinds of change that no resource asks for
+DERIVED_KINDS = ("systemd", "gone", "gone-unit", "gone-user")  # kinds of change that no resource asks for
 
 
 def digests(host: Host) -> Dict[str, str]:
@@ -23,9 +23,9 @@ def digests(host: Host) -> Dict[str, str]:
 
 def digest(resource: Json) -> str:
     """One resource as a word; of a file that was worked out here, what it was worked out from."""
-    without = ("restart_on", "content") if "program" in resource else ("restart_on",)
-    plain = {key: value for key, value in resource.items() if key not in without}
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+    excluded_keys = ("restart_on", "content") if "program" in resource else ("restart_on",)
+    fields = {key: value for key, value in resource.items() if key not in excluded_keys}
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def cause(host: Host, change: Json, now: Dict[str, str]) -> str:
@@ -36,30 +36,30 @@ def cause(host: Host, change: Json, now: Dict[str, str]) -> str:
     `follows`: another change asks for it. `hardware`: the host itself has other devices or addresses than then.
     """
     kind, _, name = change["id"].partition(":")
-    if kind in AS_IT_FOLLOWS:
+    if kind in DERIVED_KINDS:
         return "follows" if kind == "systemd" else "changed"
-    before = host.receipt.get("wanted", {}).get(change["id"])
+    previous_digest = host.receipt.get("wanted", {}).get(change["id"])
     if kind == "unit" and not {Verb.START, Verb.ENABLE}.intersection(change["verbs"]):
         return "follows"
-    if before is None:
-        there = kind == "file" and read(host.at(name)) is not None
-        return "found" if there else "new"
+    if previous_digest is None:
+        exists = kind == "file" and read(host.resolve_path(name)) is not None
+        return "found" if exists else "new"
     if kind == "file":
-        return of_file(host, change, same=before == now[change["id"]])
-    if before != now[change["id"]]:
+        return of_file(host, change, is_unchanged=previous_digest == now[change["id"]])
+    if previous_digest != now[change["id"]]:
         return "changed"
     return {"unit": "stopped", "package": "missing"}.get(kind, "edited")
 
 
-def of_file(host: Host, change: Json, *, same: bool) -> str:
+def of_file(host: Host, change: Json, *, is_unchanged: bool) -> str:
     """A file that we wrote once: gone, edited since, or as we left it while cluster file or host moved on."""
     path = change["id"].partition(":")[2]
-    content = read(host.at(path))
+    content = read(host.resolve_path(path))
     if content is None:
         return "missing"
     row = host.receipt["files"].get(path, {})
     if hashlib.sha256(content).hexdigest() != row.get("sha256"):
         return "edited"
-    if not same:
+    if not is_unchanged:
         return "changed"
     return "hardware" if Verb.REWRITE in change["verbs"] else "edited"

@@ -46,11 +46,11 @@ def owner_of(path: str) -> str:
         return "{}:{}".format(owner, status.st_gid)
 
 
-def look_rights(path: str, resource: Json) -> List[str]:
+def check_rights(path: str, resource: Json) -> List[str]:
     """What is wrong with owner and mode, both sides said."""
-    wanted, has = f"{resource['owner']}:{resource['group']}", owner_of(path)
+    desired_owner, has = f"{resource['owner']}:{resource['group']}", owner_of(path)
     mode = os.lstat(path).st_mode & 0o7777
-    wrong = [] if has == wanted else [f"owner {has} -> {wanted}"]
+    wrong = [] if has == desired_owner else [f"owner {has} -> {desired_owner}"]
     return wrong + ([] if mode == resource["mode"] else [f"mode {mode:04o} -> {resource['mode']:04o}"])
 
 
@@ -69,22 +69,22 @@ def set_rights(path: str, resource: Json) -> None:
 def diff_of(path: str, old: bytes, new: bytes) -> str:
     """A unified diff to read; binary files only say that they differ."""
     try:
-        before, after = old.decode().splitlines(), new.decode().splitlines()
+        old_lines, new_lines = old.decode().splitlines(), new.decode().splitlines()
     except UnicodeDecodeError:
         return f"binary file, {len(old)} -> {len(new)} bytes"
-    lines = lines_of(path, before, after)
+    lines = lines_of(path, old_lines, new_lines)
     more = [f"... {len(lines) - DIFF_LINES} more lines"] if lines[DIFF_LINES:] else []
     return "\n".join(lines[:DIFF_LINES] + more)
 
 
-def lines_of(path: str, before: List[str], after: List[str]) -> List[str]:
+def lines_of(path: str, old_lines: List[str], new_lines: List[str]) -> List[str]:
     """The lines of the diff; a new file, of which a bare host gets a hundred, needs no comparing."""
-    if after and not before:
-        head = "@@ -0,0 +1{} @@".format("," + str(len(after)) if len(after) > 1 else "")
-        return ["--- " + path, "+++ " + path, head, *("+" + line for line in after)]
+    if new_lines and not old_lines:
+        head = "@@ -0,0 +1{} @@".format("," + str(len(new_lines)) if len(new_lines) > 1 else "")
+        return ["--- " + path, "+++ " + path, head, *("+" + line for line in new_lines)]
     import difflib
 
-    return list(difflib.unified_diff(before, after, path, path, lineterm=""))
+    return list(difflib.unified_diff(old_lines, new_lines, path, path, lineterm=""))
 
 
 def receipt_row(resource: Json) -> Json:
@@ -93,40 +93,42 @@ def receipt_row(resource: Json) -> Json:
     return dict(row, secret=resource["secret"]) if resource["secret"] else row
 
 
-def look_file(host: Host, resource: Json) -> Optional[Json]:
+def plan_file(host: Host, resource: Json) -> Optional[Json]:
     """Missing, another content, another owner or mode."""
-    path, wanted = host.at(resource["path"]), content_of(resource)
+    path, desired = host.resolve_path(resource["path"]), content_of(resource)
     if os.path.isdir(path) and not os.path.islink(path):
         raise ChangeError("it is a folder and should be a file")
     present = os.path.lexists(path)
     current = None if os.path.islink(path) else read(path)
-    verbs = [Verb.CREATE] if not present else [Verb.REWRITE] if current != wanted else []
-    rights = look_rights(path, resource) if current is not None else []
-    what = ", ".join([verb.value for verb in verbs] + rights)
+    verbs = [Verb.CREATE] if not present else [Verb.REWRITE] if current != desired else []
+    rights = check_rights(path, resource) if current is not None else []
+    description = ", ".join([verb.value for verb in verbs] + rights)
     verbs += [Verb.SET_RIGHTS] if rights else []
     if not verbs:
         return None
-    diff = diff_of(resource["path"], current or b"", wanted) if current != wanted else ""
+    diff = diff_of(resource["path"], current or b"", desired) if current != desired else ""
     if resource["secret"] and diff:
         diff = f"(secret {resource['secret']}: not shown)"
-    another = current is not None and current != wanted  # owner and mode, or a new file, disturb nobody
-    gentle = current is not None and is_gentle(resource["gentle"], current, wanted)
-    cost = "live" if not another else "reconfigure" if gentle else resource["cost"]
-    return new_change(what, *verbs, diff=diff, cost=cost)
+    is_changed = current is not None and current != desired  # owner and mode, or a new file, disturb nobody
+    gentle = current is not None and is_gentle(resource["gentle"], current, desired)
+    cost = "live" if not is_changed else "reconfigure" if gentle else resource["cost"]
+    return new_change(description, *verbs, diff=diff, cost=cost)
 
 
 def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
     """True when only lines that the pattern matches differ; comments and blank lines never count."""
     if not pattern:
         return False
-    before, after = (collections.Counter(text.decode(errors="replace").splitlines()) for text in (old, new))
-    differing = (line.strip() for line in (before - after) + (after - before))
+    old_counts, new_counts = (
+        collections.Counter(text.decode(errors="replace").splitlines()) for text in (old, new)
+    )
+    differing = (line.strip() for line in (old_counts - new_counts) + (new_counts - old_counts))
     return all(re.match(pattern, line) for line in differing if line and not line.startswith("#"))
 
 
 def do_file(host: Host, resource: Json) -> None:
     """Written beside the target with owner and mode, validated, renamed over it: old or new, never half."""
-    path = host.at(resource["path"])
+    path = host.resolve_path(resource["path"])
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     lasts = os.path.exists(path)  # something may read it at once when the host comes back from a crash
@@ -134,7 +136,7 @@ def do_file(host: Host, resource: Json) -> None:
         file.write(content_of(resource))
         file.flush()
         set_rights(file.name, resource)
-        if resource["validate"] and is_there(resource["validate"][0]):
+        if resource["validate"] and has_program(resource["validate"][0]):
             accept(resource, file.name)
     relabel(host, path)
     host.touched.add(folder)
@@ -142,11 +144,11 @@ def do_file(host: Host, resource: Json) -> None:
 
 def relabel(host: Host, path: str) -> None:
     """The label that SELinux's policy has for the place; without this it has its folder's, as /etc/hosts must not."""
-    if os.path.exists(host.at("/sys/fs/selinux/enforce")) and is_there("restorecon"):
+    if os.path.exists(host.resolve_path("/sys/fs/selinux/enforce")) and has_program("restorecon"):
         run(["restorecon", path])
 
 
-def is_there(program: str) -> bool:
+def has_program(program: str) -> bool:
     """True when the host has the program."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return any(os.access(os.path.join(folder, program), os.X_OK) for folder in folders)
@@ -154,24 +156,28 @@ def is_there(program: str) -> bool:
 
 def accept(resource: Json, scratch: str) -> None:
     """Its own program must take the new file, before it takes its place."""
-    done = run([word.replace("{}", scratch) for word in resource["validate"]])
-    if done.code != 0:
-        words = done.out.strip().replace(scratch, resource["path"])
-        raise ChangeError(f"`{' '.join(resource['validate'])}` refuses it:\n{words}")
+    result = run([argument.replace("{}", scratch) for argument in resource["validate"]])
+    if result.code != 0:
+        message = result.out.strip().replace(scratch, resource["path"])
+        raise ChangeError(f"`{' '.join(resource['validate'])}` refuses it:\n{message}")
 
 
-def is_tried(host: Host, trial: Json, changes: List[Json]) -> bool:
+def needs_trial(host: Host, trial: Json, changes: List[Json]) -> bool:
     """True when another content comes to files that something may already run on; bare hosts have none."""
-    others = [one["id"] for one in changes if {Verb.CREATE, Verb.REWRITE}.intersection(one["verbs"])]
+    changed_ids = [
+        change["id"] for change in changes if {Verb.CREATE, Verb.REWRITE}.intersection(change["verbs"])
+    ]
     paths = [name.partition(":")[2] for name in trial["files"]]
-    return bool(set(others) & set(trial["files"])) and any(os.path.exists(host.at(path)) for path in paths)
+    return bool(set(changed_ids) & set(trial["files"])) and any(
+        os.path.exists(host.resolve_path(path)) for path in paths
+    )
 
 
 def try_out(host: Host, trial: Json) -> None:
     """All files of the trial as they are to be, in a scratch folder for root's eyes, and its command on them."""
     import shutil
 
-    folder = host.at(f"{STATE}/{TRIAL}{os.getpid()}")
+    folder = host.resolve_path(f"{STATE}/{TRIAL}{os.getpid()}")
     os.mkdir(folder, 0o700)
     try:
         for resource in host.resources:
@@ -180,12 +186,12 @@ def try_out(host: Host, trial: Json) -> None:
                 with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                     file.write(content_of(resource))
                 set_rights(path, resource)
-        done = run([word.replace("{}", folder) for word in trial["argv"]], TRIAL_S)
-        if done.code != 0:
-            words = done.out.strip().replace(folder, "SCRATCH")
-            raise ChangeError(f"{trial['name']} refuses the new files, and nothing was changed:\n{words}")
-        if done.out.strip():  # why it could not be tried
-            host.notes.append(f"{trial['name']}: {done.out.strip()}")
+        result = run([argument.replace("{}", folder) for argument in trial["argv"]], TRIAL_S)
+        if result.code != 0:
+            message = result.out.strip().replace(folder, "SCRATCH")
+            raise ChangeError(f"{trial['name']} refuses the new files, and nothing was changed:\n{message}")
+        if result.out.strip():  # why it could not be tried
+            host.notes.append(f"{trial['name']}: {result.out.strip()}")
     finally:
         shutil.rmtree(folder)
 
@@ -196,37 +202,37 @@ def sweep(host: Host) -> None:
 
     for name in host.owed:
         kind, _, path = name.partition(":")
-        folder, last = os.path.split(host.at(path))
+        folder, last = os.path.split(host.resolve_path(path))
         if kind in ("file", "symlink") and os.path.isdir(folder):
             for entry in os.listdir(folder):
                 if entry.startswith(f".{last}{SCRATCH}"):
                     os.unlink(os.path.join(folder, entry))
-    for entry in os.listdir(host.at(STATE)):
+    for entry in os.listdir(host.resolve_path(STATE)):
         if entry.startswith(TRIAL):
-            shutil.rmtree(host.at(f"{STATE}/{entry}"))
+            shutil.rmtree(host.resolve_path(f"{STATE}/{entry}"))
 
 
-def look_directory(host: Host, resource: Json) -> Optional[Json]:
+def plan_directory(host: Host, resource: Json) -> Optional[Json]:
     """Missing, or another owner or mode."""
-    path = host.at(resource["path"])
+    path = host.resolve_path(resource["path"])
     if not os.path.isdir(path):
         if not resource["parents"] and not os.path.isdir(os.path.dirname(path)):
             raise ChangeError(f"{os.path.dirname(resource['path'])} is not there: mount it, or make it")
         return new_change("create", Verb.CREATE)
-    wrong = look_rights(path, resource)
+    wrong = check_rights(path, resource)
     return new_change(", ".join(wrong), Verb.SET_RIGHTS) if wrong else None
 
 
 def do_directory(host: Host, resource: Json) -> None:
     """Made, then given its owner and mode."""
-    os.makedirs(host.at(resource["path"]), exist_ok=True)
-    set_rights(host.at(resource["path"]), resource)
-    relabel(host, host.at(resource["path"]))
+    os.makedirs(host.resolve_path(resource["path"]), exist_ok=True)
+    set_rights(host.resolve_path(resource["path"]), resource)
+    relabel(host, host.resolve_path(resource["path"]))
 
 
-def look_symlink(host: Host, resource: Json) -> Optional[Json]:
+def plan_symlink(host: Host, resource: Json) -> Optional[Json]:
     """Missing, no link, or another target."""
-    path = host.at(resource["path"])
+    path = host.resolve_path(resource["path"])
     current = os.readlink(path) if os.path.islink(path) else "a file" if os.path.exists(path) else "nothing"
     if current == resource["target"]:
         return None
@@ -235,7 +241,7 @@ def look_symlink(host: Host, resource: Json) -> Optional[Json]:
 
 def do_symlink(host: Host, resource: Json) -> None:
     """Made beside the target and renamed over it."""
-    path = host.at(resource["path"])
+    path = host.resolve_path(resource["path"])
     os.makedirs(os.path.dirname(path), exist_ok=True)
     replace_link(path, resource["target"])
     relabel(host, path)

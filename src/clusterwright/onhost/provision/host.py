@@ -28,12 +28,12 @@ Json = Dict[str, Any]
 class ChangeError(Exception):
     """A change that could not be made; the host's apply stops there.
 
-    `blame` says whose fault it is: the `change`'s, which would fail on other hosts too, or this `host`'s own.
+    `fault_domain` says whose fault it is: the `change`'s, which would fail on other hosts too, or this `host`'s own.
     """
 
-    def __init__(self, words: str, blame: str = "change") -> None:
-        super().__init__(words)
-        self.blame = blame
+    def __init__(self, message: str, fault_domain: str = "change") -> None:
+        super().__init__(message)
+        self.blame = fault_domain
 
 
 class Host:
@@ -48,28 +48,30 @@ class Host:
             if "content_of" in resource:  # it is sent once, for all hosts and files
                 resource["content"] = bundle["contents"][resource.pop("content_of")]
         self.notes = []  # type: List[str]
-        receipt = read(self.at(STATE + "/receipt.json"))
+        receipt = read(self.resolve_path(STATE + "/receipt.json"))
         self.receipt = json.loads(receipt.decode()) if receipt else {"files": {}, "units": []}  # type: Json
-        journal = (read(self.at(STATE + "/journal.jsonl")) or b"").decode().splitlines()
-        lines = [line for line in map(whole_json, journal) if line]
+        journal = (read(self.resolve_path(STATE + "/journal.jsonl")) or b"").decode().splitlines()
+        lines = [line for line in map(parse_journal_line, journal) if line]
         # files that were written, and units that were started, since the receipt
         self.written = {line["doing"][5:]: line["sha256"] for line in lines if "sha256" in line}
         self.started = [line["doing"][5:] for line in lines if line.get("doing", "").startswith("unit:")]
-        settled = [place for place, line in enumerate(lines) if "settled" in line]
+        settled = [index for index, line in enumerate(lines) if "settled" in line]
         lines = [line for line in lines[settled[-1] if settled else 0 :] if "doing" in line]
         self.owed = {line["doing"] for line in lines}
         # what a reload covers, unless the same thing was changed for more as well
-        gently = {line["doing"] for line in lines if line.get("cost") == "reconfigure"}
-        self.owed_gently = gently - {line["doing"] for line in lines if line.get("cost") != "reconfigure"}
+        reload_only = {line["doing"] for line in lines if line.get("cost") == "reconfigure"}
+        self.owed_reloads = reload_only - {
+            line["doing"] for line in lines if line.get("cost") != "reconfigure"
+        }
         self.touched: Set[str] = set()  # folders in which a name has changed
         self.states = {}  # type: Json  # of units, as the plan saw them
-        self.kept: Set[str] = set()  # what this apply has kept of the host as it was
+        self.saved_ids: Set[str] = set()  # what this apply has kept of the host as it was
         self.digests: Optional[Dict[str, str]] = None  # of the resources, once they are worked out
         self.unwritten: List[str] = []  # lines of what was kept, not on disk yet
         self.answers = {}  # type: Json  # of the daemon that keeps the accounts
-        self.interrupted = read(self.at(STATE + "/journal.jsonl")) is not None
+        self.interrupted = read(self.resolve_path(STATE + "/journal.jsonl")) is not None
 
-    def at(self, path: str) -> str:
+    def resolve_path(self, path: str) -> str:
         """The path below our root."""
         return self.root + path
 
@@ -93,7 +95,7 @@ def bytes_of(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def whole_json(line: str) -> Json:
+def parse_journal_line(line: str) -> Json:
     """A journal line, or nothing for the one that a crash cut short."""
     try:
         return dict(json.loads(line))
@@ -103,14 +105,14 @@ def whole_json(line: str) -> Json:
 
 def run(argv: List[str], limit: int = COMMAND_S) -> processes.Result:
     """Run a command; what it prints comes in English and in one stream."""
-    done = processes.run(argv, limit, env=dict(os.environ, **ENVIRONMENT), merge=True)
-    return done._replace(out=f"{argv[0]}: {done.stopped}") if done.stopped else done
+    result = processes.run(argv, limit, env=dict(os.environ, **ENVIRONMENT), merge=True)
+    return result._replace(out=f"{argv[0]}: {result.stopped}") if result.stopped else result
 
 
 def must(argv: List[str], limit: int = COMMAND_S) -> str:
     """Run a command that has to end well; else its own last lines are the reason."""
-    done = run(argv, limit)
-    if not done.ok:
-        last = "\n".join(done.out.strip().splitlines()[-8:])
-        raise ChangeError(f"`{' '.join(argv)}` ended with {done.code}:\n{last}")
-    return done.out
+    result = run(argv, limit)
+    if not result.ok:
+        last = "\n".join(result.out.strip().splitlines()[-8:])
+        raise ChangeError(f"`{' '.join(argv)}` ended with {result.code}:\n{last}")
+    return result.out

@@ -13,20 +13,20 @@ from clusterwright.onhost.provision.host import ChangeError, Host, Json, read
 from clusterwright.onhost.provision.storage import disks, mountpoint
 from clusterwright.onhost.provision.timings import step
 
-Look = Callable[[Host, Json], Optional[Json]]
+Planner = Callable[[Host, Json], Optional[Json]]
 
-LOOK: Dict[str, Look] = {
-    "file": files.look_file,
-    "directory": files.look_directory,
-    "symlink": files.look_symlink,
-    "group": system.look_group,
-    "user": system.look_user,
-    "sysctl": system.look_sysctl,
-    "module": system.look_module,
-    "hold": packages.look_hold,
-    "hardware": system.look_hardware,
-    "mountpoint": lambda host, one: mountpoint.look_mountpoint(host, one),  # noqa: PLW0108 (read where it is asked for)
-    "disks": lambda host, one: disks.look_disks(host, one),  # noqa: PLW0108 (likewise)
+PLANNERS: Dict[str, Planner] = {
+    "file": files.plan_file,
+    "directory": files.plan_directory,
+    "symlink": files.plan_symlink,
+    "group": system.plan_group,
+    "user": system.plan_user,
+    "sysctl": system.plan_sysctl,
+    "module": system.plan_module,
+    "hold": packages.plan_hold,
+    "hardware": system.check_hardware,
+    "mountpoint": lambda host, resource: mountpoint.check_mountpoint(host, resource),  # noqa: PLW0108 (read where it is asked for)
+    "disks": lambda host, resource: disks.plan_disks(host, resource),  # noqa: PLW0108 (likewise)
 }
 
 # The system's own, which we only reload: without sshd nobody would reach the host any more.
@@ -40,15 +40,17 @@ def plan(host: Host) -> List[Json]:
         with step("derived files"):
             derived.work_out(host)
     with step("read records"):
-        asked = records.begin(host) if of_kinds(host, ("records",)) else {}
+        queries = records.begin(host) if of_kinds(host, ("records",)) else {}
     early = [resource for resource in of_kinds(host, ("file",)) if resource["early"]]
     with step("compare packages"):
-        changes = looked(host, early) + packages.look_packages(host)
-    changes += looked(host, [resource for resource in of_kinds(host, LOOK) if resource not in early])
-    changes += system.gone_users(host) + gone_units(host) + gone_files(host)
+        changes = plan_resources(host, early) + packages.plan_packages(host)
+    changes += plan_resources(
+        host, [resource for resource in of_kinds(host, PLANNERS) if resource not in early]
+    )
+    changes += system.plan_user_removals(host) + plan_unit_removals(host) + plan_file_removals(host)
     changes += unit_changes(host, of_kinds(host, ("unit",)), changes)
     for resource in of_kinds(host, ("records",)):
-        changes += [dict(change, id=resource["id"]) for change in records.look(host, resource, asked)]
+        changes += [dict(change, id=resource["id"]) for change in records.plan_rows(host, resource, queries)]
     now = drift.digests(host)
     return [dict(change, drift=drift.cause(host, change, now)) for change in changes]
 
@@ -58,38 +60,38 @@ def of_kinds(host: Host, kinds: Container[str]) -> List[Json]:
     return [resource for resource in host.resources if resource["kind"] in kinds]
 
 
-def looked(host: Host, resources: List[Json]) -> List[Json]:
+def plan_resources(host: Host, resources: List[Json]) -> List[Json]:
     """The changes that these resources need, in their order."""
-    rows = [(resource["id"], look(host, resource)) for resource in resources]
+    rows = [(resource["id"], plan_resource(host, resource)) for resource in resources]
     return [dict(change, id=name) for name, change in rows if change]
 
 
-def look(host: Host, resource: Json) -> Optional[Json]:
+def plan_resource(host: Host, resource: Json) -> Optional[Json]:
     """The change that the resource needs, if any; a failure says whose it is."""
     try:
-        return LOOK[resource["kind"]](host, resource)
+        return PLANNERS[resource["kind"]](host, resource)
     except (ChangeError, OSError) as why:  # what is there is this host's own: an account with another id, say
         raise ChangeError(f"{resource['id']}: {why}", "host") from why
 
 
 @step("compare units")
-def unit_changes(host: Host, wanted: List[Json], before: List[Json]) -> List[Json]:
+def unit_changes(host: Host, desired_units: List[Json], prior_changes: List[Json]) -> List[Json]:
     """The unit files read again where systemd has old ones, then each unit that wants something.
 
     A unit also reads what it read at the last apply, and what is gone since.
     """
-    changed = {change["id"].replace("gone:", "file:", 1) for change in before} | host.owed
-    gentle = {change["id"] for change in before if change["cost"] == "reconfigure"} | host.owed_gently
-    gentle -= host.owed - host.owed_gently
-    others = [name for unit in wanted for name in unit.get("replaces", ())]
-    states = host.states = units.show([unit["name"] for unit in wanted] + others)
+    changed = {change["id"].replace("gone:", "file:", 1) for change in prior_changes} | host.owed
+    gentle = {change["id"] for change in prior_changes if change["cost"] == "reconfigure"} | host.owed_reloads
+    gentle -= host.owed - host.owed_reloads
+    replaced_units = [name for unit in desired_units for name in unit.get("replaces", ())]
+    states = host.states = units.show([unit["name"] for unit in desired_units] + replaced_units)
     unread = any(state.get("NeedDaemonReload") == "yes" for state in states.values())
-    unread = unread or any(change["id"].startswith("gone:/etc/systemd/system/") for change in before)
+    unread = unread or any(change["id"].startswith("gone:/etc/systemd/system/") for change in prior_changes)
     changes = [READ_UNIT_FILES] if unread else []
-    for unit in wanted:
+    for unit in desired_units:
         old = host.receipt.get("readers", {}).get(unit["name"], {}).get("restart_on", [])
         inputs = unit["restart_on"] + [name for name in old if name not in unit["restart_on"]]
-        change = units.look_unit(
+        change = units.plan_unit(
             dict(unit, restart_on=inputs), states[unit["name"]], changed, gentle, units.replaced(unit, states)
         )
         if change:
@@ -97,23 +99,25 @@ def unit_changes(host: Host, wanted: List[Json], before: List[Json]) -> List[Jso
     return changes
 
 
-def gone_units(host: Host) -> List[Json]:
+def plan_unit_removals(host: Host) -> List[Json]:
     """Units that an earlier apply started and nobody wants now; what another replaces waits for that one."""
-    wanted = {
+    desired_names = {
         name for unit in of_kinds(host, ("unit",)) for name in (unit["name"], *unit.get("replaces", ()))
     }
     ours = host.receipt["units"] + [name for name in host.started if name not in host.receipt["units"]]
-    gone = [name for name in ours if name not in (*wanted, *ALWAYS) and units.is_loaded(name)]
+    obsolete_units = [
+        name for name in ours if name not in (*desired_names, *ALWAYS) and units.is_loaded(name)
+    ]
     stop = new_change("stop, disable", Verb.STOP, Verb.DISABLE, cost="restart")
-    return [dict(stop, id="gone-unit:" + name) for name in gone]
+    return [dict(stop, id="gone-unit:" + name) for name in obsolete_units]
 
 
-def gone_files(host: Host) -> List[Json]:
+def plan_file_removals(host: Host) -> List[Json]:
     """Files that an earlier apply wrote and nobody wants now; one that was edited since is left alone."""
-    wanted = {file["path"] for file in of_kinds(host, ("file",))}
+    desired_paths = {file["path"] for file in of_kinds(host, ("file",))}
     changes = []
-    for path in sorted({*host.receipt["files"], *host.written} - wanted):
-        content = read(host.at(path))
+    for path in sorted({*host.receipt["files"], *host.written} - desired_paths):
+        content = read(host.resolve_path(path))
         if content is None:
             continue
         ours = (host.receipt["files"].get(path, {}).get("sha256"), host.written.get(path))

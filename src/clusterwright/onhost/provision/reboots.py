@@ -22,7 +22,7 @@ def boot_id() -> str:
 
 def owed(host: Host) -> List[str]:
     """The changes that wait for a reboot; none once the host has been booted since."""
-    text = read(host.at(OWED))
+    text = read(host.resolve_path(OWED))
     note = json.loads(text.decode()) if text else {}  # type: Json
     return list(note["for"]) if note.get("boot") == boot_id() else []
 
@@ -32,4 +32,4 @@ def owe(host: Host, change: Json) -> None:
     if change["cost"] == COST:
         names = [*owed(host), change["id"]]
         note = {"boot": boot_id(), "for": list(dict.fromkeys(names))}
-        write_private(host.at(OWED), json.dumps(note).encode())
+        write_private(host.resolve_path(OWED), json.dumps(note).encode())

@@ -12,97 +12,101 @@ from clusterwright.onhost.provision.accounts import (
     Key,
     Rows,
     differences,
-    gone,
+    find_obsolete,
     in_use,
     jobs_of,
     key_of,
     rows_of,
     strangers,
-    told,
-    words_for,
+    describe_key,
+    describe_changes,
 )
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read
-from clusterwright.onhost.provision.sacctmgr import READY_S, Asked, answers, ask, read_answers
+from clusterwright.onhost.provision.sacctmgr import READY_S, Queries, answers, start_queries, read_answers
 from clusterwright.onhost.provision.storage import quotas
 from clusterwright.onhost.provision.timings import step
 
 MEMORY = STATE + "/records.json"
 
 
-def begin(host: Host) -> Asked:
+def begin(host: Host) -> Queries:
     """The questions under way while files and units are looked at; nothing where slurmdbd cannot be asked yet."""
     for resource in host.resources:
         if resource["kind"] == "records" and resource["name"] == "accounts":
-            where = resource["rows"][0]
+            server = resource["rows"][0]
             try:
-                return {} if answers(where["address"], where["port"], 0) else ask(where["cluster"])
+                return (
+                    {} if answers(server["address"], server["port"], 0) else start_queries(server["cluster"])
+                )
             except OSError:  # sacctmgr comes with this apply
                 return {}
     return {}
 
 
-def look(host: Host, resource: Json, asked: Asked) -> List[Json]:
+def plan_rows(host: Host, resource: Json, queries: Queries) -> List[Json]:
     """One change for each row that is not as wanted; one for all where the daemon cannot be asked yet."""
     if resource["name"] == "reservations":
-        return reservations.look(host, resource["rows"], ours(host, "reservations"))
+        return reservations.plan_rows(host, resource["rows"], ours(host, "reservations"))
     if resource["name"] == "quotas":
-        return quotas.look(resource["rows"])
+        return quotas.plan_rows(resource["rows"])
     try:
-        have = rows_of(found(host, asked)) if asked else None
+        have = rows_of(cached_answers(host, queries)) if queries else None
     except (ChangeError, OSError):
         have = None  # the same call is made again when it has to work, and then its words are told
     rows = resource["rows"][1:]
     if have is None:
         # also without rows: a slurmctld that never ran ends where slurmdbd does not listen before it starts
-        what = f"compare {len(rows)} rows with those of slurmdbd, which does not answer yet"
-        return [new_change(what, Verb.COMPARE)]
-    changes = [new_change(words, verb) for verb, words in differing(rows, have)]
+        description = f"compare {len(rows)} rows with those of slurmdbd, which does not answer yet"
+        return [new_change(description, Verb.COMPARE)]
+    changes = [new_change(text, verb) for verb, text in differing(rows, have)]
     return changes + (leaving(host, rows, have) if resource["name"] == "accounts" else [])
 
 
 def differing(rows: List[Json], have: Rows) -> List[Tuple[Verb, str]]:
     """Verb and text for each row that is missing or different; what a new member is comes with the membership."""
-    said = []  # type: List[Tuple[Verb, str]]
+    descriptions = []  # type: List[Tuple[Verb, str]]
     for row in rows:
         key = key_of(row)
         if key not in have:
-            said += [] if key[0] == "person" else [(Verb.CREATE, "create " + told(key))]
+            descriptions += [] if key[0] == "person" else [(Verb.CREATE, "create " + describe_key(key))]
         elif differences(row, have[key]):
-            said.append((Verb.MODIFY, f"{told(key)}: {words_for(differences(row, have[key]))}"))
-    return said
+            descriptions.append(
+                (Verb.MODIFY, f"{describe_key(key)}: {describe_changes(differences(row, have[key]))}")
+            )
+    return descriptions
 
 
-def found(host: Host, asked: Asked) -> Dict[str, Any]:
+def cached_answers(host: Host, queries: Queries) -> Dict[str, Any]:
     """The answers, read once."""
     if not host.answers:
-        host.answers.update(read_answers(asked))
+        host.answers.update(read_answers(queries))
     return host.answers
 
 
 def leaving(host: Host, rows: List[Json], have: Rows) -> List[Json]:
     """What we made and the file does not name now; it waits for its jobs, which Slurm would end with it."""
-    mine = ours(host, "accounts")
-    host.notes += strangers(rows, have, mine)
-    away = gone(rows, have, mine)
-    jobs = in_use() if away else []
+    managed_keys = ours(host, "accounts")
+    host.notes += strangers(rows, have, managed_keys)
+    obsolete_keys = find_obsolete(rows, have, managed_keys)
+    jobs = in_use() if obsolete_keys else []
     changes = []
-    for key in away:
+    for key in obsolete_keys:
         number = jobs_of(key, jobs)
         if number:
             host.notes.append(
-                f"{told(key)} is not in the file; it has jobs ({number}), and stays until they end"
+                f"{describe_key(key)} is not in the file; it has jobs ({number}), and stays until they end"
             )
         else:
-            changes.append(new_change("remove " + told(key), Verb.REMOVE))
+            changes.append(new_change("remove " + describe_key(key), Verb.REMOVE))
     return changes
 
 
 def ours(host: Host, name: str) -> List[Key]:
     """What an earlier apply made."""
-    kept = json.loads((read(host.at(MEMORY)) or b"{}").decode())
-    return [tuple(key) for key in kept.get(name, [])]
+    stored_keys = json.loads((read(host.resolve_path(MEMORY)) or b"{}").decode())
+    return [tuple(key) for key in stored_keys.get(name, [])]
 
 
 def do_all(host: Host, due: List[Json], changes: List[Json]) -> Optional[ChangeError]:
@@ -113,8 +117,8 @@ def do_all(host: Host, due: List[Json], changes: List[Json]) -> Optional[ChangeE
             with step(resource["id"]):
                 do(host, resource, [change for change in changes if change["id"] == resource["id"]])
         except (ChangeError, OSError) as why:
-            blame = why.blame if isinstance(why, ChangeError) else "host"
-            failed = failed or ChangeError(f"{resource['id']}: {why}", blame)
+            fault_domain = why.blame if isinstance(why, ChangeError) else "host"
+            failed = failed or ChangeError(f"{resource['id']}: {why}", fault_domain)
     return failed
 
 
@@ -128,40 +132,42 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
     elif resource["name"] == "quotas":
         quotas.do(rows)
     else:
-        where = rows[0]
-        why = answers(where["address"], where["port"], READY_S)
+        server = rows[0]
+        why = answers(server["address"], server["port"], READY_S)
         if why:
             raise ChangeError(
-                f"slurmdbd on {where['name']} ({where['address']}:{where['port']}) does not answer: {why}. "
+                f"slurmdbd on {server['name']} ({server['address']}:{server['port']}) does not answer: {why}. "
                 "Teams, users and limits wait for it: see `journalctl -u slurmdbd -u mariadb` there, mend it, "
                 "and apply again",
                 "host",
             )
-        away = []  # type: List[Key]
+        obsolete_keys = []  # type: List[Key]
         if resource["name"] == "accounts":
             # slurmdbd tells a change once: a slurmctld that does not listen yet would never hear of it
-            answers(where["controller"], where["controller_port"], READY_S)
-        have = rows_of(read_answers(ask(where["cluster"])))
+            answers(server["controller"], server["controller_port"], READY_S)
+        have = rows_of(read_answers(start_queries(server["cluster"])))
         if resource["name"] == "accounts":
-            mine, jobs = ours(host, "accounts"), in_use()
-            away = [key for key in gone(rows[1:], have, mine) if not jobs_of(key, jobs)]
-        account_changes.make(where["cluster"], rows[1:], have, away)
-        for one in changes:
-            if Verb.COMPARE in one["verbs"]:
-                one["diff"] = "\n".join("+" + words for _verb, words in differing(rows[1:], have))
-    for one in changes:
-        one["done"] = True
+            managed_keys, jobs = ours(host, "accounts"), in_use()
+            obsolete_keys = [
+                key for key in find_obsolete(rows[1:], have, managed_keys) if not jobs_of(key, jobs)
+            ]
+        account_changes.make(server["cluster"], rows[1:], have, obsolete_keys)
+        for change in changes:
+            if Verb.COMPARE in change["verbs"]:
+                change["diff"] = "\n".join("+" + text for _verb, text in differing(rows[1:], have))
+    for change in changes:
+        change["done"] = True
 
 
 def remember(host: Host) -> None:
     """What is ours from now on: what the file names, and what it named and could not be removed yet."""
-    kept = {}
+    stored_keys = {}
     for resource in host.resources:
         if resource["kind"] == "records" and resource["name"] in ("accounts", "reservations"):
             rows = resource["rows"][1:] if resource["name"] == "accounts" else resource["rows"]
             named = [key_of(row) for row in rows if row["kind"] != "person"]
-            away = [key for key in ours(host, resource["name"]) if key not in named]
-            kept[resource["name"]] = [list(key) for key in named + away]
-    text = json.dumps(kept).encode()
-    if kept and read(host.at(MEMORY)) != text:
-        write_private(host.at(MEMORY), text)
+            pending_keys = [key for key in ours(host, resource["name"]) if key not in named]
+            stored_keys[resource["name"]] = [list(key) for key in named + pending_keys]
+    text = json.dumps(stored_keys).encode()
+    if stored_keys and read(host.resolve_path(MEMORY)) != text:
+        write_private(host.resolve_path(MEMORY), text)

@@ -18,14 +18,14 @@ FORM = "%Y-%m-%dT%H:%M:%S"
 SUMMER = 0.1  # of a day: clocks that are put forward or back move a start by an hour
 
 
-def look(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
+def plan_rows(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
     """One change for each reservation that is not as wanted."""
     if not rows and not ours:
         return []
-    have = shown()
+    have = query_reservations()
     if have is None:
-        what = f"compare {len(rows)} reservations with those of slurmctld, which does not answer yet"
-        return [new_change(what, Verb.COMPARE)] if rows else []
+        description = f"compare {len(rows)} reservations with those of slurmctld, which does not answer yet"
+        return [new_change(description, Verb.COMPARE)] if rows else []
     changes = []
     for row in rows:
         if is_over(row):
@@ -33,42 +33,49 @@ def look(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
         elif row["name"] not in have:
             changes.append(new_change(f"create reservation {row['name']}", Verb.CREATE))
         elif differences(row, have[row["name"]]):
-            words = ", ".join(differences(row, have[row["name"]]))
-            changes.append(new_change(f"reservation {row['name']}: {words}", Verb.MODIFY))
-    gone = away(rows, have, ours)
-    return changes + [new_change(f"remove reservation {name}", Verb.REMOVE) for name in gone]
+            difference_text = ", ".join(differences(row, have[row["name"]]))
+            changes.append(new_change(f"reservation {row['name']}: {difference_text}", Verb.MODIFY))
+    obsolete_names = find_obsolete(rows, have, ours)
+    return changes + [new_change(f"remove reservation {name}", Verb.REMOVE) for name in obsolete_names]
 
 
 def do(rows: List[Json], ours: List[Key]) -> None:
     """Made, changed, removed; each by one call of scontrol."""
-    have = shown()
+    have = query_reservations()
     if have is None:
         raise ChangeError("slurmctld does not answer, so reservations wait: apply again when it does", "host")
-    for name in away(rows, have, ours):
+    for name in find_obsolete(rows, have, ours):
         must(["scontrol", "delete", "ReservationName=" + name])
     for row in rows:
         if is_over(row):
             continue
         if row["name"] not in have:
-            must(["scontrol", "create", "ReservationName=" + row["name"], *words(row)])
+            must(["scontrol", "create", "ReservationName=" + row["name"], *scontrol_arguments(row)])
         elif differences(row, have[row["name"]]):
-            must(["scontrol", "update", "ReservationName=" + row["name"], *words(row, have[row["name"]])])
+            must(
+                [
+                    "scontrol",
+                    "update",
+                    "ReservationName=" + row["name"],
+                    *scontrol_arguments(row, have[row["name"]]),
+                ]
+            )
 
 
-def shown() -> Optional[Dict[str, Dict[str, str]]]:
+def query_reservations() -> Optional[Dict[str, Dict[str, str]]]:
     """Every reservation by name; None where slurmctld does not answer."""
-    done = run(["scontrol", "--oneliner", "show", "reservation"], 20)
-    if done.code != 0:
+    result = run(["scontrol", "--oneliner", "show", "reservation"], 20)
+    if result.code != 0:
         return None
-    found = {}
-    for text in done.out.splitlines():
+    by_name = {}
+    for text in result.out.splitlines():
         fields = dict(re.findall(r"(?:^|\s)([A-Za-z]+)=(\S*)", text))
         if "ReservationName" in fields:
-            found[fields["ReservationName"]] = fields
-    return found
+            by_name[fields["ReservationName"]] = fields
+    return by_name
 
 
-def away(rows: List[Json], have: Dict[str, Dict[str, str]], ours: List[Key]) -> List[str]:
+def find_obsolete(rows: List[Json], have: Dict[str, Dict[str, str]], ours: List[Key]) -> List[str]:
     """Those that we made, are there, and are named no more."""
     named = {row["name"] for row in rows}
     return [key[1] for key in ours if key[1] in have and key[1] not in named]
@@ -76,19 +83,19 @@ def away(rows: List[Json], have: Dict[str, Dict[str, str]], ours: List[Key]) -> 
 
 def differences(row: Json, have: Dict[str, str]) -> List[str]:
     """`Duration 480 -> 600`, for each that differs."""
-    now = plain(have)
-    found = []
+    now = normalize_row(have)
+    descriptions = []
     for name in COMPARED:
         if name == "StartTime" and same_start(row, have):
             continue
         if name == "Duration" and same_end(row, have):
             continue
         if row[name] != now[name]:
-            found.append(f"{name} {now[name] or 'none'} -> {row[name] or 'none'}")
-    return found
+            descriptions.append(f"{name} {now[name] or 'none'} -> {row[name] or 'none'}")
+    return descriptions
 
 
-def plain(have: Dict[str, str]) -> Dict[str, str]:
+def normalize_row(have: Dict[str, str]) -> Dict[str, str]:
     """What slurmctld shows, in the form of wanted rows."""
     none = ("(null)", "")
     flags = have.get("Flags", "").split(",")
@@ -107,21 +114,21 @@ def plain(have: Dict[str, str]) -> Dict[str, str]:
 
 def same_start(row: Json, have: Dict[str, str]) -> bool:
     """A reservation that comes again moves on by days or weeks; one that was made late has begun since."""
-    want, now = moment(row["StartTime"]), moment(have.get("StartTime", ""))
+    desired_start, now = moment(row["StartTime"]), moment(have.get("StartTime", ""))
     if any(flag in row["Flags"] for flag in REPEATED):
         step = 7 if "WEEKLY" in row["Flags"] else 1
-        days = (time.mktime(now) - time.mktime(want)) / 86400
-        return now[3:5] == want[3:5] and abs(days - round(days / step) * step) < SUMMER
-    begun = time.mktime(want) <= time.mktime(now) <= time.time()
-    return now[:5] == want[:5] or begun
+        days = (time.mktime(now) - time.mktime(desired_start)) / 86400
+        return now[3:5] == desired_start[3:5] and abs(days - round(days / step) * step) < SUMMER
+    begun = time.mktime(desired_start) <= time.mktime(now) <= time.time()
+    return now[:5] == desired_start[:5] or begun
 
 
 def same_end(row: Json, have: Dict[str, str]) -> bool:
     """One that was made late is shorter, and ends when the file has it."""
     if any(flag in row["Flags"] for flag in REPEATED) or not same_start(row, have):
         return False
-    want = time.mktime(moment(row["StartTime"])) + int(row["Duration"]) * 60
-    return abs(time.mktime(moment(have["EndTime"])) - want) <= 60
+    desired_end = time.mktime(moment(row["StartTime"])) + int(row["Duration"]) * 60
+    return abs(time.mktime(moment(have["EndTime"])) - desired_end) <= 60
 
 
 def is_over(row: Json) -> bool:
@@ -143,7 +150,7 @@ def minutes_of(text: str) -> int:
     return int(days or 0) * 1440 + hours * 60 + minutes
 
 
-def words(row: Json, have: Optional[Dict[str, str]] = None) -> List[str]:
+def scontrol_arguments(row: Json, have: Optional[Dict[str, str]] = None) -> List[str]:
     """As scontrol takes them. A start that has passed is now, and the end stays where the file has it."""
     start, minutes = row["StartTime"], int(row["Duration"])
     late = int(time.time() - time.mktime(moment(start))) // 60
@@ -155,7 +162,7 @@ def words(row: Json, have: Optional[Dict[str, str]] = None) -> List[str]:
     flags = [row["Flags"]] if row["Flags"] else []
     if "MAINT" in row["Flags"] or have is None:
         flags.append("IGNORE_JOBS")  # jobs that run there end in their own time
-    made = {
+    fields = {
         "StartTime": start,
         "Duration": str(minutes),
         "Nodes": row["Nodes"],
@@ -164,19 +171,19 @@ def words(row: Json, have: Optional[Dict[str, str]] = None) -> List[str]:
         "Flags": ",".join(flags),
     }
     if have is not None and same_start(row, have):
-        del made["StartTime"]
-    return [f"{name}={value}" for name, value in made.items() if value or have is not None]
+        del fields["StartTime"]
+    return [f"{name}={value}" for name, value in fields.items() if value or have is not None]
 
 
 def next_start(row: Json) -> str:
     """The next time that a repeated reservation comes: the file's day may be long past."""
     step = 7 if "WEEKLY" in row["Flags"] else 1
-    first = moment(row["StartTime"])
+    first_start = moment(row["StartTime"])
     today = time.localtime()
     days = 0
     while True:
-        coming = time.mktime((*today[:2], today[2] + days, *first[3:6], 0, 0, -1))
-        weeks_fit = step == 1 or time.localtime(coming)[6] == first[6]
+        coming = time.mktime((*today[:2], today[2] + days, *first_start[3:6], 0, 0, -1))
+        weeks_fit = step == 1 or time.localtime(coming)[6] == first_start[6]
         if coming > time.time() and weeks_fit:
             return time.strftime(FORM, time.localtime(coming))
         days += 1

@@ -19,12 +19,12 @@ PATHS = ("file", "directory", "symlink")
 
 def plan(host: Host) -> List[Json]:
     """What differs from before: units that were off, paths (the last change first), settings, then units that read."""
-    rows = undo.since(host, host.bundle["to"])
+    rows = undo.undo_rows(host, host.bundle["to"])
     going = {row["id"].partition(":")[2] for row in rows if row["before"].get("kind") == "none"}
     ours = {row["id"].partition(":")[2]: row["before"] for row in rows if row["id"].startswith("unit:")}
     changes = stops(ours)
     for row in reversed(rows):
-        change = look(host, row, going)
+        change = plan_restore(host, row, going)
         if change:
             changes.append(dict(change, id=row["id"]))
     if any(change["id"].startswith("file:/etc/systemd/system/") for change in changes):
@@ -33,9 +33,9 @@ def plan(host: Host) -> List[Json]:
     stay = [row["id"] for row in rows if row["id"].partition(":")[0] in undo.STAYS]
     if stay:
         host.notes.append(f"what stays: {', '.join(stay)}")
-    if len(undo.whens(host)) >= undo.KEPT and host.bundle["to"] < undo.whens(host)[0]:
+    if len(undo.whens(host)) >= undo.MAX_UNDO and host.bundle["to"] < undo.whens(host)[0]:
         host.notes.append(
-            f"only the last {undo.KEPT} applies are kept: this goes back to {undo.whens(host)[0]}"
+            f"only the last {undo.MAX_UNDO} applies are kept: this goes back to {undo.whens(host)[0]}"
         )
     return [dict(change, drift="follows") for change in changes]
 
@@ -49,22 +49,24 @@ def stops(ours: Json) -> List[Json]:
         disable = state.get("UnitFileState", "").startswith("enabled") and not ours[name]["enabled"]
         verbs = [Verb.STOP] * stop + [Verb.DISABLE] * disable
         if verbs:
-            what = ", ".join(verb.value for verb in verbs)
-            change = new_change(what, *verbs, cost="restart" if stop else "live")
+            description = ", ".join(verb.value for verb in verbs)
+            change = new_change(description, *verbs, cost="restart" if stop else "live")
             changes.append(dict(change, id="gone-unit:" + name))
     return changes
 
 
-def look(host: Host, row: Json, going: Set[str]) -> Optional[Json]:
+def plan_restore(host: Host, row: Json, going: Set[str]) -> Optional[Json]:
     """The change that leads back, if any; a folder in which something else lies stays."""
     kind, _, name = row["id"].partition(":")
     if kind == "directory" and name in going and not empties(host, name, going):
         host.notes.append(f"{name} stays: something lies in it that we did not make")
         return None
     if kind in PATHS:
-        return look_path(host, row, name)
+        return plan_path_restore(host, row, name)
     if kind == "sysctl":
-        now = " ".join((read(host.at("/proc/sys/" + name.replace(".", "/"))) or b"").decode().split())
+        now = " ".join(
+            (read(host.resolve_path("/proc/sys/" + name.replace(".", "/"))) or b"").decode().split()
+        )
         if now != row["before"]["value"]:
             return new_change(f"{now or 'empty'} -> {row['before']['value']}", Verb.SET)
     return None
@@ -72,22 +74,22 @@ def look(host: Host, row: Json, going: Set[str]) -> Optional[Json]:
 
 def empties(host: Host, path: str, going: Set[str]) -> bool:
     """True when all that lies in the folder goes as well."""
-    if not os.path.isdir(host.at(path)):
+    if not os.path.isdir(host.resolve_path(path)):
         return True
-    inside = [f"{path.rstrip('/')}/{entry}" for entry in os.listdir(host.at(path))]
-    return all(one in going and empties(host, one, going) for one in inside)
+    inside = [f"{path.rstrip('/')}/{entry}" for entry in os.listdir(host.resolve_path(path))]
+    return all(child in going and empties(host, child, going) for child in inside)
 
 
-def look_path(host: Host, row: Json, path: str) -> Optional[Json]:
+def plan_path_restore(host: Host, row: Json, path: str) -> Optional[Json]:
     """Another kind, content, owner or mode than then."""
-    before, now = row["before"], state_of(host.at(path))
-    if now == before or before["kind"] == "other":
+    saved_state, now = row["before"], state_of(host.resolve_path(path))
+    if now == saved_state or saved_state["kind"] == "other":
         return None
-    if before["kind"] == "none":
+    if saved_state["kind"] == "none":
         return new_change("remove", Verb.REMOVE)
-    if before["kind"] != "file":
+    if saved_state["kind"] != "file":
         return new_change("as before", Verb.RESTORE)
-    old = b"" if now["kind"] != "file" else read(host.at(path)) or b""
+    old = b"" if now["kind"] != "file" else read(host.resolve_path(path)) or b""
     new = content(host, row)
     if now["kind"] == "file" and old == new:
         return new_change("owner or mode as before", Verb.SET_RIGHTS)
@@ -102,34 +104,36 @@ def look_path(host: Host, row: Json, path: str) -> Optional[Json]:
 def content(host: Host, row: Json) -> bytes:
     """The file as it was, whole: its sum is compared."""
     path = row["id"].partition(":")[2]
-    kept = host.at(f"{undo.UNDO}/{row['when']}/files{path}")
-    if state_of(kept).get("sha256") != row["before"]["sha256"]:
-        raise ChangeError(f"{kept} is not the file that was kept there: it cannot be put back", blame="host")
-    return read(kept) or b""
+    backup_path = host.resolve_path(f"{undo.UNDO}/{row['when']}/files{path}")
+    if state_of(backup_path).get("sha256") != row["before"]["sha256"]:
+        raise ChangeError(
+            f"{backup_path} is not the file that was kept there: it cannot be put back", fault_domain="host"
+        )
+    return read(backup_path) or b""
 
 
 def readers(host: Host, ours: Json, changes: List[Json]) -> List[Json]:
     """Units that read what changes, as of the last receipt or the one before; none is started that did not run."""
-    known = dict(host.receipt.get("readers", {}))
-    known.update(undo.receipt_before(host, host.bundle["to"]).get("readers", {}))
+    reader_units = dict(host.receipt.get("readers", {}))
+    reader_units.update(undo.receipt_before(host, host.bundle["to"]).get("readers", {}))
     off = {change["id"].partition(":")[2] for change in changes if Verb.STOP in change["verbs"]}
-    states = units.show(list({**known, **ours}))
+    states = units.show(list({**reader_units, **ours}))
     loaded = [name for name, state in states.items() if state.get("LoadState") == "loaded" or name in ours]
     names = [name for name in loaded if name not in off]
     idle = {"restart_on": [], "reload": False}  # type: Json
-    wanted = [dict(known.get(name, idle), name=name, id="unit:" + name) for name in names]
-    found = []
-    for change in unit_changes(host, wanted, changes):
+    desired_units = [dict(reader_units.get(name, idle), name=name, id="unit:" + name) for name in names]
+    unit_rows = []
+    for change in unit_changes(host, desired_units, changes):
         if change == READ_UNIT_FILES:
-            found += [] if change in changes else [change]
+            unit_rows += [] if change in changes else [change]
             continue
-        before = ours.get(change["id"].partition(":")[2], {})
-        allowed = {Verb.ENABLE: before.get("enabled"), Verb.START: before.get("active")}
+        saved_state = ours.get(change["id"].partition(":")[2], {})
+        allowed = {Verb.ENABLE: saved_state.get("enabled"), Verb.START: saved_state.get("active")}
         verbs = [verb for verb in change["verbs"] if allowed.get(verb, True)]
         if verbs:
             row = units.unit_change(verbs, change["inputs"], change["replaces"], change["cost"])
-            found.append(dict(row, id=change["id"]))
-    return found
+            unit_rows.append(dict(row, id=change["id"]))
+    return unit_rows
 
 
 def make(host: Host, change: Json) -> None:
@@ -138,40 +142,40 @@ def make(host: Host, change: Json) -> None:
     if kind == "gone-unit":
         units.stop_unit(name, change["verbs"])
         return
-    row = next(row for row in undo.since(host, host.bundle["to"]) if row["id"] == change["id"])
+    row = next(row for row in undo.undo_rows(host, host.bundle["to"]) if row["id"] == change["id"])
     if kind == "sysctl":
-        with open(host.at("/proc/sys/" + name.replace(".", "/")), "w") as file:
+        with open(host.resolve_path("/proc/sys/" + name.replace(".", "/")), "w") as file:
             file.write(row["before"]["value"])
     else:
-        put_back(host, row, name)
+        restore_path(host, row, name)
 
 
-def put_back(host: Host, row: Json, path: str) -> None:
+def restore_path(host: Host, row: Json, path: str) -> None:
     """Nothing, a folder, a link or a file, as it was."""
-    before, place = row["before"], host.at(path)
-    if before["kind"] == "none":
+    saved_state, target = row["before"], host.resolve_path(path)
+    if saved_state["kind"] == "none":
         remove(host, path)
-    elif before["kind"] == "directory":
-        os.makedirs(place, exist_ok=True)
-        os.chown(place, before["uid"], before["gid"])
-        os.chmod(place, before["mode"])
-    elif before["kind"] == "link":
-        files.do_symlink(host, {"path": path, "target": before["target"]})
+    elif saved_state["kind"] == "directory":
+        os.makedirs(target, exist_ok=True)
+        os.chown(target, saved_state["uid"], saved_state["gid"])
+        os.chmod(target, saved_state["mode"])
+    elif saved_state["kind"] == "link":
+        files.do_symlink(host, {"path": path, "target": saved_state["target"]})
     else:
         data = text_of(content(host, row))
-        rights = {"owner": before["uid"], "group": before["gid"], "mode": before["mode"]}
+        rights = {"owner": saved_state["uid"], "group": saved_state["gid"], "mode": saved_state["mode"]}
         files.do_file(host, dict(rights, path=path, content=data, validate=[]))
 
 
 def remove(host: Host, path: str) -> None:
     """A folder only where nothing lies in it."""
-    place = host.at(path)
-    if not os.path.isdir(place) or os.path.islink(place):
-        if os.path.lexists(place):
-            os.unlink(place)
+    target = host.resolve_path(path)
+    if not os.path.isdir(target) or os.path.islink(target):
+        if os.path.lexists(target):
+            os.unlink(target)
         return
     try:
-        os.rmdir(place)
+        os.rmdir(target)
     except OSError as why:
         if why.errno not in (errno.ENOTEMPTY, errno.EBUSY, errno.EEXIST):
             raise

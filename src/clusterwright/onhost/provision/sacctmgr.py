@@ -15,9 +15,9 @@ from clusterwright.onhost.provision.host import ENVIRONMENT, ChangeError
 
 READY_S = 30  # slurmdbd makes its tables in 0.7 s; its first start finds a busy host
 CALL_S = 60
-TOGETHER = 8  # calls at once: slurmdbd serves each in a thread
+MAX_PARALLEL_CALLS = 8  # calls at once: slurmdbd serves each in a thread
 
-SHOWN = {
+FIELDS_BY_KIND = {
     "qos": (
         "Name", "Priority", "Preempt", "PreemptMode", "GraceTime", "MaxWall", "GrpTRES", "MaxTRESPerJob",
         "MaxTRESPerUser", "MaxJobsPerUser", "Flags",
@@ -28,25 +28,25 @@ SHOWN = {
     "user": ("User", "DefaultAccount", "AdminLevel"),
 }  # fmt: skip
 
-Call = Tuple[List[str], processes.Process]  # its words, and itself
-Asked = Dict[str, Call]
+Invocation = Tuple[List[str], processes.Process]  # its words, and itself
+Queries = Dict[str, Invocation]
 
 
-def answers(address: str, port: str, patience_s: float) -> str:
+def answers(address: str, port: str, timeout_s: float) -> str:
     """Nothing once a daemon listens there; what kept it from us after that long."""
-    until = time.monotonic() + patience_s
+    deadline = time.monotonic() + timeout_s
     while True:
         try:
             socket.create_connection((address, int(port)), timeout=1).close()
         except OSError as why:
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 return str(why)
             time.sleep(0.02)
         else:
             return ""
 
 
-def start(argv: List[str]) -> Call:
+def start(argv: List[str]) -> Invocation:
     """A call under way."""
     return argv, processes.start(
         ["sacctmgr", *argv],
@@ -56,43 +56,43 @@ def start(argv: List[str]) -> Call:
     )
 
 
-def finish(call: Call) -> str:
+def finish(invocation: Invocation) -> str:
     """What it said; a call that did not end well is an error with its words."""
-    argv, process = call
-    done = processes.collect(process, CALL_S)
-    if not done.ok:
-        said = done.out + (f"no answer after {CALL_S} s" if done.stopped else "")
-        last = "\n".join(said.strip().splitlines()[-8:])
-        raise ChangeError(f"`sacctmgr {' '.join(argv)}` ended with {done.code}:\n{last}", "host")
-    return done.out
+    argv, process = invocation
+    result = processes.collect(process, CALL_S)
+    if not result.ok:
+        output = result.out + (f"no answer after {CALL_S} s" if result.stopped else "")
+        last = "\n".join(output.strip().splitlines()[-8:])
+        raise ChangeError(f"`sacctmgr {' '.join(argv)}` ended with {result.code}:\n{last}", "host")
+    return result.out
 
 
-def ask(cluster: str) -> Asked:
+def start_queries(cluster: str) -> Queries:
     """All three questions under way."""
     only = {"assoc": ["cluster=" + cluster]}
     return {
         kind: start(["-nP", "show", kind, *only.get(kind, []), "format=" + ",".join(fields)])
-        for kind, fields in SHOWN.items()
+        for kind, fields in FIELDS_BY_KIND.items()
     }
 
 
-def read_answers(asked: Asked) -> Dict[str, List[Dict[str, str]]]:
+def read_answers(queries: Queries) -> Dict[str, List[Dict[str, str]]]:
     """The rows of each answer, by field."""
-    found = {}
-    for kind, call in asked.items():
-        lines = [line.split("|") for line in finish(call).splitlines() if "|" in line]
-        found[kind] = [dict(zip(SHOWN[kind], line)) for line in lines]
-    return found
+    rows_by_kind = {}
+    for kind, invocation in queries.items():
+        lines = [line.split("|") for line in finish(invocation).splitlines() if "|" in line]
+        rows_by_kind[kind] = [dict(zip(FIELDS_BY_KIND[kind], line)) for line in lines]
+    return rows_by_kind
 
 
 def change_all(calls: List[List[str]]) -> None:
     """Calls that do not depend on each other, some at a time; all are made, then the first failure is told."""
     failed = []  # type: List[ChangeError]
-    for first in range(0, len(calls), TOGETHER):
-        running = [start(["-i", *argv]) for argv in calls[first : first + TOGETHER]]
-        for call in running:
+    for offset in range(0, len(calls), MAX_PARALLEL_CALLS):
+        running = [start(["-i", *argv]) for argv in calls[offset : offset + MAX_PARALLEL_CALLS]]
+        for invocation in running:
             try:
-                finish(call)
+                finish(invocation)
             except ChangeError as why:
                 failed.append(why)
     if failed:

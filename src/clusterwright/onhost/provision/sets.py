@@ -30,38 +30,38 @@ FETCH = re.compile(
     r"Failed to (?:fetch|download)|Could not (?:connect|resolve)|Unable to connect|Connection (?:failed|refused|timed)"
     r"|Curl error|All mirrors were tried|Cannot download"
 )
-SIGNATURE_MEND = (
+SIGNATURE_FIX = (
     "the repository is signed by another key than the file has, or was changed on its way: put its key under "
     "software.repositories.NAME.key (`gpg --armor --export`), apply again"
 )
-FETCH_MEND = "see that this host reaches the repository (`curl -I URL`, proxies, the switch), apply again"
-VERSION_MEND = "name a version of software that the repository has, or bring this one there; then apply again"
+FETCH_FIX = "see that this host reaches the repository (`curl -I URL`, proxies, the switch), apply again"
+VERSION_FIX = "name a version of software that the repository has, or bring this one there; then apply again"
 
 
-def wanted_sets(host: Host) -> Dict[str, List[Json]]:
+def pending_sets(host: Host) -> Dict[str, List[Json]]:
     """What of each set is not as wanted, by the set's name."""
-    asked = {change["id"] for change in packages.look_packages(host)}
-    found = {}  # type: Dict[str, List[Json]]
-    for package in packages.wanted_of(host):
-        if package["alone"] and package["id"] in asked:
-            found.setdefault(package["alone"], []).append(package)
-    return found
+    change_ids = {change["id"] for change in packages.plan_packages(host)}
+    sets_by_name = {}  # type: Dict[str, List[Json]]
+    for package in packages.desired_packages(host):
+        if package["alone"] and package["id"] in change_ids:
+            sets_by_name.setdefault(package["alone"], []).append(package)
+    return sets_by_name
 
 
-def fetch(host: Host, known: Container[str] = ()) -> Dict[str, str]:
+def fetch(host: Host, skipped_sets: Container[str] = ()) -> Dict[str, str]:
     """Every set that is wanted comes on this host's disk, but for those that are `known` not to; why not, by set."""
-    found = {name: todo for name, todo in wanted_sets(host).items() if name not in known}
-    if not found:
+    pending = {name: todo for name, todo in pending_sets(host).items() if name not in skipped_sets}
+    if not pending:
         return {}
-    said = refreshed(host)
+    apt_output = refreshed(host)
     troubles = {}
     with pins(host) as options:
-        for name, todo in found.items():
+        for name, todo in pending.items():
             try:
-                refuse_held(host, todo)
+                refuse_foreign_hold(host, todo)
                 download(host, todo, options)
             except ChangeError as why:
-                troubles[name] = told(why, said)
+                troubles[name] = explain_error(why, apt_output)
     return troubles
 
 
@@ -72,33 +72,37 @@ def refreshed(host: Host) -> str:
     return run(["apt-get", "update"], packages.INSTALL_S).out
 
 
-class HeldError(ChangeError):
+class HoldError(ChangeError):
     """Somebody here keeps a package at its version."""
 
 
 class MissingError(ChangeError):
     """No repository has that version; `places` are those that have others of the package."""
 
-    def __init__(self, words: str, places: Iterable[str] = ()) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, places: Iterable[str] = ()) -> None:
+        super().__init__(message)
         self.places = set(places)
 
 
-def told(why: ChangeError, said: str) -> str:
-    """The error with the lines that matter, and its mend; `said` is what apt said when it read the lists."""
-    words = str(why).strip()
-    lines = [line.strip() for line in TROUBLE.findall(words)] or words.splitlines()[:1]
-    if isinstance(why, HeldError):
-        return words
+def explain_error(why: ChangeError, apt_output: str) -> str:
+    """The error with the lines that matter, and its mend; `apt_output` is what apt said when it read the lists."""
+    message = str(why).strip()
+    lines = [line.strip() for line in TROUBLE.findall(message)] or message.splitlines()[:1]
+    if isinstance(why, HoldError):
+        return message
     if isinstance(why, MissingError):
-        unread = [line.strip() for line in TROUBLE.findall(said)]
+        unread = [line.strip() for line in TROUBLE.findall(apt_output)]
         lines = [
-            words,
-            *(line for line in unread if not why.places or any(one in line for one in why.places)),
+            message,
+            *(
+                line
+                for line in unread
+                if not why.places or any(repository in line for repository in why.places)
+            ),
         ]
     text = "\n".join(list(dict.fromkeys(lines))[:6])
-    mend = SIGNATURE_MEND if SIGNATURE.search(text) else FETCH_MEND if FETCH.search(text) else VERSION_MEND
-    return f"{text}\n{mend}"
+    fix = SIGNATURE_FIX if SIGNATURE.search(text) else FETCH_FIX if FETCH.search(text) else VERSION_FIX
+    return f"{text}\n{fix}"
 
 
 @contextlib.contextmanager
@@ -106,8 +110,12 @@ def pins(host: Host) -> Iterator[List[str]]:
     """Apt's options with the pins that are wanted, before they are in place."""
     folder = tempfile.mkdtemp(prefix="wright-pins-")
     try:
-        for entry in os.listdir(host.at(PREFERENCES)) if os.path.isdir(host.at(PREFERENCES)) else ():
-            shutil.copy(host.at(PREFERENCES + "/" + entry), folder)
+        for entry in (
+            os.listdir(host.resolve_path(PREFERENCES))
+            if os.path.isdir(host.resolve_path(PREFERENCES))
+            else ()
+        ):
+            shutil.copy(host.resolve_path(PREFERENCES + "/" + entry), folder)
         for resource in host.resources:
             if resource["kind"] == "file" and os.path.dirname(resource["path"]) == PREFERENCES:
                 write_private(folder + "/" + os.path.basename(resource["path"]), content_of(resource))
@@ -128,7 +136,7 @@ def download(host: Host, todo: List[Json], options: List[str]) -> None:
 @contextlib.contextmanager
 def loosened(host: Host, todo: List[Json]) -> Iterator[None]:
     """Holds of ours give way to what the file asks for; should we be cut short, the next apply holds again."""
-    loose = packages.held_with(host, todo)
+    loose = packages.hold_siblings(host, todo)
     if loose:
         must(["apt-mark", "unhold", *loose])
     try:
@@ -148,20 +156,20 @@ def apt_argv(todo: List[Json]) -> List[str]:
 def exact(package: Json) -> str:
     """The newest version that is of that release, with its epoch and the packager's own number."""
     rows = run(["apt-cache", "madison", package["name"]]).out.splitlines()
-    known = {row.split("|")[1].strip(): row.split("|")[2].split()[0] for row in rows if row.count("|") > 1}
-    for version in known:
-        if packages.fits(version, package["version"]) and package["built_for"] in version:
+    versions = {row.split("|")[1].strip(): row.split("|")[2].split()[0] for row in rows if row.count("|") > 1}
+    for version in versions:
+        if packages.matches_release(version, package["version"]) and package["built_for"] in version:
             return version
-    wanted = package["version"] + (package["built_for"] and f" built for {package['built_for'][1:]}")
+    description = package["version"] + (package["built_for"] and f" built for {package['built_for'][1:]}")
     raise MissingError(
-        f"no version {wanted} of {package['name']} is known here (known: {', '.join(known) or 'none'})",
-        known.values(),
+        f"no version {description} of {package['name']} is known here (known: {', '.join(versions) or 'none'})",
+        versions.values(),
     )
 
 
 def install(host: Host, name: str) -> None:
     """One set, in one transaction."""
-    todo = wanted_sets(host).get(name, [])
+    todo = pending_sets(host).get(name, [])
     if not todo:
         return
     if packages.has_dnf(host):
@@ -172,35 +180,41 @@ def install(host: Host, name: str) -> None:
     del host.bundle["installed"]
 
 
-def refuse_held(host: Host, todo: List[Json]) -> None:
+def refuse_foreign_hold(host: Host, todo: List[Json]) -> None:
     """What somebody here has held is theirs to let go."""
-    there, ours = packages.installed(host), packages.held_by_us(host)
-    others = {name for name in packages.held_with(host, todo) if name not in ours}
-    others |= {one["name"] for one in todo if there.get(one["name"], ("", False))[1]} - ours
-    if others:
-        what = ", ".join(f"{name} is held at {there[name][0]}" for name in sorted(others))
-        names = " ".join(sorted(others))
-        raise HeldError(
-            f"{what} by somebody here, not by us: `apt-mark unhold {names}` there if it may change, else have the file "
+    installed_versions, ours = packages.installed(host), packages.managed_hold(host)
+    foreign_hold = {name for name in packages.hold_siblings(host, todo) if name not in ours}
+    foreign_hold |= {
+        package["name"] for package in todo if installed_versions.get(package["name"], ("", False))[1]
+    } - ours
+    if foreign_hold:
+        description = ", ".join(
+            f"{name} is held at {installed_versions[name][0]}" for name in sorted(foreign_hold)
+        )
+        names = " ".join(sorted(foreign_hold))
+        raise HoldError(
+            f"{description} by somebody here, not by us: `apt-mark unhold {names}` there if it may change, else have the file "
             "name that version; then apply again"
         )
 
 
 def ids(host: Host, troubles: Container[str]) -> List[str]:
     """The packages of these sets."""
-    return [one["id"] for one in packages.wanted_of(host) if one["alone"] in troubles]
+    return [package["id"] for package in packages.desired_packages(host) if package["alone"] in troubles]
 
 
-def without(host: Host, changes: List[Json], troubles: Dict[str, str]) -> List[Json]:
+def exclude_sets(host: Host, changes: List[Json], troubles: Dict[str, str]) -> List[Json]:
     """What can be done although these sets cannot be had: neither they nor the units that need them."""
     if not troubles:
         return changes
-    lost = set(ids(host, troubles))
-    there = packages.installed(host)
-    gone = {one for one in lost if one.partition(":")[2] not in there}
-    units = {
-        one["id"]
-        for one in host.resources
-        if one["kind"] == "unit" and gone.intersection(one.get("needs", ()))
+    excluded_ids = set(ids(host, troubles))
+    installed_versions = packages.installed(host)
+    missing_ids = {
+        package_id for package_id in excluded_ids if package_id.partition(":")[2] not in installed_versions
     }
-    return [change for change in changes if change["id"] not in lost | units]
+    units = {
+        resource["id"]
+        for resource in host.resources
+        if resource["kind"] == "unit" and missing_ids.intersection(resource.get("needs", ()))
+    }
+    return [change for change in changes if change["id"] not in excluded_ids | units]

@@ -23,7 +23,7 @@ from clusterwright.onhost.lib import processes
 # All of it took 0.25 s with 22.05, and 0.6 to 1.2 s with 22.05 to 26.05 on 2 cores with 30 processes waiting.
 LIMIT_S = 6.0
 UP = re.compile(r"Running as primary controller|slurmd started on")
-WORDS = re.compile(r"(error|fatal): ", re.IGNORECASE)
+ERROR_LINE = re.compile(r"(error|fatal): ", re.IGNORECASE)
 # Said at every start in a scratch folder, and of no consequence.
 USUAL = re.compile(
     r"could not open|state (save )?file|may be lost|mpi|pmix|No such file.*state|Unable to (register|resolve)"
@@ -33,7 +33,9 @@ NO_PLUGIN = re.compile(r"(auth|cred)[/_]none")
 
 NEW_NETWORK = 0x40000000  # CLONE_NEWNET
 SET_FLAGS, SET_ADDRESS, INTERFACE_UP = 0x8914, 0x8916, 1  # SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP
-OWN_ADDRESS = "192.0.2.1"  # RFC 5737: of nobody. With a loopback alone, libc looks up no name (AI_ADDRCONFIG)
+TRIAL_ADDRESS = (
+    "192.0.2.1"  # RFC 5737: of nobody. With a loopback alone, libc looks up no name (AI_ADDRCONFIG)
+)
 
 # Keys that need the real slurmdbd, or would act on real hosts.
 DROPPED = re.compile(
@@ -43,7 +45,9 @@ DROPPED = re.compile(
     re.IGNORECASE,
 )
 OF_A_NODE = re.compile(r"NodeName=(?!DEFAULT)(\S+)", re.IGNORECASE)
-NOT_HERE = re.compile(r" (NodeAddr|MemSpecLimit|CoreSpecCount)=\S+", re.IGNORECASE)  # limits are set at once
+DROPPED_NODE_OPTIONS = re.compile(
+    r" (NodeAddr|MemSpecLimit|CoreSpecCount)=\S+", re.IGNORECASE
+)  # limits are set at once
 BLOCK = 250  # addresses of 127.0.N.1 to 250
 OF_A_PARTITION = re.compile(
     r"\s(QoS|AllowQos|DenyQos|AllowAccounts|DenyAccounts|TRESBillingWeights)=\S+", re.IGNORECASE
@@ -65,7 +69,7 @@ def main() -> int:
         ]  # with v2 a started slurmd would make a scope of its own in systemd
     else:
         argv = [program, "-D", "-N", host] if daemon == "slurmd" else [program, "-D", "-c"]
-    if not own_network():
+    if not enter_network_namespace():
         return untried("this host gives no network of its own to a process")
     rewrite(folder)
     return watch([*argv, "-f", os.path.join(folder, "slurm.conf")], folder)
@@ -77,13 +81,13 @@ def untried(why: str) -> int:
     return 0
 
 
-def own_network() -> bool:
+def enter_network_namespace() -> bool:
     """Only a loopback, so that no port is taken and no host is spoken to."""
     if ctypes.CDLL(None, use_errno=True).unshare(NEW_NETWORK) != 0:
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sH14s", b"lo", INTERFACE_UP, b""))
-        address = struct.pack("HH4s8s", socket.AF_INET, 0, socket.inet_aton(OWN_ADDRESS), b"")
+        address = struct.pack("HH4s8s", socket.AF_INET, 0, socket.inet_aton(TRIAL_ADDRESS), b"")
         fcntl.ioctl(any_socket, SET_ADDRESS, struct.pack("16s16s", b"lo:1", address))
     return True
 
@@ -92,11 +96,11 @@ def rewrite(folder: str) -> None:
     """slurm.conf as it is to be, but for what belongs to the running daemons or needs slurmdbd."""
     path = os.path.join(folder, "slurm.conf")
     with open(path) as file:
-        lines = [of_this_host(line) for line in file.read().splitlines() if not DROPPED.match(line)]
+        lines = [localize_line(line) for line in file.read().splitlines() if not DROPPED.match(line)]
     for name in ("state", "spool"):
         os.mkdir(os.path.join(folder, name), 0o700)
     lines += [
-        f"SlurmctldHost={own_name()}(127.0.0.1)",
+        f"SlurmctldHost={short_hostname()}(127.0.0.1)",
         "SlurmUser=root",
         "AuthType=auth/none",
         "CredType=cred/none",
@@ -114,11 +118,11 @@ def rewrite(folder: str) -> None:
         file.write("\n".join(lines) + "\n")
 
 
-def of_this_host(line: str) -> str:
+def localize_line(line: str) -> str:
     """Every node is here, and no partition asks for what slurmdbd knows."""
     node = OF_A_NODE.match(line)
     if node:
-        return NOT_HERE.sub("", line) + " NodeAddr=" + addresses(count_of(node.group(1)))
+        return DROPPED_NODE_OPTIONS.sub("", line) + " NodeAddr=" + addresses(count_of(node.group(1)))
     return OF_A_PARTITION.sub("", line)
 
 
@@ -128,8 +132,8 @@ def count_of(hostlist: str) -> int:
     for part in re.findall(r"(?:[^,\[]|\[[^]]*\])+", hostlist):
         product = 1
         for inner in re.findall(r"\[([^]]*)\]", part):
-            ranges = [one.split("-") for one in inner.split(",")]
-            product *= sum(int(one[-1]) - int(one[0]) + 1 for one in ranges)
+            ranges = [bounds.split("-") for bounds in inner.split(",")]
+            product *= sum(int(bounds[-1]) - int(bounds[0]) + 1 for bounds in ranges)
         total += product
     return total
 
@@ -140,20 +144,20 @@ def addresses(count: int) -> str:
     return ",".join(f"127.0.{number}.[1-{size}]" for number, size in blocks)
 
 
-def own_name() -> str:
+def short_hostname() -> str:
     """What slurmctld calls this host."""
     return socket.gethostname().split(".")[0]
 
 
 def watch(argv: List[str], folder: str) -> int:
     """Until it is up, has ended, or its time is over."""
-    with open(os.path.join(folder, "said"), "wb") as said:
-        process = processes.start(argv, stdout=said, stderr=said, start_new_session=True)
+    with open(os.path.join(folder, "said"), "wb") as output_file:
+        process = processes.start(argv, stdout=output_file, stderr=output_file, start_new_session=True)
     limit = time.monotonic() + LIMIT_S
     try:
         while time.monotonic() < limit:
             code = process.poll()
-            if UP.search(words(folder)):
+            if UP.search(read_output(folder)):
                 return 0
             if code is not None:
                 return 0 if code == 0 and "-G" in argv else refused(folder, f"it ended with {code}")
@@ -164,14 +168,14 @@ def watch(argv: List[str], folder: str) -> int:
         processes.kill_group(process)
 
 
-def words(folder: str) -> str:
+def read_output(folder: str) -> str:
     """All that it has said, in its log or outside."""
-    found = []  # type: List[str]
+    texts = []  # type: List[str]
     for name in ("said", "log"):
         text = read(os.path.join(folder, name))
         if text:
-            found.append(text)
-    return "\n".join(found)
+            texts.append(text)
+    return "\n".join(texts)
 
 
 def read(path: str) -> Optional[str]:
@@ -185,11 +189,15 @@ def read(path: str) -> Optional[str]:
 
 def refused(folder: str, why: str) -> int:
     """Why, and the daemon's complaints: each once, without those of every scratch folder."""
-    said = [re.sub(r"^(\[[^]]*\]|slurm\w*:) *", "", line) for line in words(folder).splitlines()]
-    bad = list(dict.fromkeys(line for line in said if WORDS.search(line) and not USUAL.search(line)))
+    output_lines = [
+        re.sub(r"^(\[[^]]*\]|slurm\w*:) *", "", line) for line in read_output(folder).splitlines()
+    ]
+    bad = list(
+        dict.fromkeys(line for line in output_lines if ERROR_LINE.search(line) and not USUAL.search(line))
+    )
     if any(NO_PLUGIN.search(line) for line in bad):
         return untried("this Slurm has no auth/none")
-    sys.stdout.write("\n".join([*(bad or said)[-12:], why]) + "\n")
+    sys.stdout.write("\n".join([*(bad or output_lines)[-12:], why]) + "\n")
     return 1
 
 

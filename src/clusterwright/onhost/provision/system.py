@@ -16,24 +16,24 @@ EXPIRED = "1"  # shadow(5): days since 1970 after which nobody logs in; 1 becaus
 MIB = 2**20
 
 
-def look_group(_host: Host, resource: Json) -> Optional[Json]:
+def plan_group(_host: Host, resource: Json) -> Optional[Json]:
     """Missing; another id is not ours to change, because files carry it."""
     try:
         gid = grp.getgrnam(resource["name"]).gr_gid
     except KeyError:
-        taken = [group.gr_name for group in grp.getgrall() if group.gr_gid == resource["gid"]]
-        refuse_taken(resource["gid"], taken)
+        owners = [group.gr_name for group in grp.getgrall() if group.gr_gid == resource["gid"]]
+        refuse_used_id(resource["gid"], owners)
         return new_change(f"create with id {resource['gid']}", Verb.ADD)
     if gid != resource["gid"] and not resource["system"]:
         raise ChangeError(f"it has id {gid} here, {resource['gid']} in the file: change one by hand", "host")
     return None
 
 
-def refuse_taken(number: int, names: List[str]) -> None:
+def refuse_used_id(number: int, names: List[str]) -> None:
     """Another account or group has that id here, and files carry it."""
     if names:
-        words = f"id {number} is {names[0]}'s here: give {names[0]} another one, and its files with it"
-        raise ChangeError(words, "host")
+        message = f"id {number} is {names[0]}'s here: give {names[0]} another one, and its files with it"
+        raise ChangeError(message, "host")
 
 
 def do_group(_host: Host, resource: Json) -> None:
@@ -42,13 +42,14 @@ def do_group(_host: Host, resource: Json) -> None:
     must(["groupadd", *kind, "--gid", str(resource["gid"]), resource["name"]])
 
 
-def look_user(host: Host, resource: Json) -> Optional[Json]:
+def plan_user(host: Host, resource: Json) -> Optional[Json]:
     """Missing, in other groups, locked by us, or with a password; another id is not ours to change, files carry it."""
     try:
         entry = pwd.getpwnam(resource["name"])
     except KeyError:
-        refuse_taken(
-            resource["uid"], [one.pw_name for one in pwd.getpwall() if one.pw_uid == resource["uid"]]
+        refuse_used_id(
+            resource["uid"],
+            [account.pw_name for account in pwd.getpwall() if account.pw_uid == resource["uid"]],
         )
         groups = ", ".join([resource["group"], *resource["groups"]])
         return new_change(f"create with id {resource['uid']} in {groups}", Verb.ADD)
@@ -60,15 +61,17 @@ def look_user(host: Host, resource: Json) -> Optional[Json]:
         )
     everyone = grp.getgrall()
     primary = [group.gr_name for group in everyone if group.gr_gid == entry.pw_gid]
-    what = (
+    differences = (
         [] if resource["group"] in primary else [f"primary group {' '.join(primary)} -> {resource['group']}"]
     )
-    what += [f"into {name}" for name in missing_groups(resource)]
-    what += [f"out of {name}" for name in left_groups(resource)]
+    differences += [f"into {name}" for name in missing_groups(resource)]
+    differences += [f"out of {name}" for name in left_groups(resource)]
     shadow = shadow_of(host).get(resource["name"], ["!", ""])
-    what += ["unlock"] if shadow[1] == EXPIRED else []
-    what += ["lock the password"] if not resource["password"] and shadow[0][:1] not in ("!", "*") else []
-    return new_change(", ".join(what), Verb.MODIFY) if what else None
+    differences += ["unlock"] if shadow[1] == EXPIRED else []
+    differences += (
+        ["lock the password"] if not resource["password"] and shadow[0][:1] not in ("!", "*") else []
+    )
+    return new_change(", ".join(differences), Verb.MODIFY) if differences else None
 
 
 def missing_groups(resource: Json) -> List[str]:
@@ -85,7 +88,7 @@ def left_groups(resource: Json) -> List[str]:
 
 def shadow_of(host: Host) -> Dict[str, List[str]]:
     """Password field and last day of every account, from shadow(5)."""
-    rows = [line.split(":") for line in (read(host.at("/etc/shadow")) or b"").decode().splitlines()]
+    rows = [line.split(":") for line in (read(host.resolve_path("/etc/shadow")) or b"").decode().splitlines()]
     return {row[0]: [row[1], row[7]] for row in rows if len(row) > 7}
 
 
@@ -110,12 +113,12 @@ def do_user(host: Host, resource: Json) -> None:
         must(["gpasswd", "--delete", name, group])
 
 
-def gone_users(host: Host) -> List[Json]:
+def plan_user_removals(host: Host) -> List[Json]:
     """Accounts that an earlier apply wanted and nobody wants now, unless they are locked already."""
-    wanted = {resource["id"] for resource in host.resources}
-    before = [name for name in host.receipt.get("wanted", {}) if name.startswith("user:")]
+    desired_ids = {resource["id"] for resource in host.resources}
+    previous_ids = [name for name in host.receipt.get("wanted", {}) if name.startswith("user:")]
     shadow = shadow_of(host)
-    names = [name.partition(":")[2] for name in sorted(before) if name not in wanted]
+    names = [name.partition(":")[2] for name in sorted(previous_ids) if name not in desired_ids]
     rows = [name for name in names if name in shadow and shadow[name][1] != EXPIRED]
     return [dict(new_change("lock", Verb.LOCK), id="gone-user:" + name) for name in rows]
 
@@ -125,9 +128,9 @@ def lock_user(name: str) -> None:
     must(["usermod", "--lock", "--expiredate", EXPIRED, name])
 
 
-def look_sysctl(host: Host, resource: Json) -> Optional[Json]:
+def plan_sysctl(host: Host, resource: Json) -> Optional[Json]:
     """Another value; a setting that cannot be changed here is a note, not a change that never ends."""
-    path = host.at("/proc/sys/" + resource["key"].replace(".", "/"))
+    path = host.resolve_path("/proc/sys/" + resource["key"].replace(".", "/"))
     current = read(path)
     now = None if current is None else " ".join(current.decode().split())
     if now == resource["value"]:
@@ -141,13 +144,13 @@ def look_sysctl(host: Host, resource: Json) -> Optional[Json]:
 
 def do_sysctl(host: Host, resource: Json) -> None:
     """Written as sysctl(8) does."""
-    with open(host.at("/proc/sys/" + resource["key"].replace(".", "/")), "w") as file:
+    with open(host.resolve_path("/proc/sys/" + resource["key"].replace(".", "/")), "w") as file:
         file.write(resource["value"])
 
 
-def look_module(host: Host, resource: Json) -> Optional[Json]:
+def plan_module(host: Host, resource: Json) -> Optional[Json]:
     """Not loaded, as far as /sys tells."""
-    loaded = os.path.isdir(host.at("/sys/module/" + resource["name"].replace("-", "_")))
+    loaded = os.path.isdir(host.resolve_path("/sys/module/" + resource["name"].replace("-", "_")))
     return None if loaded else new_change("load", Verb.LOAD)
 
 
@@ -156,20 +159,20 @@ def do_module(_host: Host, resource: Json) -> None:
     must(["modprobe", resource["name"]])
 
 
-def look_hardware(host: Host, resource: Json) -> None:
+def check_hardware(host: Host, resource: Json) -> None:
     """A note for device files that are missing, and one for memory that is."""
     devices = resource["devices"]
-    missing = [path for path in devices if not os.path.exists(host.at(path))]
+    missing = [path for path in devices if not os.path.exists(host.resolve_path(path))]
     if missing:
         host.notes.append(
             f"{len(devices) - len(missing)} of {len(devices)} GPU device files are there, {', '.join(missing)} "
             f"missing: Slurm drains a host with fewer GPUs than its configuration names; `nvidia-smi` and "
             f"`dmesg` say why, or correct nodes.{resource['group']}.gpus"
         )
-    found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MIB  # as slurmd reads it
-    if found < resource["memory_mib"]:
+    memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MIB  # as slurmd reads it
+    if memory_mib < resource["memory_mib"]:
         host.notes.append(
-            f"the kernel has {found} MiB, and Slurm is told {resource['memory_mib']} MiB: it drains a host with "
+            f"the kernel has {memory_mib} MiB, and Slurm is told {resource['memory_mib']} MiB: it drains a host with "
             f"less memory than its configuration names; see `dmidecode -t memory`, or correct "
             f"nodes.{resource['group']}.memory"
         )

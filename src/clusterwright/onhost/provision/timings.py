@@ -30,7 +30,7 @@ def rows() -> Dict[str, float]:
     """Seconds by step, in the order of their first end."""
     totals = {}  # type: Dict[str, float]
     for name, seconds in _seconds.items():
-        kind, _, rest = name.partition(":")
-        row = kind + " resources" if rest and seconds < LEAST_ROW_S else name
+        kind, _, resource_name = name.partition(":")
+        row = kind + " resources" if resource_name and seconds < LEAST_ROW_S else name
         totals[row] = totals.get(row, 0.0) + seconds
     return {name: round(seconds, 4) for name, seconds in totals.items()}

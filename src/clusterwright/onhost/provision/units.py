@@ -10,7 +10,7 @@ from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import ChangeError, Json, must, run
 from clusterwright.onhost.provision.timings import step
 
-SHOWN = ("LoadState", "ActiveState", "UnitFileState", "NeedDaemonReload")
+PROPERTIES = ("LoadState", "ActiveState", "UnitFileState", "NeedDaemonReload")
 SETTLE_S = 0.7  # slurmd with a key that it does not know was gone after 0.05 to 0.3 s (2 busy cores)
 CAN_BE_ENABLED = ("disabled", "")  # the rest is enabled, static, generated, an alias, or masked on purpose
 
@@ -19,7 +19,9 @@ def show(names: List[str]) -> Dict[str, Json]:
     """State of every unit, asked in one call; systemctl answers in the order asked."""
     if not names:
         return {}
-    blocks = must(["systemctl", "show", "--property", ",".join(SHOWN), "--", *names]).strip().split("\n\n")
+    blocks = (
+        must(["systemctl", "show", "--property", ",".join(PROPERTIES), "--", *names]).strip().split("\n\n")
+    )
     states = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in blocks]
     return dict(zip(names, states))
 
@@ -34,12 +36,12 @@ def replaced(unit: Json, states: Dict[str, Json]) -> List[str]:
     ]
 
 
-def look_unit(
-    unit: Json, state: Dict[str, Any], changed: Set[str], gentle: Set[str], others: Sequence[str] = ()
+def plan_unit(
+    unit: Json, state: Dict[str, Any], changed: Set[str], gentle: Set[str], replaced_units: Sequence[str] = ()
 ) -> Optional[Json]:
     """Not running, not enabled, running on what has changed since, or not alone.
 
-    `gentle` are changes that a reload covers, `others` units that it replaces and that are still there.
+    `gentle` are changes that a reload covers, `replaced_units` units that it replaces and that are still there.
     """
     inputs = [name for name in unit["restart_on"] if name in changed]
     reload = unit["reload"] or (bool(inputs) and gentle.issuperset(inputs))
@@ -48,38 +50,42 @@ def look_unit(
         verbs.append(Verb.START)
     elif inputs:
         verbs.append(Verb.RELOAD if reload else Verb.RESTART)
-    verbs += [Verb.REPLACE] if others else []
+    verbs += [Verb.REPLACE] if replaced_units else []
     if not verbs:
         return None
     gentle_reload = Verb.RELOAD in verbs and not unit["reload"]
     cost = "restart" if Verb.RESTART in verbs else "reconfigure" if gentle_reload else "live"
-    return unit_change(verbs, inputs, others, cost)
+    return unit_change(verbs, inputs, replaced_units, cost)
 
 
-def unit_change(verbs: Sequence[Verb], inputs: Sequence[str], others: Sequence[str], cost: str) -> Json:
+def unit_change(
+    verbs: Sequence[Verb], inputs: Sequence[str], replaced_units: Sequence[str], cost: str
+) -> Json:
     """The change of one unit: what it restarts or reloads for, and the units that it replaces."""
     reasons = {
         Verb.RELOAD: "reload for " + ", ".join(inputs),
         Verb.RESTART: "restart for " + ", ".join(inputs),
-        Verb.REPLACE: "in place of " + " ".join(others),
+        Verb.REPLACE: "in place of " + " ".join(replaced_units),
     }
-    what = ", ".join(reasons.get(verb, verb.value) for verb in verbs)
-    return dict(new_change(what, *verbs, cost=cost), inputs=list(inputs), replaces=list(others))
+    description = ", ".join(reasons.get(verb, verb.value) for verb in verbs)
+    return dict(
+        new_change(description, *verbs, cost=cost), inputs=list(inputs), replaces=list(replaced_units)
+    )
 
 
 def do_units(
     changes: List[Json],
     *,
-    read_again: bool,
+    reload_unit_files: bool,
     new_files: bool = True,
-    alone: Sequence[str] = (),
+    independent: Sequence[str] = (),
     wait_s: float = SETTLE_S,
 ) -> Optional[ChangeError]:
     """The planned changes of units, in one call each for all of them; what they replace goes last.
 
     systemd reads its files again only where it must: that runs every generator, and costs a busy host seconds;
     a unit that is not loaded is read when it is started. A start is a restart: the unit's package may have
-    started it since, with other files. The trouble of a unit that stands `alone` is given back, another's raised.
+    started it since, with other files. The trouble of a unit that stands `independent` is given back, another's raised.
     """
     verbs = {change["id"].partition(":")[2]: set(change["verbs"]) for change in changes}
     enabled = [name for name, does in verbs.items() if Verb.ENABLE in does]
@@ -88,27 +94,27 @@ def do_units(
     if enabled:
         with step("enable units"):
             must(["systemctl", "enable", "--quiet", "--no-reload", "--", *enabled])
-    states = show(list(verbs) if new_files and not read_again else [])
-    if read_again or any(state.get("NeedDaemonReload") == "yes" for state in states.values()):
+    states = show(list(verbs) if new_files and not reload_unit_files else [])
+    if reload_unit_files or any(state.get("NeedDaemonReload") == "yes" for state in states.values()):
         with step("daemon-reload"):
             must(["systemctl", "daemon-reload"])
     with step("start units"):
-        said = [ask_for("restart", started), ask_for("reload-or-restart", reloaded)]
-    trouble = expect_running(started + reloaded, "".join(said), alone, wait_s)
+        outputs = [run_systemctl("restart", started), run_systemctl("reload-or-restart", reloaded)]
+    trouble = expect_running(started + reloaded, "".join(outputs), independent, wait_s)
     for change in changes:
-        for other in change["replaces"]:
-            stop_unit(other)
+        for replaced_name in change["replaces"]:
+            stop_unit(replaced_name)
     return trouble
 
 
-def ask_for(verb: str, names: List[str]) -> str:
+def run_systemctl(verb: str, names: List[str]) -> str:
     """What systemctl said where it failed; one unit that fails does not keep it from the others."""
-    done = run(["systemctl", verb, "--", *names]) if names else None
-    return done.out if done is not None and done.code != 0 else ""
+    result = run(["systemctl", verb, "--", *names]) if names else None
+    return result.out if result is not None and result.code != 0 else ""
 
 
 def expect_running(
-    names: List[str], said: str = "", alone: Sequence[str] = (), wait_s: float = SETTLE_S
+    names: List[str], output: str = "", independent: Sequence[str] = (), wait_s: float = SETTLE_S
 ) -> Optional[ChangeError]:
     """A daemon that dies of what it read does so at once, when systemd has already called it started."""
     if names:
@@ -120,12 +126,12 @@ def expect_running(
     for name, state in states.items():
         if state.get("ActiveState") != "active":
             log = run(["journalctl", "--no-pager", "--lines", "8", "--output", "cat", "--unit", name]).out
-            words = f"{name} is {state.get('ActiveState')} after its start; its last words:\n{log}"
-            if name not in alone:
-                raise ChangeError(words)
-            trouble = trouble or ChangeError(words, "host")
-    if said and trouble is None:
-        raise ChangeError(said.strip())
+            message = f"{name} is {state.get('ActiveState')} after its start; its last words:\n{log}"
+            if name not in independent:
+                raise ChangeError(message)
+            trouble = trouble or ChangeError(message, "host")
+    if output and trouble is None:
+        raise ChangeError(output.strip())
     return trouble
 
 

@@ -11,92 +11,94 @@ FEW = 3  # hosts that are named; of more, their number
 _BEGINS = re.compile(rb"\bgeneration (\d+) on ")
 
 
-class Said(NamedTuple):
+class MergedLine(NamedTuple):
     """A line, and who said it: `host:local rank` for a rank, JOB for the supervisor."""
 
-    who: Tuple[str, ...]
+    sources: Tuple[str, ...]
     text: bytes
 
 
 class Chunk(NamedTuple):
     """New lines of one file."""
 
-    who: str
+    source: str
     generation: int
     lines: List[bytes]
 
 
-def merge(chunks: Sequence[Chunk]) -> Iterator[Said]:
+def merge(chunks: Sequence[Chunk]) -> Iterator[MergedLine]:
     """All lines in one order: generation by generation, each between the supervisor's words about it."""
-    placed: Dict[Tuple[int, int], List[Chunk]] = {}
+    chunks_by_order: Dict[Tuple[int, int], List[Chunk]] = {}
     for chunk in chunks:
-        begins = chunk.who == JOB and _BEGINS.search(chunk.lines[0])
-        head, rest = (chunk.lines[:1], chunk.lines[1:]) if begins else ([], chunk.lines)
-        for order, some in ((0, head), (1 if chunk.who != JOB else 2, rest)):
+        begins = chunk.source == JOB and _BEGINS.search(chunk.lines[0])
+        head, tail = (chunk.lines[:1], chunk.lines[1:]) if begins else ([], chunk.lines)
+        for order, some in ((0, head), (1 if chunk.source != JOB else 2, tail)):
             if some:
-                placed.setdefault((chunk.generation, order), []).append(chunk._replace(lines=some))
-    for place in sorted(placed):
-        yield from fold({chunk.who: chunk.lines for chunk in _joined(placed[place])})
+                chunks_by_order.setdefault((chunk.generation, order), []).append(chunk._replace(lines=some))
+    for order_key in sorted(chunks_by_order):
+        yield from fold({chunk.source: chunk.lines for chunk in _joined(chunks_by_order[order_key])})
 
 
-def split(who: str, lines: Iterable[bytes], generation: int) -> List[Chunk]:
+def split(source: str, lines: Iterable[bytes], generation: int) -> List[Chunk]:
     """The supervisor's lines: those until a generation begins belong to the one before."""
-    found = [Chunk(who, generation, [])]
+    chunks = [Chunk(source, generation, [])]
     for line in lines:
         begins = _BEGINS.search(line)
         if begins:
-            found.append(Chunk(who, int(begins.group(1)), []))
-        found[-1].lines.append(line)
-    return [chunk for chunk in found if chunk.lines]
+            chunks.append(Chunk(source, int(begins.group(1)), []))
+        chunks[-1].lines.append(line)
+    return [chunk for chunk in chunks if chunk.lines]
 
 
-def fold(lines: Mapping[str, Sequence[bytes]]) -> Iterator[Said]:
+def fold(lines: Mapping[str, Sequence[bytes]]) -> Iterator[MergedLine]:
     """Each one's lines in their order; a line that others say, too, waits until they have come to it."""
-    queues: Dict[str, Deque[bytes]] = {who: deque(said) for who, said in lines.items() if said}
-    left = Counter(text for said in queues.values() for text in said)
+    queues: Dict[str, Deque[bytes]] = {
+        source: deque(source_lines) for source, source_lines in lines.items() if source_lines
+    }
+    remaining = Counter(text for queue in queues.values() for text in queue)
     while queues:
-        text, who = _next(queues, left)
-        left[text] -= len(who)
-        for each in who:
-            queues[each].popleft()
-            if not queues[each]:
-                del queues[each]
-        yield Said(tuple(who), text)
+        text, sources = _next(queues, remaining)
+        remaining[text] -= len(sources)
+        for source in sources:
+            queues[source].popleft()
+            if not queues[source]:
+                del queues[source]
+        yield MergedLine(tuple(sources), text)
 
 
-def _next(queues: Mapping[str, Deque[bytes]], left: Mapping[bytes, int]) -> Tuple[bytes, List[str]]:
+def _next(queues: Mapping[str, Deque[bytes]], remaining: Mapping[bytes, int]) -> Tuple[bytes, List[str]]:
     """The first line for which nobody has to wait; where each waits for another, the first of all."""
-    seen: Dict[bytes, List[str]] = {}
-    for who, said in queues.items():
-        text = said[0]
-        if left[text] == 1:
-            return text, [who]
-        seen.setdefault(text, []).append(who)
-    for text, some in seen.items():
-        elsewhere = (said for said in queues.values() if said[0] != text)
-        if left[text] == len(some) or not any(text in said for said in elsewhere):
+    waiting: Dict[bytes, List[str]] = {}
+    for source, queue in queues.items():
+        text = queue[0]
+        if remaining[text] == 1:
+            return text, [source]
+        waiting.setdefault(text, []).append(source)
+    for text, some in waiting.items():
+        elsewhere = (queue for queue in queues.values() if queue[0] != text)
+        if remaining[text] == len(some) or not any(text in queue for queue in elsewhere):
             return text, some
-    return next(iter(seen.items()))
+    return next(iter(waiting.items()))
 
 
 def _joined(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
     """One chunk for each who: a rank's two files are one voice."""
-    found: Dict[str, Chunk] = {}
+    by_source: Dict[str, Chunk] = {}
     for chunk in chunks:
-        if chunk.who in found:
-            found[chunk.who].lines.extend(chunk.lines)
+        if chunk.source in by_source:
+            by_source[chunk.source].lines.extend(chunk.lines)
         else:
-            found[chunk.who] = Chunk(chunk.who, chunk.generation, list(chunk.lines))
-    return iter(found.values())
+            by_source[chunk.source] = Chunk(chunk.source, chunk.generation, list(chunk.lines))
+    return iter(by_source.values())
 
 
-def prefix(who: Sequence[str]) -> str:
+def prefix(sources: Sequence[str]) -> str:
     """`gpu-1:0`, `gpu-1:0-7`, `gpu-1,gpu-2:0-7`, `16 hosts:0-7`."""
-    if len(who) == 1:
-        return who[0]
+    if len(sources) == 1:
+        return sources[0]
     by_host: Dict[str, List[str]] = {}
-    for each in who:
-        host, _, rank = each.partition(":")
+    for source in sources:
+        host, _, rank = source.partition(":")
         by_host.setdefault(host, []).append(rank)
     alike: Dict[str, List[str]] = {}
     for host, ranks in by_host.items():
@@ -111,7 +113,7 @@ def _group(hosts: Sequence[str], ranks: str) -> str:
 
 def _ranges(ranks: Iterable[str]) -> str:
     """`0-3,5`."""
-    known = sorted({int(rank) for rank in ranks if rank.isdigit()})
-    begins = [rank for rank in known if rank - 1 not in known]
-    ends = [rank for rank in known if rank + 1 not in known]
+    numbers = sorted({int(rank) for rank in ranks if rank.isdigit()})
+    begins = [rank for rank in numbers if rank - 1 not in numbers]
+    ends = [rank for rank in numbers if rank + 1 not in numbers]
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(begins, ends))

@@ -2,7 +2,7 @@
 
 This file is run here, and is sent as it stands to `python -` on a host of the cluster; there it is told where the
 runtime lies by PYTHONPATH. Its arguments are what to do, where, and one JSON object; it answers with one JSON object.
-What is wrong is an answer too: `{"trouble": CODE, "message": ..., "mend": ...}`.
+What is wrong is an answer too: `{"trouble": CODE, "message": ..., "fix": ...}`.
 """
 
 from __future__ import annotations
@@ -21,86 +21,86 @@ from clusterwright.onhost.lib.safe_reader import list_folder, read_object, read_
 
 Row = Dict[str, Any]
 STEP = re.compile(r"step-(\d{8,})")
-MANIFEST, MARKS = "manifest.json", "verified.jsonl"
+MANIFEST, VERIFIED_LOG = "manifest.json", "verified.jsonl"
 MANIFEST_BYTES = 256 << 20  # it has a checksum for each MiB
-KEPT = 3  # of a run that does not say how many it keeps, as the runtime does
+DEFAULT_RETENTION = 3  # of a run that does not say how many it keeps, as the runtime does
 
 
 class Trouble(Exception):  # noqa: N818 (an answer, which somebody else shows)
     """What a user can mend."""
 
-    def __init__(self, code: str, message: str, mend: str) -> None:
+    def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)
-        self.code, self.mend = code, mend
+        self.code, self.fix = code, fix
 
 
 def main() -> int:
     """Do what the arguments say."""
-    json.dump(answer(ACTS[sys.argv[1]], sys.argv[2], **json.loads(sys.argv[3])), sys.stdout)
+    json.dump(answer(ACTIONS[sys.argv[1]], sys.argv[2], **json.loads(sys.argv[3])), sys.stdout)
     return 0
 
 
-def answer(act: Callable[..., Row], where: str, **asked: Any) -> Row:
+def answer(action: Callable[..., Row], path: str, **options: Any) -> Row:
     """What the act says, or what was wrong."""
     try:
-        return act(where, **asked)
+        return action(path, **options)
     except Trouble as trouble:
-        return {"trouble": trouble.code, "message": str(trouble), "mend": trouble.mend}
+        return {"trouble": trouble.code, "message": str(trouble), "fix": trouble.fix}
     except OSError as why:
-        mend = "see that the folder is mounted and that you may read it"
+        fix = "see that the folder is mounted and that you may read it"
         return {
             "trouble": "checkpoint-unreadable",
             "message": f"{why.strerror}: {why.filename}",
-            "mend": mend,
+            "fix": fix,
         }
 
 
-def listing(where: str) -> Row:
+def listing(path: str) -> Row:
     """Every checkpoint of a run or of a folder, the newest first, and the saves that were never finished."""
-    folder = checkpoints_of(Path(where))
-    marks, kept = read_marks(folder), kept_of(folder)
-    rows = [about(folder / name, marks) for name in step_names(folder)]
+    folder = checkpoints_of(Path(path))
+    verifications, retention = read_marks(folder), retention_of(folder)
+    rows = [about(folder / name, verifications) for name in step_names(folder)]
     best, latest = best_of(rows), folder / "latest"
     for row in rows:
         row["marks"] = ["best"] * (row["step"] == best)
         if latest.is_symlink() and os.readlink(str(latest)) == row["name"]:
             row["marks"].append("latest")
-    told = fates(rows, kept)
+    outcomes = fates(rows, retention)
     for number, row in enumerate(rows):
-        row["fate"] = told[number]
-    return {"folder": str(folder), "keep": kept, "checkpoints": rows, "partial": partial_saves(folder)}
+        row["fate"] = outcomes[number]
+    return {"folder": str(folder), "keep": retention, "checkpoints": rows, "partial": partial_saves(folder)}
 
 
-def checkpoints_of(where: Path) -> Path:
+def checkpoints_of(path: Path) -> Path:
     """The folder of checkpoints that is meant: by itself, by its run, or by one of its steps."""
-    if not where.is_dir():
+    if not path.is_dir():
         raise Trouble(
             "checkpoint-no-folder",
-            f"{where} is no folder",
+            f"{path} is no folder",
             "name a run, its folder, or a folder of checkpoints",
         )
-    record = read_object(where / "job.json")
-    if record or (where / "checkpoints").is_dir():
-        said = record.get("job", {}).get("checkpoint", {}).get("folder")
-        where = Path(said or where / "checkpoints")
-    elif STEP.fullmatch(where.name):
-        where = where.parent
-    if not step_names(where) and not partial_saves(where):
+    record = read_object(path / "job.json")
+    if record or (path / "checkpoints").is_dir():
+        folder = record.get("job", {}).get("checkpoint", {}).get("folder")
+        path = Path(folder or path / "checkpoints")
+    elif STEP.fullmatch(path.name):
+        path = path.parent
+    if not step_names(path) and not partial_saves(path):
         raise Trouble(
             "checkpoint-none",
-            f"there is no checkpoint in {where}",
+            f"there is no checkpoint in {path}",
             "a run makes its first one after `checkpoint.every`; see what it does with wright logs",
         )
-    return where
+    return path
 
 
 def step_names(folder: Path) -> List[str]:
     """Names of the folders of steps, the newest first."""
-    found = [STEP.fullmatch(name) for name in list_folder(folder)]
-    return [match[0] for match in sorted(filter(None, found), key=lambda match: -int(match[1]))]
+    matches = [STEP.fullmatch(name) for name in list_folder(folder)]
+    return [match[0] for match in sorted(filter(None, matches), key=lambda match: -int(match[1]))]
 
 
-def about(path: Path, marks: Dict[str, Row]) -> Row:
+def about(path: Path, verifications: Dict[str, Row]) -> Row:
     """What a checkpoint says of itself, and whether what it speaks of is there; no part is read."""
     row: Row = {
         "name": path.name,
@@ -114,67 +114,73 @@ def about(path: Path, marks: Dict[str, Row]) -> Row:
         "value": None,
         "verified_at": None,
     }
-    words, row["why"] = read_manifest(path)
+    manifest, row["why"] = read_manifest(path)
     if not row["why"]:
-        row.update({name: words.get(name) for name in ("time", "world_size", "torch", "value")})
-        row["bytes"] = sum(part["bytes"] for part in words["parts"])
-        row["why"] = missing(path, words["parts"])
+        row.update({name: manifest.get(name) for name in ("time", "world_size", "torch", "value")})
+        row["bytes"] = sum(part["bytes"] for part in manifest["parts"])
+        row["why"] = missing(path, manifest["parts"])
     if row["why"]:
         return {**row, "state": "damaged"}
     # A save reads back what it wrote before it writes the manifest (runtime/behind.py).
-    row.update(state="verified", verified_at=words["time"])
-    mark = marks.get(path.name, {})
-    if mark.get("manifest") == words["sha256"]:
-        row.update(state="damaged" if mark["why"] else "verified", why=mark["why"], verified_at=mark["time"])
+    row.update(state="verified", verified_at=manifest["time"])
+    verification = verifications.get(path.name, {})
+    if verification.get("manifest") == manifest["sha256"]:
+        row.update(
+            state="damaged" if verification["why"] else "verified",
+            why=verification["why"],
+            verified_at=verification["time"],
+        )
     return row
 
 
 def read_manifest(path: Path) -> Any:
     """The words of a manifest, and what is wrong with it."""
     try:
-        words = json.loads(read_text(path / MANIFEST, MANIFEST_BYTES))
-        rest = {name: word for name, word in words.items() if name != "sha256"}
-        whole = words["sha256"] == hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-        sizes = [(part["file"], part["bytes"]) for part in words["parts"]]
+        manifest = json.loads(read_text(path / MANIFEST, MANIFEST_BYTES))
+        fields = {name: value for name, value in manifest.items() if name != "sha256"}
+        is_intact = (
+            manifest["sha256"] == hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+        )
+        sizes = [(part["file"], part["bytes"]) for part in manifest["parts"]]
     except FileNotFoundError:
         return {}, f"no {MANIFEST}: its save was never finished, or it was half deleted"
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return {}, f"{MANIFEST} cannot be read: {error}"
-    if not whole or not sizes:
+    if not is_intact or not sizes:
         return {}, f"{MANIFEST} does not match its own checksum"
-    return words, ""
+    return manifest, ""
 
 
 def missing(path: Path, parts: List[Row]) -> str:
     """The parts that are not there in the size that the manifest says; in words, empty if all are."""
-    found = []
+    problems = []
     for part in parts:
         try:
             size = (path / part["file"]).stat().st_size
         except FileNotFoundError:
-            found.append(f"{part['file']} is missing")
+            problems.append(f"{part['file']} is missing")
             continue
         if size != part["bytes"]:
-            found.append(f"{part['file']} has {size} bytes of {part['bytes']}")
-    return "; ".join(found)
+            problems.append(f"{part['file']} has {size} bytes of {part['bytes']}")
+    return "; ".join(problems)
 
 
-def fates(rows: List[Row], kept: int) -> List[str]:
+def fates(rows: List[Row], retention: int) -> List[str]:
     """What becomes of each when the next save is good: it stays, or it is the next to go.
 
     As the runtime does it: what is older than the newest N good ones goes, but for the best.
     """
-    good, told = 1, []
+    intact_count, outcomes = 1, []
     for row in rows:
-        told.append("goes next" if good >= kept and "best" not in row["marks"] else "stays")
-        good += row["state"] != "damaged"
-    return told
+        outcomes.append("goes next" if intact_count >= retention and "best" not in row["marks"] else "stays")
+        intact_count += row["state"] != "damaged"
+    return outcomes
 
 
-def kept_of(folder: Path) -> int:
+def retention_of(folder: Path) -> int:
     """How many checkpoints the run keeps."""
     job = read_object(folder.parent / "job.json").get("job", {})
-    return max(2, int(job.get("checkpoint", {}).get("keep", KEPT)))
+    return max(2, int(job.get("checkpoint", {}).get("keep", DEFAULT_RETENTION)))
 
 
 def best_of(rows: List[Row]) -> Any:
@@ -189,30 +195,30 @@ def best_of(rows: List[Row]) -> Any:
 
 def partial_saves(folder: Path) -> List[Row]:
     """What saves have begun and not finished, and removals; the next generation clears them."""
-    found = []
+    saves = []
     for name in sorted(list_folder(folder)):
         if name.startswith(".partial-"):
             sizes = [path.stat().st_size for path in (folder / name).rglob("*") if path.is_file()]
             if sizes:  # a training that runs has an empty one, for its next save
-                found.append({"name": name, "bytes": sum(sizes), "time": (folder / name).stat().st_mtime})
-    return found
+                saves.append({"name": name, "bytes": sum(sizes), "time": (folder / name).stat().st_mtime})
+    return saves
 
 
-def verify(where: str, step: int | None, everything: bool) -> Row:  # noqa: FBT001 (an option as it comes over the wire)
+def verify(path: str, step: int | None, everything: bool) -> Row:  # noqa: FBT001 (an option as it comes over the wire)
     """Every byte of the newest checkpoint, of that step, or of all; and the outcome is kept beside them."""
-    folder = checkpoints_of(Path(where))
-    named = Path(where).name if STEP.fullmatch(Path(where).name) else None
+    folder = checkpoints_of(Path(path))
+    named = Path(path).name if STEP.fullmatch(Path(path).name) else None
     names = step_names(folder)
     if step is not None or named:
-        wanted = f"step-{step:08d}" if step is not None else str(named)
-        if wanted not in names:
-            there = ", ".join(str(int(name[5:])) for name in names) or "none"
+        requested = f"step-{step:08d}" if step is not None else str(named)
+        if requested not in names:
+            step_list = ", ".join(str(int(name[5:])) for name in names) or "none"
             raise Trouble(
                 "checkpoint-no-step",
-                f"there is no checkpoint {wanted} in {folder}",
-                f"there are steps: {there}",
+                f"there is no checkpoint {requested} in {folder}",
+                f"there are steps: {step_list}",
             )
-        names = [wanted]
+        names = [requested]
     rows = [verified(folder / name) for name in (names if everything else names[:1])]
     return {"folder": str(folder), "checkpoints": rows}
 
@@ -232,13 +238,13 @@ def damages(path: Path) -> Iterator[str]:
     """What is wrong, with the names of the files and of the tensors."""
     manifest, disk, source = runtime("manifest", "disk", "source")
     try:
-        said = manifest.read(path)
+        content = manifest.read(path)
     except source.Damaged as error:
         yield str(error)
         return
-    for each in said.parts:
+    for part in content.parts:
         try:
-            with disk.reader(path, each) as reader:
+            with disk.reader(path, part) as reader:
                 yield from torn(reader, source.Damaged)
         except source.Damaged as error:
             yield str(error)
@@ -253,18 +259,18 @@ def torn(reader: Any, damaged: Any) -> Iterator[str]:
             yield str(error)
 
 
-def convert(where: str, target: str, to: str | None, origin: str | None, name: str = "model") -> Row:
+def convert(path: str, target: str, to: str | None, origin: str | None, name: str = "model") -> Row:
     """One form into another; of a run or a folder, its newest checkpoint that is whole."""
     (forms,) = runtime("convert")
-    source = Path(where)
+    source = Path(path)
     if to and not STEP.fullmatch(source.name):
-        rows = listing(where)
-        whole = [row["name"] for row in rows["checkpoints"] if row["state"] != "damaged"]
-        source = Path(rows["folder"]) / (whole or step_names(Path(rows["folder"])) or ["none"])[0]
+        rows = listing(path)
+        intact = [row["name"] for row in rows["checkpoints"] if row["state"] != "damaged"]
+        source = Path(rows["folder"]) / (intact or step_names(Path(rows["folder"])) or ["none"])[0]
     try:
         return dict(forms.convert(source, Path(target), to=to, origin=origin, name=name))
     except forms.Refused as why:
-        raise Trouble(why.code, str(why), why.mend) from None
+        raise Trouble(why.code, str(why), why.fix) from None
 
 
 def runtime(*names: str) -> List[Any]:
@@ -283,15 +289,15 @@ def runtime(*names: str) -> List[Any]:
 
 def note(folder: Path, row: Row) -> bool:
     """Append the outcome to the folder's notes; False when that is not allowed here."""
-    words = read_object(folder / row["name"] / MANIFEST, MANIFEST_BYTES)
+    manifest = read_object(folder / row["name"] / MANIFEST, MANIFEST_BYTES)
     line = {
         "name": row["name"],
-        "manifest": words.get("sha256"),
+        "manifest": manifest.get("sha256"),
         "time": row["verified_at"],
         "why": row["why"],
     }
     try:
-        handle = os.open(str(folder / MARKS), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
+        handle = os.open(str(folder / VERIFIED_LOG), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
     except OSError:
         return False
     with os.fdopen(handle, "wb") as file:
@@ -302,12 +308,12 @@ def note(folder: Path, row: Row) -> bool:
 def read_marks(folder: Path) -> Dict[str, Row]:
     """The newest note of each checkpoint."""
     try:
-        return {entry["name"]: entry for entry in read_lines(folder / MARKS)}
+        return {entry["name"]: entry for entry in read_lines(folder / VERIFIED_LOG)}
     except OSError:
         return {}
 
 
-ACTS: Dict[str, Callable[..., Row]] = {"list": listing, "verify": verify, "convert": convert}
+ACTIONS: Dict[str, Callable[..., Row]] = {"list": listing, "verify": verify, "convert": convert}
 
 if __name__ == "__main__":
     sys.exit(main())

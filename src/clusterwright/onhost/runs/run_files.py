@@ -12,12 +12,12 @@ SLURM_S = 30
 
 def in_queue(name: str) -> bool:
     """True while Slurm has a job of the run that has not ended; also when Slurm does not answer."""
-    code, out = call("squeue", "--noheader", f"--name={name}", "--format=%i")
+    code, out = run_program("squeue", "--noheader", f"--name={name}", "--format=%i")
     return code != 0 or bool(out.strip())
 
 
-def call(*argv: str) -> Tuple[int, str]:
+def run_program(*argv: str) -> Tuple[int, str]:
     """A program's exit code and output; one that is missing counts as failed."""
-    done = processes.run(argv, SLURM_S)
-    sys.stderr.write(done.err)
-    return done.code, done.out
+    result = processes.run(argv, SLURM_S)
+    sys.stderr.write(result.err)
+    return result.code, result.out

@@ -21,9 +21,9 @@ from clusterwright.onhost.lib.safe_reader import (
     text_or_empty,
 )
 from clusterwright.onhost.runs import run_series, run_status
-from clusterwright.onhost.runs.run_files import call, in_queue
-from clusterwright.onhost.runs.run_logs import LOOK_S, Follow
-from clusterwright.onhost.supervisor.ledger import history
+from clusterwright.onhost.runs.run_files import run_program, in_queue
+from clusterwright.onhost.runs.run_logs import POLL_INTERVAL_S, Follow
+from clusterwright.onhost.supervisor.goodput import history
 
 TAIL = 8192  # bytes at the end of a file, in which the last step is found
 RECENT = 10  # ended runs that are listed
@@ -32,35 +32,35 @@ NO_RUN = 69  # sysexits.h EX_UNAVAILABLE
 
 def main() -> int:
     """Do what the arguments say."""
-    what, runs, *rest = sys.argv[1:]
-    if what == "list":
+    command, runs, *arguments = sys.argv[1:]
+    if command == "list":
         json.dump(list_runs(runs), sys.stdout)
         return 0
-    run = find(runs, rest[0])
+    run = find(runs, arguments[0])
     if not run:
         sys.stderr.write(
-            f"no run `{rest[0]}` in {runs}; there are: {', '.join(newest(runs)[:5]) or 'none'}\n"
+            f"no run `{arguments[0]}` in {runs}; there are: {', '.join(newest(runs)[:5]) or 'none'}\n"
         )
         return NO_RUN
-    if what == "find":
+    if command == "find":
         sys.stdout.write(run)
         return 0
-    if what == "cancel":
+    if command == "cancel":
         return cancel(run)
-    if what == "status":
-        sys.stdout.write(run_status.text(run, rest[1]))
+    if command == "status":
+        sys.stdout.write(run_status.text(run, arguments[1]))
         return 0
-    if what == "curves":
+    if command == "curves":
         sys.stdout.write(run_series.text(run))
         return 0
-    return Follow(run, "json" if rest[2:] == ["json"] else "text").show(live=rest[1] == "live")
+    return Follow(run, "json" if arguments[2:] == ["json"] else "text").show(live=arguments[1] == "live")
 
 
 def newest(runs: str) -> List[str]:
     """Names of the runs, the newest first."""
     try:
         with os.scandir(runs) as entries:
-            found = [
+            dated_names = [
                 (entry.stat().st_mtime, entry.name)
                 for entry in entries
                 if os.path.exists(os.path.join(entry.path, "job.json"))
@@ -68,18 +68,18 @@ def newest(runs: str) -> List[str]:
     except FileNotFoundError:
         return []
     # a folder's time moves when a file is made in it; the name ends in the time at which the run began
-    return [name for _, name in sorted(found, key=lambda pair: pair[1][-15:], reverse=True)]
+    return [name for _, name in sorted(dated_names, key=lambda pair: pair[1][-15:], reverse=True)]
 
 
-def find(runs: str, what: str) -> str:
+def find(runs: str, reference: str) -> str:
     """The folder of a run named by its name, a job id, `last`, or the path of one of its files; empty for none."""
     names = newest(runs)
-    match = re.fullmatch(r".*?slurm-(\d+)\.out", what)
-    job_id = match.group(1) if match else what
-    if what == "last" and names:
+    match = re.fullmatch(r".*?slurm-(\d+)\.out", reference)
+    job_id = match.group(1) if match else reference
+    if reference == "last" and names:
         return os.path.join(runs, names[0])
     for name in names:
-        if what.rstrip("/").endswith(name) or job_id in job_ids(os.path.join(runs, name)):
+        if reference.rstrip("/").endswith(name) or job_id in job_ids(os.path.join(runs, name)):
             return os.path.join(runs, name)
     return ""
 
@@ -116,46 +116,46 @@ def about(run: str) -> Dict[str, Any]:
 
 def last_step(run: str) -> Any:
     """The newest `step` event; only the end of each file is read, since a long run writes millions of lines."""
-    found = []
+    steps = []
     for path in history.event_files(run):
         lines = read_part(path, TAIL, -TAIL).splitlines()
         events = [event for event in map(parse_object, lines) if event.get("event") == "step"]
-        found += [(event.get("time", 0), event.get("step")) for event in events[-1:]]
-    return max(found)[1] if found else None
+        steps += [(event.get("time", 0), event.get("step")) for event in events[-1:]]
+    return max(steps)[1] if steps else None
 
 
 def cancel(run: str) -> int:
     """Ask the ranks to save and leave; who has not left in half a minute is ended by Slurm."""
     name = os.path.basename(run)
     as_owner(run, lambda: touch(run, "cancelled", "stop"))
-    call("scancel", "--state=PENDING", f"--name={name}")
-    until = (
+    run_program("scancel", "--state=PENDING", f"--name={name}")
+    deadline = (
         time.monotonic() + 40
     )  # the supervisor's grace is 10 s to 290 s; a person who cancels waits no longer than this
-    while in_queue(name) and time.monotonic() < until:
-        time.sleep(LOOK_S)
+    while in_queue(name) and time.monotonic() < deadline:
+        time.sleep(POLL_INTERVAL_S)
     if in_queue(name):
-        call("scancel", f"--name={name}")
+        run_program("scancel", f"--name={name}")
     sys.stdout.write(f"cancelled {name}\n")
     return 0
 
 
 def as_owner(path: str, work: Any) -> None:
     """Do it as the owner of the path: a file server may let root write nothing (root_squash)."""
-    owner, mine = os.stat(path), os.geteuid()
-    if mine == 0:
+    owner, uid = os.stat(path), os.geteuid()
+    if uid == 0:
         os.setegid(owner.st_gid)
         os.seteuid(owner.st_uid)
     try:
         work()
     finally:
-        if mine == 0:
+        if uid == 0:
             os.seteuid(0)
             os.setegid(0)
 
 
-def touch(run: str, *marks: str) -> None:
+def touch(run: str, *names: str) -> None:
     """The marks are there."""
-    for mark in marks:
-        with open(os.path.join(run, mark), "a", encoding="utf-8"):
+    for name in names:
+        with open(os.path.join(run, name), "a", encoding="utf-8"):
             pass

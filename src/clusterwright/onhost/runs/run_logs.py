@@ -15,10 +15,12 @@ from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.runs.merged_logs import JOB, Chunk, merge, prefix, split
 from clusterwright.onhost.runs.run_files import in_queue
 
-LOOK_S = 0.3  # how often files are looked at: a person sees no difference, a listing of a run takes 1 ms
+POLL_INTERVAL_S = (
+    0.3  # how often files are looked at: a person sees no difference, a listing of a run takes 1 ms
+)
 SOON_S = 0.05  # when the run is about to end: who follows it leaves with it
 QUEUE_S = 5.0  # how often Slurm is asked whether anything of the run is left
-LAST_WORDS_S = 5.0  # after the end of a run, within which its supervisor prints the ledger
+CLOSE_TIMEOUT_S = 5.0  # after the end of a run, within which its supervisor prints the ledger
 PROGRESS_S = 30.0  # how often a log file is told of progress,
 LIVE_S = 2.0  # and a screen
 RUNNING = 0
@@ -33,11 +35,11 @@ class Follow:
     def __init__(self, run: str, form: str = "text") -> None:
         self.run, self.form = run, form
         self._offsets: Dict[str, int] = {}
-        self._rest: Dict[str, bytes] = {}
+        self._partial: Dict[str, bytes] = {}
         self._generation: Dict[str, int] = {}
-        self._asked = self._looked = time.monotonic()
-        self._each_s = PROGRESS_S if form == "text" else LIVE_S
-        self._told = ""
+        self._queue_polled_at = self._progress_polled_at = time.monotonic()
+        self._progress_interval_s = PROGRESS_S if form == "text" else LIVE_S
+        self._last_progress = ""
 
     def show(self, *, live: bool) -> int:
         """Until the run has ended, or once; the run's outcome as an exit code."""
@@ -57,66 +59,66 @@ class Follow:
                 sys.stderr.write("no job of this run is left in Slurm, and it did not say how it ended\n")
                 return 1
             if not wrote:
-                hung_up(self.patience_s(ended=bool(ended)))
+                hung_up(self.poll_interval_s(ended=bool(ended)))
 
-    def patience_s(self, *, ended: bool) -> float:
+    def poll_interval_s(self, *, ended: bool) -> float:
         """How long until the next look."""
-        return SOON_S if ended or os.path.exists(os.path.join(self.run, "cancelled")) else LOOK_S
+        return SOON_S if ended or os.path.exists(os.path.join(self.run, "cancelled")) else POLL_INTERVAL_S
 
     def _pass_on(self) -> bool:
         """Whole lines that are new, each once, with a prefix that says whose they are."""
-        chunks = [chunk for path, who in sources(self.run) for chunk in self._new(path, who)]
+        chunks = [chunk for path, source in sources(self.run) for chunk in self._new(path, source)]
         out = sys.stdout.buffer
-        for said in merge(chunks):
+        for merged_line in merge(chunks):
             if self.form == "json":
-                told = {"from": list(said.who), "text": said.text.decode(errors="replace")}
-                out.write(json.dumps(told).encode() + b"\n")
+                row = {"from": list(merged_line.sources), "text": merged_line.text.decode(errors="replace")}
+                out.write(json.dumps(row).encode() + b"\n")
             else:
-                out.write(b"[%b] %b\n" % (prefix(said.who).encode(), said.text))
+                out.write(b"[%b] %b\n" % (prefix(merged_line.sources).encode(), merged_line.text))
         out.flush()
         return bool(chunks)
 
-    def _new(self, path: str, who: str) -> List[Chunk]:
+    def _new(self, path: str, source: str) -> List[Chunk]:
         try:
             data = read_part(path, 1 << 20, self._offsets.get(path, 0))
         except UnsafeFileError:
             return []
         self._offsets[path] = self._offsets.get(path, 0) + len(data)
-        *lines, self._rest[path] = (self._rest.get(path, b"") + data).split(b"\n")
-        plain = [line.rstrip(b"\r") for line in lines]
-        if who != JOB:
-            return [Chunk(who, generation(path), plain)] if plain else []
-        found = split(who, plain, self._generation.get(path, 0))
-        self._generation[path] = found[-1].generation if found else self._generation.get(path, 0)
-        return found
+        *lines, self._partial[path] = (self._partial.get(path, b"") + data).split(b"\n")
+        stripped_lines = [line.rstrip(b"\r") for line in lines]
+        if source != JOB:
+            return [Chunk(source, generation(path), stripped_lines)] if stripped_lines else []
+        chunks = split(source, stripped_lines, self._generation.get(path, 0))
+        self._generation[path] = chunks[-1].generation if chunks else self._generation.get(path, 0)
+        return chunks
 
     def _progress(self, *, at_once: bool) -> None:
         """Told when it is due and has changed; a look at a long run's events takes a tenth of the time at most."""
         now = time.monotonic()
-        if not at_once and now - self._looked < self._each_s:
+        if not at_once and now - self._progress_polled_at < self._progress_interval_s:
             return
-        found = run_progress.look(self.run)
-        told = json.dumps({"progress": found}) if self.form == "json" else run_progress.line(found)
-        self._looked = time.monotonic()
-        self._each_s = max(self._each_s, 10 * (self._looked - now))
-        if told == self._told:
+        progress = run_progress.read_progress(self.run)
+        text = json.dumps({"progress": progress}) if self.form == "json" else run_progress.line(progress)
+        self._progress_polled_at = time.monotonic()
+        self._progress_interval_s = max(self._progress_interval_s, 10 * (self._progress_polled_at - now))
+        if text == self._last_progress:
             return
-        self._told = told
+        self._last_progress = text
         into = sys.stdout if self.form == "json" else sys.stderr
-        into.write(told + "\n")
+        into.write(text + "\n")
         into.flush()
 
     def _closed(self) -> bool:
         """True when the supervisor has said its last, which is the ledger, or is not going to."""
         end = _written(os.path.join(self.run, "ended.json"))
-        return _written(os.path.join(self.run, "ledger.json")) >= end or time.time() - end > LAST_WORDS_S
+        return _written(os.path.join(self.run, "ledger.json")) >= end or time.time() - end > CLOSE_TIMEOUT_S
 
     def _abandoned(self) -> bool:
-        if time.monotonic() - self._asked < QUEUE_S or read_object(os.path.join(self.run, "job.json")).get(
-            "local"
-        ):
+        if time.monotonic() - self._queue_polled_at < QUEUE_S or read_object(
+            os.path.join(self.run, "job.json")
+        ).get("local"):
             return False
-        self._asked = time.monotonic()
+        self._queue_polled_at = time.monotonic()
         return not in_queue(os.path.basename(self.run)) and not os.path.exists(
             os.path.join(self.run, "ended.json")
         )
@@ -124,18 +126,18 @@ class Follow:
 
 def sources(run: str) -> Iterator[Tuple[str, str]]:
     """Log files and who speaks in them, the oldest first."""
-    at = glob.escape(run)
-    found = [(path, JOB) for path in glob.glob(f"{at}/slurm-*.out") + glob.glob(f"{at}/job.out")]
-    for path in glob.glob(f"{at}/logs/*/*/*.out") + glob.glob(f"{at}/logs/*/*/*.err"):
+    root = glob.escape(run)
+    pairs = [(path, JOB) for path in glob.glob(f"{root}/slurm-*.out") + glob.glob(f"{root}/job.out")]
+    for path in glob.glob(f"{root}/logs/*/*/*.out") + glob.glob(f"{root}/logs/*/*/*.err"):
         host, name = path.split(os.sep)[-2:]
-        found.append((path, f"{host}:{name[:-4]}"))
-    for path in glob.glob(f"{at}/logs/*/*/*/attempt_*/*/std*.log"):  # of torchrun
+        pairs.append((path, f"{host}:{name[:-4]}"))
+    for path in glob.glob(f"{root}/logs/*/*/*/attempt_*/*/std*.log"):  # of torchrun
         parts = path.split(os.sep)
-        found.append((path, f"{parts[-5]}:{parts[-2]}"))
-    for path in glob.glob(f"{at}/logs/*/*/launcher.log"):
-        found.append((path, path.split(os.sep)[-2]))
-    found = [pair for pair in found if is_regular(pair[0])]
-    return iter(sorted(found, key=lambda pair: (os.stat(pair[0]).st_mtime, pair[0])))
+        pairs.append((path, f"{parts[-5]}:{parts[-2]}"))
+    for path in glob.glob(f"{root}/logs/*/*/launcher.log"):
+        pairs.append((path, path.split(os.sep)[-2]))
+    pairs = [pair for pair in pairs if is_regular(pair[0])]
+    return iter(sorted(pairs, key=lambda pair: (os.stat(pair[0]).st_mtime, pair[0])))
 
 
 def generation(path: str) -> int:

@@ -8,42 +8,44 @@ from typing import Any, Dict, List, Optional
 
 from clusterwright.onhost.lib.safe_reader import read_object
 from clusterwright.onhost.runs.run_status import beat, state_of
-from clusterwright.onhost.supervisor.ledger import figures, history, reading, speed
-from clusterwright.onhost.supervisor.ledger.timeline import SECOND, jobs
+from clusterwright.onhost.supervisor.goodput import figures, history, reading, speed
+from clusterwright.onhost.supervisor.goodput.timeline import SECOND, jobs
 
 LARGEST = 3  # losses that are named
 
 
-def look(run: str) -> Dict[str, Any]:
+def read_progress(run: str) -> Dict[str, Any]:
     """One object; what is not known yet is null."""
-    told = history.read(run)
+    run_history = history.read(run)
     state, why = state_of(run, read_object(os.path.join(run, "ended.json")), beat(run))
-    until = time.time() if state == "running" else None
-    chain, found = jobs(told.events, until), figures.work_out(told, until)
+    now = time.time() if state == "running" else None
+    chain, totals = jobs(run_history.events, now), figures.work_out(run_history, now)
     newest = chain[-1].generations[-1] if chain and chain[-1].generations else None
-    saved = [event.get("step") for event in told.events if event["event"] == "checkpoint"]
+    saved = [event.get("step") for event in run_history.events if event["event"] == "checkpoint"]
     return {
         "run": os.path.basename(run),
         "state": state,
         "why": why,
         "generation": newest.number if newest else 0,
         "hosts": len(newest.hosts) if newest else 0,
-        **speed.progress(told.events, told.record, running=state == "running"),
-        "goodput": found.goodput,
-        "losses": _losses(found),
-        "failures": len(found.failures),
+        **speed.progress(run_history.events, run_history.record, running=state == "running"),
+        "goodput": totals.goodput,
+        "losses": _losses(totals),
+        "failures": len(totals.failures),
         "saved": saved[-1] if saved else None,
     }
 
 
-def _losses(found: figures.Figures) -> Dict[str, float]:
+def _losses(totals: figures.Figures) -> Dict[str, float]:
     """The largest bins beside the steps, as shares of the GPU time that the run held."""
-    ledger = found.ledger
-    held = ledger.total - ledger.bins["queue"]
-    if held <= 0:
+    accounting = totals.accounting
+    allocated = accounting.total - accounting.bins["queue"]
+    if allocated <= 0:
         return {}
-    others = [(ticks, name) for name, ticks in ledger.bins.items() if name not in ("step", "queue") and ticks]
-    return {name: ticks / held for ticks, name in sorted(others, reverse=True)[:LARGEST]}
+    losses = [
+        (ticks, name) for name, ticks in accounting.bins.items() if name not in ("step", "queue") and ticks
+    ]
+    return {name: ticks / allocated for ticks, name in sorted(losses, reverse=True)[:LARGEST]}
 
 
 def line(now: Dict[str, Any]) -> str:
@@ -54,7 +56,7 @@ def line(now: Dict[str, Any]) -> str:
         f"step {now['step']}" + (f"/{now['until']}" if now["until"] else ""),
         None if now["loss"] is None else f"loss {now['loss']:.4g}",
         *reading.rates(now),
-        _left(now),
+        _remaining_time(now),
         *reading.shares(now),
         None if now["goodput"] is None else f"goodput {now['goodput']:.1%}{_named(now['losses'])}",
         f"generation {now['generation']}" if now["generation"] > 1 else None,
@@ -64,10 +66,10 @@ def line(now: Dict[str, Any]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _left(now: Dict[str, Any]) -> Optional[str]:
+def _remaining_time(now: Dict[str, Any]) -> Optional[str]:
     return None if now["eta_s"] is None else f"{reading.duration(round(now['eta_s'] * SECOND))} left"
 
 
 def _named(losses: Dict[str, float]) -> str:
-    shown = [f"{name} {share:.1%}" for name, share in losses.items() if share >= 0.001]
-    return f" ({', '.join(shown)})" if shown else ""
+    items = [f"{name} {share:.1%}" for name, share in losses.items() if share >= 0.001]
+    return f" ({', '.join(items)})" if items else ""

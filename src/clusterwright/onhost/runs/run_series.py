@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Tuple
 
 from clusterwright.onhost.lib.safe_reader import list_folder, open_regular, read_part
 from clusterwright.onhost.runs import run_progress
-from clusterwright.onhost.supervisor.ledger import communication, history
+from clusterwright.onhost.supervisor.goodput import communication, history
 
 POINTS = 400  # of each curve: a page is a thousand pixels wide
 RANK_EVENTS = re.compile(r"rank-.*\.jsonl$")
@@ -21,27 +21,27 @@ Event = Dict[str, Any]
 
 def text(run: str) -> str:
     """All of it, as one JSON object."""
-    told = history.read(run)
+    run_history = history.read(run)
     events = os.path.join(run, "events")
     paths = [os.path.join(events, name) for name in list_folder(events) if RANK_EVENTS.match(name)]
     series = Series(max((_last_step(path) for path in paths[:1]), default=0))
     for path in paths[:1]:  # rank 0's: what concerns all ranks is in it
         for event in _events(path):
             series.add(event)
-    found = {
-        "run": os.path.basename(run), "now": run_progress.look(run), "series": series.points(),
-        "measures": series.measures, "marks": _marks(told.events, series.plans),
+    document = {
+        "run": os.path.basename(run), "now": run_progress.read_progress(run), "series": series.points(),
+        "measures": series.measures, "marks": _marks(run_history.events, series.plans),
     }  # fmt: skip
-    return json.dumps(found, allow_nan=False) + "\n"
+    return json.dumps(document, allow_nan=False) + "\n"
 
 
 class Series:
     """Points of each curve; a step that was done again counts as it was done last."""
 
     def __init__(self, last: int) -> None:
-        self._last, self._each = last, max(1, -(-last // POINTS))  # steps that share a point
+        self._last, self._steps_per_point = last, max(1, -(-last // POINTS))  # steps that share a point
         self._buckets: List[Dict[str, List[float]]] = []
-        self._before: Optional[Event] = None
+        self._previous: Optional[Event] = None
         self._talked: Event = {}  # the last step that told of communication
         self._batch = 0
         self.measures: Dict[str, List[Tuple[int, float]]] = {}
@@ -51,30 +51,33 @@ class Series:
         """The next one in the file."""
         if event["event"] == "plan":
             self.plans.append(event)
-            self._batch, self._before, self._talked = int(event.get("batch") or 0), None, {}
+            self._batch, self._previous, self._talked = int(event.get("batch") or 0), None, {}
             self._forget(int(event.get("step") or 0))
         elif event["event"] == "measure" and isinstance(event.get("value"), (int, float)):
             self.measures.setdefault(str(event["name"]), []).append((int(event["step"]), event["value"]))
         elif event["event"] == "step":
             self._step(event)
-            self._before = event
+            self._previous = event
             self._talked = event if "communicated" in event else self._talked
 
     def points(self) -> Dict[str, List[Tuple[int, float, float, float]]]:
         """Of each curve that has any: the last step of each point, and the mean, least and largest of its steps."""
-        found: Dict[str, List[Tuple[int, float, float, float]]] = {}
+        curves: Dict[str, List[Tuple[int, float, float, float]]] = {}
         for name in NAMES:
             for number, bucket in enumerate(self._buckets):
                 values = bucket.get(name)
                 if values:
-                    place = min((number + 1) * self._each, max(self._last, number * self._each + 1))
-                    found.setdefault(name, []).append(
-                        (place, sum(values) / len(values), min(values), max(values))
+                    step = min(
+                        (number + 1) * self._steps_per_point,
+                        max(self._last, number * self._steps_per_point + 1),
                     )
-        return found
+                    curves.setdefault(name, []).append(
+                        (step, sum(values) / len(values), min(values), max(values))
+                    )
+        return curves
 
     def _step(self, event: Event) -> None:
-        number = (int(event.get("step") or 1) - 1) // self._each
+        number = (int(event.get("step") or 1) - 1) // self._steps_per_point
         while len(self._buckets) <= number:
             self._buckets.append({})
         for name, value in self._values(event):
@@ -84,35 +87,37 @@ class Series:
     def _values(self, event: Event) -> Iterator[Tuple[str, Any]]:
         for name in ("loss", "lr", "norm", "memory"):
             yield name, event.get(name)
-        seconds, before = event.get("seconds"), self._before
+        seconds, previous = event.get("seconds"), self._previous
         if seconds:
             yield "tokens_per_s", event["tokens"] / seconds if event.get("tokens") else None
             yield "samples_per_s", self._batch / seconds if self._batch else None
-        if before and "waited" in event and "waited" in before and event["busy"] > before["busy"]:
+        if previous and "waited" in event and "waited" in previous and event["busy"] > previous["busy"]:
             yield (
                 "data_wait",
-                min(1.0, (event["waited"] - before["waited"]) / (event["busy"] - before["busy"])),
+                min(1.0, (event["waited"] - previous["waited"]) / (event["busy"] - previous["busy"])),
             )
 
-        yield "communication", communication.between(self._talked, event)
+        yield "communication", communication.share_between(self._talked, event)
 
     def _forget(self, resumed: int) -> None:
         """Points that lie wholly beyond the step that the training goes on from."""
-        del self._buckets[-(-resumed // self._each) :]
-        for name, known in self.measures.items():
-            self.measures[name] = [(step, value) for step, value in known if step <= resumed]
+        del self._buckets[-(-resumed // self._steps_per_point) :]
+        for name, samples in self.measures.items():
+            self.measures[name] = [(step, value) for step, value in samples if step <= resumed]
 
 
 def _marks(events: List[Event], plans: List[Event]) -> List[Dict[str, Any]]:
     """Where the training went on after it was interrupted, and why it was."""
-    found = []
+    interruptions = []
     for plan in plans[1:]:
         ends = [e for e in events if e["event"] == "generation_end" and e["time"] <= plan["time"]]
-        lost = [e for e in events if e["event"] == "host_lost" and e["time"] <= plan["time"]]
+        lost_hosts = [e for e in events if e["event"] == "host_lost" and e["time"] <= plan["time"]]
         why = str(ends[-1].get("first") or ends[-1].get("why") or "") if ends else ""
-        why = why or (f"host {lost[-1].get('lost')} was lost" if lost else "started again")
-        found.append({"step": plan.get("step") or 0, "generation": plan.get("generation"), "why": why})
-    return found
+        why = why or (f"host {lost_hosts[-1].get('lost')} was lost" if lost_hosts else "started again")
+        interruptions.append(
+            {"step": plan.get("step") or 0, "generation": plan.get("generation"), "why": why}
+        )
+    return interruptions
 
 
 def _events(path: str) -> Iterator[Event]:

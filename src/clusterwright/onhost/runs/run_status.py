@@ -9,23 +9,23 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from clusterwright.onhost.lib.safe_reader import read_object
 from clusterwright.onhost.runs import run_checkpoints
-from clusterwright.onhost.runs.run_files import call
-from clusterwright.onhost.supervisor.ledger import advice, figures, history, reading, slow, speed
-from clusterwright.onhost.supervisor.ledger.timeline import SECOND, Job, jobs
+from clusterwright.onhost.runs.run_files import run_program
+from clusterwright.onhost.supervisor.goodput import advice, figures, history, reading, slow, speed
+from clusterwright.onhost.supervisor.goodput.timeline import SECOND, Job, jobs
 
 # A supervisor beats once a second or faster; clocks of hosts in step by chrony differ by far less.
-SILENT_S = 10.0
-SHOWN = 3  # damaged checkpoints that are named
+HEARTBEAT_TIMEOUT_S = 10.0
+MAX_DAMAGED = 3  # damaged checkpoints that are named
 Event = Dict[str, Any]
 
 
 def status(run: str) -> Dict[str, Any]:
     """One object: what the run is, how far it is, what it could go back to, what went wrong, where its time went."""
-    told = history.read(run)
+    run_history = history.read(run)
     ended, alive_at = read_object(os.path.join(run, "ended.json")), beat(run)
     state, why = state_of(run, ended, alive_at)
-    until = time.time() if state == "running" else None
-    chain, found = jobs(told.events, until), figures.work_out(told, until)
+    now = time.time() if state == "running" else None
+    chain, totals = jobs(run_history.events, now), figures.work_out(run_history, now)
     document = {
         "run": os.path.basename(run),
         "folder": run,
@@ -33,17 +33,17 @@ def status(run: str) -> Dict[str, Any]:
         "why": why,
         "code": ended.get("code"),
         "jobs": [job.job_id for job in chain],
-        **_members(chain[-1] if chain else None, told.events),
-        **speed.progress(told.events, told.record, running=state == "running"),
-        **_saved(run, told.events),
-        "failures": [each.document() for each in found.failures],
-        "slow_rank": _slow(told.events),
+        **_members(chain[-1] if chain else None, run_history.events),
+        **speed.progress(run_history.events, run_history.record, running=state == "running"),
+        **_saved(run, run_history.events),
+        "failures": [failure.document() for failure in totals.failures],
+        "slow_rank": _slow(run_history.events),
     }
     return {
         **document,
-        "ledger": figures.document(found),
-        "table": [*reading.table(found), *advice.of(told.events, told.record)],
-        "metrics": reading.metrics(os.path.basename(run), found, document),
+        "ledger": figures.document(totals),
+        "table": [*reading.table(totals), *advice.list_advice(run_history.events, run_history.record)],
+        "metrics": reading.metrics(os.path.basename(run), totals, document),
     }
 
 
@@ -59,13 +59,13 @@ def state_of(run: str, ended: Dict[str, Any], alive_at: float) -> Tuple[str, str
     """What it does now, and why; Slurm is asked only when the run itself has nothing to say."""
     if ended:
         return str(ended.get("outcome")), str(ended.get("why", ""))
-    silent = time.time() - alive_at
-    if alive_at and silent < SILENT_S:
+    heartbeat_age_s = time.time() - alive_at
+    if alive_at and heartbeat_age_s < HEARTBEAT_TIMEOUT_S:
         return "running", ""
-    beat = f"its supervisor was last heard {silent:.0f} s ago" if alive_at else ""
+    beat = f"its supervisor was last heard {heartbeat_age_s:.0f} s ago" if alive_at else ""
     if read_object(os.path.join(run, "job.json")).get("local"):
         return ("gone", f"{beat}; nobody goes on with it") if alive_at else ("starting", "")
-    code, out = call("squeue", "--noheader", f"--name={os.path.basename(run)}", "--format=%T %r")
+    code, out = run_program("squeue", "--noheader", f"--name={os.path.basename(run)}", "--format=%T %r")
     if code != 0:
         return "unknown", "; ".join(filter(None, (beat, "Slurm does not answer here")))
     queued = out.split()
@@ -82,13 +82,13 @@ def _members(job: Optional[Job], events: Sequence[Event]) -> Dict[str, Any]:
         return {"generation": 0, "hosts": [], "spares": [], "away": [], "standbys": []}
     newest = job.generations[-1] if job.generations else None
     hosts = newest.hosts if newest else ()
-    away = [host for host, spans in job.away.items() if spans and spans[-1][1] >= job.end]
+    absent_hosts = [host for host, spans in job.absences.items() if spans and spans[-1][1] >= job.end]
     ready = {event.get("host"): event for event in events if event["event"] == "standby"}
     return {
         "generation": newest.number if newest else 0,
         "hosts": list(hosts),
-        "away": away,
-        "spares": [host for host in job.hosts if host not in hosts and host not in away],
+        "away": absent_hosts,
+        "spares": [host for host in job.hosts if host not in hosts and host not in absent_hosts],
         "standbys": [
             {
                 "host": host,
@@ -97,110 +97,121 @@ def _members(job: Optional[Job], events: Sequence[Event]) -> Dict[str, Any]:
                 "seconds": event.get("seconds"),
             }
             for host, event in sorted(ready.items())
-            if host in job.hosts and host not in away
+            if host in job.hosts and host not in absent_hosts
         ],
     }
 
 
 def _slow(events: Sequence[Event]) -> Optional[Dict[str, Any]]:
     """The rank that all others wait for now."""
-    found = slow.now(events)
-    return found and {"rank": found.rank, "host": found.host, "ratio": found.ratio, "step": found.step}
+    slow_rank = slow.now(events)
+    return slow_rank and {
+        "rank": slow_rank.rank,
+        "host": slow_rank.host,
+        "ratio": slow_rank.ratio,
+        "step": slow_rank.step,
+    }
 
 
 def _saved(run: str, events: Sequence[Event]) -> Dict[str, Any]:
     """What the run could go back to: on disk, and in the memory of its hosts."""
     listed = run_checkpoints.answer(run_checkpoints.listing, run)
     rows = listed.get("checkpoints", [])
-    good = next((row for row in rows if row["state"] == "verified"), None)
+    newest_verified = next((row for row in rows if row["state"] == "verified"), None)
     staged = [event["step"] for event in events if event["event"] == "checkpoint_staged"]
     writing = max(staged, default=None)
-    copies = [event for event in events if event["event"] == "copy"]
+    replicas = [event for event in events if event["event"] == "copy"]
     refused = any(event["event"] == "copies_refused" for event in events)
     return {
-        "verified": good["step"] if good else None,
-        "verified_time": good["time"] if good else None,
+        "verified": newest_verified["step"] if newest_verified else None,
+        "verified_time": newest_verified["time"] if newest_verified else None,
         "damaged": [row["step"] for row in rows if row["state"] == "damaged"],
-        "unverified": writing if writing and (not good or writing > good["step"]) else None,
-        "in_memory": None if refused or not copies else copies[-1]["step"],
+        "unverified": writing
+        if writing and (not newest_verified or writing > newest_verified["step"])
+        else None,
+        "in_memory": None if refused or not replicas else replicas[-1]["step"],
         "copies_refused": refused,
     }
 
 
-def lines(found: Dict[str, Any]) -> List[str]:
+def lines(document: Dict[str, Any]) -> List[str]:
     """The same for people."""
-    why = f": {found['why']}" if found["why"] else ""
-    hosts = ", ".join(found["hosts"]) or "none yet"
-    beside = f"; spare {', '.join(found['spares'])}" if found["spares"] else ""
-    beside += f"; away {', '.join(found['away'])}" if found["away"] else ""
+    why = f": {document['why']}" if document["why"] else ""
+    hosts = ", ".join(document["hosts"]) or "none yet"
+    extra_hosts = f"; spare {', '.join(document['spares'])}" if document["spares"] else ""
+    extra_hosts += f"; away {', '.join(document['away'])}" if document["away"] else ""
     rows = [
-        ("state", f"{found['state']}{why}"),
-        ("jobs", ", ".join(found["jobs"]) or "none has begun"),
-        ("generation", f"{found['generation']} on {hosts}{beside}"),
-        ("step", _step(found)),
-        ("speed", ", ".join(reading.fast(found)) or "unknown"),
-        ("checkpoint", _checkpoint(found)),
-        ("memory", _memory(found)),
-        ("standby", _standby(found)),
-        ("failures", str(len(found["failures"]) or "none")),
+        ("state", f"{document['state']}{why}"),
+        ("jobs", ", ".join(document["jobs"]) or "none has begun"),
+        ("generation", f"{document['generation']} on {hosts}{extra_hosts}"),
+        ("step", _step(document)),
+        ("speed", ", ".join(reading.fast(document)) or "unknown"),
+        ("checkpoint", _checkpoint(document)),
+        ("memory", _memory(document)),
+        ("standby", _standby(document)),
+        ("failures", str(len(document["failures"]) or "none")),
     ]
-    shown = [f"{name:<11} {text}" for name, text in rows]
-    return [*shown, *map(_failure, found["failures"]), *found["table"]]
+    text_rows = [f"{name:<11} {text}" for name, text in rows]
+    return [*text_rows, *map(_failure, document["failures"]), *document["table"]]
 
 
-def _step(found: Dict[str, Any]) -> str:
-    if found["step"] is None:
+def _step(document: Dict[str, Any]) -> str:
+    if document["step"] is None:
         return "none yet"
-    text = f"{found['step']}" + (f" of {found['until']}" if found["until"] else "")
-    if found["steps_per_s"]:
-        text += f", {found['steps_per_s']:.3g} steps/s"
-    if found["state"] == "running":
-        left = "unknown" if found["eta_s"] is None else reading.duration(round(found["eta_s"] * SECOND))
-        text += f", time left {left}"
+    text = f"{document['step']}" + (f" of {document['until']}" if document["until"] else "")
+    if document["steps_per_s"]:
+        text += f", {document['steps_per_s']:.3g} steps/s"
+    if document["state"] == "running":
+        remaining = (
+            "unknown" if document["eta_s"] is None else reading.duration(round(document["eta_s"] * SECOND))
+        )
+        text += f", time left {remaining}"
     return text
 
 
-def _checkpoint(found: Dict[str, Any]) -> str:
+def _checkpoint(document: Dict[str, Any]) -> str:
     text = "none verified"
-    if found["verified"] is not None:
-        text = f"step {found['verified']} verified"
-        if found["verified_time"]:
-            age = reading.duration(round(max(0.0, time.time() - found["verified_time"]) * SECOND))
+    if document["verified"] is not None:
+        text = f"step {document['verified']} verified"
+        if document["verified_time"]:
+            age = reading.duration(round(max(0.0, time.time() - document["verified_time"]) * SECOND))
             text += f", {age} ago"
-    text += f"; step {found['unverified']} is being written" if found["unverified"] else ""
-    few, more = found["damaged"][:SHOWN], len(found["damaged"]) - SHOWN
+    text += f"; step {document['unverified']} is being written" if document["unverified"] else ""
+    few, more = document["damaged"][:MAX_DAMAGED], len(document["damaged"]) - MAX_DAMAGED
     text += f"; damaged: {', '.join(map(str, few))}" if few else ""
     return text + (f" and {more} more" if more > 0 else "")
 
 
-def _memory(found: Dict[str, Any]) -> str:
-    if found["copies_refused"]:
+def _memory(document: Dict[str, Any]) -> str:
+    if document["copies_refused"]:
         return "no copies: no room for them on some host"
-    return "no copies" if found["in_memory"] is None else f"step {found['in_memory']}"
+    return "no copies" if document["in_memory"] is None else f"step {document['in_memory']}"
 
 
-def _standby(found: Dict[str, Any]) -> str:
-    if not found["standbys"]:
+def _standby(document: Dict[str, Any]) -> str:
+    if not document["standbys"]:
         return "none; ranks start cold"
-    ready = [each["host"] for each in found["standbys"] if each["ready"]]
-    cold = [f"{each['host']}: {each['why']}" for each in found["standbys"] if not each["ready"]]
+    ready = [standby["host"] for standby in document["standbys"] if standby["ready"]]
+    cold = [
+        f"{standby['host']}: {standby['why']}" for standby in document["standbys"] if not standby["ready"]
+    ]
     return "; ".join([f"ready on {', '.join(ready)}"] * bool(ready) + cold)
 
 
-def _failure(each: Dict[str, Any]) -> str:
-    began = each["first"] or "nobody saw how it began"
-    after = ""
-    if each["recovery_s"] is not None:
-        after = f"; new progress after {reading.duration(round(each['recovery_s'] * SECOND))}"
-    return f"  generation {each['generation']}, {each['why']}: {began}{after}"
+def _failure(failure: Dict[str, Any]) -> str:
+    began = failure["first"] or "nobody saw how it began"
+    recovery_text = ""
+    if failure["recovery_s"] is not None:
+        recovery_text = f"; new progress after {reading.duration(round(failure['recovery_s'] * SECOND))}"
+    return f"  generation {failure['generation']}, {failure['why']}: {began}{recovery_text}"
 
 
 def text(run: str, form: str) -> str:
     """As the command shows it: `text`, `metrics`, or `json`."""
-    found = status(run)
+    document = status(run)
     if form == "metrics":
-        return str(found["metrics"])
+        return str(document["metrics"])
     if form == "json":
-        del found["metrics"], found["table"]
-        return json.dumps(found, indent=2) + "\n"
-    return "\n".join([str(found["run"]), *lines(found)]) + "\n"
+        del document["metrics"], document["table"]
+        return json.dumps(document, indent=2) + "\n"
+    return "\n".join([str(document["run"]), *lines(document)]) + "\n"

@@ -7,31 +7,31 @@ import time
 from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
 
 from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, list_folder, open_regular, read_object, read_part
-from clusterwright.onhost.supervisor.ledger import history, speed
+from clusterwright.onhost.supervisor.goodput import history, speed
 
 POINTS = 80  # of a curve: as many as a terminal is wide
-SILENT_S = 10.0  # a supervisor beats once a second or faster
+HEARTBEAT_TIMEOUT_S = 10.0  # a supervisor beats once a second or faster
 TAIL = 64 << 10
-_KEPT = (
+_FIELDS = (
     "step", "until", "loss", "tokens_per_s", "samples_per_s", "mfu", "eta_s", "data_wait", "communication",
 )  # fmt: skip
 
 
-def look(runs: str, names: Iterable[str], limit_s: float) -> Tuple[Dict[str, Dict[str, Any]], int]:
+def read_runs(runs: str, names: Iterable[str], limit_s: float) -> Tuple[Dict[str, Dict[str, Any]], int]:
     """Runs by name, and how many were not read: the time was over, or their events are damaged."""
-    end, found, left = time.monotonic() + limit_s, {}, 0  # type: float, Dict[str, Dict[str, Any]], int
+    end, runs_by_name, unread_count = time.monotonic() + limit_s, {}, 0  # type: float, Dict[str, Dict[str, Any]], int
     for name in names:
         folder = os.path.join(runs, name)
         if not name or "/" in name or not os.path.isfile(os.path.join(folder, "job.json")):
             continue
         if time.monotonic() > end:
-            left += 1
+            unread_count += 1
             continue
         try:
-            found[name] = about(folder)
+            runs_by_name[name] = about(folder)
         except (ArithmeticError, LookupError, OSError, TypeError, ValueError):  # events that are not ours
-            left += 1
-    return found, left
+            unread_count += 1
+    return runs_by_name, unread_count
 
 
 def about(run: str) -> Dict[str, Any]:
@@ -41,15 +41,15 @@ def about(run: str) -> Dict[str, Any]:
     record = read_object(os.path.join(run, "job.json"), TEXT_BYTES)
     state = _state(run)
     now = speed.progress(events, record, running=state == "running")
-    found = {name: now.get(name) for name in _KEPT}
-    return dict(found, state=state, curve=curve(path), checkpoint_age_s=_saved(run))
+    fields = {name: now.get(name) for name in _FIELDS}
+    return dict(fields, state=state, curve=curve(path), checkpoint_age_s=_saved(run))
 
 
 def _events(run: str, path: str) -> List[history.Event]:
     """Rank 0's at the beginning, at the end and around the newest start; none of a run whose loop has not begun."""
     try:
-        if os.stat(path).st_size <= history.AROUND:
-            return list(history.parse(read_part(path, history.AROUND)))
+        if os.stat(path).st_size <= history.CONTEXT_BYTES:
+            return list(history.parse(read_part(path, history.CONTEXT_BYTES)))
         return sorted(history.thin(path, _started(run)), key=lambda event: float(event["time"]))
     except OSError:
         return []
@@ -59,8 +59,8 @@ def _started(run: str) -> List[float]:
     """When the newest generation began, as its supervisor wrote it."""
     times: List[float] = []
     for path in history.event_files(run, "supervisor-")[-1:]:
-        told = list(history.parse(read_part(path, TAIL, -TAIL)))
-        times = [float(event["time"]) for event in told if event["event"] == "generation_start"]
+        events = list(history.parse(read_part(path, TAIL, -TAIL)))
+        times = [float(event["time"]) for event in events if event["event"] == "generation_start"]
     return times[-1:]
 
 
@@ -69,10 +69,10 @@ def _state(run: str) -> str:
     if ended:
         return str(ended.get("outcome"))
     try:
-        silent = time.time() - os.stat(os.path.join(run, "pulse")).st_mtime
+        heartbeat_age_s = time.time() - os.stat(os.path.join(run, "pulse")).st_mtime
     except OSError:
         return "starting"
-    return "running" if silent < SILENT_S else "silent"
+    return "running" if heartbeat_age_s < HEARTBEAT_TIMEOUT_S else "silent"
 
 
 def _saved(run: str) -> Optional[float]:
@@ -95,8 +95,8 @@ def curve(path: str) -> List[List[float]]:
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
-            for place in range(POINTS):
-                event = _step_at(file, size * place // POINTS)
+            for index in range(POINTS):
+                event = _step_at(file, size * index // POINTS)
                 if event is None:
                     continue
                 points = {step: loss for step, loss in points.items() if step < event["step"]}
@@ -106,10 +106,10 @@ def curve(path: str) -> List[List[float]]:
     return [[step, points[step]] for step in sorted(points)]
 
 
-def _step_at(file: BinaryIO, place: int) -> Optional[Dict[str, Any]]:
-    file.seek(place)
+def _step_at(file: BinaryIO, offset: int) -> Optional[Dict[str, Any]]:
+    file.seek(offset)
     block = file.read(history.PROBE)
-    if place:
+    if offset:
         block = block.partition(b"\n")[2]
     for event in history.parse(block[: block.rfind(b"\n") + 1]):
         if (

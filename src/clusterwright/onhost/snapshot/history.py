@@ -18,7 +18,7 @@ from typing import Any, Dict, Iterator, List
 from clusterwright.onhost.lib.safe_reader import read_object
 from clusterwright.onhost.runs import run_jobs, run_series, run_status
 from clusterwright.onhost.snapshot import monitors, programs
-from clusterwright.onhost.supervisor.ledger import advice, communication, figures, history, slow, speed
+from clusterwright.onhost.supervisor.goodput import advice, communication, figures, history, slow, speed
 from clusterwright.slurm.states import HOLDING
 
 Document = Dict[str, Any]
@@ -43,47 +43,51 @@ def main() -> int:
 
 def document(asked: Document) -> Document:
     """All parts, one after the other: none is asked while another one is."""
-    found: Document = {
+    result: Document = {
         "schema": 1, "now": time.time(), "zone_s": time.localtime(asked["begin"]).tm_gmtoff, "silent": {},
         "sacct": "", "jobcomp": "", "queue": "", "values": {}, "run": None, "runs": [],
     }  # fmt: skip
     run = run_jobs.find(asked["runs"], asked["job"]) if asked["job"] and asked["runs"] else ""
     ids = run_jobs.job_ids(run) if run else [asked["job"]] if asked["job"] else []
-    _slurm(found, asked, ids)
-    _measured(found, asked)
+    _slurm(result, asked, ids)
+    _add_metrics(result, asked)
     if run:
-        found["run"] = run_of(found, run)
+        result["run"] = run_of(result, run)
     elif not asked["job"] and asked["runs"]:
-        found["runs"] = list(_runs(asked["runs"], asked["begin"], asked["end"]))
-    return found
+        result["runs"] = list(_runs(asked["runs"], asked["begin"], asked["end"]))
+    return result
 
 
-def _slurm(found: Document, asked: Document, ids: List[str]) -> None:
+def _slurm(result: Document, request: Document, ids: List[str]) -> None:
     """What was: sacct's where there is accounting, slurmctld's own file where there is none. What is: the queue's."""
-    mark, limit_s = str(asked["mark"]), float(asked["limit_s"])
-    if asked["accounting"]:
-        argv = ["sacct", "--parsable2", f"--delimiter={mark}", "--format=" + ",".join(asked["fields"])]
+    separator, limit_s = str(request["mark"]), float(request["limit_s"])
+    if request["accounting"]:
+        argv = ["sacct", "--parsable2", f"--delimiter={separator}", "--format=" + ",".join(request["fields"])]
         argv += ["--jobs=" + ",".join(ids)] if ids else ["--allusers", "--allocations"]
-        argv += [] if ids else ["-S", _local(asked["begin"]), "-E", _local(asked["end"])]
-        _say(found, "sacct", programs.said(argv, limit_s))
+        argv += [] if ids else ["-S", _local(request["begin"]), "-E", _local(request["end"])]
+        _add_output(result, "sacct", programs.run_program(argv, limit_s))
         return
     try:
-        since = _local(asked["begin"])
-        found["jobcomp"] = "".join(line for line in _lines(str(asked["jobcomp"])) if _is_of(line, since, ids))
+        begin = _local(request["begin"])
+        result["jobcomp"] = "".join(
+            line for line in _lines(str(request["jobcomp"])) if _is_of(line, begin, ids)
+        )
     except OSError as why:
-        found["silent"]["jobcomp"] = f"{why.filename}: {why.strerror}"
-    columns = ",".join(f"{theirs}:{mark}" for _, theirs in QUEUE)
+        result["silent"]["jobcomp"] = f"{why.filename}: {why.strerror}"
+    columns = ",".join(f"{theirs}:{separator}" for _, theirs in QUEUE)
     argv = ["squeue", "--noheader", "--all", "--states=" + ",".join(HOLDING), "--Format=" + columns]
-    _say(found, "queue", programs.said(argv + (["--jobs=" + ",".join(ids)] if ids else []), limit_s))
-    rows = programs.rows(found["queue"], mark, len(QUEUE))
-    whole = [mark.join(" ".join(cell.split()) for cell in row) for row in rows]
-    found["queue"] = "\n".join([mark.join(ours for ours, _ in QUEUE), *whole]) + "\n"
+    _add_output(
+        result, "queue", programs.run_program(argv + (["--jobs=" + ",".join(ids)] if ids else []), limit_s)
+    )
+    rows = programs.rows(result["queue"], separator, len(QUEUE))
+    lines = [separator.join(" ".join(cell.split()) for cell in row) for row in rows]
+    result["queue"] = "\n".join([separator.join(ours for ours, _ in QUEUE), *lines]) + "\n"
 
 
-def _say(found: Document, name: str, said: programs.Said) -> None:
-    found[name] = said.text
-    if said.why:
-        found["silent"][name] = said.why
+def _add_output(result: Document, name: str, output: programs.Output) -> None:
+    result[name] = output.text
+    if output.why:
+        result["silent"][name] = output.why
 
 
 def _lines(path: str) -> Iterator[str]:
@@ -91,23 +95,27 @@ def _lines(path: str) -> Iterator[str]:
     paths = sorted(glob.glob(glob.escape(path) + "*"), key=os.path.getmtime)
     if not paths:
         raise FileNotFoundError(2, "there is no such file", path)
-    left = MOST_BYTES
-    for each in paths:
-        packed = each.endswith(".gz")
-        with gzip.open(each, "rt", errors="replace") if packed else open(each, errors="replace") as file:
+    remaining = MOST_BYTES
+    for log_path in paths:
+        packed = log_path.endswith(".gz")
+        with (
+            gzip.open(log_path, "rt", errors="replace")
+            if packed
+            else open(log_path, errors="replace") as file
+        ):
             for line in file:
-                left -= len(line)
-                if left < 0:
+                remaining -= len(line)
+                if remaining < 0:
                     return
                 yield line
 
 
-def _is_of(line: str, since: str, ids: List[str]) -> bool:
+def _is_of(line: str, begin: str, ids: List[str]) -> bool:
     if ids:
         return line.startswith("JobId=") and line[6:].split(" ", 1)[0] in ids
     ended = _END.search(line)
     return (
-        ended is None or ended[1] >= since
+        ended is None or ended[1] >= begin
     )  # times are as text in order; a torn line is counted by who reads
 
 
@@ -115,51 +123,55 @@ def _local(moment: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(moment))
 
 
-def _measured(found: Document, asked: Document) -> None:
+def _add_metrics(result: Document, request: Document) -> None:
     """Prometheus's answers by name; one that does not answer is said once."""
-    end = time.monotonic() + float(asked["limit_s"])
+    end = time.monotonic() + float(request["limit_s"])
     try:
-        for name, query in asked["queries"].items():
-            found["values"][name] = monitors.asked(asked["prometheus"], query, end)
+        for name, query in request["queries"].items():
+            result["values"][name] = monitors.query_prometheus(request["prometheus"], query, end)
     except (OSError, ValueError, KeyError, TypeError) as why:
-        found["silent"]["prometheus"] = str(why)[:200]
+        result["silent"]["prometheus"] = str(why)[:200]
 
 
-def run_of(found: Document, folder: str) -> Document:
+def run_of(result: Document, folder: str) -> Document:
     """All that a run says of itself; what is in the way is said."""
     try:
-        told = history.read(folder)
+        run_history = history.read(folder)
         series = json.loads(run_series.text(folder))
-        reading = speed.whole(told.events)
+        reading = speed.combine_generations(run_history.events)
         return {
             "status": run_status.status(folder),
-            "slow": [list(each) for each in slow.behind(told.events)],
+            "slow": [list(row) for row in slow.find_stragglers(run_history.events)],
             "memory": series["series"].get("memory", []),
-            "record": _record(told.record),
-            "reading": None if reading is None else {**reading._asdict(), "wanted": advice.wanted(reading)},
-            "communication": _communication(told.events),
+            "record": _record(run_history.record),
+            "reading": None
+            if reading is None
+            else {**reading._asdict(), "wanted": advice.needed_workers(reading)},
+            "communication": _communication(run_history.events),
             "saves": [
                 float(event.get("seconds") or 0)
-                for event in told.events
+                for event in run_history.events
                 if event["event"] in ("checkpoint_staged", "checkpoint")
             ],
         }
     except Exception as why:  # noqa: BLE001 (a thread that must never end)
-        found["silent"]["run"] = f"{os.path.basename(folder)}: {type(why).__name__}: {why}"
+        result["silent"]["run"] = f"{os.path.basename(folder)}: {type(why).__name__}: {why}"
         return {}
 
 
 def _communication(events: List[history.Event]) -> Document:
     """What it took, as far as it is measured, and what is known of it."""
-    found = communication.whole(events)
-    rest = {"known": communication.known(events), "hosts": communication.hosts(events)}
-    return rest if found is None else {**found._asdict(), **rest}
+    stats = communication.combine_generations(events)
+    extra = {"known": communication.known(events), "hosts": communication.hosts(events)}
+    return extra if stats is None else {**stats._asdict(), **extra}
 
 
 def _record(record: Any) -> Document:
     job = record.get("job") or {}
     return {
-        "data": [{"path": each.get("path"), "stage": each.get("stage")} for each in job.get("data") or []],
+        "data": [
+            {"path": dataset.get("path"), "stage": dataset.get("stage")} for dataset in job.get("data") or []
+        ],
         "price": record.get("price"),
         "gpu": (record.get("gpu") or {}).get("name"),
     }
@@ -176,18 +188,18 @@ def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
         written = read_object(os.path.join(folder, "ledger.json"))
         if not written and worked_out < NEWEST_RUNS:
             worked_out += 1
-            written = _ledger(folder)
+            written = _goodput_accounting(folder)
         if written:
-            times = [each.get("time", 0) for each in written.get("failures", [])]
+            times = [failure.get("time", 0) for failure in written.get("failures", [])]
             yield {
                 "run": name,
                 "jobs": run_jobs.job_ids(folder),
                 "gpu_s": written.get("gpu_s", {}),
                 "goodput": written.get("goodput"),
                 "failures": [
-                    {"why": each.get("why"), "time": at, "first": str(each.get("first", ""))[:200]}
-                    for each, at in zip(written.get("failures", []), times)
-                    if begin <= at < end
+                    {"why": failure.get("why"), "time": when, "first": str(failure.get("first", ""))[:200]}
+                    for failure, when in zip(written.get("failures", []), times)
+                    if begin <= when < end
                 ],
             }
 
@@ -196,9 +208,9 @@ def _changed(folder: str) -> float:
     return max((os.path.getmtime(path) for path in history.event_files(folder)), default=0.0)
 
 
-def _ledger(folder: str) -> Document:
+def _goodput_accounting(folder: str) -> Document:
     try:
-        goes_on = time.time() - run_status.beat(folder) < run_status.SILENT_S
-        return figures.document(figures.work_out(history.read(folder), time.time() if goes_on else None))
+        is_running = time.time() - run_status.beat(folder) < run_status.HEARTBEAT_TIMEOUT_S
+        return figures.document(figures.work_out(history.read(folder), time.time() if is_running else None))
     except Exception:  # noqa: BLE001 (one run's damaged files are no reason to leave out all others)
         return {}

@@ -45,30 +45,32 @@ def measures(
     end = time.monotonic() + limit_s
     gpus: Dict[str, Dict[str, Dict[str, Any]]] = {}
     for family, query in OF_GPUS.items():
-        for labels, value in asked(url, query, end):
-            _put(gpus, family, labels, value)
+        for labels, value in query_prometheus(url, query, end):
+            _set_value(gpus, family, labels, value)
     for family, (query, label) in NAMED.items():
-        for labels, _ in asked(url, query, end):
-            _put(gpus, family, labels, str(labels.get(label, "")))
+        for labels, _ in query_prometheus(url, query, end):
+            _set_value(gpus, family, labels, str(labels.get(label, "")))
     runs: Dict[str, Dict[str, Any]] = {}
     for family, query in OF_RUNS.items():
-        for labels, value in asked(url, query, end):
+        for labels, value in query_prometheus(url, query, end):
             slow = f"rank {labels.get('rank')} on {labels.get('host')}: {value:.2g} times as long"
             runs.setdefault(str(labels.get("run", "")), {})[family] = slow if family == "slow_rank" else value
     return gpus, runs
 
 
-def _put(gpus: Dict[str, Dict[str, Dict[str, Any]]], family: str, labels: Dict[str, str], value: Any) -> None:
+def _set_value(
+    gpus: Dict[str, Dict[str, Dict[str, Any]]], family: str, labels: Dict[str, str], value: Any
+) -> None:
     node, index = labels.get("node", ""), labels.get("gpu", "")
     if node and index.isdigit():
         gpus.setdefault(family, {}).setdefault(node, {})[index] = value
 
 
-def asked(url: str, query: str, end: float) -> List[Tuple[Dict[str, str], float]]:
+def query_prometheus(url: str, query: str, end: float) -> List[Tuple[Dict[str, str], float]]:
     """An instant query's rows; values that are no numbers are passed over."""
     document = fetched(url + "/api/v1/query?" + urllib.parse.urlencode({"query": query}), end)
-    found = document["data"]["result"] if isinstance(document, dict) else []
-    numbers = [(row["metric"], float(row["value"][1])) for row in found]
+    rows = document["data"]["result"] if isinstance(document, dict) else []
+    numbers = [(row["metric"], float(row["value"][1])) for row in rows]
     return [(labels, value) for labels, value in numbers if math.isfinite(value)]
 
 
@@ -77,36 +79,36 @@ def alerts(url: str, limit_s: float) -> List[Dict[str, Any]]:
     document = fetched(url + "/api/v2/alerts", time.monotonic() + limit_s)
     return [
         {
-            "labels": each.get("labels") or {},
-            "annotations": each.get("annotations") or {},
-            "since": seconds(str(each.get("startsAt", ""))),
-            "muted": (each.get("status") or {}).get("state") == "suppressed",
+            "labels": alert.get("labels") or {},
+            "annotations": alert.get("annotations") or {},
+            "since": seconds(str(alert.get("startsAt", ""))),
+            "muted": (alert.get("status") or {}).get("state") == "suppressed",
         }
-        for each in document
-        if isinstance(each, dict)
+        for alert in document
+        if isinstance(alert, dict)
     ]
 
 
 def seconds(stamp: str) -> float:
     """`2026-11-23T02:13:20.5Z` since the epoch; 0 for what is none. Alertmanager says it in any zone."""
     try:
-        at = calendar.timegm(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S"))
+        epoch_s = calendar.timegm(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S"))
     except ValueError:
         return 0.0
     zone = stamp[-6:]
     if zone[:1] in ("+", "-") and zone[1:3].isdigit() and zone[4:].isdigit():
         ahead = int(zone[1:3]) * 3600 + int(zone[4:]) * 60
-        return float(at - ahead if zone[0] == "+" else at + ahead)
-    return float(at)
+        return float(epoch_s - ahead if zone[0] == "+" else epoch_s + ahead)
+    return float(epoch_s)
 
 
 def fetched(url: str, end: float) -> Any:
     """The JSON document of that address."""
-    left = end - time.monotonic()
-    if left <= 0:
+    remaining_s = end - time.monotonic()
+    if remaining_s <= 0:
         raise OSError("it did not answer in time")
     try:
-        with _DIRECT.open(url, timeout=left) as answer:  # (loopback, and http as we wrote it)
+        with _DIRECT.open(url, timeout=remaining_s) as answer:  # (loopback, and http as we wrote it)
             return json.loads(answer.read(MOST_BYTES))
     except urllib.error.HTTPError as why:
         raise OSError(f"it answers {why.code} {why.reason}") from why

@@ -21,16 +21,16 @@ _FILTERS = (
 )  # what an administrator's shell may ask of them for itself
 
 
-class Said(NamedTuple):
+class Output(NamedTuple):
     """What a program printed; `why` is empty where it went well."""
 
     text: str
     why: str
 
 
-def commands(mark: str) -> Dict[str, List[str]]:
+def commands(separator: str) -> Dict[str, List[str]]:
     """Command lines by what they are asked for. Only their text is the same in all releases; their JSON is not."""
-    columns = ",".join(f"{FORMAT_FIELDS[field]}:{mark}" for field in FIELDS)
+    columns = ",".join(f"{FORMAT_FIELDS[field]}:{separator}" for field in FIELDS)
     return {
         "jobs": ["squeue", "--noheader", "--all", "--Format=" + columns],
         "nodes": ["scontrol", "show", "nodes", "-o"],
@@ -38,30 +38,30 @@ def commands(mark: str) -> Dict[str, List[str]]:
     }
 
 
-def said(argv: List[str], limit_s: float) -> Said:
+def run_program(argv: List[str], limit_s: float) -> Output:
     """Its answer; one that overruns is killed with its children, and one that is not there says so."""
-    done = processes.run(argv, limit_s, env=environment())
-    if done.code == processes.TIMED_OUT and done.stopped:
-        return Said("", f"{argv[0]} did not answer within {limit_s:g} s")
-    return Said(done.out, "") if done.ok else Said("", f"{argv[0]}: {done.reason}")
+    result = processes.run(argv, limit_s, env=environment())
+    if result.code == processes.TIMED_OUT and result.stopped:
+        return Output("", f"{argv[0]} did not answer within {limit_s:g} s")
+    return Output(result.out, "") if result.ok else Output("", f"{argv[0]}: {result.reason}")
 
 
 def environment() -> Dict[str, str]:
     """Ours without what would filter or shape the answers; times are seconds, so that clocks' zones do not matter."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FILTERS)}
-    return dict(kept, SLURM_TIME_FORMAT="%s", LC_ALL="C")
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(_FILTERS)}
+    return dict(variables, SLURM_TIME_FORMAT="%s", LC_ALL="C")
 
 
-def rows(text: str, mark: str, count: int = len(FIELDS)) -> List[Tuple[str, ...]]:
+def rows(text: str, separator: str, count: int = len(FIELDS)) -> List[Tuple[str, ...]]:
     """Jobs of squeue's answer, of so many fields each; the last one is passed over where it has not all of them.
 
     Fields are counted, as a job's name may begin with what ends a row. So each row but the first brings that along.
     """
-    fields = text.split(mark)[:-1]
-    found = [fields[place : place + count] for place in range(0, len(fields), count)]
-    return [(row[0].lstrip("\n"), *row[1:]) for row in found if len(row) == count]
+    fields = text.split(separator)[:-1]
+    groups = [fields[start : start + count] for start in range(0, len(fields), count)]
+    return [(row[0].lstrip("\n"), *row[1:]) for row in groups if len(row) == count]
 
 
-def jobs(text: str, mark: str) -> List[Job]:
+def jobs(text: str, separator: str) -> List[Job]:
     """The jobs of commands(mark)["jobs"]."""
-    return make_jobs(rows(text, mark), FIELDS)
+    return make_jobs(rows(text, separator), FIELDS)

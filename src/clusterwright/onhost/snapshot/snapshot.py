@@ -21,77 +21,79 @@ Document = Dict[str, Any]
 
 def main() -> int:
     """Print the document."""
-    asked = json.loads(sys.argv[1])
-    sys.stdout.write(json.dumps(document(asked)) + "\n")
+    request = json.loads(sys.argv[1])
+    sys.stdout.write(json.dumps(document(request)) + "\n")
     return 0
 
 
-def document(asked: Dict[str, Any]) -> Document:
+def document(request: Dict[str, Any]) -> Document:
     """The answers of all parts."""
-    limit_s = float(asked.get("limit_s", 10))
-    mark = "\x1ew" + os.urandom(8).hex() + "\x1e"  # nobody could have put it into a job's name
-    found: Document = {
-        "schema": 1, "mark": mark, "now": time.time(), "said": {}, "silent": {}, "measures": {}, "alerts": [],
+    limit_s = float(request.get("limit_s", 10))
+    separator = "\x1ew" + os.urandom(8).hex() + "\x1e"  # nobody could have put it into a job's name
+    result: Document = {
+        "schema": 1, "mark": separator, "now": time.time(), "said": {}, "silent": {}, "measures": {}, "alerts": [],
         "runs": {},
     }  # fmt: skip
-    told: Dict[str, Any] = {}
+    run_metrics: Dict[str, Any] = {}
     parts: List[Callable[[], None]] = [
-        lambda: _queue(found, asked, mark, limit_s),
+        lambda: _queue(result, request, separator, limit_s),
         *(
-            _program(found, name, argv, limit_s)
-            for name, argv in programs.commands(mark).items()
+            _program(result, name, argv, limit_s)
+            for name, argv in programs.commands(separator).items()
             if name != "jobs"
         ),
-        lambda: _measures(found, told, asked, limit_s),
-        lambda: _alerts(found, asked, limit_s),
+        lambda: _measures(result, run_metrics, request, limit_s),
+        lambda: _alerts(result, request, limit_s),
     ]
     threads = [threading.Thread(target=part, daemon=True) for part in parts]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    for run, values in told.items():
-        if run in found["runs"]:
-            found["runs"][run].update(values)
-    return found
+    for run, values in run_metrics.items():
+        if run in result["runs"]:
+            result["runs"][run].update(values)
+    return result
 
 
-def _program(found: Document, name: str, argv: List[str], limit_s: float) -> Callable[[], None]:
+def _program(result: Document, name: str, argv: List[str], limit_s: float) -> Callable[[], None]:
     def part() -> None:
-        answer = programs.said(argv, limit_s)
-        found["said"][name] = answer.text
+        answer = programs.run_program(argv, limit_s)
+        result["said"][name] = answer.text
         if answer.why:
-            found["silent"][name] = answer.why
+            result["silent"][name] = answer.why
 
     return part
 
 
-def _queue(found: Document, asked: Dict[str, Any], mark: str, limit_s: float) -> None:
+def _queue(result: Document, request: Dict[str, Any], separator: str, limit_s: float) -> None:
     """Jobs, and then the runs that those which run are of."""
-    _program(found, "jobs", programs.commands(mark)["jobs"], limit_s)()
-    names = [job.name for job in programs.jobs(found["said"]["jobs"], mark) if job.state == "RUNNING"]
-    if asked.get("runs"):
-        found["runs"], left = active_runs.look(asked["runs"], names, limit_s / 2)
-        if left:
-            found["silent"]["runs"] = f"{left} of {left + len(found['runs'])} runs were not read"
+    _program(result, "jobs", programs.commands(separator)["jobs"], limit_s)()
+    names = [job.name for job in programs.jobs(result["said"]["jobs"], separator) if job.state == "RUNNING"]
+    if request.get("runs"):
+        result["runs"], unread_count = active_runs.read_runs(request["runs"], names, limit_s / 2)
+        if unread_count:
+            result["silent"]["runs"] = (
+                f"{unread_count} of {unread_count + len(result['runs'])} runs were not read"
+            )
 
 
-def _measures(found: Document, told: Dict[str, Any], asked: Dict[str, Any], limit_s: float) -> None:
+def _measures(result: Document, run_metrics: Dict[str, Any], request: Dict[str, Any], limit_s: float) -> None:
     try:
-        found["measures"], of_runs = monitors.measures(asked["prometheus"], limit_s)
-        told.update(of_runs)
+        result["measures"], of_runs = monitors.measures(request["prometheus"], limit_s)
+        run_metrics.update(of_runs)
     except (OSError, ValueError, KeyError, TypeError) as why:
-        found["silent"]["measures"] = _words(why)
+        result["silent"]["measures"] = _error_text(why)
 
 
-def _alerts(found: Document, asked: Dict[str, Any], limit_s: float) -> None:
+def _alerts(result: Document, request: Dict[str, Any], limit_s: float) -> None:
     try:
-        found["alerts"] = monitors.alerts(asked["alertmanager"], limit_s)
+        result["alerts"] = monitors.alerts(request["alertmanager"], limit_s)
     except (OSError, ValueError, KeyError, TypeError) as why:
-        found["silent"]["alerts"] = _words(why)
+        result["silent"]["alerts"] = _error_text(why)
 
 
-def _words(why: Exception) -> str:
+def _error_text(why: Exception) -> str:
     return (
         str(why).splitlines()[0]
         if isinstance(why, OSError) and str(why)

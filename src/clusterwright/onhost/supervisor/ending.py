@@ -6,11 +6,11 @@ import time
 from typing import Callable, Union
 
 from clusterwright.onhost.supervisor import decide as d
-from clusterwright.onhost.supervisor import room
+from clusterwright.onhost.supervisor import schedulers
 from clusterwright.onhost.supervisor.folder import Events, Folder
 
 EXIT = {d.FINISHED: 0, d.FAILED: 1, d.NO_PROGRESS: 4, d.CANCELLED: 143}
-HANDED_OVER = 75  # sysexits.h EX_TEMPFAIL, for the stand-in alone; under Slurm a hand-over is a success
+EXIT_HANDOFF = 75  # sysexits.h EX_TEMPFAIL, for the stand-in alone; under Slurm a hand-over is a success
 
 
 class Ending:
@@ -19,32 +19,40 @@ class Ending:
     def __init__(
         self,
         folder: Folder,
-        place: Union[room.Slurm, room.Local],
+        scheduler: Union[schedulers.Slurm, schedulers.Local],
         events: Events,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         *,
         local: bool,
     ) -> None:
-        self._folder, self._room, self._events, self._say, self._local = folder, place, events, say, local
+        self._folder, self._scheduler, self._events, self._log, self._local = (
+            folder,
+            scheduler,
+            events,
+            log,
+            local,
+        )
 
-    def hand_over(self, action: d.HandOver, generation: int, began: str) -> int:
+    def end_with_handoff(self, action: d.Handoff, generation: int, began: str) -> int:
         """A successor goes on; when Slurm refuses one, the run has failed."""
-        job_id, said = self._room.hand_over(action.lost)
-        if not job_id and self._room.stands_by:
-            self._say(f"{action.why}; Slurm refused a successor: {said}; the job that stands by follows")
+        job_id, error = self._scheduler.submit_successor(action.lost_hosts)
+        if not job_id and self._scheduler.has_standby:
+            self._log(f"{action.why}; Slurm refused a successor: {error}; the job that stands by follows")
             return 1
         if not job_id:
-            return self.end(d.FAILED, f"{action.why}; Slurm refused a successor: {said}", generation, began)
-        self._say(f"successor {job_id}: {action.why}")
-        self._events.write("successor", generation, job_id=job_id, exclude=list(action.lost), why=action.why)
+            return self.end(d.FAILED, f"{action.why}; Slurm refused a successor: {error}", generation, began)
+        self._log(f"successor {job_id}: {action.why}")
+        self._events.write(
+            "successor", generation, job_id=job_id, exclude=list(action.lost_hosts), why=action.why
+        )
         self._events.write("job_end", generation, outcome="handed-over", why=action.why)
-        return HANDED_OVER if self._local else 0
+        return EXIT_HANDOFF if self._local else 0
 
     def end(self, outcome: str, why: str, generation: int, began: str) -> int:
         """The run is over: nobody follows."""
-        self._room.cancel_standby()
+        self._scheduler.cancel_standby()
         why = f"{why}; first: {began}" if began else why
-        self._say(f"{outcome}: {why}")
+        self._log(f"{outcome}: {why}")
         ended = {"outcome": outcome, "code": EXIT[outcome], "why": why, "time": time.time()}
         self._folder.write("ended.json", ended)
         self._events.write("job_end", generation, outcome=outcome, why=why)

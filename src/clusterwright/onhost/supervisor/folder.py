@@ -10,7 +10,7 @@ import time
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from clusterwright.onhost.lib.files import write_atomic
-from clusterwright.onhost.supervisor import say
+from clusterwright.onhost.supervisor import console
 from clusterwright.onhost.supervisor.job import InvalidRecordError, Record, read_record
 
 
@@ -22,27 +22,27 @@ class Folder:
         for name in ("events", "logs", "chain", "checkpoints"):
             os.makedirs(os.path.join(path, name), exist_ok=True)
 
-    def at(self, *parts: str) -> str:
+    def path_to(self, *parts: str) -> str:
         """A path inside."""
         return os.path.join(self.path, *parts)
 
     def has(self, name: str) -> bool:
         """True when the file is there."""
-        return os.path.exists(self.at(name))
+        return os.path.exists(self.path_to(name))
 
     def write(self, name: str, document: Dict[str, Any]) -> bool:
         """Written whole or not at all; False when the storage does not take it, which must not end a training."""
         try:
-            write_atomic(self.at(name), json.dumps(document), durable=False)
+            write_atomic(self.path_to(name), json.dumps(document), durable=False)
         except OSError as why:
-            say.error(f"{name} is not written: {why}")
+            console.error(f"{name} is not written: {why}")
             return False
         return True
 
     def read(self, name: str) -> Dict[str, Any]:
         """The document; empty when it is not there or not whole."""
         try:
-            with open(self.at(name), encoding="utf-8") as file:
+            with open(self.path_to(name), encoding="utf-8") as file:
                 document = json.load(file)
         except (OSError, ValueError):
             return {}
@@ -51,14 +51,14 @@ class Folder:
     def remove(self, name: str) -> None:
         """Removed, or not there to begin with."""
         try:
-            os.unlink(self.at(name))
+            os.unlink(self.path_to(name))
         except FileNotFoundError:
             return
 
     def claim(self, name: str, text: str) -> bool:
         """True for the one who creates the file."""
         try:
-            handle = os.open(self.at(name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            handle = os.open(self.path_to(name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileExistsError:
             return False
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -68,50 +68,54 @@ class Folder:
     def token(self) -> str:
         """The run's secret, made by whoever asks first; only the run's user can read it (mode 0600)."""
         self.claim("token", secrets.token_hex(32))
-        until = time.monotonic() + 5  # the creator writes 64 bytes; 5 s is ten thousand times what that takes
-        while time.monotonic() < until:
-            with open(self.at("token"), encoding="utf-8") as file:
+        deadline = (
+            time.monotonic() + 5
+        )  # the creator writes 64 bytes; 5 s is ten thousand times what that takes
+        while time.monotonic() < deadline:
+            with open(self.path_to("token"), encoding="utf-8") as file:
                 text = file.read()
             if len(text) == 64:
                 return text
             time.sleep(0.01)
-        raise OSError(f"{self.at('token')} is not whole; remove it and submit again")
+        raise OSError(f"{self.path_to('token')} is not whole; remove it and submit again")
 
     def join_chain(self, job_id: str) -> int:
         """This job's number in the chain of jobs of this run, from 1; a later one takes over from all before it."""
-        number = 1 + max(_numbers(self.at("chain")), default=0)
+        number = 1 + max(_numbers(self.path_to("chain")), default=0)
         while not self.claim(f"chain/{number}", job_id):
             number += 1
         return number
 
-    def after(self, number: int) -> str:
+    def successor(self, number: int) -> str:
         """The job of the supervisor that follows this one, which must then let go; empty while there is none."""
         return self._text(f"chain/{number + 1}")
 
     def jobs_to(self, number: int) -> int:
         """How many jobs the chain has had up to this number; a job whose supervisor died may hold several."""
-        return len({self._text(f"chain/{one}") for one in range(1, number + 1)})
+        return len({self._text(f"chain/{link}") for link in range(1, number + 1)})
 
     def _text(self, name: str) -> str:
         """What a claim says; a question mark when it is just being written."""
         try:
-            with open(self.at(name), encoding="utf-8") as file:
+            with open(self.path_to(name), encoding="utf-8") as file:
                 return file.read() or "?"
         except FileNotFoundError:
             return ""
 
     def last_generation(self) -> int:
         """The newest generation that was ever begun."""
-        return max(_numbers(self.at("logs")), default=0)
+        return max(_numbers(self.path_to("logs")), default=0)
 
-    def who_trained(self, generation: int, hosts: Sequence[str], lost: Sequence[str] = ()) -> Tuple[str, ...]:
+    def trained_hosts(
+        self, generation: int, hosts: Sequence[str], lost_hosts: Sequence[str] = ()
+    ) -> Tuple[str, ...]:
         """Those of these hosts that have begun the generation; of them that count as lost, only where no other has."""
         begun = tuple(host for host in hosts if self.has(os.path.join("logs", str(generation), host)))
-        return tuple(host for host in begun if host not in lost) or begun
+        return tuple(host for host in begun if host not in lost_hosts) or begun
 
     def newest_step(self, checkpoints: Optional[str] = None) -> int:
         """The step of the newest checkpoint folder; whether it is good is the runtime's to say."""
-        folder = checkpoints or self.at("checkpoints")
+        folder = checkpoints or self.path_to("checkpoints")
         names = [name[5:] for name in _names(folder) if name.startswith("step-")]
         return max((int(name) for name in names if name.isdigit()), default=0)
 
@@ -123,7 +127,7 @@ class Events:
     """
 
     def __init__(self, folder: Folder, name: str, host: str) -> None:
-        self._path, self._host = folder.at("events", f"{name}.jsonl"), host
+        self._path, self._host = folder.path_to("events", f"{name}.jsonl"), host
         self._torn = False
 
     def write(self, event: str, generation: int, **more: Any) -> None:
@@ -139,7 +143,7 @@ class Events:
         except OSError as why:
             written = 0
             if not self._torn:
-                say.error(f"events are lost: {why}")
+                console.error(f"events are lost: {why}")
         self._torn = written < len(data)
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import List, Sequence, Tuple
 
 from clusterwright.onhost.lib import processes
-from clusterwright.onhost.supervisor import say
+from clusterwright.onhost.supervisor import console
 from clusterwright.onhost.supervisor.folder import Folder
 
 VARIABLE = "CLUSTERWRIGHT_MOUNTS"  # in_image.py reads it
-LOOK_S = 600  # an image of 20 GB may have to be fetched and unpacked first
-ASK = """
+CHECK_TIMEOUT_S = 600  # an image of 20 GB may have to be fetched and unpacked first
+CHECK_SCRIPT = """
 import importlib.util, sys
 sys.exit(0 if importlib.util.find_spec("torch") else "there is no torch in " + sys.executable)
 """
@@ -51,32 +51,32 @@ class Image:
         return ["apptainer", "exec", "--nv", *binds, self.image, *ours]
 
 
-def of(words: Sequence[str]) -> Image:
+def parse_image(arguments: Sequence[str]) -> Image:
     """The image that the words name: runtime, image, mounts with colons between, Python."""
-    runtime, image, mounts, python = words
+    runtime, image, mounts, python = arguments
     return Image(runtime, image, tuple(filter(None, mounts.split(":"))), python)
 
 
 def unfit(image: Image) -> str:
     """Why a training cannot run in the image, in the words of whoever refused; nothing if it can."""
     argv = ["srun", "--overlap", "--nodes=1", "--ntasks=1", "--quiet", *image.step()]
-    done = processes.run([*argv, *image.command(("-c", ASK))], LOOK_S, merge=True)
-    if done.stopped:
-        return f"srun: {done.stopped}"
-    lines = [line for line in done.out.splitlines() if line.strip()]
-    said = [line for line in lines if not line.startswith("srun: ")] or lines
-    return "" if done.ok else (said[-1].strip() if said else f"srun ended with {done.code}")
+    result = processes.run([*argv, *image.command(("-c", CHECK_SCRIPT))], CHECK_TIMEOUT_S, merge=True)
+    if result.stopped:
+        return f"srun: {result.stopped}"
+    lines = [line for line in result.out.splitlines() if line.strip()]
+    messages = [line for line in lines if not line.startswith("srun: ")] or lines
+    return "" if result.ok else (messages[-1].strip() if messages else f"srun ended with {result.code}")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Look, and end the run if need be."""
-    run, *words = arguments
-    image = of(words)
+    run, *image_arguments = arguments
+    image = parse_image(image_arguments)
     why = unfit(image)
     if not why:
         return 0
     why = f"image {image.image} ({image.runtime}, {image.python}): {why}"
-    say.out(f"{time.strftime('%H:%M:%S')} failed: {why}")
+    console.out(f"{time.strftime('%H:%M:%S')} failed: {why}")
     Folder(run).write("ended.json", {"outcome": "failed", "code": 1, "why": why, "time": time.time()})
     return 1
 

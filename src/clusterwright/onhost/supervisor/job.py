@@ -83,7 +83,7 @@ def _value(kind: Any, value: Any, path: str, prefix: str) -> Any:
     inner: Tuple[Any, ...] = getattr(kind, "__args__", ())
     if isinstance(value, list):
         return tuple(_value(inner[0], item, path, prefix) for item in value)
-    section = next((one for one in (kind, *inner) if hasattr(one, "_fields")), None)
+    section = next((candidate for candidate in (kind, *inner) if hasattr(candidate, "_fields")), None)
     if section and isinstance(value, dict):
         return _section(section, value, path, prefix)
     return value

@@ -19,7 +19,7 @@ FIRST_PORT, LAST_PORT = 20000, 27999
 
 def interfaces() -> Dict[str, str]:
     """Interface name to its first IPv4 address; blind to further addresses of the same interface."""
-    found = {}
+    addresses = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
             request = struct.pack(f"{IFREQ_BYTES}s", name.encode())
@@ -27,8 +27,8 @@ def interfaces() -> Dict[str, str]:
                 answer = fcntl.ioctl(probe.fileno(), SIOCGIFADDR, request)
             except OSError:  # an interface without an IPv4 address
                 continue
-            found[name] = socket.inet_ntoa(answer[20:24])
-    return found
+            addresses[name] = socket.inet_ntoa(answer[20:24])
+    return addresses
 
 
 def inside(subnet: str, have: Dict[str, str]) -> Optional["tuple[str, str]"]:
@@ -48,9 +48,9 @@ def listen(address: str, seed: int, backlog: int = 1024) -> socket.socket:
     """
     count = LAST_PORT - FIRST_PORT + 1
     for offset in range(count):
-        found = _bound(address, FIRST_PORT + (seed + offset) % count, backlog)
-        if found:
-            return found
+        listener = _bound(address, FIRST_PORT + (seed + offset) % count, backlog)
+        if listener:
+            return listener
     raise OSError(f"no port from {FIRST_PORT} to {LAST_PORT} is free on {address}")
 
 
@@ -60,28 +60,28 @@ def listen_inside(subnet: str, seed: int) -> socket.socket:
     Raises:
         OSError: this host is not on it.
     """
-    found = inside(subnet, interfaces())
-    if found is None:
+    interface = inside(subnet, interfaces())
+    if interface is None:
         raise OSError(f"no address inside the network {subnet}")
-    return listen(found[1], seed)
+    return listen(interface[1], seed)
 
 
 def _bound(address: str, port: int, backlog: int) -> Optional[socket.socket]:
     """The listening socket; None when somebody else has the port."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((address, port))
-        found.listen(backlog)
+        listener.bind((address, port))
+        listener.listen(backlog)
     except OSError as why:
-        found.close()
+        listener.close()
         if why.errno == errno.EADDRINUSE:
             return None
         raise
-    return found
+    return listener
 
 
 def free_port(address: str, seed: int) -> int:
     """A port that could be listened on just now, for a program that binds it itself."""
-    with listen(address, seed) as found:
-        return int(found.getsockname()[1])
+    with listen(address, seed) as listener:
+        return int(listener.getsockname()[1])

@@ -16,9 +16,9 @@ import time
 from typing import Any, Deque, Dict, Iterable, Mapping, Optional, Sequence, Set
 
 from clusterwright.onhost.adapters import registry
-from clusterwright.onhost.supervisor import meeting, network, say, waker, wire
-from clusterwright.onhost.supervisor.blame import exits
-from clusterwright.onhost.supervisor.copies.copies import Copies
+from clusterwright.onhost.supervisor import meeting, network, console, wakeup_socket, wire
+from clusterwright.onhost.supervisor.root_cause import exits
+from clusterwright.onhost.supervisor.replicas.replicas import Replicas
 from clusterwright.onhost.supervisor.folder import Events, Folder
 from clusterwright.onhost.supervisor.hang import progress
 from clusterwright.onhost.supervisor.hang.standstill import Standstill
@@ -26,12 +26,12 @@ from clusterwright.onhost.supervisor.host import generation as g
 from clusterwright.onhost.supervisor.host import private, processes, wake
 from clusterwright.onhost.supervisor.host.ranks import Ranks
 from clusterwright.onhost.supervisor.job import InvalidRecordError, read_record
-from clusterwright.onhost.supervisor.succession import Succession
+from clusterwright.onhost.supervisor.failover import Failover
 
 # An agent counts silence from what it last heard, the supervisor from what it last heard; ours ends first even when
 # one beat was lost on the way.
 FENCE = 0.7
-FIRST_SILENCE_S = 30.0  # until the supervisor has said what silence means
+INITIAL_TIMEOUT_S = 30.0  # until the supervisor has said what silence means
 RETRY_S = 0.1
 CONNECT_S = 0.3  # a round trip and more; a host that is down does not answer at all, and is asked again
 
@@ -49,18 +49,18 @@ class Agent:
         )
         self.orders: Dict[str, Any] = {}
         self.leaving = False
-        self._succession = Succession(self.folder, self.record, (address, port))
-        self._told = False  # that we are to leave
+        self._failover = Failover(self.folder, self.record, (address, port))
+        self._exit_reported = False  # that we are to leave
         self._events = Events(self.folder, f"agent-{self.host}", self.host)
-        self._ranks = Ranks(run, self.folder.at("logs", "agents.log"), wake.Pipe())
-        self._still: Optional[Standstill] = None
-        self._copies: Optional[Copies] = None
+        self._ranks = Ranks(run, self.folder.path_to("logs", "agents.log"), wake.Pipe())
+        self._standstill: Optional[Standstill] = None
+        self._replicas: Optional[Replicas] = None
         self._notes: Deque[str] = collections.deque()  # lines for people, which only this thread may send
         self._answers: Deque[wire.Message] = collections.deque()  # of questions that take their time
         self._generation = 0
         self._training: Optional[g.Generation] = None
         self._ended: Set[int] = set()  # local ranks of the generation that are known to have ended
-        self._own = ("", "")
+        self._interface = ("", "")
 
     def serve(self) -> int:
         """Until a supervisor says that it is over, or there is none and will be none."""
@@ -72,29 +72,29 @@ class Agent:
             line.close()
             self._end_ranks()
             if over:
-                self._succession.wait()
+                self._failover.wait()
                 return 0
 
     @property
-    def _silence_s(self) -> float:
-        return FENCE * self.job.recovery.host_silence if self.orders else FIRST_SILENCE_S
+    def _timeout_s(self) -> float:
+        return FENCE * self.job.recovery.host_silence if self.orders else INITIAL_TIMEOUT_S
 
     def _connect(self) -> Optional[wire.Line]:
         """A proven connection to whoever supervises, which may be a child of ours; None when nothing is left to do."""
-        first_until = time.monotonic() + FIRST_SILENCE_S
-        while not self.leaving and not self._succession.over:
+        first_until = time.monotonic() + INITIAL_TIMEOUT_S
+        while not self.leaving and not self._failover.over:
             if not self.orders and time.monotonic() > first_until:
                 return None
             if self.orders:
-                self._succession.turn()
-                self._ranks.apart = self._succession.child
+                self._failover.turn()
+                self._ranks.excluded_pid = self._failover.child
             try:
-                connection = socket.create_connection(self._succession.place, timeout=CONNECT_S)
-                connection.settimeout(self._silence_s)
+                connection = socket.create_connection(self._failover.supervisor_address, timeout=CONNECT_S)
+                connection.settimeout(self._timeout_s)
                 line = wire.Line(connection)
                 self._greet(line)
             except (OSError, wire.Broken) as why:
-                say.error(f"{self.host}: supervisor {self._succession.place}: {why}")
+                console.error(f"{self.host}: supervisor {self._failover.supervisor_address}: {why}")
                 time.sleep(RETRY_S)
             else:
                 return line
@@ -102,112 +102,120 @@ class Agent:
 
     def _greet(self, line: wire.Line) -> None:
         token = self.folder.token()
-        challenge, ours = _one(line)["challenge"], wire.nonce()
+        challenge, ours = _read_message(line)["challenge"], wire.nonce()
         proof = wire.proof(token, self.host, challenge)
         line.send({"host": self.host, "pid": os.getpid(), "challenge": ours, "proof": proof})
-        welcome = _one(line)
+        welcome = _read_message(line)
         if not wire.proven(welcome, token, "supervisor", ours):
             raise wire.Broken("what answers there is not the supervisor of this run")
         self.orders = welcome["orders"]
-        self._succession.greeted(self.orders)
-        found = network.inside(self.launch.compute, network.interfaces())
-        if found is None:
+        self._failover.greeted(self.orders)
+        interface = network.inside(self.launch.compute, network.interfaces())
+        if interface is None:
             why = f"no address inside the compute network {self.launch.compute}"
             line.send({"refused": why})
             raise wire.Broken(why)
-        self._own = found
-        self._keep_copies(token)
-        line.send({"ready": found[1], **self._facts()})
-        wire.keep_alive(line.connection, self._silence_s)
+        self._interface = interface
+        self._start_replicas(token)
+        line.send({"ready": interface[1], **self._facts()})
+        wire.enable_keepalive(line.connection, self._timeout_s)
         line.connection.setblocking(False)  # noqa: FBT003 (the socket's own signature)
         if not self._launcher.on_host:
             self._pass_on(
                 line, self._ranks.warm(self._base(), self.launch.imports, standby=self.job.warm.standby)
             )
-            self._ranks.prepare_store(self._own[1], self._seed)
+            self._ranks.prepare_store(self._interface[1], self._seed)
 
     def _facts(self) -> wire.Message:
         """What the supervisor is told of this host when it is ready, and when it is idle."""
         port = (
-            network.free_port(self._own[1], self._seed) if self._launcher.on_host else self._ranks.next_store
+            network.free_port(self._interface[1], self._seed)
+            if self._launcher.on_host
+            else self._ranks.next_store
         )
-        kept = {"copies": self._copies.port, "memory": self._copies.report()} if self._copies else {}
-        return {"store": port, **kept}
+        replica_facts = (
+            {"copies": self._replicas.port, "memory": self._replicas.report()} if self._replicas else {}
+        )
+        return {"store": port, **replica_facts}
 
-    def _keep_copies(self, token: str) -> None:
+    def _start_replicas(self, token: str) -> None:
         """Memory for the state of this host's ranks, for as long as this agent lives."""
-        if not self._copies and not self._launcher.on_host and self.job.checkpoint.memory != "never":
-            listener = network.listen(self._own[1], self._seed)
-            self._copies = Copies(listener, token, self.job.gpus_per_node, self._mark, self._notes.append)
+        if not self._replicas and not self._launcher.on_host and self.job.checkpoint.memory != "never":
+            listener = network.listen(self._interface[1], self._seed)
+            self._replicas = Replicas(
+                listener, token, self.job.gpus_per_node, self._acknowledge, self._notes.append
+            )
 
-    def _mark(self, local_rank: int, step: int) -> None:
+    def _acknowledge(self, local_rank: int, step: int) -> None:
         """The rank's copy of this step has reached the next host."""
-        if self._still:
-            self._still.pages[local_rank][progress.SHIPPED] = step
+        if self._standstill:
+            self._standstill.pages[local_rank][progress.SHIPPED] = step
 
     def _follow(self, line: wire.Line) -> bool:
         """Do what is said; True when the supervisor says that it is over, False when it is lost."""
         beat_s = float(self.orders["beat"])
-        heard, beaten = time.monotonic(), 0.0
+        last_message_at, beaten = time.monotonic(), 0.0
         with selectors.DefaultSelector() as selector:
-            for each in (line, self._ranks.pipe, waker.waker()):
-                selector.register(each, selectors.EVENT_READ)
+            for source in (line, self._ranks.pipe, wakeup_socket.open_wakeup_socket()):
+                selector.register(source, selectors.EVENT_READ)
             try:
-                while time.monotonic() - heard < self._silence_s:
+                while time.monotonic() - last_message_at < self._timeout_s:
                     ready = {key.fileobj for key, _ in selector.select(beat_s / 4)}
-                    waker.drain()
+                    wakeup_socket.drain()
                     for message in line.read() if line in ready else ():
-                        heard = time.monotonic()
+                        last_message_at = time.monotonic()
                         if "end" in message:
                             return True
                         self._obey(line, message)
-                    self._pass_on(line, [*self._ranks.hear(), *self._ranks.reap(), *self._ranks.look()])
-                    if self._still:
-                        self._pass_on(line, self._still.turn(self._ranks.running, time.monotonic()))
-                    self._say(line)
+                    self._pass_on(
+                        line, [*self._ranks.read_messages(), *self._ranks.reap(), *self._ranks.poll()]
+                    )
+                    if self._standstill:
+                        self._pass_on(line, self._standstill.turn(self._ranks.running, time.monotonic()))
+                    self._send_notes(line)
                     if time.monotonic() - beaten >= beat_s:
                         beaten = time.monotonic()
                         line.send({"beat": self._generation})
             except wire.Broken as why:
-                say.error(f"{self.host}: lost the supervisor: {why}")
+                console.error(f"{self.host}: lost the supervisor: {why}")
         return False
 
-    def _say(self, line: wire.Line) -> None:
+    def _send_notes(self, line: wire.Line) -> None:
         """What people are to know, and once that Slurm wants us to leave."""
         while self._notes:
             line.send({"note": self._notes.popleft()})
         while self._answers:
             line.send(self._answers.popleft())
-        if self.leaving and not self._told:
-            self._told = True
+        if self.leaving and not self._exit_reported:
+            self._exit_reported = True
             line.send({"leaving": True})
 
     def _obey(self, line: wire.Line, message: wire.Message) -> None:
         if "beat" in message:
-            self._succession.heard(message["beat"])
+            self._failover.record_beats(message["beat"])
         elif "start" in message:
             self._start(message)
         elif "meet" in message:
-            meeting.try_it(message, self._own[1], self._answers.append)
-        elif "examine" in message and self._still:
-            self._still.examine(message)
+            meeting.start_probe(message, self._interface[1], self._answers.append)
+        elif "examine" in message and self._standstill:
+            self._standstill.examine(message)
         elif "leave" in message:
-            self._ranks.ask_to_leave()
-        elif "regroup" in message and not (self._still and self._still.ask_to_regroup()):
+            self._ranks.terminate()
+        elif "regroup" in message and not (self._standstill and self._standstill.request_regroup()):
             line.send({"deaf": message["regroup"]})
         elif "kill" in message:
-            gone = self._end_ranks(with_stacks=bool(message.get("stacks")))
-            line.send({"idle": message["kill"], **self._facts()} if gone else {"stuck": message["kill"]})
+            is_clear = self._end_ranks(with_stacks=bool(message.get("stacks")))
+            line.send({"idle": message["kill"], **self._facts()} if is_clear else {"stuck": message["kill"]})
             if not self._launcher.on_host:
-                self._ranks.prepare_store(self._own[1], self._seed)
+                self._ranks.prepare_store(self._interface[1], self._seed)
 
     def _start(self, message: wire.Message) -> None:
         self._generation = message["start"]
-        log_dir = self.folder.at("logs", str(self._generation), self.host)
+        log_dir = self.folder.path_to("logs", str(self._generation), self.host)
         os.makedirs(log_dir, exist_ok=True)
         generation = g.Generation(
             number=self._generation, hosts=tuple(message["hosts"]), host=self.host, ranks=self.job.gpus_per_node,
-            address=message["address"], port=message["port"], own_address=self._own[1], interface=self._own[0],
+            address=message["address"], port=message["port"], local_address=self._interface[1], interface=self._interface[0],
             restarts=self.launch.restarts, log_dir=log_dir, run=self.folder.path,
         )  # fmt: skip
         self._training, self._ended = generation, set()
@@ -222,23 +230,27 @@ class Agent:
             argv = self._launcher.on_host(generation, self.launch.command)
             self._ranks.start_launcher(generation, argv, env, cwd)
             return
-        self._still = self._still or Standstill(generation.ranks, str(self.job.recovery.hang))
-        self._still.prepare(message, log_dir, generation.hosts.index(self.host) * generation.ranks)
-        told = self._copies.start(message, self.host) if self._copies else {}
+        self._standstill = self._standstill or Standstill(generation.ranks, str(self.job.recovery.hang))
+        self._standstill.prepare(message, log_dir, generation.hosts.index(self.host) * generation.ranks)
+        memory_variables = self._replicas.start(message, self.host) if self._replicas else {}
         self._ranks.start(
-            generation, self.launch.command, {**message["environment"], **told}, cwd, self._variables
+            generation,
+            self.launch.command,
+            {**message["environment"], **memory_variables},
+            cwd,
+            self._variables,
         )
-        self._ranks.prepare_store(self._own[1], self._seed)
+        self._ranks.prepare_store(self._interface[1], self._seed)
 
     def _variables(self, local_rank: int) -> Dict[str, str]:
         """What one rank is told of where it shows itself and where it copies its state."""
-        shown = self._still.variables(local_rank) if self._still else {}
-        return {**shown, **(self._copies.variables(local_rank) if self._copies else {})}
+        progress_variables = self._standstill.variables(local_rank) if self._standstill else {}
+        return {**progress_variables, **(self._replicas.variables(local_rank) if self._replicas else {})}
 
     def _end_ranks(self, *, with_stacks: bool = False) -> bool:
         """No rank is left; False when something cannot die."""
-        if self._still:
-            self._still.end(with_stacks=with_stacks)
+        if self._standstill:
+            self._standstill.end(with_stacks=with_stacks)
         return self._ranks.end()
 
     @property
@@ -248,10 +260,10 @@ class Agent:
 
     def _base(self) -> Mapping[str, str]:
         """What all ranks of this host find."""
-        beside = self.job.nodes if self.record.local else 1  # local hosts share one machine
-        threads = max(1, len(os.sched_getaffinity(0)) // (self.job.gpus_per_node * beside))
+        local_hosts = self.job.nodes if self.record.local else 1  # local hosts share one machine
+        threads = max(1, len(os.sched_getaffinity(0)) // (self.job.gpus_per_node * local_hosts))
         ours = {**os.environ, **private.secrets_of_user()}
-        return g.environment(ours, self.folder.path, self.host, self._own[0], threads)
+        return g.environment(ours, self.folder.path, self.host, self._interface[0], threads)
 
     def _pass_on(self, line: wire.Line, messages: Iterable[wire.Message]) -> None:
         for message in messages:
@@ -261,14 +273,14 @@ class Agent:
 
     def _exited(self, message: wire.Message) -> wire.Message:
         """What is known of it; one that raised is told of twice, when it says so and when it is gone."""
-        told = exits.told(message, self._training, by_launcher=bool(self._launcher.on_host))
-        shown = self._still.pages[message["local_rank"]][progress.STEP] if self._still else 0
-        told.update({"step": shown} if shown else {})
+        exit_message = exits.describe_exit(message, self._training, by_launcher=bool(self._launcher.on_host))
+        step = self._standstill.pages[message["local_rank"]][progress.STEP] if self._standstill else 0
+        exit_message.update({"step": step} if step else {})
         if message["local_rank"] not in self._ended:
-            said = {name: value for name, value in told.items() if name != "exited"}
-            self._events.write("rank_exit", message["exited"], **said)
+            fields = {name: value for name, value in exit_message.items() if name != "exited"}
+            self._events.write("rank_exit", message["exited"], **fields)
         self._ended.add(message["local_rank"])
-        return told
+        return exit_message
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -278,7 +290,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         agent = Agent(run, address, int(port))
     except InvalidRecordError as why:
-        say.error(str(why))
+        console.error(str(why))
         return 1
     # Slurm's SIGTERM goes to every step at once: at the end of a job, and first of all when it is pushed aside with a
     # grace time, of which the batch step hears nothing. The supervisor is told, and answers it.
@@ -287,7 +299,7 @@ def main(arguments: Sequence[str]) -> int:
     return agent.serve()
 
 
-def _one(line: wire.Line) -> wire.Message:
+def _read_message(line: wire.Line) -> wire.Message:
     messages = line.read()
     while not messages:
         messages = line.read()

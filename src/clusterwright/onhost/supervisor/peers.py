@@ -7,9 +7,9 @@ import socket
 import time
 from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
 
-from clusterwright.onhost.supervisor import waker, wire
+from clusterwright.onhost.supervisor import wakeup_socket, wire
 
-JOINED, SAID, LOST, NOTE = "joined", "said", "lost", "note"
+JOINED, MESSAGE, DISCONNECTED, NOTE = "joined", "said", "lost", "note"
 FAREWELL_S = 2.0  # agents get this long to leave by themselves
 
 
@@ -21,10 +21,10 @@ class Peer:
         self.host, self.pid, self.address = "", 0, ""
         self.store = 0  # port of the store that stands ready there
         self.facts: wire.Message = {}  # what it said last of itself: ports, holdings
-        self.heard = time.monotonic()  # clocks on the wall may jump
+        self.last_message_at = time.monotonic()  # clocks on the wall may jump
 
 
-class Heard(NamedTuple):
+class PeerEvent(NamedTuple):
     """One thing that happened on a connection."""
 
     kind: str
@@ -41,19 +41,19 @@ class Peers:
         listener: socket.socket,
         token: str,
         hosts: Tuple[str, ...],
-        silence_s: float,
+        timeout_s: float,
         orders: Callable[[], wire.Message],
     ) -> None:
-        self.here: Dict[str, Peer] = {}
+        self.by_host: Dict[str, Peer] = {}
         self._listener, self._token, self._hosts = listener, token, hosts
-        self._silence_s, self._orders = silence_s, orders
+        self._timeout_s, self._orders = timeout_s, orders
         self._strangers: List[Peer] = []
-        self._pending: List[Heard] = []
+        self._pending: List[PeerEvent] = []
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
-        self._selector.register(waker.waker(), selectors.EVENT_READ, waker.drain)
+        self._selector.register(wakeup_socket.open_wakeup_socket(), selectors.EVENT_READ, wakeup_socket.drain)
 
-    def turn(self, wait_s: float) -> Iterator[Heard]:
+    def turn(self, wait_s: float) -> Iterator[PeerEvent]:
         """What has happened since the last turn; waits for it no longer than that, or until a signal comes."""
         for key, _ in self._selector.select(0 if self._pending else wait_s):
             if isinstance(key.data, Peer):
@@ -63,41 +63,41 @@ class Peers:
         pending, self._pending = self._pending, []
         yield from pending
 
-    def tell(self, host: str, message: wire.Message) -> None:
+    def send(self, host: str, message: wire.Message) -> None:
         """Send, if the host is there; who cannot be told is lost."""
-        peer = self.here.get(host)
+        peer = self.by_host.get(host)
         if peer:
             self._send(peer, message)
 
-    def tell_all(self, message: wire.Message) -> None:
+    def broadcast(self, message: wire.Message) -> None:
         """Send to every agent."""
-        for host in list(self.here):
-            self.tell(host, message)
+        for host in list(self.by_host):
+            self.send(host, message)
 
-    def drop_silent(self, now: float) -> None:
+    def drop_unresponsive(self, now: float) -> None:
         """Whoever has said nothing for too long is lost."""
-        for peer in [*self.here.values(), *self._strangers]:
-            if now - peer.heard > self._silence_s:
+        for peer in [*self.by_host.values(), *self._strangers]:
+            if now - peer.last_message_at > self._timeout_s:
                 self.close(peer, "silent")
 
     def drop(self, host: str, why: str) -> None:
         """Hear no more from it."""
-        if host in self.here:
-            self.close(self.here[host], why)
+        if host in self.by_host:
+            self.close(self.by_host[host], why)
 
     def farewell(self, limit_s: float = FAREWELL_S) -> None:
         """It is over: they end their ranks and leave; what does not is ended by Slurm with the job."""
-        self.tell_all({"end": True})
-        until = time.monotonic() + limit_s
-        while self.here and time.monotonic() < until:
-            for _ in self.turn(until - time.monotonic()):
+        self.broadcast({"end": True})
+        deadline = time.monotonic() + limit_s
+        while self.by_host and time.monotonic() < deadline:
+            for _ in self.turn(deadline - time.monotonic()):
                 pass
 
-    def let_go(self) -> None:
+    def disconnect_all(self) -> None:
         """They look for another supervisor at once: who is told nothing and can connect to nobody does so."""
         self._selector.unregister(self._listener)
         self._listener.close()
-        for peer in [*self.here.values(), *self._strangers]:
+        for peer in [*self.by_host.values(), *self._strangers]:
             self.close(peer, "let go")
 
     def close(self, peer: Peer, why: str) -> None:
@@ -108,15 +108,15 @@ class Peers:
         peer.line.close()
         if peer in self._strangers:
             self._strangers.remove(peer)
-        if self.here.get(peer.host) is peer:
-            del self.here[peer.host]
-            self._pending.append(Heard(LOST, peer, {}, why))
+        if self.by_host.get(peer.host) is peer:
+            del self.by_host[peer.host]
+            self._pending.append(PeerEvent(DISCONNECTED, peer, {}, why))
 
     def _accept(self) -> None:
         """A stranger gets a challenge."""
         connection, _ = self._listener.accept()
         connection.setblocking(False)  # noqa: FBT003 (the socket's own signature)
-        wire.keep_alive(connection, self._silence_s)
+        wire.enable_keepalive(connection, self._timeout_s)
         peer = Peer(wire.Line(connection))
         self._strangers.append(peer)
         self._selector.register(peer.line, selectors.EVENT_READ, peer)
@@ -130,9 +130,9 @@ class Peers:
             self.close(peer, str(why))
             return
         for message in messages:
-            peer.heard = time.monotonic()
+            peer.last_message_at = time.monotonic()
             if peer.address:
-                self._pending.append(Heard(SAID, peer, message))
+                self._pending.append(PeerEvent(MESSAGE, peer, message))
             else:
                 self._greet(peer, message)
 
@@ -155,21 +155,21 @@ class Peers:
 
     def _admit(self, peer: Peer, message: wire.Message) -> None:
         """One agent a host: the same one again replaces itself, another one is sent away."""
-        before = self.here.get(peer.host)
-        if before and before.pid != peer.pid:
+        previous = self.by_host.get(peer.host)
+        if previous and previous.pid != peer.pid:
             self._send(peer, {"end": True})
             self.close(peer, "second agent")
             return
-        if before:
-            del self.here[peer.host]
-            self.close(before, "connected again")
+        if previous:
+            del self.by_host[peer.host]
+            self.close(previous, "connected again")
         peer.address, peer.facts = str(message["ready"]), message
         self._strangers.remove(peer)
-        self.here[peer.host] = peer
-        self._pending.append(Heard(JOINED, peer, message))
+        self.by_host[peer.host] = peer
+        self._pending.append(PeerEvent(JOINED, peer, message))
 
     def _note(self, peer: Peer, why: str) -> None:
-        self._pending.append(Heard(NOTE, peer, {}, why))
+        self._pending.append(PeerEvent(NOTE, peer, {}, why))
 
     def _send(self, peer: Peer, message: wire.Message) -> None:
         try:

@@ -14,20 +14,29 @@ import time
 from typing import Any, Dict, List, Optional, Set, Union
 
 from clusterwright.onhost.adapters import registry
-from clusterwright.onhost.supervisor import beside, ending, meeting, network, room, say, terms, wire
+from clusterwright.onhost.supervisor import (
+    tracker_processes,
+    ending,
+    meeting,
+    network,
+    schedulers,
+    console,
+    terms,
+    wire,
+)
 from clusterwright.onhost.supervisor import decide as d
-from clusterwright.onhost.supervisor.blame import first, host_fault, words
-from clusterwright.onhost.supervisor.copies import recall
+from clusterwright.onhost.supervisor.root_cause import first_failure, host_fault, error_lines
+from clusterwright.onhost.supervisor.replicas import recall
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
 from clusterwright.onhost.supervisor.hang import hangs
 from clusterwright.onhost.supervisor.job import Record
-from clusterwright.onhost.supervisor.ledger import closing
-from clusterwright.onhost.supervisor.peers import JOINED, LOST, SAID, Heard, Peer, Peers
-from clusterwright.onhost.supervisor.standing import Before, Standing
-from clusterwright.onhost.supervisor.wishes import Wishes
+from clusterwright.onhost.supervisor.goodput import closing
+from clusterwright.onhost.supervisor.peers import JOINED, DISCONNECTED, MESSAGE, PeerEvent, Peer, Peers
+from clusterwright.onhost.supervisor.quorum import Predecessor, Quorum
+from clusterwright.onhost.supervisor.stop_requests import StopRequests
 
 TICK_S = 0.2
-BEATS_OF_SILENCE = 6  # a busy host may miss five
+BEATS_PER_TIMEOUT = 6  # a busy host may miss five
 LONGEST_BEAT_S = 1.0
 # How often an agent is started anew on a lost host: a reboot takes a lab host 2 s and a server minutes.
 REJOIN_S = 15.0
@@ -37,123 +46,138 @@ class Supervisor:
     """One job of the run's chain, or what is left of it."""
 
     def __init__(
-        self, record: Record, folder: Folder, place: Union[room.Slurm, room.Local],
-        before: Optional[Before] = None,
+        self, record: Record, folder: Folder, scheduler: Union[schedulers.Slurm, schedulers.Local],
+        predecessor: Optional[Predecessor] = None,
     ) -> None:  # fmt: skip
-        self.record, self.folder, self.room = record, folder, place
+        self.record, self.folder, self.scheduler = record, folder, scheduler
         recovery = record.job.recovery
         self.started, self.began = time.time(), time.monotonic()
         self.code: Optional[int] = None
-        self.before = before
-        self.number = before.number if before else folder.join_chain(place.job_id)
-        self.left = recovery.successors - (0 if before else folder.jobs_to(self.number) - 1)
-        self.hosts = place.hosts()
+        self.predecessor = predecessor
+        self.number = predecessor.number if predecessor else folder.join_chain(scheduler.job_id)
+        self.remaining_successors = recovery.successors - (
+            0 if predecessor else folder.jobs_to(self.number) - 1
+        )
+        self.hosts = scheduler.hosts()
         self.host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
         end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + record.job.time)
-        self.end_time = before.end_time if before else end
-        by_clock = bool(record.job.time) and (record.local or before)  # Slurm tells the batch step alone
+        self.end_time = predecessor.end_time if predecessor else end
+        by_clock = bool(record.job.time) and (record.local or predecessor)  # Slurm tells the batch step alone
         ends = self.began + self.end_time - self.started if by_clock else float("inf")
-        self.wishes = Wishes(folder, place, ends - record.launch.grace_s)
+        self.stop_requests = StopRequests(folder, scheduler, ends - record.launch.grace_s)
         self.events = Events(folder, f"supervisor-{self.number}", self.host)
-        self.policy = terms.policy(record, self.hosts, self.left, inside=before is not None)
-        lost = tuple(host for host in (before.host,) if host != self.host) if before else ()
+        self.policy = terms.policy(
+            record, self.hosts, self.remaining_successors, inside=predecessor is not None
+        )
+        lost_hosts = tuple(host for host in (predecessor.host,) if host != self.host) if predecessor else ()
         last = folder.last_generation()
-        trained = folder.who_trained(last, self.hosts, lost) if before else ()
-        self.state = d.State(since=self.began, generation=last, lost=lost, members=trained)
-        self.beat_s = min(LONGEST_BEAT_S, recovery.host_silence / BEATS_OF_SILENCE)
-        self.listener = network.listen_inside(record.launch.management, int(place.job_id))
-        self.standing = Standing(folder, place.job_id, self.number, self.host, self.listener)
+        trained = folder.trained_hosts(last, self.hosts, lost_hosts) if predecessor else ()
+        self.state = d.State(phase_start=self.began, generation=last, lost_hosts=lost_hosts, members=trained)
+        self.beat_s = min(LONGEST_BEAT_S, recovery.host_silence / BEATS_PER_TIMEOUT)
+        self.listener = network.listen_inside(record.launch.management, int(scheduler.job_id))
+        self.quorum = Quorum(folder, scheduler.job_id, self.number, self.host, self.listener)
         self.peers = Peers(self.listener, folder.token(), self.hosts, recovery.host_silence, self.orders)
-        self.hangs = hangs.Hangs(self.peers.tell)
+        self.hangs = hangs.Hangs(self.peers.send)
         self.meeting = meeting.Meeting(self.peers)
-        self.ending = ending.Ending(folder, place, self.events, self.say, local=record.local)
-        self.rejoin: Dict[str, float] = dict.fromkeys(lost, self.began + LONGEST_BEAT_S)
+        self.ending = ending.Ending(folder, scheduler, self.events, self.log, local=record.local)
+        self.rejoin: Dict[str, float] = dict.fromkeys(lost_hosts, self.began + LONGEST_BEAT_S)
         self.waiting: Optional[d.Start] = None
         self.faults: List[Dict[str, Any]] = []  # of this generation, as first.py reads them
         if not folder.has("cancelled"):
             folder.remove("stop")  # of a job before this one, which Slurm killed before it could take it back
-        self.beaten, self.beats, self.looked = 0.0, 0, 0.0
-        self.unheard: Set[str] = set()  # lost while we were cut off
+        self.beaten, self.beats, self.polled_at = 0.0, 0, 0.0
+        self.deferred_losses: Set[str] = set()  # lost while we were cut off
 
     def run(self) -> int:
         """Until the run is over, or another job has it; the exit code."""
-        self.say(f"job {self.room.job_id}, number {self.number} of the run, on {','.join(self.hosts)}")
+        self.log(f"job {self.scheduler.job_id}, number {self.number} of the run, on {','.join(self.hosts)}")
         self.beat(time.monotonic())
-        self.follow(self.before) if self.before else self.begin()
+        self.follow(self.predecessor) if self.predecessor else self.begin()
         while self.code is None:
             self.turn()
-        self.wishes.over = True
-        if not self.standing.followed_by:
-            self.standing.show(self.beats, over=True)
+        self.stop_requests.over = True
+        if not self.quorum.followed_by:
+            self.quorum.show(self.beats, over=True)
         self.farewell()
-        while self.standing.followed_inside and not self.before and not self.wishes.told_to_go:
+        while (
+            self.quorum.followed_inside
+            and not self.predecessor
+            and not self.stop_requests.termination_requested
+        ):
             time.sleep(TICK_S)  # a job ends with its batch step, and this one is not over
         if self.state.phase == d.ENDED:
-            closing.close(self.folder, self.say)
+            closing.close(self.folder, self.log)
         return self.code
 
     def begin(self) -> None:
         """A job begins: agents on all its hosts, and a job that stands by."""
         self.events.write(
-            "job_start", self.state.generation, job_id=self.room.job_id, hosts=list(self.hosts),
+            "job_start", self.state.generation, job_id=self.scheduler.job_id, hosts=list(self.hosts),
             ranks=self.record.job.gpus_per_node,
         )  # fmt: skip
-        self.room.start_agents(self.hosts, *self.listener.getsockname())
-        if self.left > 0 and self.record.job.recovery.on_host_loss != "fail":
-            refused = self.room.submit_standby()
+        self.scheduler.start_agents(self.hosts, *self.listener.getsockname())
+        if self.remaining_successors > 0 and self.record.job.recovery.on_host_loss != "fail":
+            refused = self.scheduler.submit_standby()
             if refused:
-                self.say(f"no successor stands by: {refused}")
+                self.log(f"no successor stands by: {refused}")
 
-    def follow(self, before: Before) -> None:
+    def follow(self, predecessor: Predecessor) -> None:
         """A job goes on without its supervisor: its agents are there, and come by themselves."""
-        self.say(f"{before.host} and its supervisor are silent: going on inside the job, from {self.host}")
-        generation, lost = self.state.generation, {"lost": before.host, "silence_s": before.silence_s}
-        self.events.write(
-            "takeover", generation, job_id=self.room.job_id, number=self.number, lost=before.host
+        self.log(
+            f"{predecessor.host} and its supervisor are silent: going on inside the job, from {self.host}"
         )
-        self.events.write("host_lost", generation, why="the supervisor's host is silent", **lost)
-        self.blame("host_lost", **lost)
+        generation, host_loss = (
+            self.state.generation,
+            {"lost": predecessor.host, "silence_s": predecessor.silence_s},
+        )
+        self.events.write(
+            "takeover", generation, job_id=self.scheduler.job_id, number=self.number, lost=predecessor.host
+        )
+        self.events.write("host_lost", generation, why="the supervisor's host is silent", **host_loss)
+        self.record_fault("host_lost", **host_loss)
         self.end_generation(d.Kill(generation, (), d.HOST_LOST))
 
     def turn(self) -> None:
         """One round: what arrived, then what time brings."""
-        for heard in self.peers.turn(min(TICK_S, self.beat_s / 2)):
+        for event in self.peers.turn(min(TICK_S, self.beat_s / 2)):
             if self.code is None:
-                self.hear(heard)
+                self.handle_event(event)
         now = time.monotonic()
         if now - self.beaten >= self.beat_s:
             self.beat(now)
-        if now - self.looked >= LONGEST_BEAT_S or self.wishes.news:
-            self.look_around(now)
-        if not self.standing.cut_off:
+        if now - self.polled_at >= LONGEST_BEAT_S or self.stop_requests.news:
+            self.poll(now)
+        if not self.quorum.is_isolated:
             self.feed("tick")
 
     # What arrives
 
-    def hear(self, heard: Heard) -> None:
+    def handle_event(self, event: PeerEvent) -> None:
         """What happened on one connection."""
-        if heard.kind == JOINED:
-            self.rejoin.pop(heard.peer.host, None)
-            self.say(f"{heard.peer.host} is ready at {heard.peer.address}")
-            self.events.write("host_ready", self.state.generation, ready=heard.peer.host)
-            self.understand(heard.peer, {"store": heard.message.get("store", 0)})
-            self.feed("joined", host=heard.peer.host)
-        elif heard.kind == LOST and self.standing.cut_off:
-            self.unheard.add(heard.peer.host)
-        elif heard.kind == LOST:
-            self.lost(heard.peer, heard.why)
-        elif heard.kind == SAID:
-            self.understand(heard.peer, heard.message)
+        if event.kind == JOINED:
+            self.rejoin.pop(event.peer.host, None)
+            self.log(f"{event.peer.host} is ready at {event.peer.address}")
+            self.events.write("host_ready", self.state.generation, ready=event.peer.host)
+            self.understand(event.peer, {"store": event.message.get("store", 0)})
+            self.feed("joined", host=event.peer.host)
+        elif event.kind == DISCONNECTED and self.quorum.is_isolated:
+            self.deferred_losses.add(event.peer.host)
+        elif event.kind == DISCONNECTED:
+            self.handle_host_loss(event.peer, event.why)
+        elif event.kind == MESSAGE:
+            self.understand(event.peer, event.message)
         else:
-            self.say(heard.why)
+            self.log(event.why)
 
-    def lost(self, peer: Peer, why: str) -> None:
+    def handle_host_loss(self, peer: Peer, why: str) -> None:
         """A host is gone until it joins again."""
-        silence = round(time.monotonic() - peer.heard, 2)
-        self.say(f"lost {peer.host} ({why}); last heard {silence} s ago")
-        self.events.write("host_lost", self.state.generation, lost=peer.host, silence_s=silence, why=why)
+        unresponsive_s = round(time.monotonic() - peer.last_message_at, 2)
+        self.log(f"lost {peer.host} ({why}); last heard {unresponsive_s} s ago")
+        self.events.write(
+            "host_lost", self.state.generation, lost=peer.host, silence_s=unresponsive_s, why=why
+        )
         if peer.host in self.state.members:
-            self.blame("host_lost", lost=peer.host, silence_s=silence)
+            self.record_fault("host_lost", lost=peer.host, silence_s=unresponsive_s)
         self.rejoin[peer.host] = time.monotonic() + LONGEST_BEAT_S
         self.feed("lost", host=peer.host)
 
@@ -164,17 +188,17 @@ class Supervisor:
             peer.store = message["store"]
             self.start_ranks()
         if "leaving" in message:
-            self.wishes.leaving()
+            self.stop_requests.leaving()
         if "exited" in message:
             self.feed_exit(peer.host, message)
         elif "stalled" in message or "examined" in message:
-            self.hear_of_standstill(peer.host, message)
+            self.handle_standstill(peer.host, message)
         elif "met" in message:
-            self.hear_who_is_apart(peer.host, message)
+            self.handle_isolation(peer.host, message)
         elif "note" in message:
-            self.say(f"{peer.host}: {message['note']}")
+            self.log(f"{peer.host}: {message['note']}")
         elif "standby" in message and (message["standby"].get("why") or message["standby"].get("problems")):
-            self.say(f"{peer.host}: {message['standby'].get('why') or message['standby']['problems']}")
+            self.log(f"{peer.host}: {message['standby'].get('why') or message['standby']['problems']}")
         for kind in ("done", "idle", "deaf"):
             if kind in message:
                 self.feed(kind, host=peer.host, generation=message[kind])
@@ -184,33 +208,35 @@ class Supervisor:
         fault = {"on": host, **{name: value for name, value in message.items() if name != "exited"}}
         if message["exited"] == self.state.generation:
             if self.state.phase == d.RUNNING:
-                self.say(f"{first.who(fault)} {first.what(fault)}")
-            self.blame("rank_exit", **fault)
-        code, said, cause = message["code"], str(message["words"]), message.get("cause", "")
-        kind = "broken" if host_fault.is_host_fault(said, -code, cause) else "failed"
-        from_outside = code < 0 or words.is_consequence(said)
-        signature = "" if from_outside else f"{message['local_rank']} {said}"
-        how = d.RankExit(said, signature, retryable=cause not in d.NOT_RETRYABLE)
+                self.log(f"{first_failure.describe_rank(fault)} {first_failure.describe_failure(fault)}")
+            self.record_fault("rank_exit", **fault)
+        code, error, cause = message["code"], str(message["words"]), message.get("cause", "")
+        kind = "broken" if host_fault.is_host_fault(error, -code, cause) else "failed"
+        from_outside = code < 0 or error_lines.is_consequence(error)
+        signature = "" if from_outside else f"{message['local_rank']} {error}"
+        how = d.RankExit(error, signature, retryable=cause not in d.NOT_RETRYABLE)
         self.feed(kind, host=host, generation=message["exited"], exit=how)
 
-    def hear_of_standstill(self, host: str, message: wire.Message) -> None:
+    def handle_standstill(self, host: str, message: wire.Message) -> None:
         """Ranks that are found hung end the generation."""
-        for fault in self.hangs.heard(host, message, time.monotonic()):
+        for fault in self.hangs.receive(host, message, time.monotonic()):
             self.events.write("rank_hung", self.state.generation, **fault)
-            self.blame("rank_hung", **fault)
-            self.say(f"{first.who(fault)} {first.what(self.faults[-1])}")
+            self.record_fault("rank_hung", **fault)
+            self.log(
+                f"{first_failure.describe_rank(fault)} {first_failure.describe_failure(self.faults[-1])}"
+            )
             self.feed("hung", host=self.hangs.guilty, generation=self.state.generation)
 
-    def hear_who_is_apart(self, host: str, message: wire.Message) -> None:
+    def handle_isolation(self, host: str, message: wire.Message) -> None:
         """A host that its ranks' network does not join to the others trains no more."""
-        for guilty, why in self.meeting.heard(host, message):
-            self.say(f"{guilty}: {why}")
+        for guilty, why in self.meeting.receive(host, message):
+            self.log(f"{guilty}: {why}")
             self.events.write("host_lost", self.state.generation, lost=guilty, why=why)
             if guilty in self.state.members:
-                self.blame("host_lost", lost=guilty, why=why)
+                self.record_fault("host_lost", lost=guilty, why=why)
             self.feed("apart", host=guilty)
 
-    def blame(self, event: str, **fault: Any) -> None:
+    def record_fault(self, event: str, **fault: Any) -> None:
         """Remember what went wrong in this generation."""
         self.faults.append({"event": event, "time": time.time(), **fault})
 
@@ -218,47 +244,47 @@ class Supervisor:
 
     def beat(self, now: float) -> None:
         """A sign of life on both ways: to every agent, and in the run's folder; none by who is cut off."""
-        self.beaten, doubted = now, self.standing.cut_off
-        if not self.standing.in_touch(
-            self.peers.here, now, self.record.job.recovery.host_silence, self.room.in_reach
+        self.beaten, doubted = now, self.quorum.is_isolated
+        if not self.quorum.in_touch(
+            self.peers.by_host, now, self.record.job.recovery.host_silence, self.scheduler.in_reach
         ):
             if not doubted:
-                self.say("neither another host nor Slurm is heard: cut off; whoever is not may take over")
-            self.let_go_if_followed()
+                self.log("neither another host nor Slurm is heard: cut off; whoever is not may take over")
+            self.resign_if_replaced()
             return
         self.beats += 1
-        self.standing.show(self.beats)
-        self.peers.tell_all({"beat": self.beats})
-        if not self.standing.asking:
-            self.peers.drop_silent(now)
-        while self.unheard:
-            self.feed("lost", host=self.unheard.pop())
+        self.quorum.show(self.beats)
+        self.peers.broadcast({"beat": self.beats})
+        if not self.quorum.asking:
+            self.peers.drop_unresponsive(now)
+        while self.deferred_losses:
+            self.feed("lost", host=self.deferred_losses.pop())
 
-    def let_go_if_followed(self) -> bool:
+    def resign_if_replaced(self) -> bool:
         """Another supervisor has begun: this one decides nothing more."""
-        job_id = self.standing.followed_by
+        job_id = self.quorum.followed_by
         if job_id and self.code is None:
-            self.say(f"another supervisor of this run has begun, in job {job_id}: letting go")
-            if not self.standing.followed_inside:
-                self.room.cancel_standby()
+            self.log(f"another supervisor of this run has begun, in job {job_id}: letting go")
+            if not self.quorum.followed_inside:
+                self.scheduler.cancel_standby()
             self.code = 0
         return bool(job_id)
 
-    def look_around(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         """Signals, wishes, newer jobs, hosts that may be back."""
-        self.looked = now
-        self.room.reap()
-        if self.let_go_if_followed() or self.standing.cut_off:
+        self.polled_at = now
+        self.scheduler.reap()
+        if self.resign_if_replaced() or self.quorum.is_isolated:
             return
         if self.state.phase == d.RUNNING:
-            self.meeting.ask_again(now)
-        why = self.wishes.why(now, self.state.asked)
+            self.meeting.reprobe(now)
+        why = self.stop_requests.why(now, self.state.stop_reason)
         if why:
             self.feed("asked", why=why)
         for host, due in self.rejoin.items():
             if now >= due:
                 self.rejoin[host] = now + REJOIN_S
-                self.room.start_agents([host], *self.listener.getsockname())
+                self.scheduler.start_agents([host], *self.listener.getsockname())
 
     # What is decided, and done
 
@@ -278,93 +304,95 @@ class Supervisor:
     def newest_step(self, *, last: bool) -> int:
         """The newest step that a generation could begin with; what is in memory only counts with the `last` report."""
         on_disk = self.folder.newest_step(self.record.launch.checkpoints)
-        found = recall.chosen(self.meeting.joined, on_disk) if last else None
-        return found.step if found else on_disk
+        choice = recall.chosen(self.meeting.joined, on_disk) if last else None
+        return choice.step if choice else on_disk
 
     def do(self, action: d.Action) -> None:
         """One action; nothing that others would see before a look at whether we are followed."""
-        if isinstance(action, (d.Start, d.HandOver, d.End)) and self.let_go_if_followed():
+        if isinstance(action, (d.Start, d.Handoff, d.End)) and self.resign_if_replaced():
             return
         if isinstance(action, d.Start):
             self.waiting = action
             self.start_ranks()
-        elif isinstance(action, d.Ask):
-            self.ask(action.why)
+        elif isinstance(action, d.RequestStop):
+            self.request_stop(action.why)
         elif isinstance(action, d.Kill):
             self.end_generation(action)
             self.waiting = None
             self.hangs.end()
             for host in action.hosts:
-                self.peers.tell(host, {"kill": action.generation, "stacks": action.why == d.HUNG})
+                self.peers.send(host, {"kill": action.generation, "stacks": action.why == d.HUNG})
         elif isinstance(action, d.Drop):
             self.peers.drop(action.host, "does not end its ranks")
-        elif isinstance(action, d.HandOver):
-            self.code = self.ending.hand_over(action, self.state.generation, self.began_with(d.FAILED))
+        elif isinstance(action, d.Handoff):
+            self.code = self.ending.end_with_handoff(action, self.state.generation, self.began_with(d.FAILED))
         else:
             began = self.began_with(action.outcome)
             self.code = self.ending.end(action.outcome, action.why, self.state.generation, began)
 
-    def ask(self, why: str) -> None:
+    def request_stop(self, why: str) -> None:
         """The ranks are to leave: those who read no file hear of a person's wish too."""
-        self.say(f"asking the ranks to save and leave: {why}")
+        self.log(f"asking the ranks to save and leave: {why}")
         if why != d.GROWN:
             self.folder.write("stop", {"why": why})
         order = {d.GROWN: "regroup", d.CANCELLED: "leave"}.get(why, "")
         for host in self.state.members if order else ():
-            self.peers.tell(host, {order: self.state.generation})
+            self.peers.send(host, {order: self.state.generation})
 
     def end_generation(self, action: d.Kill) -> None:
         """Say why, and what began it."""
-        self.say(f"ending generation {action.generation}: {action.why}")
+        self.log(f"ending generation {action.generation}: {action.why}")
         began = self.began_with(action.why)
         if began:
-            self.say(f"first: {began}")
+            self.log(f"first: {began}")
         self.events.write("generation_end", action.generation, why=action.why, first=began)
 
     def began_with(self, why: str) -> str:
         """What went wrong first in this generation; nothing where that is not why it ends."""
-        well = why in (d.FINISHED, d.CANCELLED, *d.BY_WISH)
-        return "" if well else first.line(self.faults, self.record.job.gpus_per_node)
+        well = why in (d.FINISHED, d.CANCELLED, *d.REQUESTED_STOPS)
+        return "" if well else first_failure.line(self.faults, self.record.job.gpus_per_node)
 
     def start_ranks(self) -> None:
         """Every member is told the same, once the first one's store listens."""
         hosts = self.waiting.hosts if self.waiting else ()
-        first = self.peers.here.get(hosts[0]) if hosts else None
-        if self.waiting is None or first is None or not first.store:
+        store_peer = self.peers.by_host.get(hosts[0]) if hosts else None
+        if self.waiting is None or store_peer is None or not store_peer.store:
             return
-        number, port, self.waiting = self.waiting.generation, first.store, None
+        number, port, self.waiting = self.waiting.generation, store_peer.store, None
         self.folder.remove("stop")
         self.faults = []
-        os.makedirs(self.folder.at("logs", str(number)), exist_ok=True)
-        found = recall.chosen(self.meeting.joined, self.folder.newest_step(self.record.launch.checkpoints))
-        begins: Dict[str, Any] = {"step": found.step, "source": "memory"} if found else {}
-        words = f", from step {found.step} in memory" if found else ""
-        self.say(f"generation {number} on {','.join(hosts)}, store at {first.address}:{port}{words}")
-        self.events.write(
-            "generation_start", number, hosts=list(hosts), address=first.address, port=port, **begins
+        os.makedirs(self.folder.path_to("logs", str(number)), exist_ok=True)
+        choice = recall.chosen(self.meeting.joined, self.folder.newest_step(self.record.launch.checkpoints))
+        begins: Dict[str, Any] = {"step": choice.step, "source": "memory"} if choice else {}
+        source_text = f", from step {choice.step} in memory" if choice else ""
+        self.log(
+            f"generation {number} on {','.join(hosts)}, store at {store_peer.address}:{port}{source_text}"
         )
-        self.hangs.begin(number, hosts, self.folder.at("logs", str(number)))
+        self.events.write(
+            "generation_start", number, hosts=list(hosts), address=store_peer.address, port=port, **begins
+        )
+        self.hangs.begin(number, hosts, self.folder.path_to("logs", str(number)))
         message = {
-            "start": number, "hosts": list(hosts), "address": first.address, "port": port,
-            "environment": terms.environment(self.record, self.end_time), "patience": self.hangs.patience,
-            **recall.told(self.meeting.joined, hosts, found),
+            "start": number, "hosts": list(hosts), "address": store_peer.address, "port": port,
+            "environment": terms.environment(self.record, self.end_time), "patience": self.hangs.timeout_factor,
+            **recall.memory_message(self.meeting.joined, hosts, choice),
         }  # fmt: skip
         for host in hosts:
-            if host in self.peers.here:
-                self.peers.here[host].store = 0  # each makes a new one, lest two generations meet
-            self.peers.tell(host, message)
+            if host in self.peers.by_host:
+                self.peers.by_host[host].store = 0  # each makes a new one, lest two generations meet
+            self.peers.send(host, message)
         if registry.launcher(
             self.record.launch.launcher
         ).is_agent:  # the store of another does not listen yet
-            self.meeting.ask(number, first, port, time.monotonic())
+            self.meeting.probe_all(number, store_peer, port, time.monotonic())
 
     def farewell(self) -> None:
         """Agents end their ranks and leave with the job, or keep what they hold for whoever follows us inside it."""
-        if self.standing.followed_inside:
-            self.peers.let_go()
+        if self.quorum.followed_inside:
+            self.peers.disconnect_all()
             return
         self.peers.farewell()
-        self.room.end()
+        self.scheduler.end()
 
     def orders(self) -> wire.Message:
         """What an agent needs beside the run's record, also to start the next supervisor when we are gone."""
@@ -373,9 +401,9 @@ class Supervisor:
             "hosts": list(self.hosts), "end_time": self.end_time,
         }  # fmt: skip
 
-    def say(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """One line for people, into the job's own output."""
-        say.out(f"{time.strftime('%H:%M:%S')} {text}")
+        console.out(f"{time.strftime('%H:%M:%S')} {text}")
 
 
 def main() -> int:
@@ -384,10 +412,12 @@ def main() -> int:
     if folder.has("ended.json") or folder.has("finished.json"):
         sys.stdout.write("the run is over already; nothing to do\n")
         return 0
-    supervisor = Supervisor(record, folder, (room.Local if record.local else room.Slurm)(record, folder))
+    supervisor = Supervisor(
+        record, folder, (schedulers.Local if record.local else schedulers.Slurm)(record, folder)
+    )
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda received, _: supervisor.wishes.on_signal(received))
-    with beside.trackers(record.job.trackers, folder):
+        signal.signal(number, lambda received, _: supervisor.stop_requests.on_signal(received))
+    with tracker_processes.trackers(record.job.trackers, folder):
         return supervisor.run()
 
 

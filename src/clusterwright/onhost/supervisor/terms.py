@@ -37,7 +37,7 @@ def environment(record: Record, end_time: float) -> Dict[str, str]:
     checkpoint = record.job.checkpoint
     return {
         **checkpoints(record),
-        "CLUSTERWRIGHT_COPY_EVERY": _often(checkpoint.memory),
+        "CLUSTERWRIGHT_COPY_EVERY": _format_interval(checkpoint.memory),
         **({"CLUSTERWRIGHT_CHECKPOINT_BEST": checkpoint.best} if checkpoint.best else {}),
         **({"CLUSTERWRIGHT_DEADLINE": f"{end_time - SAVED_BY_S:.0f}"} if record.job.time else {}),
     }
@@ -47,12 +47,12 @@ def checkpoints(record: Record) -> Dict[str, str]:
     """Where checkpoints go, how often, and how many are stored: what a program without a supervisor reads too."""
     return {
         "CLUSTERWRIGHT_CHECKPOINTS": record.launch.checkpoints,
-        "CLUSTERWRIGHT_CHECKPOINT_EVERY": _often(record.job.checkpoint.every),
+        "CLUSTERWRIGHT_CHECKPOINT_EVERY": _format_interval(record.job.checkpoint.every),
         "CLUSTERWRIGHT_CHECKPOINT_KEEP": str(record.job.checkpoint.keep),
     }
 
 
-def _often(every: Union[EveryFields, str]) -> str:
+def _format_interval(every: Union[EveryFields, str]) -> str:
     """`steps:25`, `seconds:600`, or the word that the job has."""
     if isinstance(every, str):
         return every

@@ -23,7 +23,7 @@ class Line:
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
-        self._rest = b""
+        self._partial = b""
 
     def fileno(self) -> int:
         """For selectors."""
@@ -52,8 +52,8 @@ class Line:
             return []
         except OSError as why:
             raise Broken(str(why)) from why
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        if not data or len(self._rest) > LONGEST:
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        if not data or len(self._partial) > LONGEST:
             raise Broken("closed")
         return [_message(line) for line in lines]
 
@@ -67,20 +67,20 @@ def nonce() -> str:
     return secrets.token_hex(16)
 
 
-def proof(token: str, who: str, challenge: str) -> str:
-    """That `who` knows the token, without saying it: a listener on the network learns nothing to use."""
-    return hmac.new(token.encode(), f"{who}|{challenge}".encode(), hashlib.sha256).hexdigest()
+def proof(token: str, identity: str, challenge: str) -> str:
+    """That `identity` knows the token, without saying it: a listener on the network learns nothing to use."""
+    return hmac.new(token.encode(), f"{identity}|{challenge}".encode(), hashlib.sha256).hexdigest()
 
 
-def proven(message: Message, token: str, who: str, challenge: str) -> bool:
+def proven(message: Message, token: str, identity: str, challenge: str) -> bool:
     """True when the message carries the right proof."""
-    return hmac.compare_digest(str(message.get("proof", "")), proof(token, who, challenge))
+    return hmac.compare_digest(str(message.get("proof", "")), proof(token, identity, challenge))
 
 
-def keep_alive(connection: socket.socket, silence_s: float) -> None:
+def enable_keepalive(connection: socket.socket, timeout_s: float) -> None:
     """A connection over which nothing is acknowledged for that long is broken (tcp(7))."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(silence_s * 1000))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(timeout_s * 1000))
 
 
 def _message(line: bytes) -> Message:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List
 
-from clusterwright.onhost.trackers.kept import Row
+from clusterwright.onhost.trackers.event_cursor import Row
 
 MOST = 1000  # metrics of one request (MLflow's REST API, log-batch)
-MARK = "clusterwright.run"  # the tag by which a run is found again
+RUN_TAG = "clusterwright.run"  # the tag by which a run is found again
 
 
 class Tracker:
     """One run of MLflow's for one of ours, however often it goes on."""
 
-    def __init__(self, run: str, own: Dict[str, Any], config: Dict[str, Any]) -> None:
+    def __init__(self, run: str, tracker_state: Dict[str, Any], config: Dict[str, Any]) -> None:
         # its makers want a database in place of files; for what is written once and looked at, files will do
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
         from mlflow import MlflowClient
@@ -23,8 +23,8 @@ class Tracker:
             os.environ.get("MLFLOW_TRACKING_URI") or f"file://{os.path.join(os.path.abspath(run), 'mlruns')}"
         )
         self._client = MlflowClient(tracking_uri=uri)
-        self._id: str = own.get("id") or self._find(os.path.basename(run), config)
-        own["id"] = self._id
+        self._id: str = tracker_state.get("id") or self._find(os.path.basename(run), config)
+        tracker_state["id"] = self._id
         self._client.update_run(self._id, status="RUNNING")
 
     def log(self, rows: List[Row]) -> None:
@@ -36,8 +36,8 @@ class Tracker:
             for row in rows
             for name, value in row.values.items()
         ]
-        for first in range(0, len(metrics), MOST):
-            self._client.log_batch(self._id, metrics=metrics[first : first + MOST])
+        for start in range(0, len(metrics), MOST):
+            self._client.log_batch(self._id, metrics=metrics[start : start + MOST])
 
     def close(self, *, finished: bool) -> None:
         """How it ended, for now."""
@@ -45,13 +45,15 @@ class Tracker:
 
     def _find(self, name: str, config: Dict[str, Any]) -> str:
         """That of this run, made by a process that could not remember it; else a new one."""
-        wanted = os.environ.get("MLFLOW_EXPERIMENT_NAME") or str(config.get("name") or "clusterwright")
-        there = self._client.get_experiment_by_name(wanted)
-        experiment = there.experiment_id if there else self._client.create_experiment(wanted)
-        known = self._client.search_runs([experiment], f"tags.`{MARK}` = '{name}'")
-        if known:
-            return str(known[0].info.run_id)
-        made = self._client.create_run(experiment, run_name=name, tags={MARK: name})
+        experiment_name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or str(
+            config.get("name") or "clusterwright"
+        )
+        existing = self._client.get_experiment_by_name(experiment_name)
+        experiment = existing.experiment_id if existing else self._client.create_experiment(experiment_name)
+        runs = self._client.search_runs([experiment], f"tags.`{RUN_TAG}` = '{name}'")
+        if runs:
+            return str(runs[0].info.run_id)
+        new_run = self._client.create_run(experiment, run_name=name, tags={RUN_TAG: name})
         for key, value in config.items():
-            self._client.log_param(made.info.run_id, key, value)
-        return str(made.info.run_id)
+            self._client.log_param(new_run.info.run_id, key, value)
+        return str(new_run.info.run_id)

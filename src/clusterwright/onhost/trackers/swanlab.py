@@ -6,7 +6,7 @@ import hashlib
 import os
 from typing import Any, Dict, List
 
-from clusterwright.onhost.trackers.kept import Row
+from clusterwright.onhost.trackers.event_cursor import Row
 
 LETTERS = 21  # of an id, as SwanLab wants them
 
@@ -14,7 +14,7 @@ LETTERS = 21  # of an id, as SwanLab wants them
 class Tracker:
     """One experiment of theirs: its id follows from the name of ours, so that what goes on has the same."""
 
-    def __init__(self, run: str, _own: Dict[str, Any], config: Dict[str, Any]) -> None:
+    def __init__(self, run: str, _tracker_state: Dict[str, Any], config: Dict[str, Any]) -> None:
         import swanlab
 
         self._swanlab, name = swanlab, os.path.basename(run)

@@ -8,16 +8,16 @@ import time
 from typing import Any, Dict, List
 
 from clusterwright.onhost.trackers import tfevents
-from clusterwright.onhost.trackers.kept import Row
+from clusterwright.onhost.trackers.event_cursor import Row
 
 
 class Tracker:
     """One more file in the run's folder each time the run goes on: TensorBoard shows them as one."""
 
-    def __init__(self, run: str, _own: Dict[str, Any], _config: Dict[str, Any]) -> None:
+    def __init__(self, run: str, _tracker_state: Dict[str, Any], _config: Dict[str, Any]) -> None:
         folder = os.path.join(run, "tensorboard")
         os.makedirs(folder, exist_ok=True)
-        self._told = newest(folder)
+        self._logged_steps = newest(folder)
         name = f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}"
         self._file = open(os.path.join(folder, name), "ab")  # noqa: SIM115 (closed at the end)
         self._file.write(tfevents.begin(time.time()))
@@ -25,7 +25,7 @@ class Tracker:
     def log(self, rows: List[Row]) -> None:
         """Append them; those that an earlier process wrote and could not remember are passed over."""
         for row in rows:
-            if any(row.step > self._told.get(name, -1) for name in row.values):
+            if any(row.step > self._logged_steps.get(name, -1) for name in row.values):
                 self._file.write(tfevents.scalars(row.time, row.step, row.values))
         self._file.flush()
 
@@ -36,12 +36,12 @@ class Tracker:
 
 def newest(folder: str) -> Dict[str, int]:
     """The last step of each value that lies in the folder."""
-    found: Dict[str, int] = {}
+    newest_steps: Dict[str, int] = {}
     for name in sorted(os.listdir(folder)):
         if "tfevents" in name:
             with open(os.path.join(folder, name), "rb") as file:
                 for record in tfevents.records(file.read()):
                     step = tfevents.step_of(record)
                     for tag in tfevents.tags(record):
-                        found[tag] = max(step, found.get(tag, -1))
-    return found
+                        newest_steps[tag] = max(step, newest_steps.get(tag, -1))
+    return newest_steps

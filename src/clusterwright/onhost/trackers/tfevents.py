@@ -17,12 +17,12 @@ _MASK = 0xA282EAD8  # tensorflow/core/lib/hash/crc32c.h
 
 
 def _table() -> List[int]:
-    found = []
+    entries = []
     for number in range(256):
         for _ in range(8):
             number = (number >> 1) ^ (_CASTAGNOLI if number & 1 else 0)  # noqa: PLW2901 (the remainder)
-        found.append(number)
-    return found
+        entries.append(number)
+    return entries
 
 
 _TABLE = _table()
@@ -35,45 +35,49 @@ def begin(time: float) -> bytes:
 
 def scalars(time: float, step: int, values: Mapping[str, float]) -> bytes:
     """One step's values."""
-    said = b"".join(
+    summary = b"".join(
         _text(_VALUE, _text(_TAG, name.encode()) + _key(_SIMPLE) + struct.pack("<f", value))
         for name, value in values.items()
     )
     head = _key(_WALL_TIME) + struct.pack("<d", time) + _key(_STEP) + _varint(step)
-    return _record(head + _text(_SUMMARY, said))
+    return _record(head + _text(_SUMMARY, summary))
 
 
 def records(data: bytes) -> Iterator[bytes]:
     """The whole records of a file; one that a crash cut short ends it."""
-    at = 0
-    while at + 12 <= len(data):
-        (length,) = struct.unpack_from("<Q", data, at)
-        if at + 16 + length > len(data):
+    offset = 0
+    while offset + 12 <= len(data):
+        (length,) = struct.unpack_from("<Q", data, offset)
+        if offset + 16 + length > len(data):
             return
-        yield data[at + 12 : at + 12 + length]
-        at += 16 + length
+        yield data[offset + 12 : offset + 12 + length]
+        offset += 16 + length
 
 
 def step_of(record: bytes) -> int:
     """The step of one that `scalars` wrote; 0 for what has none."""
-    at = 9
-    return _read_varint(record, at + 1)[0] if len(record) > at and record[at] == _key(_STEP)[0] else 0
+    offset = 9
+    return (
+        _read_varint(record, offset + 1)[0]
+        if len(record) > offset and record[offset] == _key(_STEP)[0]
+        else 0
+    )
 
 
 def tags(record: bytes) -> List[str]:
     """The names of its values."""
-    at = 9
-    if len(record) <= at or record[at] != _key(_STEP)[0]:
+    offset = 9
+    if len(record) <= offset or record[offset] != _key(_STEP)[0]:
         return []
-    _, at = _read_varint(record, at + 1)
-    end, found = len(record), []  # type: int, List[str]
-    _, at = _read_varint(record, at + 1)
-    while at < end:
-        size, at = _read_varint(record, at + 1)
-        length, first = _read_varint(record, at + 1)
-        found.append(record[first : first + length].decode())
-        at += size
-    return found
+    _, offset = _read_varint(record, offset + 1)
+    end, names = len(record), []  # type: int, List[str]
+    _, offset = _read_varint(record, offset + 1)
+    while offset < end:
+        size, offset = _read_varint(record, offset + 1)
+        length, start = _read_varint(record, offset + 1)
+        names.append(record[start : start + length].decode())
+        offset += size
+    return names
 
 
 def _record(data: bytes) -> bytes:
@@ -98,16 +102,16 @@ def _text(field: Tuple[int, int], data: bytes) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    found = bytearray()
+    encoded = bytearray()
     while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
+        encoded.append(number & 0x7F | 0x80)
         number >>= 7
-    return bytes([*found, number])
+    return bytes([*encoded, number])
 
 
-def _read_varint(data: bytes, at: int) -> Tuple[int, int]:
+def _read_varint(data: bytes, offset: int) -> Tuple[int, int]:
     number = shift = 0
-    while data[at] & 0x80:
-        number |= (data[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-    return number | data[at] << shift, at + 1
+    while data[offset] & 0x80:
+        number |= (data[offset] & 0x7F) << shift
+        offset, shift = offset + 1, shift + 7
+    return number | data[offset] << shift, offset + 1

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List
 
-from clusterwright.onhost.trackers.kept import Row
+from clusterwright.onhost.trackers.event_cursor import Row
 
 
 class Tracker:
     """One run of theirs, under the name of ours: what goes on has the same id."""
 
-    def __init__(self, run: str, _own: Dict[str, Any], config: Dict[str, Any]) -> None:
+    def __init__(self, run: str, _tracker_state: Dict[str, Any], config: Dict[str, Any]) -> None:
         import wandb
 
         name = os.path.basename(run)
-        known = os.environ.get("WANDB_API_KEY") or os.path.exists(os.path.expanduser("~/.netrc"))
+        has_key = os.environ.get("WANDB_API_KEY") or os.path.exists(os.path.expanduser("~/.netrc"))
         self._run = wandb.init(
             project=os.environ.get("WANDB_PROJECT") or str(config.get("name") or "clusterwright"),
             id=name,
@@ -23,7 +23,7 @@ class Tracker:
             resume="allow",
             dir=run,
             config=config,
-            mode=os.environ.get("WANDB_MODE") or ("online" if known else "offline"),  # type: ignore[arg-type]  # (theirs)
+            mode=os.environ.get("WANDB_MODE") or ("online" if has_key else "offline"),  # type: ignore[arg-type]  # (theirs)
             settings=wandb.Settings(console="off", x_disable_stats=True),
         )
         self._run.define_metric("*", step_metric="step")

@@ -60,13 +60,13 @@ class Coefficients:
 @cache
 def stored() -> Coefficients:
     """What the package was shipped with."""
-    return of(coefficients("cnn"))
+    return from_table(coefficients("cnn"))
 
 
-def of(table: Mapping[str, Any]) -> Coefficients:
+def from_table(table: Mapping[str, Any]) -> Coefficients:
     """From the stored table; keys that start with an underscore are remarks."""
     values = {key: value for key, value in table.items() if not key.startswith("_")}
-    values["software"] = {name: Software(**each) for name, each in values["software"].items()}
+    values["software"] = {name: Software(**row) for name, row in values["software"].items()}
     return Coefficients(**values)
 
 

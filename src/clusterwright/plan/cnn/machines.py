@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 def machine_of(row: Mapping[str, str], chip: Gpu, notes: list[str]) -> Machine:
     """All GPUs of the row in nodes of its size, with the NVLink and the network that its words name."""
-    gpus = _whole(row, "num_gpus") or 1
-    nodes = _whole(row, "num_nodes") or 0
-    per_node = _whole(row, "gpus_per_node") or (gpus // nodes if nodes else 0)
+    gpus = _integer(row, "num_gpus") or 1
+    nodes = _integer(row, "num_nodes") or 0
+    per_node = _integer(row, "gpus_per_node") or (gpus // nodes if nodes else 0)
     per_node = per_node or min(gpus, max(NODE_GPUS, usual_node(chip)))
     network = _network(row, chip, per_node, notes) if gpus > per_node else Network(kind="none")
     return _joined(Machine(chip, gpus, per_node, 1, network), row, notes)
 
 
 def _joined(machine: Machine, row: Mapping[str, str], notes: list[str]) -> Machine:
-    words, chip = row.get("accel_interconnect", "").lower(), machine.gpu
+    interconnect, chip = row.get("accel_interconnect", "").lower(), machine.gpu
     if machine.gpus_per_node < 2:
         return machine
-    if "nvlink" in words and not chip.link_bytes_per_s:  # cards: bridges between pairs
+    if "nvlink" in interconnect and not chip.link_bytes_per_s:  # cards: bridges between pairs
         small = chip.memory_bytes_per_s < STACKED_MEMORY_BYTES_PER_S
         rate = SMALL_BRIDGE_BYTES_PER_S if small else BRIDGE_BYTES_PER_S
         return replace(machine, gpu=replace(chip, link_bytes_per_s=rate), nvlink_domain=2)
     if chip.link_bytes_per_s and not _virtual(row, machine):
         return replace(machine, nvlink_domain=machine.gpus_per_node)
-    if not words:
+    if not interconnect:
         notes.append("no NVLink: PCIe inside the node")
     return replace(machine, nvlink_domain=1)
 
@@ -51,15 +51,15 @@ def _virtual(row: Mapping[str, str], machine: Machine) -> bool:
 
 
 def _network(row: Mapping[str, str], chip: Gpu, per_node: int, notes: list[str]) -> Network:
-    words = row.get("host_networking", "").lower()
-    parts = re.split(r"[,;+]|\bmanagement\b|\bstorage\b", words)
+    text = row.get("host_networking", "").lower()
+    parts = re.split(r"[,;+]|\bmanagement\b|\bstorage\b", text)
     compute = [part for part in parts if "compute" in part]
-    found = [ports for part in compute or parts if (ports := _ports(part))]
-    kind = "infiniband" if re.search(r"\bib\b|infiniband|hdr|ndr|edr", words) else "ethernet"
-    if "roce" in words:
+    port_groups = [ports for part in compute or parts if (ports := _ports(part))]
+    kind = "infiniband" if re.search(r"\bib\b|infiniband|hdr|ndr|edr", text) else "ethernet"
+    if "roce" in text:
         kind = "roce"
-    if found:
-        count, gbits = max(found, key=lambda each: each[0] * each[1])
+    if port_groups:
+        count, gbits = max(port_groups, key=lambda group: group[0] * group[1])
         return Network(kind, count, gbits * GBIT_BYTES)
     count, gbits = REFERENCE_PORTS.get((chip.arch, per_node), (per_node, 200))
     notes.append(f"network not given: {count} x {gbits} Gbit/s a node, as in the maker's reference system")
@@ -71,10 +71,10 @@ def _ports(text: str) -> tuple[float, float] | None:
     rate = re.search(r"(\d+)\s*g(?:b|ig|be)", text)
     if not rate:
         return None
-    many = re.search(r"(\d+)\s*x\b", text)
-    return (float(many[1]) if many else 1.0), float(rate[1])
+    count = re.search(r"(\d+)\s*x\b", text)
+    return (float(count[1]) if count else 1.0), float(rate[1])
 
 
-def _whole(row: Mapping[str, str], name: str) -> int | None:
-    found = re.match(r"\s*(\d+)", row.get(name, "") or "")
-    return int(found[1]) if found else None
+def _integer(row: Mapping[str, str], name: str) -> int | None:
+    match = re.match(r"\s*(\d+)", row.get(name, "") or "")
+    return int(match[1]) if match else None

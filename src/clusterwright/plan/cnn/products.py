@@ -38,7 +38,7 @@ class Demand:
 
     products: tuple[Product, ...]
     layers: int  # that are launched one by one
-    between: float  # elements of activations that norms, activations and sums go over
+    elementwise: float  # elements of activations that norms, activations and sums go over
     squeezed: float  # elements that squeeze and excitation weighs
     parameters: float
     flops: float  # forward
@@ -51,9 +51,9 @@ def demand(network: Cnn | Encoder) -> Demand:
         return _of_encoder(network)
     # nobody wants the gradient of the picture
     products = [_of_layer(layer, PASSES if i else PASSES - 1) for i, layer in enumerate(network.layers)]
-    between = sum(layer.elements for layer in network.convolutions)
+    elementwise = sum(layer.elements for layer in network.convolutions)
     return Demand(
-        tuple(products), len(products), between, _squeezed(network), network.parameters, network.flops
+        tuple(products), len(products), elementwise, _squeezed(network), network.parameters, network.flops
     )
 
 
@@ -95,9 +95,11 @@ def _of_encoder(network: Encoder) -> Demand:
         times=2 * shape.layers,
     )
     products = (square, wide, attention)
-    between = shape.layers * (tokens * (5 * hidden + ffn) + scores)
-    flops = sum(each.flops * each.times for each in products)
-    return Demand(products, sum(each.times for each in products), between, 0.0, network.parameters, flops)
+    elementwise = shape.layers * (tokens * (5 * hidden + ffn) + scores)
+    flops = sum(product.flops * product.times for product in products)
+    return Demand(
+        products, sum(product.times for product in products), elementwise, 0.0, network.parameters, flops
+    )
 
 
 @dataclass(frozen=True, slots=True)

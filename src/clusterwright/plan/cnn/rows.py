@@ -43,8 +43,8 @@ def samples_of_row(
     job = read(row, notes)
     if job is None:
         return None, "; ".join(notes), None
-    found = step(job, c)
-    return found.images_per_s, "; ".join(notes), found.bound
+    iteration = step(job, c)
+    return iteration.images_per_s, "; ".join(notes), iteration.bound
 
 
 def read(row: Mapping[str, str], notes: list[str]) -> Job | None:
@@ -76,11 +76,11 @@ def _network(row: Mapping[str, str], notes: list[str]) -> Cnn | Encoder | None:
 
 def _network_name(row: Mapping[str, str]) -> str:
     """`resnext101-32x4d` of `ResNeXt101-32x4d training (ImageNet)`: all before the first word of another kind."""
-    plain = re.sub(r"\([^)]*\)", " ", row.get("benchmark", "")).lower()
-    plain = re.sub(
-        r"\b(imagenet|cifar-?100?|training|train|v1\.5|v1|amp|fp16|tf32|fp32|mixed|precision)\b", " ", plain
+    name = re.sub(r"\([^)]*\)", " ", row.get("benchmark", "")).lower()
+    name = re.sub(
+        r"\b(imagenet|cifar-?100?|training|train|v1\.5|v1|amp|fp16|tf32|fp32|mixed|precision)\b", " ", name
     )
-    return plain.replace(",", " ").strip()
+    return name.replace(",", " ").strip()
 
 
 def _precision(row: Mapping[str, str], notes: list[str]) -> str:
@@ -98,15 +98,15 @@ def _precision(row: Mapping[str, str], notes: list[str]) -> str:
 def _batch(
     row: Mapping[str, str], net: Cnn | Encoder, chip: Gpu, gpus: int, precision: str, notes: list[str]
 ) -> float:
-    found = re.match(r"\s*(\d+(?:\.\d+)?)", row.get("global_batch", "") or "")
-    if found and float(found[1]) > 0:
-        return float(found[1]) / gpus
+    match = re.match(r"\s*(\d+(?:\.\d+)?)", row.get("global_batch", "") or "")
+    if match and float(match[1]) > 0:
+        return float(match[1]) / gpus
     per_gb = IMAGES_PER_GB * REFERENCE_FLOPS / demand(net).flops
     if isinstance(net, Encoder):
         per_gb = SEQUENCES_PER_GB * REFERENCE_TOKENS / net.seq_len
     fill = per_gb * (1.0 if precision in HALF else 0.5)
-    left = chip.memory_bytes - demand(net).parameters * STATE_BYTES
-    batch = max(1, round(left / 1e9 * fill))
+    free_bytes = chip.memory_bytes - demand(net).parameters * STATE_BYTES
+    batch = max(1, round(free_bytes / 1e9 * fill))
     notes.append(f"batch not given: {batch} a GPU, what its memory holds")
     return batch
 

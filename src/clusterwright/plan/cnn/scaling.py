@@ -36,15 +36,15 @@ def scaling(
         network: between them.
         node_images_per_s: what one node was measured to do; where given, only the losses are predicted.
     """
-    first = step(job)
-    own = None if node_images_per_s is None else job.batch * job.machine.gpus / node_images_per_s
-    if own is not None:
-        own = max(own - first.communication, 0.0)
-        first = step(job, own_s=own)
+    base = step(job)
+    gpu_s = None if node_images_per_s is None else job.batch * job.machine.gpus / node_images_per_s
+    if gpu_s is not None:
+        gpu_s = max(gpu_s - base.communication, 0.0)
+        base = step(job, gpu_s=gpu_s)
     points = []
     for count in nodes:
         machine: Machine = replace(job.machine, gpus=job.machine.gpus_per_node * count, network=network)
-        found = step(replace(job, machine=machine), own_s=own) if count > 1 else first
-        speedup = found.images_per_s / first.images_per_s
-        points.append(Point(count, found.images_per_s, speedup, speedup / count, found))
+        iteration = step(replace(job, machine=machine), gpu_s=gpu_s) if count > 1 else base
+        speedup = iteration.images_per_s / base.images_per_s
+        points.append(Point(count, iteration.images_per_s, speedup, speedup / count, iteration))
     return tuple(points)

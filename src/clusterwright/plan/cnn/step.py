@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clusterwright.plan.cnn.coefficients import Coefficients, stored
 from clusterwright.plan.cnn.products import demand
 from clusterwright.plan.cnn.work import width, work
-from clusterwright.plan.collectives import near_gpus, seconds
+from clusterwright.plan.collectives import domain_size, seconds
 from clusterwright.plan.prediction import Bound
 
 if TYPE_CHECKING:
@@ -91,21 +91,21 @@ class Step:
         return Bound.MEMORY_BANDWIDTH if self.of_memory else Bound.COMPUTE
 
 
-def step(job: Job, c: Coefficients | None = None, *, own_s: float | None = None) -> Step:
+def step(job: Job, c: Coefficients | None = None, *, gpu_s: float | None = None) -> Step:
     """Seconds of one iteration.
 
     Args:
         job: what is trained on what.
         c: coefficients; the stored ones if not given.
-        own_s: seconds that one GPU takes for its part alone, where that was measured.
+        gpu_s: seconds that one GPU takes for its part alone, where that was measured.
     """
     c = c or stored()
     machine = job.machine
     nodes = max(1.0, machine.gpus / machine.gpus_per_node)
     how = c.software.get(job.software) or c.software["pytorch"]
     image = work(job.network, machine.gpu, job.precision, job.batch, how, c)
-    compute = job.batch * image.total if own_s is None else own_s
-    launch, optimizer = _beside(job, how) if own_s is None else (0.0, 0.0)
+    compute = job.batch * image.total if gpu_s is None else gpu_s
+    launch, optimizer = _fixed_costs(job, how) if gpu_s is None else (0.0, 0.0)
     waiting = _exposed(job, compute, how)
     jitter = c.jitter * log2(nodes) * compute
     images = job.batch * machine.gpus
@@ -115,7 +115,7 @@ def step(job: Job, c: Coefficients | None = None, *, own_s: float | None = None)
     return Step(compute, launch, optimizer, waiting, jitter, hungry, images, of_memory)
 
 
-def _beside(job: Job, how: Software) -> tuple[float, float]:
+def _fixed_costs(job: Job, how: Software) -> tuple[float, float]:
     """What an iteration costs however small the batch: each layer's kernels, and the optimiser."""
     optimizer = job.network.parameters * MASTER_BYTES / job.machine.gpu.memory_bytes_per_s
     return how.layer_s * demand(job.network).layers, optimizer
@@ -128,12 +128,12 @@ def _exposed(job: Job, compute: float, how: Software) -> float:
         return 0.0
     size = job.network.parameters * (how.gradient_bytes if width(job.precision) == 2 else 4.0)
     buckets = ceil(size / BUCKET_BYTES)
-    here = min(machine.gpus, near_gpus(machine))
-    one = float(seconds("all_reduce", size / buckets, machine, machine.gpus, here))
-    return unhidden(one, buckets, compute, how.exposed)
+    local_ranks = min(machine.gpus, domain_size(machine))
+    bucket_s = float(seconds("all_reduce", size / buckets, machine, machine.gpus, local_ranks))
+    return unhidden(bucket_s, buckets, compute, how.exposed)
 
 
 def unhidden(bucket_s: float, buckets: int, compute_s: float, share: float) -> float:
     """Seconds that show of an all-reduce: a share, what is longer than the backward pass, or the last bucket."""
-    whole = bucket_s * buckets
-    return max(share * whole, whole - BACKWARD * compute_s, bucket_s)
+    total_s = bucket_s * buckets
+    return max(share * total_s, total_s - BACKWARD * compute_s, bucket_s)

@@ -44,26 +44,26 @@ def work(
     network: Cnn | Encoder, gpu: Gpu, precision: str, batch: float, how: Software, c: Coefficients
 ) -> Work:
     """One sample of a batch: the batch shares the reading of the weights."""
-    asked, kind, size = demand(network), die(gpu), width(precision)
+    network_demand, kind, size = demand(network), die(gpu), width(precision)
     stream = gpu.memory_bytes_per_s * nearest(c.stream, kind)
-    plain = "tf32" not in gpu.peak and size == 4
-    rate = 1.0 if size == 2 else c.rate["fp32" if plain else "tf32"]
+    is_fp32 = "tf32" not in gpu.peak and size == 4
+    rate = 1.0 if size == 2 else c.rate["fp32" if is_fp32 else "tf32"]
     flops = peak(gpu, precision) * nearest(c.compute, kind) * how.compute * rate
     products, computes, memories = 0.0, 0.0, 0.0
-    for each in asked.products:
-        many = each.passes * each.times
-        faster = c.winograd if plain and each.winograd else 1.0
-        compute = many * each.flops / (flops * faster * _filling(each, c))
-        memory = many * size * (each.elements + each.weights / batch) / stream
-        memory *= 1 + c.group_width / each.group
+    for product in network_demand.products:
+        count = product.passes * product.times
+        faster = c.winograd if is_fp32 and product.winograd else 1.0
+        compute = count * product.flops / (flops * faster * _filling(product, c))
+        memory = count * size * (product.elements + product.weights / batch) / stream
+        memory *= 1 + c.group_width / product.group
         products += (compute**c.softness + memory**c.softness) ** (1 / c.softness)
         computes, memories = computes + compute, memories + memory
-    touched = asked.between * (how.traffic_16 if size == 2 else how.traffic_32)
-    squeezed = asked.squeezed * (how.squeeze_16 if size == 2 else how.squeeze_32)
-    between = size * (touched + squeezed) / stream
-    energy = asked.flops * PASSES * nearest(c.joule_per_flop, kind) * how.joules * size / 2
-    limited = _limited(products + between, energy / gpu.power_w if gpu.power_w else 0.0)
-    return Work(limited + how.image_s, computes, memories + between)
+    touched = network_demand.elementwise * (how.traffic_16 if size == 2 else how.traffic_32)
+    squeezed = network_demand.squeezed * (how.squeeze_16 if size == 2 else how.squeeze_32)
+    elementwise_s = size * (touched + squeezed) / stream
+    energy = network_demand.flops * PASSES * nearest(c.joule_per_flop, kind) * how.joules * size / 2
+    limited = _limited(products + elementwise_s, energy / gpu.power_w if gpu.power_w else 0.0)
+    return Work(limited + how.image_s, computes, memories + elementwise_s)
 
 
 def _limited(time: float, least: float) -> float:
@@ -71,6 +71,6 @@ def _limited(time: float, least: float) -> float:
     return float((time**4 + least**4) ** 0.25)
 
 
-def _filling(each: Product, c: Coefficients) -> float:
+def _filling(product: Product, c: Coefficients) -> float:
     """Share of the matrix units' rate that the shape allows: long inner products, full tiles."""
-    return each.inner / (each.inner + c.depth) * each.wide / (each.wide + TENSOR_CORE_WIDTH)
+    return product.inner / (product.inner + c.depth) * product.wide / (product.wide + TENSOR_CORE_WIDTH)

@@ -2,6 +2,6 @@
 
 from clusterwright.plan.collectives.algorithms import bus_bw_bytes_per_s, seconds
 from clusterwright.plan.collectives.kinds import Kind
-from clusterwright.plan.collectives.links import near_gpus
+from clusterwright.plan.collectives.links import domain_size
 
-__all__ = ["Kind", "bus_bw_bytes_per_s", "near_gpus", "seconds"]
+__all__ = ["Kind", "bus_bw_bytes_per_s", "domain_size", "seconds"]

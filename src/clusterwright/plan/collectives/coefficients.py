@@ -48,10 +48,10 @@ class Coefficients:
 @cache
 def stored() -> Coefficients:
     """What the package was shipped with."""
-    return of(coefficients("collectives"))
+    return from_table(coefficients("collectives"))
 
 
-def of(table: Mapping[str, Any]) -> Coefficients:
+def from_table(table: Mapping[str, Any]) -> Coefficients:
     """From the stored table; keys that start with an underscore are remarks."""
     values = {key: value for key, value in table.items() if not key.startswith("_")}
     values["wire"] = {kind: Wire(**wire) for kind, wire in values["wire"].items()}
@@ -64,5 +64,5 @@ def nearest(table: Mapping[str, float], arch: str) -> float:
         return table[arch]
     if arch not in ERAS:
         return sorted(table.values())[len(table) // 2]
-    known = [era for era in ERAS if era in table]
-    return table[min(known, key=lambda era: abs(ERAS.index(era) - ERAS.index(arch)))]
+    eras = [era for era in ERAS if era in table]
+    return table[min(eras, key=lambda era: abs(ERAS.index(era) - ERAS.index(arch)))]

@@ -24,12 +24,12 @@ class Kind(StrEnum):
 
 def bus_factor(kind: Kind, ranks: Real) -> Real:
     """Bus bandwidth over algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md)."""
-    others = (ranks - 1) / larger(ranks, 1)
+    peer_share = (ranks - 1) / larger(ranks, 1)
     if kind is Kind.ALL_REDUCE:
-        return 2 * others
+        return 2 * peer_share
     if kind in {Kind.BROADCAST, Kind.SEND_RECV}:
-        return 1.0 + 0 * others
-    return others
+        return 1.0 + 0 * peer_share
+    return peer_share
 
 
 def ring_steps(kind: Kind, ranks: Real) -> Real:

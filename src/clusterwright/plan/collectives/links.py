@@ -23,7 +23,7 @@ BRIDGED_GPUS = 2  # cards under one bridge use all of its links
 GEFORCE = re.compile(r"(rtx|gtx)-\d0[5-9]0")  # the driver gives them no direct access to one another
 
 
-def near_gpus(machine: Machine) -> int:
+def domain_size(machine: Machine) -> int:
     """GPUs that reach one another without a NIC: of a node, or of an NVLink domain where that is larger."""
     return max(machine.nvlink_domain, machine.gpus_per_node)
 
@@ -49,8 +49,8 @@ class Path:
 
     group: Group
     nodes: Real
-    near: Real  # ring bandwidth of one GPU inside the node, bytes/s
-    far: Real  # what one node's NICs give the group, bytes/s, one direction
+    intra_node: Real  # ring bandwidth of one GPU inside the node, bytes/s
+    inter_node: Real  # what one node's NICs give the group, bytes/s, one direction
     rate: Real  # of a ring through both
     linked: Any  # inside the node it is NVLink all the way: true or false, or an array of them
     wire: Wire
@@ -62,39 +62,41 @@ def path(group: Group, c: Coefficients) -> Path:
     machine = group.machine
     if machine.network.kind == "none":
         group = Group(machine, group.ranks, group.ranks, group.sharing)
-    near, far = local(group, c), between(group, c)
+    intra_node, inter_node = local(group, c), nic_rate(group, c)
     linked = (group.ranks_per_node <= machine.nvlink_domain) & (machine.gpu.link_bytes_per_s > 0)
-    rate = in_turn(near, far, c.softness)
-    return Path(group, group.nodes, near, far, rate, linked, wire_of(machine.network.kind, c), c)
+    rate = in_turn(intra_node, inter_node, c.softness)
+    return Path(group, group.nodes, intra_node, inter_node, rate, linked, wire_of(machine.network.kind, c), c)
 
 
 def local(group: Group, c: Coefficients) -> Real:
     """Ring bandwidth of one GPU inside the node, bytes/s."""
-    machine, here = group.machine, group.ranks_per_node
-    share = nearest(c.link, machine.gpu.arch) * _share_of_links(machine, here)
+    machine, local_ranks = group.machine, group.ranks_per_node
+    share = nearest(c.link, machine.gpu.arch) * _share_of_links(machine, local_ranks)
     link = machine.gpu.link_bytes_per_s * share
     share = c.staged if GEFORCE.match(machine.gpu.name) else c.pcie
     pcie = PCIE_BYTES_PER_S.get(machine.gpu.pcie_gen, PCIE_BYTES_PER_S[4]) * share
-    linked = (here <= machine.nvlink_domain) & (machine.gpu.link_bytes_per_s > 0)
-    return pick(here > 1, pick(linked, link, pcie), UNLIMITED)
+    linked = (local_ranks <= machine.nvlink_domain) & (machine.gpu.link_bytes_per_s > 0)
+    return pick(local_ranks > 1, pick(linked, link, pcie), UNLIMITED)
 
 
-def _share_of_links(machine: Machine, here: Real) -> Real:
+def _share_of_links(machine: Machine, local_ranks: Real) -> Real:
     """Without a switch, the links to GPUs outside the group are idle."""
-    board = near_gpus(machine)
+    board = domain_size(machine)
     unswitched = board <= DIRECT_GPUS or (machine.gpu.arch == "Volta" and board <= BOARD_GPUS)
     if not unswitched or machine.nvlink_domain <= BRIDGED_GPUS:
         return 1.0
-    return smaller(larger(here - 1, 1) / (board - 1), 1.0)
+    return smaller(larger(local_ranks - 1, 1) / (board - 1), 1.0)
 
 
-def between(group: Group, c: Coefficients) -> Real:
+def nic_rate(group: Group, c: Coefficients) -> Real:
     """What one node's NICs give this group, bytes/s, one direction."""
     machine, network = group.machine, group.machine.network
     wire = wire_of(network.kind, c)
     nodes_per_domain = larger(machine.nvlink_domain / machine.gpus_per_node, 1.0)
-    own = larger(network.nics / machine.gpus_per_node, 1.0)  # rail-aligned: a GPU reaches its own NICs
-    nics = smaller(network.nics * nodes_per_domain / group.sharing, group.ranks_per_node * own)
+    nics_per_gpu = larger(
+        network.nics / machine.gpus_per_node, 1.0
+    )  # rail-aligned: a GPU reaches its own NICs
+    nics = smaller(network.nics * nodes_per_domain / group.sharing, group.ranks_per_node * nics_per_gpu)
     crowd = 1 + wire.congestion * log2(larger(group.nodes / 2, 1.0))
     rate = nics * network.nic_bytes_per_s * wire.efficiency / crowd / network.oversubscription
     return pick(group.nodes > 1, rate, UNLIMITED)

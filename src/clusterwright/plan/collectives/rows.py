@@ -47,7 +47,7 @@ NAMES = {"alltoall": Kind.ALL_TO_ALL, "sendrecv": Kind.SEND_RECV, "p2p": Kind.SE
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasurementSpec:
     """What one row is about; everything but its result."""
 
     kind: Kind
@@ -57,32 +57,32 @@ class Measured:
     notes: tuple[str, ...]
 
 
-def bus_bw(what: Measured, c: Coefficients) -> float:
+def bus_bw(spec: MeasurementSpec, c: Coefficients) -> float:
     """Bus bandwidth in bytes/s."""
-    found = times(what.kind, what.size_bytes, what.group, c)
-    if what.algorithm == "sharp":
-        found["sharp"] = in_switch(what.size_bytes, path(what.group, c), sharp=True)
-    elif what.algorithm in found:
-        found = {what.algorithm: found[what.algorithm]}
-    time = min(float(each) for each in found.values())
-    return what.size_bytes / time * float(bus_factor(what.kind, what.group.ranks))
+    times_by_algorithm = times(spec.kind, spec.size_bytes, spec.group, c)
+    if spec.algorithm == "sharp":
+        times_by_algorithm["sharp"] = in_switch(spec.size_bytes, path(spec.group, c), sharp=True)
+    elif spec.algorithm in times_by_algorithm:
+        times_by_algorithm = {spec.algorithm: times_by_algorithm[spec.algorithm]}
+    time = min(float(value) for value in times_by_algorithm.values())
+    return spec.size_bytes / time * float(bus_factor(spec.kind, spec.group.ranks))
 
 
-def read(row: Mapping[str, str]) -> Measured:
+def read(row: Mapping[str, str]) -> MeasurementSpec:
     """The group, size and operation that a row's words mean."""
     notes: list[str] = []
     chip = gpu_of(row, notes)
-    words = row.get("fabric", "").lower()
-    per_node, nodes, ranks = _counts(row, chip, words, notes)
+    fabric = row.get("fabric", "").lower()
+    per_node, nodes, ranks = _counts(row, chip, fabric, notes)
     machine = Machine(chip, ranks, per_node, 1, _network(row, chip, per_node, nodes, notes))
-    machine = _joined(machine, words, notes)
-    here = min(ranks, max(machine.nvlink_domain, ranks // nodes))
-    algorithm = _algorithm(row.get("algo", "").lower(), words, ranks > here)
+    machine = _joined(machine, fabric, notes)
+    local_ranks = min(ranks, max(machine.nvlink_domain, ranks // nodes))
+    algorithm = _algorithm(row.get("algo", "").lower(), fabric, ranks > local_ranks)
     size = _number(row.get("size_bytes", ""))
     if size is None:
         notes.append("size not given: 16 GiB")
-    return Measured(
-        _kind(row, notes), size or LARGE_BYTES, Group(machine, ranks, here), algorithm, tuple(notes)
+    return MeasurementSpec(
+        _kind(row, notes), size or LARGE_BYTES, Group(machine, ranks, local_ranks), algorithm, tuple(notes)
     )
 
 
@@ -95,30 +95,32 @@ def gpu_of(row: Mapping[str, str], notes: list[str]) -> Gpu:
         return gpu(UNKNOWN_GPU)
 
 
-def _counts(row: Mapping[str, str], chip: Gpu, words: str, notes: list[str]) -> tuple[int, int, int]:
+def _counts(row: Mapping[str, str], chip: Gpu, fabric: str, notes: list[str]) -> tuple[int, int, int]:
     """GPUs of a node, nodes, GPUs in all."""
-    per_node, nodes, ranks = (_whole(row, name) for name in ("gpus_per_node", "num_nodes", "num_gpus"))
+    per_node, nodes, ranks = (_integer(row, name) for name in ("gpus_per_node", "num_nodes", "num_gpus"))
     if per_node is None:
         per_node = ranks // nodes if ranks and nodes else usual_node(chip)
         notes.append(f"GPUs per node not given: {per_node}")
     if nodes is None:
-        far = 2 * RACK_GPUS // per_node if "inter-rack" in words else 2 if _network_kind(words) else 1
-        nodes = max(1, round(ranks / per_node)) if ranks else far
+        node_count = (
+            2 * RACK_GPUS // per_node if "inter-rack" in fabric else 2 if _network_kind(fabric) else 1
+        )
+        nodes = max(1, round(ranks / per_node)) if ranks else node_count
         notes.append(f"nodes not given: {nodes}")
     return per_node, nodes, ranks or nodes * per_node
 
 
 def _network(row: Mapping[str, str], chip: Gpu, per_node: int, nodes: int, notes: list[str]) -> Network:
-    words = row.get("fabric", "").lower()
+    fabric = row.get("fabric", "").lower()
     if nodes == 1:
         return Network(kind="none")
-    kind = _network_kind(words)
-    said_ports, said_gbits = _said(words, kind)
-    ports = _number(row.get("nic_per_node", "")) or said_ports
-    gbits = _number(row.get("nic_gbps", "")) or said_gbits
-    if gbits is None and (rented := network_of(f"{row.get('gpu_type', '')} {words}".lower())):
+    kind = _network_kind(fabric)
+    text_ports, text_gbits = _parse_ports(fabric, kind)
+    ports = _number(row.get("nic_per_node", "")) or text_ports
+    gbits = _number(row.get("nic_gbps", "")) or text_gbits
+    if gbits is None and (rented := network_of(f"{row.get('gpu_type', '')} {fabric}".lower())):
         kind, ports, gbits = rented[0], float(ports or rented[1]), float(rented[2])
-    gbits = gbits or next((rate for name, rate in PORT_GBITS.items() if re.search(name, words)), None)
+    gbits = gbits or next((rate for name, rate in PORT_GBITS.items() if re.search(name, fabric)), None)
     usual = _usual_ports(chip, per_node)
     if notes and "not known" in notes[0]:
         usual = UNKNOWN_PORTS
@@ -137,39 +139,39 @@ def _usual_ports(chip: Gpu, per_node: int) -> tuple[float, float]:
     return max(1.0, ports * per_node / size), gbits
 
 
-def _said(words: str, kind: str | None) -> tuple[float | None, float | None]:
+def _parse_ports(fabric: str, kind: str | None) -> tuple[float | None, float | None]:
     """Ports and Gbit/s of one, of `8x400Gb/s`, `4x ConnectX-7`, `25GbE`: plain Ethernet is one port."""
-    both = re.search(r"(\d+)\s*x\s*(\d{2,4})(?!\d)", words)
-    if both:
-        return float(both[1]), float(both[2])
-    many, rate = re.search(r"(\d+)\s*x\s", words), re.search(r"(\d+)\s*g(?:b|bit)", words)
+    match = re.search(r"(\d+)\s*x\s*(\d{2,4})(?!\d)", fabric)
+    if match:
+        return float(match[1]), float(match[2])
+    count, rate = re.search(r"(\d+)\s*x\s", fabric), re.search(r"(\d+)\s*g(?:b|bit)", fabric)
     gbits = float(rate[1]) if rate else None
-    return (float(many[1]) if many else 1.0 if gbits and kind == "ethernet" else None), gbits
+    return (float(count[1]) if count else 1.0 if gbits and kind == "ethernet" else None), gbits
 
 
-def _network_kind(words: str) -> str | None:
-    return next((kind for pattern, kind in KINDS if re.search(pattern, words)), None)
+def _network_kind(fabric: str) -> str | None:
+    return next((kind for pattern, kind in KINDS if re.search(pattern, fabric)), None)
 
 
-def _joined(machine: Machine, words: str, notes: list[str]) -> Machine:
+def _joined(machine: Machine, fabric: str, notes: list[str]) -> Machine:
     """The machine with its NVLink domain: a rack, a board, a pair of cards, or nothing."""
     chip, per_node = machine.gpu, machine.gpus_per_node
     if chip.form == "superchip":
-        rack = re.search(r"nvlink|nvl\d|rack", words) and "inter-rack" not in words
+        rack = re.search(r"nvlink|nvl\d|rack", fabric) and "inter-rack" not in fabric
         return replace(machine, nvlink_domain=min(RACK_GPUS, machine.gpus) if rack else per_node)
-    if "bridge" in words:
+    if "bridge" in fabric:
         small = chip.memory_bytes_per_s < STACKED_MEMORY_BYTES_PER_S
         rate = SMALL_BRIDGE_BYTES_PER_S if small else BRIDGE_BYTES_PER_S
         bridged = replace(chip, link_bytes_per_s=chip.link_bytes_per_s or rate)
         return replace(machine, gpu=bridged, nvlink_domain=2)
-    if chip.link_bytes_per_s and not re.search(r"pcie only|no nvlink", words):
+    if chip.link_bytes_per_s and not re.search(r"pcie only|no nvlink", fabric):
         return replace(machine, nvlink_domain=per_node)
     notes.append("no NVLink: PCIe inside the node")
     return replace(machine, nvlink_domain=1)
 
 
-def _algorithm(algo: str, words: str, far: bool) -> str:  # noqa: FBT001 (read from a row, once)
-    if far and re.search(r"sharp|collnet", words + algo):
+def _algorithm(algo: str, fabric: str, crosses_nodes: bool) -> str:  # noqa: FBT001 (read from a row, once)
+    if crosses_nodes and re.search(r"sharp|collnet", fabric + algo):
         return "sharp"
     if "ring" in algo and ("nvls" not in algo or "off" in algo):
         return "ring"
@@ -187,10 +189,10 @@ def _kind(row: Mapping[str, str], notes: list[str]) -> Kind:
 
 
 def _number(text: str) -> float | None:
-    found = re.match(r"\s*(\d+(?:\.\d+)?(?:e\d+)?)", text or "")
-    return float(found[1]) if found else None
+    match = re.match(r"\s*(\d+(?:\.\d+)?(?:e\d+)?)", text or "")
+    return float(match[1]) if match else None
 
 
-def _whole(row: Mapping[str, str], name: str) -> int | None:
+def _integer(row: Mapping[str, str], name: str) -> int | None:
     value = _number(row.get(name, ""))
     return int(value) if value else None

@@ -76,7 +76,7 @@ Inputs = Mapping[str, Estimate]  # by the names of Figures
 
 def likely(inputs: Inputs) -> Figures:
     """The likely value of each."""
-    return Figures(**{name: each.likely for name, each in inputs.items()})
+    return Figures(**{name: estimate.likely for name, estimate in inputs.items()})
 
 
 def refuse_nonsense(inputs: Inputs) -> None:
@@ -85,18 +85,18 @@ def refuse_nonsense(inputs: Inputs) -> None:
     Raises:
         WrightError: cost-figure.
     """
-    found = [Finding("cost-figure", message, "correct the figure") for message in _nonsense(inputs)]
-    if found:
-        raise WrightError(*found, exit_code=EXIT_USAGE)
+    findings = [Finding("cost-figure", message, "correct the figure") for message in _nonsense(inputs)]
+    if findings:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
 
 
 def _nonsense(inputs: Inputs) -> Iterator[str]:
-    for name, each in inputs.items():
-        if each.low < 0:
-            yield f"{name} is {each.low:g}, but cannot be below 0"
-        if name == "residual_share" and each.high > 1:
-            yield f"{name} is {each.high:g}, but is a share of the purchase, 0 to 1"
-        if name == "pue" and each.low < 1:
-            yield f"pue is {each.low:g}, but is the power of the hall over that of its IT, at least 1"
-        if name == "life_years" and each.low == 0:
+    for name, estimate in inputs.items():
+        if estimate.low < 0:
+            yield f"{name} is {estimate.low:g}, but cannot be below 0"
+        if name == "residual_share" and estimate.high > 1:
+            yield f"{name} is {estimate.high:g}, but is a share of the purchase, 0 to 1"
+        if name == "pue" and estimate.low < 1:
+            yield f"pue is {estimate.low:g}, but is the power of the hall over that of its IT, at least 1"
+        if name == "life_years" and estimate.low == 0:
             yield "life_years is 0, but a purchase is written off over some years"

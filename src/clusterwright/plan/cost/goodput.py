@@ -58,7 +58,7 @@ def checkpoint_every_s(write_s: float, mtbf_s: float) -> float:
     return math.sqrt(2 * write_s * mtbf_s) * (1 + ratio / 3 + ratio * ratio / 9) - write_s
 
 
-def share_kept(every_s: float, write_s: float, restart_s: float, mtbf_s: float) -> float:
+def goodput_share(every_s: float, write_s: float, restart_s: float, mtbf_s: float) -> float:
     """Goodput, 0 to 1, with a checkpoint each `every_s` of compute (Daly 2006, equation 20).
 
     The expected wall time of one segment is M e^(R/M) (e^((tau + delta)/M) - 1).
@@ -86,7 +86,7 @@ def goodput(
     """
     mtbf_s = job_mtbf_s(node_mtbf_h, nodes)
     every_s = max(10.0, checkpoint_every_s(write_s, mtbf_s)) if math.isfinite(mtbf_s) else math.inf
-    share = 1.0 if math.isinf(mtbf_s) else share_kept(every_s, write_s, restart_s, mtbf_s)
+    share = 1.0 if math.isinf(mtbf_s) else goodput_share(every_s, write_s, restart_s, mtbf_s)
     elapsed_s = length_s / share if share else math.inf
     return Goodput(share, mtbf_s, every_s, elapsed_s / mtbf_s if length_s else 0.0)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog import parts
-from clusterwright.catalog.prices import age_warning, one_currency, price
+from clusterwright.catalog.prices import age_warning, common_currency, price
 from clusterwright.catalog.records import Deal, Price
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.cost.figures import Estimate, priced
@@ -16,7 +16,7 @@ from clusterwright.plan.power import node_of, node_power
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.catalog.records import Gpu, Server
 
 
@@ -31,45 +31,52 @@ class Gathered:
 
     def warnings(self, today: str) -> list[str]:
         """One sentence for each price that is old on the day `today` (YYYY-MM-DD)."""
-        return [said for each in self.prices if (said := age_warning(each, today))]
+        return [warning for entry in self.prices if (warning := age_warning(entry, today))]
 
 
-def gather(gpu: Gpu, nodes: float, own: Own | None = None) -> Gathered:
+def gather(gpu: Gpu, nodes: float, user_catalog: UserCatalog | None = None) -> Gathered:
     """What a cluster of `nodes` nodes of this GPU costs.
 
     Raises:
         WrightError: cost-no-price, where the catalog has no server or no rent for the GPU; currency-mixed.
     """
-    server = server_of(gpu, own)
-    bought = price(server.name, Deal.OWNED, own) if server else None
-    on_demand = price(gpu.name, Deal.ON_DEMAND, own)
-    energy, place = price("electricity", Deal.OWNED, own), price("colocation", Deal.OWNED, own)
-    if not (server and bought and on_demand and energy and place):
+    server = server_of(gpu, user_catalog)
+    bought = price(server.name, Deal.OWNED, user_catalog) if server else None
+    on_demand = price(gpu.name, Deal.ON_DEMAND, user_catalog)
+    energy, colocation = (
+        price("electricity", Deal.OWNED, user_catalog),
+        price("colocation", Deal.OWNED, user_catalog),
+    )
+    if not (server and bought and on_demand and energy and colocation):
         raise _no_price(gpu, on_demand, server)
     rents = {
-        deal: price(gpu.name, deal, own) or discounted(on_demand, deal) for deal in (Deal.RESERVED, Deal.SPOT)
+        deal: price(gpu.name, deal, user_catalog) or discounted(on_demand, deal)
+        for deal in (Deal.RESERVED, Deal.SPOT)
     }
-    prices = (bought, energy, place, on_demand, *rents.values(), ENGINEER)
+    prices = (bought, energy, colocation, on_demand, *rents.values(), ENGINEER)
     values = {
         "server": priced(bought),
         **SHARES,
         "staff": staff(nodes),
         "node_kw": node_kw(gpu, server),
         "energy": priced(energy),
-        "colocation": priced(place),
+        "colocation": priced(colocation),
         "on_demand": priced(on_demand),
         "reserved": priced(rents[Deal.RESERVED]),
         "spot": priced(rents[Deal.SPOT]),
     }
-    return Gathered(values, one_currency(prices), prices, server)
+    return Gathered(values, common_currency(prices), prices, server)
 
 
-def server_of(gpu: Gpu, own: Own | None = None) -> Server | None:
+def server_of(gpu: Gpu, user_catalog: UserCatalog | None = None) -> Server | None:
     """The server with this GPU that costs least; the user's own first; None where the catalog has none."""
-    for table in (own.servers if own else {}, parts.servers()):
-        found = [each for each in table.values() if each.gpu == gpu.name]
-        if found:
-            return min(found, key=lambda each: (_likely(price(each.name, Deal.OWNED, own)), each.name))
+    for table in (user_catalog.servers if user_catalog else {}, parts.servers()):
+        matches = [server for server in table.values() if server.gpu == gpu.name]
+        if matches:
+            return min(
+                matches,
+                key=lambda server: (_likely(price(server.name, Deal.OWNED, user_catalog)), server.name),
+            )
     return None
 
 
@@ -81,17 +88,19 @@ def node_kw(gpu: Gpu, server: Server) -> Estimate:
     return Estimate(low / 1e3, (low + high) / 2e3, high / 1e3, "kW", source)
 
 
-def _likely(found: Price | None) -> float:
-    return found.likely if found else float("inf")
+def _likely(offer: Price | None) -> float:
+    return offer.likely if offer else float("inf")
 
 
 def _no_price(gpu: Gpu, on_demand: Price | None, server: Server | None) -> WrightError:
     lacking = [
-        what for what, there in (("to rent it", on_demand), ("of a server with it", server)) if not there
+        purpose
+        for purpose, offer in (("to rent it", on_demand), ("of a server with it", server))
+        if not offer
     ]
     message = f"no price {' or '.join(lacking) or 'of everything it takes'} is known for {gpu.name}"
-    mend = "give your own in a catalog file: [[servers]] and [[prices]], --catalog FILE"
-    return WrightError.of("cost-no-price", message, mend, exit_code=EXIT_USAGE)
+    fix = "give your own in a catalog file: [[servers]] and [[prices]], --catalog FILE"
+    return WrightError.from_code("cost-no-price", message, fix, exit_code=EXIT_USAGE)
 
 
 _YEARS = 4.0

@@ -20,8 +20,8 @@ def fixed_a_year(figures: Figures, nodes: float) -> float:
     """What a year costs when nothing runs: write-off, staff, support and the place in a hall."""
     bought = purchase(figures, nodes)
     write_off = bought * (1 - figures.residual_share) / figures.life_years
-    place = nodes * figures.node_kw * figures.colocation * 12
-    return write_off + bought * figures.support_share + figures.staff + place
+    colocation = nodes * figures.node_kw * figures.colocation * 12
+    return write_off + bought * figures.support_share + figures.staff + colocation
 
 
 def energy_an_hour(figures: Figures, nodes: float) -> float:

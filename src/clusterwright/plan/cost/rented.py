@@ -31,7 +31,7 @@ class Fleet:
     reclaimed_a_month: float = SPOT_RECLAIMED_A_MONTH.likely
 
 
-def kept(fleet: Fleet, rent: Rent | None) -> float:
+def fleet_goodput(fleet: Fleet, rent: Rent | None) -> float:
     """Goodput, 0 to 1; None: an own cluster."""
     mtbf_h = {"node_mtbf_h": spot_node_mtbf_h(fleet.reclaimed_a_month)} if rent is Rent.SPOT else {}
     return goodput(fleet.nodes, write_s=fleet.checkpoint_write_s, restart_s=fleet.restart_s, **mtbf_h).share
@@ -45,8 +45,8 @@ def per_gpu_hour(figures: Figures, fleet: Fleet, rent: Rent) -> float:
     price = {Rent.ON_DEMAND: figures.on_demand, Rent.RESERVED: figures.reserved, Rent.SPOT: figures.spot}[
         rent
     ]
-    lost = kept(fleet, rent) / kept(fleet, None)
-    return price / lost if lost else float("inf")
+    relative_goodput = fleet_goodput(fleet, rent) / fleet_goodput(fleet, None)
+    return price / relative_goodput if relative_goodput else float("inf")
 
 
 def a_year(figures: Figures, fleet: Fleet, rent: Rent, hours: float) -> float:

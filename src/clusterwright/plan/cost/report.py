@@ -22,7 +22,7 @@ UTILISATIONS = (0.10, 0.25, 0.50, 0.75, 0.90)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CostOption:
     """One way to come by the hours; money a GPU-hour, at the hours asked."""
 
     name: str  # owned, on-demand, reserved, spot
@@ -42,7 +42,7 @@ class Costs:
     purchase: float
     fixed_a_year: float
     energy_an_hour: float
-    ways: tuple[Way, ...]
+    ways: tuple[CostOption, ...]
     by_utilisation: tuple[
         tuple[float, tuple[float, ...]], ...
     ]  # share of the year, money a GPU-hour of each way
@@ -66,8 +66,8 @@ def costs(inputs: Inputs, fleet: Fleet, hours: float) -> Costs:
         purchase=owned.purchase(figures, fleet.nodes),
         fixed_a_year=owned.fixed_a_year(figures, fleet.nodes),
         energy_an_hour=owned.energy_an_hour(figures, fleet.nodes),
-        ways=(_own(inputs, fleet, hours), *(_rent(inputs, fleet, rent, hours) for rent in Rent)),
-        by_utilisation=tuple((share, _at(figures, fleet, share)) for share in UTILISATIONS),
+        ways=(_owned(inputs, fleet, hours), *(_rent(inputs, fleet, rent, hours) for rent in Rent)),
+        by_utilisation=tuple((share, _hourly_costs(figures, fleet, share)) for share in UTILISATIONS),
         drivers=tornado(inputs, lambda point: _hour(point, fleet, hours)),
         kwh=used,
         co2_kg=(low, middle, high),
@@ -78,29 +78,31 @@ def _hour(figures: Figures, fleet: Fleet, hours: float) -> float:
     return owned.per_gpu_hour(figures, fleet.nodes, fleet.gpus, hours / owned.HOURS_A_YEAR)
 
 
-def _own(inputs: Inputs, fleet: Fleet, hours: float) -> Way:
+def _owned(inputs: Inputs, fleet: Fleet, hours: float) -> CostOption:
     figures = likely(inputs)
-    each = _hour(figures, fleet, hours)
+    hourly = _hour(figures, fleet, hours)
     bounds = ends(inputs, lambda point: _hour(point, fleet, hours))
-    return Way("owned", each, bounds, each * fleet.gpus * hours, rented.kept(fleet, None), None, 0.0)
+    return CostOption(
+        "owned", hourly, bounds, hourly * fleet.gpus * hours, rented.fleet_goodput(fleet, None), None, 0.0
+    )
 
 
-def _rent(inputs: Inputs, fleet: Fleet, rent: Rent, hours: float) -> Way:
+def _rent(inputs: Inputs, fleet: Fleet, rent: Rent, hours: float) -> CostOption:
     figures = likely(inputs)
-    return Way(
+    return CostOption(
         name=rent.value,
         per_gpu_hour=rented.per_gpu_hour(figures, fleet, rent),
         bounds=ends(inputs, lambda point: rented.per_gpu_hour(point, fleet, rent)),
         a_year=rented.a_year(figures, fleet, rent, hours),
-        goodput=rented.kept(fleet, rent),
+        goodput=rented.fleet_goodput(fleet, rent),
         even=break_even(figures, fleet, rent, hours),
         saving=saving_by_renting(figures, fleet, rent, hours),
     )
 
 
-def _at(figures: Figures, fleet: Fleet, share: float) -> tuple[float, ...]:
-    mine = owned.per_gpu_hour(figures, fleet.nodes, fleet.gpus, share)
-    return (mine, *(rented.per_gpu_hour(figures, fleet, rent) for rent in Rent))
+def _hourly_costs(figures: Figures, fleet: Fleet, share: float) -> tuple[float, ...]:
+    owned_cost = owned.per_gpu_hour(figures, fleet.nodes, fleet.gpus, share)
+    return (owned_cost, *(rented.per_gpu_hour(figures, fleet, rent) for rent in Rent))
 
 
 # Ember, Global Electricity Review 2024 (year 2023): world 480 g/kWh; France about 56, India 713.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from clusterwright.drawing.svg import Scale, is_narrow, line, picture, scale, tag, words
+from clusterwright.drawing.svg import Scale, is_narrow, line, svg_image, scale, tag, text_element
 from clusterwright.plan.cost.figures import likely
 
 if TYPE_CHECKING:
@@ -31,8 +31,12 @@ def tornado(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[Bar, ..
     """One bar for each input that moves the result, the longest first."""
     middle = likely(inputs)
     bars = (
-        Bar(name, result(replace(middle, **{name: each.low})), result(replace(middle, **{name: each.high})))
-        for name, each in inputs.items()
+        Bar(
+            name,
+            result(replace(middle, **{name: estimate.low})),
+            result(replace(middle, **{name: estimate.high})),
+        )
+        for name, estimate in inputs.items()
     )
     return tuple(sorted((bar for bar in bars if bar.swing), key=lambda bar: -bar.swing))
 
@@ -42,14 +46,16 @@ def ends(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[float, flo
     middle = likely(inputs)
     low, high = {}, {}
     for bar in tornado(inputs, result):
-        each = inputs[bar.name]
-        first, last = (each.low, each.high) if bar.at_low <= bar.at_high else (each.high, each.low)
-        low[bar.name], high[bar.name] = first, last
+        estimate = inputs[bar.name]
+        start, last = (
+            (estimate.low, estimate.high) if bar.at_low <= bar.at_high else (estimate.high, estimate.low)
+        )
+        low[bar.name], high[bar.name] = start, last
     return result(replace(middle, **low)), result(replace(middle, **high))
 
 
 THICK, PITCH, TOP, BOTTOM = 18.0, 28.0, 8.0, 22.0  # in the drawing's own units
-SHOWN = 8
+MAX_BARS = 8
 NAMES = {  # of Figures -> English and Chinese
     "server": "server 服务器", "network_share": "network 网络", "storage_share": "storage 存储",
     "installation_share": "installation 安装", "staff": "staff 人员", "support_share": "support 维保",
@@ -60,30 +66,30 @@ NAMES = {  # of Figures -> English and Chinese
 
 def drawn(bars: Sequence[Bar], likely: float, unit: str, width: float) -> str:
     """The bars about the likely result, a line through it."""
-    shown = bars[:SHOWN]
-    ends = [end for bar in shown for end in (bar.at_low, bar.at_high)]
+    top_bars = bars[:MAX_BARS]
+    ends = [end for bar in top_bars for end in (bar.at_low, bar.at_high)]
     left = 8.0 if is_narrow(width) else 210.0
     x = scale(min([likely, *ends]), max([likely, *ends]), left + 46, width - 56)
     pitch = PITCH + (16 if is_narrow(width) else 0)
-    bottom = TOP + len(shown) * pitch
+    bottom = TOP + len(top_bars) * pitch
     pieces = [
-        *(piece for row, bar in enumerate(shown) for piece in _bar(x, TOP + row * pitch, bar, width)),
+        *(piece for row, bar in enumerate(top_bars) for piece in _bar(x, TOP + row * pitch, bar, width)),
         line(x(likely), TOP - 4, x(likely), bottom, "new-line"),
-        words(f"{likely:.2f} {unit}", x(likely), bottom + 15, "new-text", text_anchor="middle"),
+        text_element(f"{likely:.2f} {unit}", x(likely), bottom + 15, "new-text", text_anchor="middle"),
     ]
-    told = "; ".join(f"{bar.name}: {bar.at_low:.2f} to {bar.at_high:.2f}" for bar in shown)
-    return picture((width, bottom + BOTTOM), "What drives the cost", told, *pieces)
+    description = "; ".join(f"{bar.name}: {bar.at_low:.2f} to {bar.at_high:.2f}" for bar in top_bars)
+    return svg_image((width, bottom + BOTTOM), "What drives the cost", description, *pieces)
 
 
 def _bar(x: Scale, top: float, bar: Bar, width: float) -> Iterator[str]:
     name = NAMES.get(bar.name, bar.name)
     if is_narrow(width):
-        yield words(name, 2, top + 12, "said")
+        yield text_element(name, 2, top + 12, "said")
         top += 16
     else:
-        yield words(name, 202, top + THICK / 2 + 5, "said", text_anchor="end")
+        yield text_element(name, 202, top + THICK / 2 + 5, "said", text_anchor="end")
     low, high = sorted((bar.at_low, bar.at_high))
     title = tag("title", f"{name}: {bar.at_low:.3g} at its low end, {bar.at_high:.3g} at its high end")
     yield tag("rect", title, x=x(low), y=top, width=x(high) - x(low), height=THICK, rx=2, class_="part-1")
-    yield words(f"{low:.2f}", x(low) - 5, top + THICK / 2 + 5, "tick", text_anchor="end")
-    yield words(f"{high:.2f}", x(high) + 5, top + THICK / 2 + 5, "tick")
+    yield text_element(f"{low:.2f}", x(low) - 5, top + THICK / 2 + 5, "tick", text_anchor="end")
+    yield text_element(f"{high:.2f}", x(high) + 5, top + THICK / 2 + 5, "tick")

@@ -47,19 +47,19 @@ class Advice:
 
     def choice(self, name: str) -> Choice:
         """The choice of that name."""
-        return next(each for each in self.choices if each.name == name)
+        return next(choice for choice in self.choices if choice.name == name)
 
 
 def usual_choices(machine: Machine) -> dict[str, Network]:
     """From the cheapest up: one slow port, one fast port, and all ports as Ethernet, RoCE and InfiniBand."""
-    own = machine.network
-    slow = replace(own, nics=1, nic_bytes_per_s=25 * GBIT_BYTES)
+    network = machine.network
+    slow = replace(network, nics=1, nic_bytes_per_s=25 * GBIT_BYTES)
     return {
         "Ethernet 1x25G": as_kind(slow, "ethernet"),
         "RoCE 1x100G": as_kind(replace(slow, nic_bytes_per_s=100 * GBIT_BYTES), "roce"),
-        "Ethernet": as_kind(own, "ethernet"),
-        "RoCE": as_kind(own, "roce"),
-        "InfiniBand": as_kind(own, "infiniband"),
+        "Ethernet": as_kind(network, "ethernet"),
+        "RoCE": as_kind(network, "roce"),
+        "InfiniBand": as_kind(network, "infiniband"),
     }
 
 
@@ -76,14 +76,14 @@ def advise(
     """
     networks = choices or usual_choices(run.machine)
     runs = {name: on_network(run, network, plan) for name, network in networks.items()}
-    times = {name: float(iteration(each).total) for name, each in runs.items()}
-    free, fastest = min(unlimited_s(each) for each in runs.values()), min(times.values())
-    made = tuple(
+    times = {name: float(iteration(candidate).total) for name, candidate in runs.items()}
+    free, fastest = min(unlimited_s(candidate) for candidate in runs.values()), min(times.values())
+    results = tuple(
         Choice(name, networks[name], runs[name].layout, time, max(0.0, 1 - free / time), time / fastest - 1)
         for name, time in times.items()
     )
-    enough = next(each for each in made if each.slower <= worth)
-    return Advice(made, enough, _verdict(made, enough, worth))
+    enough = next(choice for choice in results if choice.slower <= worth)
+    return Advice(results, enough, _verdict(results, enough, worth))
 
 
 def on_network(run: Run, network: Network, plan: Planner | None = None) -> Run:
@@ -92,8 +92,8 @@ def on_network(run: Run, network: Network, plan: Planner | None = None) -> Run:
     layout = plan(moved.training, moved.machine) if plan else None
     if layout is None:
         return moved
-    other = replace(moved, layout=layout)
-    return min(moved, other, key=lambda each: float(iteration(each).total))
+    replanned = replace(moved, layout=layout)
+    return min(moved, replanned, key=lambda candidate: float(iteration(candidate).total))
 
 
 def step_on(run: Run, network: Network) -> float:
@@ -103,8 +103,8 @@ def step_on(run: Run, network: Network) -> float:
 
 def unlimited_s(run: Run) -> float:
     """Seconds of an iteration if the network between the nodes were never waited for."""
-    own = run.machine.network
-    free = replace(own, nic_bytes_per_s=UNLIMITED_BYTES_PER_S, latency_s=0.0, oversubscription=1.0)
+    network = run.machine.network
+    free = replace(network, nic_bytes_per_s=UNLIMITED_BYTES_PER_S, latency_s=0.0, oversubscription=1.0)
     return step_on(run, free)
 
 
@@ -114,7 +114,7 @@ def _verdict(choices: tuple[Choice, ...], enough: Choice, worth: float) -> str:
     if cheaper:
         last = cheaper[-1]
         reason += f"; {last.name}, the next cheaper, takes {last.slower:.0%} longer than the fastest"
-    best = min(choices, key=lambda each: each.step_s)
+    best = min(choices, key=lambda choice: choice.step_s)
     if best.name != enough.name:
         reason += f"; {best.name} would save {1 - best.step_s / enough.step_s:.1%}, less than the {worth:.0%} it costs"
     return reason

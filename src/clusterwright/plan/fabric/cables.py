@@ -14,7 +14,7 @@ from clusterwright.plan.fabric.clos import Clos, Leaves
 from clusterwright.plan.fabric.parts import Fabric, Kind, Link
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
 
 
 LENGTHS_M = (1, 2, 3, 5, 10, 15, 20, 30, 50, 100, 150, 300, 500)  # the steps cables are sold in
@@ -47,31 +47,36 @@ class Cable:
 HALL = Hall()
 
 
-def media(bits_per_s: float, own: Own | None = None) -> list[Class]:
+def media(bits_per_s: float, user_catalog: UserCatalog | None = None) -> list[Class]:
     """Classes of cable for a port, the shortest first: those of the next rate where its own has none."""
-    known = {**classes(), **(own.cables if own else {})}
-    rates = sorted({each.bits_per_s for each in known.values()})
-    rate = next((each for each in rates if each >= bits_per_s), rates[-1])
-    return sorted((each for each in known.values() if each.bits_per_s == rate), key=lambda each: each.reach_m)
+    cable_classes = {**classes(), **(user_catalog.cables if user_catalog else {})}
+    rates = sorted({cable_class.bits_per_s for cable_class in cable_classes.values()})
+    rate = next((value for value in rates if value >= bits_per_s), rates[-1])
+    return sorted(
+        (cable_class for cable_class in cable_classes.values() if cable_class.bits_per_s == rate),
+        key=lambda cable_class: cable_class.reach_m,
+    )
 
 
-def medium(bits_per_s: float, length_m: float, own: Own | None = None) -> Class:
+def medium(bits_per_s: float, length_m: float, user_catalog: UserCatalog | None = None) -> Class:
     """The first class that reaches so far; the one that reaches farthest where none does."""
-    known = media(bits_per_s, own)
-    return next((each for each in known if each.reach_m >= length_m), known[-1])
+    cable_classes = media(bits_per_s, user_catalog)
+    return next(
+        (cable_class for cable_class in cable_classes if cable_class.reach_m >= length_m), cable_classes[-1]
+    )
 
 
-def schedule(fabric: Fabric, hall: Hall = HALL, own: Own | None = None) -> list[Cable]:
+def schedule(fabric: Fabric, hall: Hall = HALL, user_catalog: UserCatalog | None = None) -> list[Cable]:
     """All cables of all planes, alike ones together: what to order."""
-    wanted: Counter[tuple[str, int]] = Counter()
+    counts: Counter[tuple[str, int]] = Counter()
     for link, length in lengths(fabric, hall):
-        wanted[link.lower.rstrip("0123456789"), length] += link.cables
+        counts[link.lower.rstrip("0123456789"), length] += link.cables
     order = {"node": 0, "manager": 1, "leaf": 2, "spine": 3}
-    made = []
-    for (level, length), count in sorted(wanted.items(), key=lambda item: (order[item[0][0]], item[0][1])):
-        sort = medium(fabric.port_bits_per_s, length, own)
-        made.append(Cable(level, sort.name, sort.medium, length, count, sort.end_power_w))
-    return made
+    cables = []
+    for (level, length), count in sorted(counts.items(), key=lambda item: (order[item[0][0]], item[0][1])):
+        sort = medium(fabric.port_bits_per_s, length, user_catalog)
+        cables.append(Cable(level, sort.name, sort.medium, length, count, sort.end_power_w))
+    return cables
 
 
 def lengths(fabric: Fabric, hall: Hall = HALL) -> Iterator[tuple[Link, int]]:
@@ -96,13 +101,15 @@ class _Spots:
     def length(self, link: Link) -> int:
         """Metres, rounded up to what is sold."""
         hall = self._hall
-        here, there = self._rack(link.lower), self._rack(link.upper)
-        if here == there:
+        lower_rack, upper_rack = self._rack(link.lower), self._rack(link.upper)
+        if lower_rack == upper_rack:
             exact = hall.in_rack_m
         else:
-            across = abs(here % hall.racks_per_row - there % hall.racks_per_row) * hall.rack_m
-            rows = abs(here // hall.racks_per_row - there // hall.racks_per_row) * hall.row_m
-            exact = 2 * hall.rise_m + across + rows
+            rack_distance_m = (
+                abs(lower_rack % hall.racks_per_row - upper_rack % hall.racks_per_row) * hall.rack_m
+            )
+            rows = abs(lower_rack // hall.racks_per_row - upper_rack // hall.racks_per_row) * hall.row_m
+            exact = 2 * hall.rise_m + rack_distance_m + rows
         return next((step for step in LENGTHS_M if step >= exact), math.ceil(exact))
 
     def _rack(self, name: str) -> int:
@@ -112,9 +119,9 @@ class _Spots:
             return number // self._hall.nodes_per_rack
         clos = self._fabric.clos
         if kind == "leaf" and clos:
-            first = number % clos.leaves.units * clos.leaves.nodes_per_leaf
-            last = min(first + clos.leaves.nodes_per_leaf, self._fabric.nodes) - 1
-            return (first + max(first, last)) // 2 // self._hall.nodes_per_rack
+            first_node = number % clos.leaves.units * clos.leaves.nodes_per_leaf
+            last = min(first_node + clos.leaves.nodes_per_leaf, self._fabric.nodes) - 1
+            return (first_node + max(first_node, last)) // 2 // self._hall.nodes_per_rack
         return self._racks // 2
 
 
@@ -144,14 +151,14 @@ def _without_switches(fabric: Fabric) -> Iterator[Link]:
 
 
 def _nodes(fabric: Fabric, clos: Clos, rail: int) -> Iterator[Link]:
-    each, leaves = clos.leaves.node_ports, clos.leaves
-    first, ports = rail * leaves.count + 1, fabric.ports_per_node // fabric.rails
+    ports_per_leaf, leaves = clos.leaves.node_ports, clos.leaves
+    first_leaf, ports = rail * leaves.count + 1, fabric.ports_per_node // fabric.rails
     for node in range(fabric.nodes):
-        for port in range(0, ports, each):
-            yield Link(f"node{node + 1}", f"leaf{first + leaf_of(leaves, node, port)}", each)
+        for port in range(0, ports, ports_per_leaf):
+            yield Link(f"node{node + 1}", f"leaf{first_leaf + leaf_of(leaves, node, port)}", ports_per_leaf)
     for port in range(fabric.manager_ports - clos.on_spines):  # it stands where the next node would
-        place, spot = divmod(port, ports)
-        yield Link("manager", f"leaf{first + leaf_of(leaves, fabric.nodes + place, spot)}", 1)
+        node_offset, spot = divmod(port, ports)
+        yield Link("manager", f"leaf{first_leaf + leaf_of(leaves, fabric.nodes + node_offset, spot)}", 1)
     spines = clos.pods * clos.spines
     for port in range(clos.on_spines):
         yield Link("manager", f"spine{rail * spines + port % spines + 1}", 1)
@@ -160,8 +167,8 @@ def _nodes(fabric: Fabric, clos: Clos, rail: int) -> Iterator[Link]:
 def _spines(clos: Clos, rail: int) -> Iterator[Link]:
     below, above = rail * clos.leaves.count + 1, rail * clos.pods * clos.spines + 1
     for leaf in range(clos.leaves.count):
-        first = clos.pod_of(leaf) * clos.spines
-        for spine in range(first, first + clos.spines):
+        first_spine = clos.pod_of(leaf) * clos.spines
+        for spine in range(first_spine, first_spine + clos.spines):
             yield Link(f"leaf{below + leaf}", f"spine{above + spine}", clos.leaf_links)
 
 

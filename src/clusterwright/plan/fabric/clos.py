@@ -64,8 +64,8 @@ class Clos:
         """Cables between the levels."""
         if not self.spines:
             return ()
-        first = self.leaves.count * self.leaves.uplinks
-        return (first, self.pods * self.spines * self.spine_uplinks) if self.cores else (first,)
+        leaf_cables = self.leaves.count * self.leaves.uplinks
+        return (leaf_cables, self.pods * self.spines * self.spine_uplinks) if self.cores else (leaf_cables,)
 
     def pod_of(self, leaf: int) -> int:
         """The pod that a leaf lies in; leaves are numbered rail by rail."""
@@ -104,10 +104,10 @@ def three_levels(radix: int, leaves: Leaves, on_spines: int = 0) -> Clos | None:
     A rail is one pod, or as few as hold it; without rails, the number of pods with the fewest switches.
     """
     fewest = math.ceil(leaves.units / (radix // 2))
-    tried = [fewest] if leaves.rails > 1 else range(fewest, min(radix, leaves.units) + 1)
-    ways = sorted(way for pods in tried for way in _pods(radix, leaves, pods))
+    pod_counts = [fewest] if leaves.rails > 1 else range(fewest, min(radix, leaves.units) + 1)
+    candidates = sorted(candidate for pods in pod_counts for candidate in _pods(radix, leaves, pods))
     best: Clos | None = None
-    for least, pods, spines, down in ways:
+    for least, pods, spines, down in candidates:
         if best and least >= _above(best):
             break
         cores = _cores(radix, pods, spines, range(down, radix // 2 + 1))
@@ -149,4 +149,4 @@ def _cores(radix: int, pods: int, spines: int, uplinks: range) -> Clos | None:
 
 def divisors(number: int) -> list[int]:
     """Ascending."""
-    return [each for each in range(1, number + 1) if number % each == 0]
+    return [divisor for divisor in range(1, number + 1) if number % divisor == 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog.prices import one_currency, price
+from clusterwright.catalog.prices import common_currency, price
 from clusterwright.catalog.records import Deal
 from clusterwright.errors import WrightError
 from clusterwright.plan.fabric.cables import HALL, Hall, optics_w, schedule
@@ -16,7 +16,7 @@ from clusterwright.plan.fabric.parts import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.plan.fabric.cables import Cable
     from clusterwright.plan.fabric.parts import Fabric, Switch
     from clusterwright.plan.run import Machine, Run
@@ -27,7 +27,7 @@ SHARED = 2.0  # ports down over ports up of leaf-spine, where nothing else is sa
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FabricRequirements:
     """What is to be joined."""
 
     nodes: int
@@ -36,7 +36,7 @@ class Wanted:
     oversubscription: float | None = None  # None: 2 to 1 for leaf-spine, nothing shared otherwise
     options: Options = DEFAULTS
     hall: Hall = HALL
-    own: Own | None = None
+    user_catalog: UserCatalog | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,38 +56,45 @@ class Compared:
 
 
 def compare(
-    wanted: Wanted, machine: Machine, run: Run | None = None, kinds: Iterable[Kind] = ()
+    requirements: FabricRequirements, machine: Machine, run: Run | None = None, kinds: Iterable[Kind] = ()
 ) -> tuple[Compared, ...]:
     """Every kind asked for, or all of them; kinds that cannot be built say why."""
-    chosen = tuple(kinds) or (*SWITCHED, *((Kind.DIRECT,) if wanted.nodes == 2 else ()))
-    return tuple(_compared(kind, wanted, machine, run) for kind in chosen)
+    chosen = tuple(kinds) or (*SWITCHED, *((Kind.DIRECT,) if requirements.nodes == 2 else ()))
+    return tuple(_compared(kind, requirements, machine, run) for kind in chosen)
 
 
-def build(kind: Kind, wanted: Wanted) -> Fabric:
+def build(kind: Kind, requirements: FabricRequirements) -> Fabric:
     """The fabric of one kind."""
     usual = SHARED if kind is Kind.LEAF_SPINE else 1.0
-    ratio = usual if wanted.oversubscription is None else wanted.oversubscription
-    return design(kind, wanted.nodes, wanted.ports_per_node, wanted.switch, ratio, wanted.options)
+    ratio = usual if requirements.oversubscription is None else requirements.oversubscription
+    return design(
+        kind,
+        requirements.nodes,
+        requirements.ports_per_node,
+        requirements.switch,
+        ratio,
+        requirements.options,
+    )
 
 
-def _compared(kind: Kind, wanted: Wanted, machine: Machine, run: Run | None) -> Compared:
+def _compared(kind: Kind, requirements: FabricRequirements, machine: Machine, run: Run | None) -> Compared:
     try:
-        made = build(kind, wanted)
+        fabric = build(kind, requirements)
     except WrightError as why:
         if any(finding.code not in {"fabric-too-large", "fabric-kind"} for finding in why.findings):
             raise
         return Compared(kind, None, why.findings[0].message)
-    cables = schedule(made, wanted.hall, wanted.own)
+    cables = schedule(fabric, requirements.hall, requirements.user_catalog)
     return Compared(
         kind=kind,
-        fabric=made,
+        fabric=fabric,
         cables=tuple(cables),
-        power_w=made.switch_power_w + optics_w(cables),
-        cost=cost(made, cables, wanted.own),
-        all_reduce_s=all_reduce_s(machine, made),
-        all_reduce_scattered_s=all_reduce_s(machine, made, placement=SCATTERED),
-        step_s=float(step(run, made, ORDERED).total) if run else 0.0,
-        step_scattered_s=float(step(run, made, SCATTERED).total) if run else 0.0,
+        power_w=fabric.switch_power_w + optics_w(cables),
+        cost=cost(fabric, cables, requirements.user_catalog),
+        all_reduce_s=all_reduce_s(machine, fabric),
+        all_reduce_scattered_s=all_reduce_s(machine, fabric, placement=SCATTERED),
+        step_s=float(step(run, fabric, ORDERED).total) if run else 0.0,
+        step_scattered_s=float(step(run, fabric, SCATTERED).total) if run else 0.0,
     )
 
 
@@ -102,21 +109,27 @@ class Cost:
     unknown: tuple[str, ...]
 
 
-def cost(fabric: Fabric, cables: list[Cable], own: Own | None = None) -> Cost:
+def cost(fabric: Fabric, cables: list[Cable], user_catalog: UserCatalog | None = None) -> Cost:
     """Switches and cables, bought.
 
     Raises:
         WrightError: currency-mixed, where prices are in two.
     """
-    wanted: dict[str, int] = {}
+    counts: dict[str, int] = {}
     if fabric.switches:
-        wanted[fabric.switch.name.split("/")[0] or fabric.switch.title] = fabric.switches
+        counts[fabric.switch.name.split("/")[0] or fabric.switch.title] = fabric.switches
     for cable in cables:
-        wanted[cable.item] = wanted.get(cable.item, 0) + cable.count
-    found = {item: price(item, Deal.OWNED, own) for item in wanted}
-    known = {item: each for item, each in found.items() if each}
+        counts[cable.item] = counts.get(cable.item, 0) + cable.count
+    prices = {item: price(item, Deal.OWNED, user_catalog) for item in counts}
+    priced_items = {item: entry for item, entry in prices.items() if entry}
     low, likely, high = (
-        sum(getattr(each, side) * wanted[item] for item, each in known.items())
+        sum(getattr(entry, side) * counts[item] for item, entry in priced_items.items())
         for side in ("low", "likely", "high")
     )
-    return Cost(low, likely, high, one_currency(known.values()), tuple(sorted(set(found) - set(known))))
+    return Cost(
+        low,
+        likely,
+        high,
+        common_currency(priced_items.values()),
+        tuple(sorted(set(prices) - set(priced_items))),
+    )

@@ -40,17 +40,17 @@ def design(
     kind = Kind(kind)
     _refuse_nonsense(nodes, ports_per_node, switch, oversubscription)
     _refuse_options(options)
-    one = switch.split(options.planes) if options.planes > 1 else switch
+    plane_switch = switch.split(options.planes) if options.planes > 1 else switch
     clos: Clos | None = None
     if kind is Kind.RING:
         _ring_or_refuse(nodes, ports_per_node)
     elif kind is Kind.DIRECT:
         _direct_or_refuse(nodes)
     elif kind is Kind.STAR:
-        clos = _star(nodes + math.ceil(options.manager_ports / ports_per_node), ports_per_node, one)
+        clos = _star(nodes + math.ceil(options.manager_ports / ports_per_node), ports_per_node, plane_switch)
     else:
         ports = 1 if kind is Kind.RAIL_ONLY else ports_per_node
-        clos = _tree(kind, nodes, ports, one, oversubscription, options)
+        clos = _tree(kind, nodes, ports, plane_switch, oversubscription, options)
     manager, rails = options.manager_ports if clos else 0, ports_per_node if kind is Kind.RAIL_ONLY else 1
     rate = switch.port_bits_per_s
     return Fabric(kind, nodes, ports_per_node, rate, switch, clos, options.planes, manager, rails)
@@ -70,16 +70,20 @@ def _tree(kind: Kind, nodes: int, ports: int, switch: Switch, ratio: float, opti
         return Clos(radix, Leaves(1, 1, ports, nodes + options.manager_ports, 0))
     if kind is Kind.LEAF_SPINE:
         tiers = tiers or 2
-    for level, wanted in ((two_levels, 2), (three_levels, 3)):
-        if tiers not in {0, wanted}:
+    for level, tier_count in ((two_levels, 2), (three_levels, 3)):
+        if tiers not in {0, tier_count}:
             continue
-        made = []
-        ways = (way for sides in _sides(radix, ratio) for way in _leaves(kind, nodes, ports, sides, options))
-        for leaves in ways:
+        candidates = []
+        leaf_layouts = (
+            layout
+            for sides in _sides(radix, ratio)
+            for layout in _leaf_layouts(kind, nodes, ports, sides, options)
+        )
+        for leaves in leaf_layouts:
             free = (leaves.units * leaves.nodes_per_leaf - nodes) * ports
             extra = 0 if options.manager_ports <= free else options.manager_ports
-            made.append(level(radix, leaves, extra))
-        reached = [clos for clos in made if clos is not None]
+            candidates.append(level(radix, leaves, extra))
+        reached = [clos for clos in candidates if clos is not None]
         if reached:
             return min(reached, key=lambda clos: sum(count for _, count, _ in clos.counts()))
     raise _too_large(ends, switch, ratio, tiers)
@@ -89,27 +93,29 @@ def _sides(radix: int, ratio: float) -> list[tuple[int, int]]:
     """Ports down and up that a leaf may have: where uplinks are shared, a few more may divide better."""
     down, up = uplinks_for(radix, ratio)
     more = range(up + 1, radix // 2 + 1) if ratio > 1 else ()
-    return [(down, up), *((radix - each, each) for each in more)]
+    return [(down, up), *((radix - extra, extra) for extra in more)]
 
 
-def _leaves(kind: Kind, nodes: int, ports: int, sides: tuple[int, int], options: Options) -> list[Leaves]:
+def _leaf_layouts(
+    kind: Kind, nodes: int, ports: int, sides: tuple[int, int], options: Options
+) -> list[Leaves]:
     """Ways to hang the nodes on leaves, the fewest leaves for one node first."""
     down, up = sides
-    ways = []
+    layouts = []
     for rails in divisors(ports):
-        each = ports // rails
-        fit = down // each
-        if fit and options.rails_per_leaf in {0, each}:
-            room = min(fit, options.nodes_per_leaf or fit)
-            used = up if room == fit else math.ceil(up * room * each / down)
-            ways.append(Leaves(rails, math.ceil(nodes / room), each, room, used))
-    if not ways:
+        rail_ports = ports // rails
+        max_nodes = down // rail_ports
+        if max_nodes and options.rails_per_leaf in {0, rail_ports}:
+            nodes_per_leaf = min(max_nodes, options.nodes_per_leaf or max_nodes)
+            used = up if nodes_per_leaf == max_nodes else math.ceil(up * nodes_per_leaf * rail_ports / down)
+            layouts.append(Leaves(rails, math.ceil(nodes / nodes_per_leaf), rail_ports, nodes_per_leaf, used))
+    if not layouts:
         message = f"{options.rails_per_leaf} rails do not share a leaf of {down} ports down"
         raise _refused("fabric-kind", message, f"take a divisor of {ports} ports that fits into {down}")
     if kind is Kind.RAIL:
         # a leaf for each rail; where so few nodes leave half of it empty, two rails share a leaf, or four
-        return [next((way for way in ways if way.units == 1), ways[-1])]
-    return ways
+        return [next((layout for layout in layouts if layout.units == 1), layouts[-1])]
+    return layouts
 
 
 def _star(places: int, ports: int, switch: Switch) -> Clos:
@@ -119,9 +125,9 @@ def _star(places: int, ports: int, switch: Switch) -> Clos:
         return Clos(radix, Leaves(1, 1, ports, places, 0))
     for count in range(2, radix + 1):
         uplinks = min(radix // count, radix - 1)
-        room = (radix - uplinks) // ports
-        if room and count * room >= places:
-            return Clos(radix, Leaves(1, count, ports, room, uplinks), 1, 1, uplinks)
+        nodes_per_leaf = (radix - uplinks) // ports
+        if nodes_per_leaf and count * nodes_per_leaf >= places:
+            return Clos(radix, Leaves(1, count, ports, nodes_per_leaf, uplinks), 1, 1, uplinks)
     message = f"{places * ports} ports are more than a star of {switch.title} switches joins"
     raise _refused(
         "fabric-too-large", message, "take --kind leaf-spine or fat-tree, or a switch with more ports"
@@ -136,8 +142,8 @@ def _refuse_nonsense(nodes: int, ports: int, switch: Switch, ratio: float) -> No
         raise _refused("fabric-size", "a port without a rate", "give one: 64x400G")
     if not 1 <= ratio <= switch.ports - 1:
         message = f"an oversubscription of {ratio:g} to 1 cannot be built from {switch.ports} ports"
-        mend = f"give the ports down over the ports up, 1 (nothing is shared) to {switch.ports - 1}"
-        raise _refused("fabric-oversubscription", message, mend)
+        fix = f"give the ports down over the ports up, 1 (nothing is shared) to {switch.ports - 1}"
+        raise _refused("fabric-oversubscription", message, fix)
 
 
 def _refuse_options(options: Options) -> None:
@@ -169,11 +175,11 @@ def _too_large(ports: int, switch: Switch, ratio: float, tiers: int) -> WrightEr
     limit = largest(switch.ports, ratio, tiers or 3)
     levels = f"{tiers or 3} level{'s' * (tiers != 1)}"
     message = f"{ports} ports are more than {levels} of {switch.title} switches join: {limit}"
-    mend = "take a switch with more ports, fewer ports per node, " + (
+    fix = "take a switch with more ports, fewer ports per node, " + (
         "more levels" if 0 < tiers < 3 else "two planes, or split the cluster"
     )
-    return _refused("fabric-too-large", message, mend)
+    return _refused("fabric-too-large", message, fix)
 
 
-def _refused(code: str, message: str, mend: str) -> WrightError:
-    return WrightError.of(code, message, mend, exit_code=EXIT_USAGE)
+def _refused(code: str, message: str, fix: str) -> WrightError:
+    return WrightError.from_code(code, message, fix, exit_code=EXIT_USAGE)

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.drawing.svg import picture, tag, words
+from clusterwright.drawing.svg import svg_image, tag, text_element
 from clusterwright.plan.fabric.cables import links
 from clusterwright.plan.fabric.parts import Kind
 
 if TYPE_CHECKING:
     from clusterwright.plan.fabric.parts import Fabric
 
-WORDS = {  # English, Chinese
+FABRIC_LABELS = {  # English, Chinese
     "node": ("node", "节点"),
     "leaf": ("leaf", "叶"),
     "spine": ("spine", "脊"),
@@ -43,7 +43,7 @@ STYLE = (
     ".fab-said{fill:var(--soft,#56616b);font-size:12px}"
     ".fab-title{fill:var(--ink,#1b2127);font-size:14px;font-weight:700}"
 )
-ALONE = (
+STANDALONE_STYLE = (
     "svg{font-family:system-ui,sans-serif;background:var(--card)}"
     ":root{--card:#fff;--ink:#1b2127;--soft:#56616b;--train:#1f6a8c;--panel:#f1f5f2}"
     "@media(prefers-color-scheme:dark)"
@@ -66,23 +66,25 @@ def svg(fabric: Fabric, language: str = "en", width: float = 900.0, *, standalon
     """The drawing; `language`: en, zh or both. Colours are the page's variables; a standalone file brings its own."""
     drawn = _ring(fabric, language, width) if fabric.clos is None else _levels(fabric, language, width)
     height, parts = drawn
-    sizes = f"{fabric.nodes} {_said('nodes', language)} x {fabric.ports_per_node} {_said('ports', language)}"
-    title = f"{_said(fabric.kind, language)}: {sizes}"
-    style = tag("style", STYLE + (ALONE if standalone else ""))
-    head = words(title + _planes(fabric, language), LEFT, 20, "fab-title")
-    return picture((width, height), title, _told(fabric), style, head, *parts)
+    sizes = (
+        f"{fabric.nodes} {_label('nodes', language)} x {fabric.ports_per_node} {_label('ports', language)}"
+    )
+    title = f"{_label(fabric.kind, language)}: {sizes}"
+    style = tag("style", STYLE + (STANDALONE_STYLE if standalone else ""))
+    head = text_element(title + _planes(fabric, language), LEFT, 20, "fab-title")
+    return svg_image((width, height), title, _description(fabric), style, head, *parts)
 
 
-def _said(word: str, language: str) -> str:
-    english, chinese = WORDS[word]
+def _label(name: str, language: str) -> str:
+    english, chinese = FABRIC_LABELS[name]
     return {"en": english, "zh": chinese}.get(language, f"{english} {chinese}")
 
 
 def _planes(fabric: Fabric, language: str) -> str:
-    return f", {fabric.planes} {_said('planes', language)}" if fabric.planes > 1 else ""
+    return f", {fabric.planes} {_label('planes', language)}" if fabric.planes > 1 else ""
 
 
-def _told(fabric: Fabric) -> str:
+def _description(fabric: Fabric) -> str:
     """For a screen reader."""
     levels = ", ".join(f"{level.count} {level.name} switches" for level in fabric.levels) or "no switches"
     return f"{fabric.nodes} nodes of {fabric.ports_per_node} ports, {levels}, {fabric.cables} cables"
@@ -100,19 +102,19 @@ def _levels(fabric: Fabric, language: str, width: float) -> tuple[float, Sequenc
         parts += _boxes(row, language)
     for index, level in enumerate(fabric.levels):
         y = rows[index].y - (PITCH - BOX_H) / 2 + 4
-        text = f"{level.cables_down} {_said('cables', language)}"
-        parts.append(words(text, width - LEFT, y, "fab-said", text_anchor="end"))
+        text = f"{level.cables_down} {_label('cables', language)}"
+        parts.append(text_element(text, width - LEFT, y, "fab-said", text_anchor="end"))
     return rows[0].y + BOX_H + 14, parts
 
 
 def _row(name: str, count: int, y: float, width: float) -> _Row:
-    room = width - 2 * LEFT - 90  # the words at the right
-    most = max(3, min(MOST, int(room // (BOX_W + 8))))
-    shown = list(range(count)) if count <= most else [*range(most - 2), count - 1]
+    row_width = width - 2 * LEFT - 90  # the words at the right
+    most = max(3, min(MOST, int(row_width // (BOX_W + 8))))
+    members = list(range(count)) if count <= most else [*range(most - 2), count - 1]
     slots = min(count, most)
-    step = room / slots
+    step = row_width / slots
     middle = [LEFT + step * (slot + 0.5) for slot in range(slots)]
-    spots = {member: middle[min(index, slots - 1)] for index, member in enumerate(shown)}
+    spots = {member: middle[min(index, slots - 1)] for index, member in enumerate(members)}
     if count > most:
         spots[count - 1] = middle[-1]
     return _Row(name, count, y, spots, middle[-2] if count > most else None)
@@ -122,11 +124,11 @@ def _boxes(row: _Row, language: str) -> Iterator[str]:
     sort = "fab-node" if row.name == "node" else "fab-box"
     for member, x in row.spots.items():
         yield tag("rect", x=x - BOX_W / 2, y=row.y, width=BOX_W, height=BOX_H, rx=4, class_=sort)
-        name = f"{_said(row.name, 'en' if language == 'both' else language)} {member + 1}"
-        yield words(name, x, row.y + BOX_H / 2 + 4, "fab-name", text_anchor="middle")
+        name = f"{_label(row.name, 'en' if language == 'both' else language)} {member + 1}"
+        yield text_element(name, x, row.y + BOX_H / 2 + 4, "fab-name", text_anchor="middle")
     if row.gap is not None:
         hidden = row.count - len(row.spots)
-        yield words(f"… x{hidden}", row.gap, row.y + BOX_H / 2 + 5, "fab-said", text_anchor="middle")
+        yield text_element(f"… x{hidden}", row.gap, row.y + BOX_H / 2 + 5, "fab-said", text_anchor="middle")
 
 
 def _links(fabric: Fabric, rows: list[_Row]) -> Iterator[str]:
@@ -154,33 +156,33 @@ def _spot(name: str, rows: dict[str, _Row]) -> tuple[float, float] | None:
 
 def _ring(fabric: Fabric, language: str, width: float) -> tuple[float, Sequence[str]]:
     """Nodes on a circle, or two side by side."""
-    shown = min(fabric.nodes, RING_MOST)
-    radius = 0.0 if fabric.kind is Kind.DIRECT else 40 + 10.0 * shown
+    node_count = min(fabric.nodes, RING_MOST)
+    radius = 0.0 if fabric.kind is Kind.DIRECT else 40 + 10.0 * node_count
     middle_y = TOP + radius + BOX_H
     spots = []
-    for node in range(shown):
-        turn = 2 * math.pi * node / shown
-        far = 130.0 if fabric.kind is Kind.DIRECT else radius
-        spots.append((width / 2 - far * math.cos(turn) * 1.4, middle_y - radius * math.sin(turn)))
+    for node in range(node_count):
+        turn = 2 * math.pi * node / node_count
+        radius_x = 130.0 if fabric.kind is Kind.DIRECT else radius
+        spots.append((width / 2 - radius_x * math.cos(turn) * 1.4, middle_y - radius * math.sin(turn)))
     parts = [
         tag(
             "line",
-            x1=here[0],
-            y1=here[1],
-            x2=there[0],
-            y2=there[1],
+            x1=start[0],
+            y1=start[1],
+            x2=end[0],
+            y2=end[1],
             class_="fab-link",
             style="stroke-width:2",
         )
-        for here, there in zip(spots, [*spots[1:], spots[0]], strict=True)
+        for start, end in zip(spots, [*spots[1:], spots[0]], strict=True)
     ]
     for node, (x, y) in enumerate(spots):
-        last = node == shown - 1 and fabric.nodes > shown
-        name = f"… x{fabric.nodes - shown + 1}" if last else f"{_said('node', 'en')} {node + 1}"
+        last = node == node_count - 1 and fabric.nodes > node_count
+        name = f"… x{fabric.nodes - node_count + 1}" if last else f"{_label('node', 'en')} {node + 1}"
         parts.append(
             tag("rect", x=x - BOX_W / 2, y=y - BOX_H / 2, width=BOX_W, height=BOX_H, rx=4, class_="fab-node")
         )
-        parts.append(words(name, x, y + 4, "fab-name", text_anchor="middle"))
-    said = f"{fabric.cables} {_said('cables', language)}"
-    parts.append(words(said, width - LEFT, middle_y + 4, "fab-said", text_anchor="end"))
+        parts.append(text_element(name, x, y + 4, "fab-name", text_anchor="middle"))
+    caption = f"{fabric.cables} {_label('cables', language)}"
+    parts.append(text_element(caption, width - LEFT, middle_y + 4, "fab-said", text_anchor="end"))
     return middle_y + radius + BOX_H + 6, parts

@@ -36,14 +36,14 @@ def network(fabric: Fabric, placement: Placement = ORDERED) -> Network:
         ports = (
             fabric.ports_per_node // 2
         )  # NCCL's rings all turn the same way; the ports to the other side idle
-    seen = Network(
+    node_network = Network(
         nics=ports,
         nic_bytes_per_s=fabric.port_bits_per_s / 8,
         latency_s=Network().latency_s + fabric.latency_s,
         oversubscription=crowding(fabric, placement),
         name=fabric.kind,
     )
-    return as_kind(seen, fabric.switch.protocol)
+    return as_kind(node_network, fabric.switch.protocol)
 
 
 def as_kind(network: Network, kind: str) -> Network:
@@ -79,8 +79,10 @@ def all_reduce_s(
     machine: Machine, fabric: Fabric, size_bytes: float = GIB, placement: Placement = ORDERED
 ) -> float:
     """Seconds of an all-reduce over all GPUs."""
-    seen, inside = on(machine, fabric, placement), min(machine.gpus_per_node, machine.gpus)
-    return float(collectives.seconds(collectives.Kind.ALL_REDUCE, size_bytes, seen, machine.gpus, inside))
+    placed_machine, inside = on(machine, fabric, placement), min(machine.gpus_per_node, machine.gpus)
+    return float(
+        collectives.seconds(collectives.Kind.ALL_REDUCE, size_bytes, placed_machine, machine.gpus, inside)
+    )
 
 
 def step(run: Run, fabric: Fabric, placement: Placement = ORDERED) -> Time:
@@ -91,5 +93,5 @@ def step(run: Run, fabric: Fabric, placement: Placement = ORDERED) -> Time:
     from clusterwright.plan.speed import iteration
 
     spread = bool(run.training.architecture.experts) and run.layout.ep > 1
-    lies = SCATTERED if spread else placement
-    return iteration(replace(run, machine=on(run.machine, fabric, lies)))
+    effective_placement = SCATTERED if spread else placement
+    return iteration(replace(run, machine=on(run.machine, fabric, effective_placement)))

@@ -45,28 +45,28 @@ def networks(compute: Fabric, storage_servers: int = 4, storage_switch: Switch |
     little passes over it.
     """
     ends = compute.nodes + storage_servers
-    storage = _first(
-        (Kind.FAT_TREE, ends, STORAGE_PORTS, each, 1.0) for each in _storage_switches(storage_switch)
+    storage = _first_feasible(
+        (Kind.FAT_TREE, ends, STORAGE_PORTS, switch, 1.0) for switch in _storage_switches(storage_switch)
     )
     switches = compute.switches + storage.switches
     managed = ends + -(-switches // MANAGEMENT_PORTS)
     small = switch_of(OUT_OF_BAND_SWITCH, "ethernet")
     kinds = ((Kind.STAR, 1.0), *((Kind.FAT_TREE, ratio) for ratio in OUT_OF_BAND_RATIOS))
-    management = _first((kind, managed, MANAGEMENT_PORTS, small, ratio) for kind, ratio in kinds)
+    management = _first_feasible((kind, managed, MANAGEMENT_PORTS, small, ratio) for kind, ratio in kinds)
     return Networks(compute, storage, management)
 
 
-def _storage_switches(own: Switch | None) -> tuple[Switch, ...]:
+def _storage_switches(storage_switch: Switch | None) -> tuple[Switch, ...]:
     usual = (for_ports(switch_of(name, "roce"), STORAGE_BITS_PER_S) for name in STORAGE_SWITCHES)
-    return (own,) if own else tuple(usual)
+    return (storage_switch,) if storage_switch else tuple(usual)
 
 
-def _first(ways: Iterable[tuple[Kind, int, int, Switch, float]]) -> Fabric:
+def _first_feasible(candidates: Iterable[tuple[Kind, int, int, Switch, float]]) -> Fabric:
     """The first of the designs that its switch reaches."""
     refused: WrightError | None = None
-    for way in ways:
+    for candidate in candidates:
         try:
-            return design(*way)
+            return design(*candidate)
         except WrightError as why:
             refused = why
     assert refused is not None  # noqa: S101 (there is one way at least)

@@ -94,12 +94,12 @@ class Fabric:
         return () if self.clos is None else tuple(self._levels(self.clos))
 
     def _levels(self, clos: Clos) -> Iterator[Level]:
-        copies = self.planes * self.rails
+        fabric_count = self.planes * self.rails
         below = self.nodes * self.ports_per_node // self.rails + self.manager_ports - clos.on_spines
         for name, count, up in clos.counts():
-            used = (below + up) * copies
-            free = count * copies * clos.radix - used
-            yield Level(name, count * copies, below * self.rails, used, free)
+            used = (below + up) * fabric_count
+            free = count * fabric_count * clos.radix - used
+            yield Level(name, count * fabric_count, below * self.rails, used, free)
             below = up + (clos.on_spines if name == "leaf" else 0)
 
     @property
@@ -152,8 +152,8 @@ class Fabric:
     @property
     def latency_s(self) -> float:
         """Of the switches between the two nodes farthest apart."""
-        each = self.switch.latency_s or HOP_S.get(self.switch.protocol, HOP_S["ethernet"])
-        return max(0, self.hops) * each
+        hop_s = self.switch.latency_s or HOP_S.get(self.switch.protocol, HOP_S["ethernet"])
+        return max(0, self.hops) * hop_s
 
     @property
     def switch_power_w(self) -> float:

@@ -62,8 +62,8 @@ def compared_record(row: Compared) -> dict[str, Any]:
 def networks_record(three: Networks) -> dict[str, Any]:
     """The three networks."""
     return {
-        name: fabric_record(made)
-        for name, made in (
+        name: fabric_record(fabric)
+        for name, fabric in (
             ("compute", three.compute),
             ("storage", three.storage),
             ("management", three.management),

@@ -12,13 +12,13 @@ from clusterwright.plan.fabric.parts import Switch
 
 if TYPE_CHECKING:
     from clusterwright.catalog import records
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
 
 GBIT = 10**9
 _SHAPE = re.compile(r"([0-9]{1,5})x([0-9]{1,5}(?:\.[0-9]{1,2})?)(G|Gbit/s)")
 
 
-def switch_of(text: str, protocol: str = "infiniband", own: Own | None = None) -> Switch:
+def switch_of(text: str, protocol: str = "infiniband", user_catalog: UserCatalog | None = None) -> Switch:
     """From a name or a shape; `protocol`: what a shape, or an Ethernet switch, is used with.
 
     Raises:
@@ -27,22 +27,24 @@ def switch_of(text: str, protocol: str = "infiniband", own: Own | None = None) -
     shape = _SHAPE.fullmatch(text.strip())
     if shape:
         return Switch(int(shape[1]), round(float(shape[2]) * GBIT), protocol=protocol)
-    return from_catalog(catalog.switch(text, own), protocol)
+    return from_catalog(catalog.switch(text, user_catalog), protocol)
 
 
-def from_catalog(found: records.Switch, protocol: str = "roce") -> Switch:
+def from_catalog(row: records.Switch, protocol: str = "roce") -> Switch:
     """A switch of the catalog; one of Ethernet carries RoCE, unless plain Ethernet is asked for."""
-    used = found.protocol
+    used = row.protocol
     if used == "ethernet":
         used = protocol if protocol in {"ethernet", "roce"} else "roce"
-    return Switch(found.ports, round(found.port_bits_per_s), found.name, used, found.power_w, found.latency_s)
+    return Switch(row.ports, round(row.port_bits_per_s), row.name, used, row.power_w, row.latency_s)
 
 
-def usual_switch(port_bits_per_s: float, protocol: str, own: Own | None = None) -> Switch:
+def usual_switch(port_bits_per_s: float, protocol: str, user_catalog: UserCatalog | None = None) -> Switch:
     """The first of the catalog with ports of that rate; where there is none, 64 of them."""
-    wanted = "infiniband" if protocol == "infiniband" else "ethernet"
-    rows = (*(own.switches.values() if own else ()), *catalog.switches().values())
-    fitting = [each for each in rows if each.port_bits_per_s == port_bits_per_s and each.protocol == wanted]
+    link_protocol = "infiniband" if protocol == "infiniband" else "ethernet"
+    rows = (*(user_catalog.switches.values() if user_catalog else ()), *catalog.switches().values())
+    fitting = [
+        row for row in rows if row.port_bits_per_s == port_bits_per_s and row.protocol == link_protocol
+    ]
     if fitting:
         return from_catalog(fitting[0], protocol)
     return Switch(64, round(port_bits_per_s), protocol=protocol)
@@ -58,9 +60,9 @@ def for_ports(switch: Switch, port_bits_per_s: float) -> Switch:
     if ratio == 1:
         return switch
     if ratio > 1 and ratio.is_integer():
-        made = switch.split(int(ratio))
-        return replace(made, name=f"{switch.title}/{int(ratio)}")
-    mine, theirs = port_bits_per_s / GBIT, switch.port_bits_per_s / GBIT
-    message = f"ports of {mine:g} Gbit/s do not meet ports of {theirs:g} Gbit/s of {switch.title}"
-    mend = "take --nic-rate and --switch with one rate, or a switch whose ports split into it"
-    raise WrightError.of("fabric-rate", message, mend, exit_code=EXIT_USAGE)
+        split_switch = switch.split(int(ratio))
+        return replace(split_switch, name=f"{switch.title}/{int(ratio)}")
+    node_gbits, theirs = port_bits_per_s / GBIT, switch.port_bits_per_s / GBIT
+    message = f"ports of {node_gbits:g} Gbit/s do not meet ports of {theirs:g} Gbit/s of {switch.title}"
+    fix = "take --nic-rate and --switch with one rate, or a switch whose ports split into it"
+    raise WrightError.from_code("fabric-rate", message, fix, exit_code=EXIT_USAGE)

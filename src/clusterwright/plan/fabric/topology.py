@@ -26,11 +26,11 @@ def placement(fabric: Fabric, hosts: Sequence[str]) -> dict[str, tuple[str, ...]
     """
     if fabric.clos is None or fabric.tiers < 2:
         return {"leaf1": tuple(hosts)}
-    each = fabric.clos.leaves.nodes_per_leaf
+    group_size = fabric.clos.leaves.nodes_per_leaf
     name = "su" if fabric.clos.leaves.rails * fabric.rails > 1 else "leaf"
     return {
-        f"{name}{first // each + 1}": tuple(hosts[first : first + each])
-        for first in range(0, len(hosts), each)
+        f"{name}{start // group_size + 1}": tuple(hosts[start : start + group_size])
+        for start in range(0, len(hosts), group_size)
     }
 
 
@@ -56,18 +56,19 @@ def levels(leaves: Sequence[str], pods: int) -> dict[str, tuple[str, ...]]:
         return {}
     if pods < 2:
         return {_free((TOP, "top", "root-switch", "above-all"), leaves): tuple(leaves)}
-    each = math.ceil(len(leaves) / pods)
-    starts = range(0, len(leaves), each)
-    found = {
-        _free((f"pod{first // each + 1}",), leaves): tuple(leaves[first : first + each]) for first in starts
+    group_size = math.ceil(len(leaves) / pods)
+    starts = range(0, len(leaves), group_size)
+    pods_by_name = {
+        _free((f"pod{start // group_size + 1}",), leaves): tuple(leaves[start : start + group_size])
+        for start in starts
     }
-    return found | {_free(("core",), leaves): tuple(found)}
+    return pods_by_name | {_free(("core",), leaves): tuple(pods_by_name)}
 
 
-def _free(names: Sequence[str], taken: Sequence[str]) -> str:
+def _free(names: Sequence[str], used_names: Sequence[str]) -> str:
     """The first name that is not taken; the last one with as many strokes as it needs."""
-    free = next((name for name in names if name not in taken), f"{names[-1]}-")
-    while free in taken:
+    free = next((name for name in names if name not in used_names), f"{names[-1]}-")
+    while free in used_names:
         free += "-"
     return free
 
@@ -78,8 +79,8 @@ def block_lines(hosts: Sequence[str], domain_nodes: int) -> str:
     A block is a rack, so that Slurm keeps what talks over NVLink within it. Needs Slurm 23.11 or later.
     """
     lines = [
-        f"BlockName=rack{first // domain_nodes + 1} Nodes={fold(list(hosts[first : first + domain_nodes]))}"
-        for first in range(0, len(hosts), domain_nodes)
+        f"BlockName=rack{start // domain_nodes + 1} Nodes={fold(list(hosts[start : start + domain_nodes]))}"
+        for start in range(0, len(hosts), domain_nodes)
     ]
     sizes = [domain_nodes * 2**power for power in range(int(math.log2(max(1, len(lines)))) + 1)]
     lines.append(f"BlockSizes={','.join(map(str, sizes))}")

@@ -2,7 +2,7 @@
 
 Counted tensor by tensor as Megatron-Core with Transformer Engine keeps them (the dense GELU layer comes to
 the 34 bytes per token and hidden element of Korthikanti et al. 2205.05198). `cut` is split over tp always,
-`whole` only with sequence parallelism.
+`replicated` only with sequence parallelism.
 """
 
 from __future__ import annotations
@@ -24,23 +24,25 @@ LOW = ("fp8", "mxfp8", "nvfp4")  # precisions whose matrices keep a small copy o
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Activations:
     """Bytes per token of the microbatch."""
 
-    cut: Real = 0.0
-    whole: Real = 0.0
+    sharded: Real = 0.0
+    replicated: Real = 0.0
     expert: Real = 0.0  # of the tokens sent to this GPU's experts
 
-    def __add__(self, other: Kept) -> Kept:
-        return Kept(self.cut + other.cut, self.whole + other.whole, self.expert + other.expert)
+    def __add__(self, other: Activations) -> Activations:
+        return Activations(
+            self.sharded + other.sharded, self.replicated + other.replicated, self.expert + other.expert
+        )
 
-    def __mul__(self, times: Real) -> Kept:
-        return Kept(self.cut * times, self.whole * times, self.expert * times)
+    def __mul__(self, times: Real) -> Activations:
+        return Activations(self.sharded * times, self.replicated * times, self.expert * times)
 
-    def on(self, cut: Layout, imbalance: float = 1.0) -> Real:
+    def on(self, layout: Layout, imbalance: float = 1.0) -> Real:
         """Bytes per token on one GPU."""
-        spread = pick(cut.sequence_parallel > 0, cut.tp, 1)
-        return self.cut / cut.tp + self.whole / spread + self.expert * imbalance
+        spread = pick(layout.sequence_parallel > 0, layout.tp, 1)
+        return self.sharded / layout.tp + self.replicated / spread + self.expert * imbalance
 
 
 def element(work: Training) -> float:
@@ -58,27 +60,29 @@ def tokens(run: Run) -> Real:
     return run.training.seq_len / run.layout.cp * run.layout.micro_batch
 
 
-def kept(run: Run, stage: Stage, imbalance: float = 1.0) -> Real:
+def activation_bytes(run: Run, stage: Stage, imbalance: float = 1.0) -> Real:
     """Bytes of one microbatch in all layers of a stage, what is recomputed left out."""
-    cut = run.layout
-    boundary = border(run) * stage.layers
-    some = kept_by(run, stage, cut.recompute_modules).on(cut, imbalance)
-    every = kept_by(run, stage, ()).on(cut, imbalance)
-    at = pick(cut.recompute >= 2, boundary.on(cut), pick(cut.recompute >= 1, some, every))
-    return at * tokens(run)
+    layout = run.layout
+    layer_input = border(run) * stage.layers
+    some = layer_activations(run, stage, layout.recompute_modules).on(layout, imbalance)
+    every = layer_activations(run, stage, ()).on(layout, imbalance)
+    bytes_per_token = pick(
+        layout.recompute >= 2, layer_input.on(layout), pick(layout.recompute >= 1, some, every)
+    )
+    return bytes_per_token * tokens(run)
 
 
-def border(run: Run) -> Kept:
+def border(run: Run) -> Activations:
     """The input of one layer: all that full recomputation keeps of it.
 
     Megatron-DeepSpeed under ZeRO-3 partitions it over tp (its `partition_activations`).
     """
-    each = element(run.training) * run.training.architecture.hidden
-    apart = deepspeed(run) & (run.layout.zero >= 3) & (run.layout.sequence_parallel < 1)
-    return Kept(whole=each / pick(apart, run.layout.tp, 1))
+    hidden_bytes = element(run.training) * run.training.architecture.hidden
+    is_partitioned = deepspeed(run) & (run.layout.zero >= 3) & (run.layout.sequence_parallel < 1)
+    return Activations(replicated=hidden_bytes / pick(is_partitioned, run.layout.tp, 1))
 
 
-def kept_by(run: Run, stage: Stage, modules: tuple[str, ...]) -> Kept:
+def layer_activations(run: Run, stage: Stage, modules: tuple[str, ...]) -> Activations:
     """All layers of a stage, with these modules recomputed."""
     if "per-op" in modules:
         return per_op(run) * stage.layers
@@ -90,7 +94,7 @@ def kept_by(run: Run, stage: Stage, modules: tuple[str, ...]) -> Kept:
     return total
 
 
-def per_op(run: Run) -> Kept:
+def per_op(run: Run) -> Activations:
     """Selection by operation, as torchtitan does: outputs of attention and of every second matrix product.
 
     Of q, k, v, o and the three products of a gated layer: q, v, the gate and the last one's.
@@ -100,10 +104,10 @@ def per_op(run: Run) -> Kept:
     q, _, v = widths(model)
     width = model.ffn + model.experts_per_token * model.expert_ffn if model.experts else model.ffn
     out = model.heads * (model.v_head_dim or model.head_dim)
-    return Kept(cut=size * (q + v + out + width), whole=2 * size * model.hidden)
+    return Activations(sharded=size * (q + v + out + width), replicated=2 * size * model.hidden)
 
 
-def attention(run: Run, modules: tuple[str, ...]) -> Kept:
+def attention(run: Run, modules: tuple[str, ...]) -> Activations:
     """Norm, projections and core of one attention layer."""
     work, model = run.training, run.training.architecture
     size, low = element(work), saved_input(work)
@@ -112,10 +116,10 @@ def attention(run: Run, modules: tuple[str, ...]) -> Kept:
     out = size * v + (low * v if work.precision in LOW else 0.0)
     core = 0.0 if "core_attn" in modules else _core(run, q, k, v)
     up = 0.0 if "mla_up_proj" in modules else size * (q + k + v)
-    whole = (size + norm) * model.hidden + (1.0 * model.hidden if work.dropout else 0.0)
+    replicated = (size + norm) * model.hidden + (1.0 * model.hidden if work.dropout else 0.0)
     if model.attention == "mla":  # the low ranks before and after their norms
-        whole += 2 * size * (model.q_lora_rank + model.kv_lora_rank) + size * model.rope_head_dim
-    return Kept(cut=up + out + core, whole=whole)
+        replicated += 2 * size * (model.q_lora_rank + model.kv_lora_rank) + size * model.rope_head_dim
+    return Activations(sharded=up + out + core, replicated=replicated)
 
 
 def widths(model: Architecture) -> tuple[float, float, float]:
@@ -140,44 +144,52 @@ def _core(run: Run, q: float, k: float, v: float) -> Real:
     return (element(work) + masked) * model.heads * work.seq_len + repeated
 
 
-def dense(run: Run, modules: tuple[str, ...]) -> Kept:
+def dense(run: Run, modules: tuple[str, ...]) -> Activations:
     """Norm and dense feed-forward part of one layer."""
     work, model = run.training, run.training.architecture
     size, low = element(work), saved_input(work)
     norm = 0.0 if "layernorm" in modules and "mlp" not in modules else low
     mask = 1.0 * model.hidden if work.dropout else 0.0
-    inner = 0.0 if "mlp" in modules else _inner(model, work, model.ffn, kept_act=True)
-    return Kept(cut=inner, whole=(size + norm) * model.hidden + mask)
+    inner = 0.0 if "mlp" in modules else _inner(model, work, model.ffn, store_activation=True)
+    return Activations(sharded=inner, replicated=(size + norm) * model.hidden + mask)
 
 
-def _inner(model: Architecture, work: Training, width: float, *, kept_act: bool) -> float:
-    before = element(work) * width * (2 if model.gated else 1)
-    return before + (saved_input(work) * width if kept_act else 0.0)
+def _inner(model: Architecture, work: Training, width: float, *, store_activation: bool) -> float:
+    input_bytes = element(work) * width * (2 if model.gated else 1)
+    return input_bytes + (saved_input(work) * width if store_activation else 0.0)
 
 
-def experts(run: Run, modules: tuple[str, ...]) -> Kept:
+def experts(run: Run, modules: tuple[str, ...]) -> Activations:
     """Norm, router, dispatch, experts and shared expert of one layer; balanced load."""
-    work, model, cut = run.training, run.training.architecture, run.layout
+    work, model, layout = run.training, run.training.architecture, run.layout
     size, low = element(work), saved_input(work)
     mask = 1.0 * model.hidden if work.dropout else 0.0
     norm = 0.0 if "layernorm" in modules and "moe" not in modules else size
     if "moe" in modules:
-        return Kept(whole=(size + norm) * model.hidden + mask)
+        return Activations(replicated=(size + norm) * model.hidden + mask)
     routing = 4.0 * 2 * model.experts  # fp32: the router's scores and probabilities
-    inner = _inner(model, work, model.expert_ffn, kept_act="moe_act" not in modules)
-    spread = pick(cut.sequence_parallel > 0, cut.tp, 1)
-    sent = model.experts_per_token / spread * (inner + low * (model.expert_width or model.hidden) * cut.etp)
+    inner = _inner(model, work, model.expert_ffn, store_activation="moe_act" not in modules)
+    spread = pick(layout.sequence_parallel > 0, layout.tp, 1)
+    expert = (
+        model.experts_per_token / spread * (inner + low * (model.expert_width or model.hidden) * layout.etp)
+    )
     shared = 0.0
     if model.shared_ffn and "shared_experts" not in modules:
-        shared = _inner(model, work, model.shared_ffn, kept_act=True)
-    behind = low * model.expert_width  # the experts' sum, before it is projected back
-    return Kept(cut=shared, whole=(size + norm) * model.hidden + mask + routing + behind, expert=sent)
+        shared = _inner(model, work, model.shared_ffn, store_activation=True)
+    expert_output = low * model.expert_width  # the experts' sum, before it is projected back
+    return Activations(
+        sharded=shared,
+        replicated=(size + norm) * model.hidden + mask + routing + expert_output,
+        expert=expert,
+    )
 
 
-def mamba(run: Run) -> Kept:
+def mamba(run: Run) -> Activations:
     """One state-space mixer: its norm, its wide projection, the convolution's and the scan's output."""
     work, model = run.training, run.training.architecture
     size = element(work)
     inner, _, state = mamba_shape(model)
     mixed = inner + 2 * MAMBA_GROUPS * state
-    return Kept(cut=size * (2 * mixed + 3 * inner), whole=(size + saved_input(work)) * model.hidden)
+    return Activations(
+        sharded=size * (2 * mixed + 3 * inner), replicated=(size + saved_input(work)) * model.hidden
+    )

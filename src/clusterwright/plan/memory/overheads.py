@@ -35,10 +35,10 @@ class Coefficients:
 @cache
 def stored() -> Coefficients:
     """What the package was shipped with."""
-    return of(coefficients("memory"))
+    return from_table(coefficients("memory"))
 
 
-def of(table: Mapping[str, Any]) -> Coefficients:
+def from_table(table: Mapping[str, Any]) -> Coefficients:
     """From the stored table; keys that start with an underscore are remarks."""
     return Coefficients(**{key: value for key, value in table.items() if not key.startswith("_")})
 
@@ -67,9 +67,9 @@ def outside(run: Run, fitted: Coefficients) -> Real:
     return fitted.context + 2 * NCCL_BUFFER * NCCL_CHANNELS * communicators(run.layout)
 
 
-def communicators(cut: Layout) -> Real:
+def communicators(layout: Layout) -> Real:
     """Groups of ranks that one rank talks in: one per degree above 1."""
     number: Real = 0.0
-    for degree in (cut.dp * cut.cp, cut.tp, cut.pp, cut.cp, cut.ep):
+    for degree in (layout.dp * layout.cp, layout.tp, layout.pp, layout.cp, layout.ep):
         number = number + pick(degree > 1, 1.0, 0.0)
     return number

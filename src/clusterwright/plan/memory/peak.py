@@ -6,9 +6,9 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.memory.activations import border, kept, tokens
+from clusterwright.plan.memory.activations import border, activation_bytes, tokens
 from clusterwright.plan.memory.overheads import outside, stored, workspace
-from clusterwright.plan.memory.stage import deepspeed, held, in_flight, pipelined, stage_at
+from clusterwright.plan.memory.stage import deepspeed, stage_parameters, in_flight, pipelined, stage_at
 from clusterwright.plan.memory.states import states
 from clusterwright.plan.memory.transients import stepping, transients
 from clusterwright.plan.numbers import is_array, larger, pick, smaller
@@ -60,18 +60,18 @@ def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memor
     """Peak memory of a GPU of that stage."""
     fitted = fitted or stored()
     stage = stage_at(count(run.training.architecture), run.layout, index)
-    parameters = held(run, stage)
-    own = states(run, parameters)
-    each = kept(run, stage, fitted.imbalance) + between(run)
-    activations = each * in_flight(run.training, run.layout, index) + embedded(run, stage)
+    parameters = stage_parameters(run, stage)
+    state_bytes = states(run, parameters)
+    microbatch_bytes = activation_bytes(run, stage, fitted.imbalance) + stage_outputs(run)
+    activations = microbatch_bytes * in_flight(run.training, run.layout, index) + embedded(run, stage)
     passing = transients(run, stage, parameters)
     passing = larger(passing, stepping(run, parameters) - activations) + workspace(run, fitted)
-    allocated = own.weights + own.gradients + own.optimizer + activations + passing
+    allocated = state_bytes.weights + state_bytes.gradients + state_bytes.optimizer + activations + passing
     slack = fitted.slack_of(run.stack.family)
     return Memory(
-        weights=own.weights,
-        gradients=own.gradients,
-        optimizer=own.optimizer,
+        weights=state_bytes.weights,
+        gradients=state_bytes.gradients,
+        optimizer=state_bytes.optimizer,
         activations=activations,
         transients=passing,
         fragmentation=slack * allocated,
@@ -79,19 +79,19 @@ def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memor
     )
 
 
-def between(run: Run) -> Real:
+def stage_outputs(run: Run) -> Real:
     """DeepSpeed's and PyTorch's pipelines keep the output of a stage too, for each microbatch in flight."""
-    held = border(run).on(run.layout) * tokens(run)
-    return pick((deepspeed(run) & (run.layout.pp > 1)) | pipelined(run), held, 0.0)
+    output_bytes = border(run).on(run.layout) * tokens(run)
+    return pick((deepspeed(run) & (run.layout.pp > 1)) | pipelined(run), output_bytes, 0.0)
 
 
 def embedded(run: Run, stage: Stage) -> Real:
     """The mask of the embedding's dropout, of each microbatch in flight on the first stage."""
-    work, cut = run.training, run.layout
+    work, layout = run.training, run.layout
     if not work.dropout:
         return 0.0
-    mask = work.architecture.hidden / pick(cut.sequence_parallel > 0, cut.tp, 1)
-    return stage.first * tokens(run) * mask * in_flight(work, cut, stage.index)
+    mask = work.architecture.hidden / pick(layout.sequence_parallel > 0, layout.tp, 1)
+    return stage.has_embedding * tokens(run) * mask * in_flight(work, layout, stage.index)
 
 
 def _fuller(a: Memory, b: Memory) -> Memory:
@@ -99,7 +99,7 @@ def _fuller(a: Memory, b: Memory) -> Memory:
     return Memory(*(pick(more, getattr(b, part.name), getattr(a, part.name)) for part in fields(Memory)))
 
 
-class Fit(StrEnum):
+class MemoryFit(StrEnum):
     """The answer; a tight one counts as fitting."""
 
     FITS = "fits"
@@ -107,18 +107,18 @@ class Fit(StrEnum):
     OOM = "oom"
 
 
-def fits(memory: Memory, gpu: Gpu, fitted: Coefficients | None = None) -> Fit:
+def classify_fit(memory: Memory, gpu: Gpu, fitted: Coefficients | None = None) -> MemoryFit:
     """Against what CUDA offers a program on that GPU (`Gpu.usable_bytes`), for one layout.
 
     Predictions of sources that were not fitted are off by `typical` in the median and `spread` in three of
     four: within the first above the limit a run is not yet called out of memory, within the second below
     it is tight.
     """
-    known = fitted or stored()
+    coefficients = fitted or stored()
     need = float(memory.total)
-    if need > gpu.usable_bytes * (1 + known.typical):
-        return Fit.OOM
-    return Fit.TIGHT if need * (1 + known.spread) > gpu.usable_bytes else Fit.FITS
+    if need > gpu.usable_bytes * (1 + coefficients.typical):
+        return MemoryFit.OOM
+    return MemoryFit.TIGHT if need * (1 + coefficients.spread) > gpu.usable_bytes else MemoryFit.FITS
 
 
 class Definition(StrEnum):
@@ -141,5 +141,5 @@ def reported(run: Run, definition: Definition, fitted: Coefficients | None = Non
     if definition is Definition.ALLOCATED:
         return fullest.allocated
     beyond = 0.0 if definition is Definition.RESERVED else fullest.context
-    room = larger(run.machine.gpu.usable_bytes - fullest.context, fullest.allocated)
-    return smaller(fullest.allocated + fullest.fragmentation, room) + beyond
+    available = larger(run.machine.gpu.usable_bytes - fullest.context, fullest.allocated)
+    return smaller(fullest.allocated + fullest.fragmentation, available) + beyond

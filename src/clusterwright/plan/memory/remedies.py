@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from clusterwright.plan.memory.peak import Fit, fits, peak
+from clusterwright.plan.memory.peak import MemoryFit, classify_fit, peak
 from clusterwright.plan.run import Offload, Recompute, Run
 
 if TYPE_CHECKING:
@@ -27,15 +27,19 @@ class Remedy:
     words: str
     run: Run
     peak: Memory
-    fit: Fit
+    fit: MemoryFit
     saved_bytes: float
     slower: float  # share of the iteration's time; negative: faster
 
     def __str__(self) -> str:
         time = f"{self.slower:+.1%} time" if abs(self.slower) >= 0.001 else "the same time"
-        saved, left = self.saved_bytes / GIB, float(self.peak.total) / GIB
-        verdict = {Fit.FITS: "fits", Fit.TIGHT: "fits tightly", Fit.OOM: "does not fit yet"}[self.fit]
-        return f"{self.words}: {saved:.1f} GiB less, {left:.1f} GiB in all, {verdict}; {time}"
+        saved, total = self.saved_bytes / GIB, float(self.peak.total) / GIB
+        verdict = {
+            MemoryFit.FITS: "fits",
+            MemoryFit.TIGHT: "fits tightly",
+            MemoryFit.OOM: "does not fit yet",
+        }[self.fit]
+        return f"{self.words}: {saved:.1f} GiB less, {total:.1f} GiB in all, {verdict}; {time}"
 
 
 def ladder(run: Run, seconds: Seconds | None = None) -> tuple[Remedy, ...]:
@@ -45,13 +49,19 @@ def ladder(run: Run, seconds: Seconds | None = None) -> tuple[Remedy, ...]:
     `seconds` gives the time of an iteration; as a rule the planner's own.
     """
     clock = seconds or _iteration
-    before, pace = float(peak(run).total), clock(run)
-    single = [_remedy(words, changed, before, clock(changed) / pace - 1) for words, changed in _changes(run)]
-    worth = (one for one in single if one.saved_bytes > WORTH * before)
-    useful = sorted(worth, key=lambda one: (one.run.machine.gpus > run.machine.gpus, one.slower))
-    if any(one.fit is not Fit.OOM for one in useful) or fits(peak(run), run.machine.gpu) is not Fit.OOM:
+    initial_bytes, pace = float(peak(run).total), clock(run)
+    single = [
+        _remedy(description, changed, initial_bytes, clock(changed) / pace - 1)
+        for description, changed in _changes(run)
+    ]
+    worth = (remedy for remedy in single if remedy.saved_bytes > WORTH * initial_bytes)
+    useful = sorted(worth, key=lambda remedy: (remedy.run.machine.gpus > run.machine.gpus, remedy.slower))
+    if (
+        any(remedy.fit is not MemoryFit.OOM for remedy in useful)
+        or classify_fit(peak(run), run.machine.gpu) is not MemoryFit.OOM
+    ):
         return tuple(useful)
-    return (*useful, *_together(run, useful, before, (pace, clock)))
+    return (*useful, *_combined(run, useful, initial_bytes, (pace, clock)))
 
 
 def _iteration(run: Run) -> float:
@@ -60,28 +70,30 @@ def _iteration(run: Run) -> float:
     return float(speed.iteration(run).total)
 
 
-def _remedy(words: str, changed: Run, before: float, slower: float) -> Remedy:
-    after = peak(changed)
-    verdict = fits(after, changed.machine.gpu)
-    return Remedy(words, changed, after, verdict, before - float(after.total), slower)
+def _remedy(description: str, changed: Run, initial_bytes: float, slower: float) -> Remedy:
+    new_peak = peak(changed)
+    verdict = classify_fit(new_peak, changed.machine.gpu)
+    return Remedy(description, changed, new_peak, verdict, initial_bytes - float(new_peak.total), slower)
 
 
-def _together(
-    run: Run, useful: list[Remedy], before: float, timing: tuple[float, Seconds]
+def _combined(
+    run: Run, useful: list[Remedy], initial_bytes: float, timing: tuple[float, Seconds]
 ) -> Iterator[Remedy]:
     """One change upon the other, each at its turn, until it fits."""
     pace, clock = timing
-    at = run
-    said: list[str] = []
-    for one in useful:
-        follow = next((changed for words, changed in _changes(at) if words == one.words), None)
-        if follow is None or float(peak(follow).total) >= float(peak(at).total):
+    current = run
+    descriptions: list[str] = []
+    for remedy in useful:
+        follow = next(
+            (changed for description, changed in _changes(current) if description == remedy.words), None
+        )
+        if follow is None or float(peak(follow).total) >= float(peak(current).total):
             continue
-        at, said = follow, [*said, one.words]
-        if fits(peak(at), at.machine.gpu) is not Fit.OOM:
+        current, descriptions = follow, [*descriptions, remedy.words]
+        if classify_fit(peak(current), current.machine.gpu) is not MemoryFit.OOM:
             break
-    if len(said) > 1:
-        yield _remedy(" and ".join(said), at, before, clock(at) / pace - 1)
+    if len(descriptions) > 1:
+        yield _remedy(" and ".join(descriptions), current, initial_bytes, clock(current) / pace - 1)
 
 
 def _changes(run: Run) -> Iterator[Change]:
@@ -103,25 +115,25 @@ def _training(run: Run) -> Iterator[Change]:
 
 
 def _layout(run: Run) -> Iterator[Change]:
-    cut, model = run.layout, run.training.architecture
-    if cut.recompute < Recompute.SELECTIVE:
+    layout, model = run.layout, run.training.architecture
+    if layout.recompute < Recompute.SELECTIVE:
         yield "recompute the core of attention", _with(run, recompute=Recompute.SELECTIVE)
-    if cut.recompute < Recompute.FULL:
+    if layout.recompute < Recompute.FULL:
         yield "recompute every layer", _with(run, recompute=Recompute.FULL)
-    if cut.micro_batch > 1 and cut.micro_batch % 2 == 0:
-        yield "halve the microbatch", _with(run, micro_batch=cut.micro_batch // 2)
-    if cut.zero < 3 and cut.dp * cut.cp > 1:
-        yield f"ZeRO stage {int(cut.zero) + 1}", _with(run, zero=cut.zero + 1)
-    if cut.dp % 2 == 0:
-        halved, local = cut.dp // 2, min(run.machine.nvlink_domain, run.machine.gpus_per_node)
-        if 2 * cut.tp <= local and model.heads % (2 * cut.tp) == 0:
-            yield f"tp {2 * cut.tp:g}", _with(run, tp=2 * cut.tp, dp=halved, sequence_parallel=1)
-        if model.layers % (2 * cut.pp * cut.interleave) == 0:
-            yield f"pp {2 * cut.pp:g}", _with(run, pp=2 * cut.pp, dp=halved)
-    if cut.offload < Offload.OPTIMIZER:
+    if layout.micro_batch > 1 and layout.micro_batch % 2 == 0:
+        yield "halve the microbatch", _with(run, micro_batch=layout.micro_batch // 2)
+    if layout.zero < 3 and layout.dp * layout.cp > 1:
+        yield f"ZeRO stage {int(layout.zero) + 1}", _with(run, zero=layout.zero + 1)
+    if layout.dp % 2 == 0:
+        halved, local = layout.dp // 2, min(run.machine.nvlink_domain, run.machine.gpus_per_node)
+        if 2 * layout.tp <= local and model.heads % (2 * layout.tp) == 0:
+            yield f"tp {2 * layout.tp:g}", _with(run, tp=2 * layout.tp, dp=halved, sequence_parallel=1)
+        if model.layers % (2 * layout.pp * layout.interleave) == 0:
+            yield f"pp {2 * layout.pp:g}", _with(run, pp=2 * layout.pp, dp=halved)
+    if layout.offload < Offload.OPTIMIZER:
         yield "keep optimiser states in host memory", _with(run, offload=Offload.OPTIMIZER)
-    if run.training.global_batch % (2 * cut.dp * cut.micro_batch) == 0:
-        more = _with(run, dp=2 * cut.dp)
+    if run.training.global_batch % (2 * layout.dp * layout.micro_batch) == 0:
+        more = _with(run, dp=2 * layout.dp)
         gpus = 2 * run.machine.gpus
         yield f"take {gpus} GPUs", replace(more, machine=replace(run.machine, gpus=gpus))
 

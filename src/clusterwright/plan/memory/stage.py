@@ -40,7 +40,7 @@ class Stage:
     """What the GPUs of one pipeline stage hold; counts of layers, of all chunks of it."""
 
     index: Real
-    first: Real  # 1 where it holds the embedding
+    has_embedding: Real  # 1 where it holds the embedding
     last: Real  # 1 where it holds the head and computes the loss
     layers: Real
     dense: Real  # with a dense feed-forward part
@@ -50,23 +50,23 @@ class Stage:
     mtp: Real  # multi-token-prediction layers
 
 
-def stage_at(params: Parameters, cut: Layout, index: Real) -> Stage:
+def stage_at(params: Parameters, layout: Layout, index: Real) -> Stage:
     """The stage of that index, 0 to pp - 1.
 
     Layers that do not divide go to the stages after the first, one each: with pp - 2 left over that is
     the usual even cut which counts the embedding and the head as a layer each.
     """
-    layers, start = _span(params.layers, cut.pp, index)
+    layers, start = _span(params.layers, layout.pp, index)
     ffn = (params.dense_layers + params.moe_layers) / params.layers
     dense = layers * params.dense_layers / params.layers
     if 0 < params.dense_layers < params.moe_layers:  # they lead; where as many are dense they alternate
         dense = smaller(larger(params.dense_layers - start * ffn, 0), layers * ffn)
-    last = 1.0 * (index == cut.pp - 1)
-    if cut.schedule is Schedule.ZB_V:  # the pipeline comes back: the first GPU computes the loss too
+    last = 1.0 * (index == layout.pp - 1)
+    if layout.schedule is Schedule.ZB_V:  # the pipeline comes back: the first GPU computes the loss too
         last = 1.0 * (index == 0)
     return Stage(
         index=index,
-        first=1.0 * (index == 0),
+        has_embedding=1.0 * (index == 0),
         last=last,
         layers=layers,
         dense=dense,
@@ -78,7 +78,7 @@ def stage_at(params: Parameters, cut: Layout, index: Real) -> Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StageParameters:
     """Parameters on one GPU of a stage, before ZeRO cuts anything."""
 
     dense: Real  # all but the experts
@@ -86,19 +86,19 @@ class Held:
     matrices: Real  # of the dense ones, those whose products may run in fp8
 
 
-def held(run: Run, stage: Stage) -> Held:
+def stage_parameters(run: Run, stage: Stage) -> StageParameters:
     """How many parameters the GPU holds; the copy of a tied embedding on the last stage included."""
-    cut, params = run.layout, count(run.training.architecture)
-    tp, whole = cut.tp, params.down * stage.attention + params.norms * stage.layers
+    layout, params = run.layout, count(run.training.architecture)
+    tp, replicated = layout.tp, params.down * stage.attention + params.norms * stage.layers
     body = stage.attention * params.attention + stage.mamba * params.mamba + stage.dense * params.dense_ffn
-    body = (body + stage.moe * params.shared) / tp + whole + stage.moe * params.router
+    body = (body + stage.moe * params.shared) / tp + replicated + stage.moe * params.router
     extra = stage.mtp * (params.mtp_layer - params.expert * params.experts * (params.moe_layers > 0))
     body = body + (extra + stage.mtp * params.mtp / max(params.mtp_layers, 1)) / tp
     moe = stage.moe + stage.mtp * (params.moe_layers > 0)
-    expert = moe * params.experts * params.expert / (cut.ep * cut.etp)
+    expert = moe * params.experts * params.expert / (layout.ep * layout.etp)
     ends = _ends(run, params, stage)
-    copies = 2 if cut.schedule is Schedule.DUALPIPE else 1  # both directions hold the layers
-    return Held(copies * (body + ends), copies * expert, copies * (body - whole))
+    replicas = 2 if layout.schedule is Schedule.DUALPIPE else 1  # both directions hold the layers
+    return StageParameters(replicas * (body + ends), replicas * expert, replicas * (body - replicated))
 
 
 def vocabulary(run: Run) -> Real:
@@ -109,25 +109,25 @@ def vocabulary(run: Run) -> Real:
 
 def _ends(run: Run, params: Parameters, stage: Stage) -> Real:
     table = vocabulary(run) * run.training.architecture.hidden / run.layout.tp
-    on_last = stage.last if params.head else stage.last * (1 - stage.first)
-    also = pick(stage.mtp > 0, stage.last * (1 - stage.first), 0)  # MTP reads the embedding again
-    first = stage.first * (table + params.positions)
-    return first + (on_last + also) * table + stage.last * params.final_norm
+    on_last = stage.last if params.head else stage.last * (1 - stage.has_embedding)
+    also = pick(stage.mtp > 0, stage.last * (1 - stage.has_embedding), 0)  # MTP reads the embedding again
+    embedding = stage.has_embedding * (table + params.positions)
+    return embedding + (on_last + also) * table + stage.last * params.final_norm
 
 
 def _span(layers: int, stages: Real, index: Real) -> tuple[Real, Real]:
     """(How many layers, which one is the first) of a stage."""
-    each, left = layers // stages, layers % stages
-    more = 1.0 * ((index >= 1) & (index <= left))
-    return each + more, index * each + smaller(larger(index - 1, 0), left)
+    per_stage, extra = layers // stages, layers % stages
+    more = 1.0 * ((index >= 1) & (index <= extra))
+    return per_stage + more, index * per_stage + smaller(larger(index - 1, 0), extra)
 
 
-def microbatches(work: Training, cut: Layout) -> Real:
+def microbatches(work: Training, layout: Layout) -> Real:
     """Microbatches of one replica in one iteration; at least one."""
-    return larger(work.global_batch / (cut.dp * cut.micro_batch), 1)
+    return larger(work.global_batch / (layout.dp * layout.micro_batch), 1)
 
 
-def in_flight(work: Training, cut: Layout, index: Real) -> Real:
+def in_flight(work: Training, layout: Layout, index: Real) -> Real:
     """Microbatches, each through all layers of the stage; a share of one where chunks interleave.
 
     1F1B: the stage runs ahead by the stages behind it (Narayanan et al. 2104.04473, 2.2; interleaved: as
@@ -135,17 +135,17 @@ def in_flight(work: Training, cut: Layout, index: Real) -> Real:
     are computed, up to its limit of p or 2 p microbatches (ZB-1p, ZB-2p; Qi et al. 2401.10241, 4); its V
     shape: 2405.15362. DualPipe: DeepSeek-V3, 2412.19437, table 2.
     """
-    number = microbatches(work, cut)
-    behind = cut.pp - index - 1
-    match cut.schedule:
+    number = microbatches(work, layout)
+    later_stages = layout.pp - index - 1
+    match layout.schedule:
         case Schedule.AFAB:
             return number
         case Schedule.ZB_H1 | Schedule.ZB_V:
-            return smaller(cut.pp, number)
+            return smaller(layout.pp, number)
         case Schedule.ZB_H2:
-            return smaller(2 * cut.pp, number)
+            return smaller(2 * layout.pp, number)
         case Schedule.DUALPIPE:
-            return smaller((cut.pp + 1) / 2, number)  # of each of its two copies
-    ahead = 2 * behind + (cut.interleave - 1) * cut.pp
-    chunks = smaller(ahead + 1, number * cut.interleave) / cut.interleave
-    return pick(cut.interleave > 1, chunks, smaller(behind + 1, number))
+            return smaller((layout.pp + 1) / 2, number)  # of each of its two copies
+    ahead = 2 * later_stages + (layout.interleave - 1) * layout.pp
+    chunks = smaller(ahead + 1, number * layout.interleave) / layout.interleave
+    return pick(layout.interleave > 1, chunks, smaller(later_stages + 1, number))

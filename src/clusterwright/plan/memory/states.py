@@ -11,7 +11,7 @@ from clusterwright.plan.numbers import larger, pick, smaller
 from clusterwright.plan.parameters import lora
 
 if TYPE_CHECKING:
-    from clusterwright.plan.memory.stage import Held
+    from clusterwright.plan.memory.stage import StageParameters
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Layout, Run, Training
 
@@ -20,7 +20,7 @@ BUCKET = 5e8  # elements of one of DeepSpeed's reduce buckets, its default; two 
 # bytes per parameter beside the fp32 master copy: moments in fp32, in 8 bits (Dettmers 2110.02861), momentum only
 MOMENTS = {"adam": 8.0, "adamw": 8.0, "adam8bit": 2.0, "sgd": 4.0, "muon": 4.0}
 # copies in the products' precision that the layers keep beside the weights: rows and columns apart
-COPIES = {"fp8": 2.0, "mxfp8": 2.0 + 2 / 32, "nvfp4": 1.0 + 2 / 16}
+LOW_PRECISION_BYTES = {"fp8": 2.0, "mxfp8": 2.0 + 2 / 32, "nvfp4": 1.0 + 2 / 16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,10 @@ class States:
     optimizer: Real
 
 
-def states(run: Run, own: Held) -> States:
+def states(run: Run, parameters: StageParameters) -> States:
     """Of the dense parameters and the experts, each over its own data-parallel group."""
-    dense = _of(run, own.dense, own.matrices, shards(run.layout))
-    expert = _of(run, own.expert, own.expert, expert_shards(run.layout))
+    dense = _state_bytes(run, parameters.dense, parameters.matrices, shards(run.layout))
+    expert = _state_bytes(run, parameters.expert, parameters.expert, expert_shards(run.layout))
     return States(
         weights=dense.weights + expert.weights,
         gradients=dense.gradients + expert.gradients,
@@ -43,39 +43,43 @@ def states(run: Run, own: Held) -> States:
     )
 
 
-def shards(cut: Layout) -> Real:
+def shards(layout: Layout) -> Real:
     """GPUs over which ZeRO spreads one copy of the dense parameters."""
-    return pick(cut.shard > 0, cut.shard, cut.dp * cut.cp)
+    return pick(layout.shard > 0, layout.shard, layout.dp * layout.cp)
 
 
-def expert_shards(cut: Layout) -> Real:
+def expert_shards(layout: Layout) -> Real:
     """The same for an expert: fewer, because ep x etp GPUs already hold different ones."""
-    return larger(shards(cut) * cut.tp / (cut.ep * cut.etp), 1)
+    return larger(shards(layout) * layout.tp / (layout.ep * layout.etp), 1)
 
 
-def _of(run: Run, count: Real, matrices: Real, shard: Real) -> States:
-    work, cut = run.training, run.layout
+def _state_bytes(run: Run, count: Real, matrices: Real, shard: Real) -> States:
+    work, layout = run.training, run.layout
     weight, gradient, optimizer = per_parameter(run)
     trained = count * (lora(work.architecture) if work.task == "lora" else 1.0)
     second = 4.0 * (count - matrices) * (work.optimizer == "muon")  # what is no matrix keeps Adam's
-    low = pick((cut.zero >= 3) | pipelined(run), 0.0, _copies(work) * matrices)  # made layer by layer
-    weights = (weight * count - 2.0 * work.fp8_parameters * matrices) / pick(cut.zero >= 3, shard, 1) + low
-    both = pick(cut.zero >= 3, element(work) * count, 2.0 * work.low_states * count / shard)
-    beside = pick(pipelined(run), both, 0.0)  # gathered weights beside the shard they come from
-    whole = pick(cut.zero >= 2, pick(held_whole(run), 1, shard), 1)
+    low = pick(
+        (layout.zero >= 3) | pipelined(run), 0.0, _low_precision_bytes(work) * matrices
+    )  # made layer by layer
+    weights = (weight * count - 2.0 * work.fp8_parameters * matrices) / pick(layout.zero >= 3, shard, 1) + low
+    gathered_bytes = pick(layout.zero >= 3, element(work) * count, 2.0 * work.low_states * count / shard)
+    gathered = pick(pipelined(run), gathered_bytes, 0.0)  # gathered weights beside the shard they come from
+    gradient_shards = pick(layout.zero >= 2, pick(has_full_gradients(run), 1, shard), 1)
     return States(
-        weights=(weights + beside) * (1 - 1.0 * (cut.offload >= 2)),
-        gradients=pick(held_whole(run), _unsharded(run, gradient), gradient) * trained / whole,
+        weights=(weights + gathered) * (1 - 1.0 * (layout.offload >= 2)),
+        gradients=pick(has_full_gradients(run), _unsharded(run, gradient), gradient)
+        * trained
+        / gradient_shards,
         optimizer=(optimizer * trained + second)
-        / pick(cut.zero >= 1, shard, 1)
-        * (1 - 1.0 * (cut.offload >= 1)),
+        / pick(layout.zero >= 1, shard, 1)
+        * (1 - 1.0 * (layout.offload >= 1)),
     )
 
 
-def held_whole(run: Run) -> Any:
+def has_full_gradients(run: Run) -> Any:
     """True where FSDP keeps a whole gradient over the microbatches instead of its own shard of it."""
     several = microbatches(run.training, run.layout) > 1
-    return (run.stack.family in TORCH) & (run.layout.zero >= 2) & run.training.whole_gradients & several
+    return (run.stack.family in TORCH) & (run.layout.zero >= 2) & run.training.unsharded_gradients & several
 
 
 def _unsharded(run: Run, gradient: Real) -> Real:
@@ -98,18 +102,18 @@ def per_parameter(run: Run) -> tuple[Real, Real, Real]:
     )
 
 
-def engine(run: Run, own: Held) -> Real:
+def engine(run: Run, parameters: StageParameters) -> Real:
     """What DeepSpeed holds beside the states: reduce buckets, and copies of its share of the gradients.
 
     In bf16 the layers' own gradients stay beside the fp32 ones that accumulate them; in fp16 the share that
     the step works on is flattened, and copied to fp32 (`bf16_optimizer.py`, `stage_1_and_2.py` of DeepSpeed).
     """
-    work, count = run.training, own.dense + own.expert
+    work, count = run.training, parameters.dense + parameters.expert
     bucket = 2 * work.gradient_bytes * smaller(count, BUCKET)
-    copies = pick(work.gradient_bytes > 2, 2.0 * count, 6.0 * count / shards(run.layout))
-    held = bucket + pick((run.layout.zero < 3) & (run.layout.offload < 1), copies, 0.0)
-    return pick(deepspeed(run), held, 0.0)
+    gradient_copies = pick(work.gradient_bytes > 2, 2.0 * count, 6.0 * count / shards(run.layout))
+    engine_bytes = bucket + pick((run.layout.zero < 3) & (run.layout.offload < 1), gradient_copies, 0.0)
+    return pick(deepspeed(run), engine_bytes, 0.0)
 
 
-def _copies(work: Training) -> float:
-    return COPIES.get(work.precision, 0.0)
+def _low_precision_bytes(work: Training) -> float:
+    return LOW_PRECISION_BYTES.get(work.precision, 0.0)

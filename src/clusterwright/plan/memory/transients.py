@@ -4,30 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.memory.activations import Kept, attention, dense, element, experts, tokens, widths
+from clusterwright.plan.memory.activations import (
+    Activations,
+    attention,
+    dense,
+    element,
+    experts,
+    tokens,
+    widths,
+)
 from clusterwright.plan.memory.stage import FLAT, TORCH, pipelined, vocabulary
 from clusterwright.plan.memory.states import engine, expert_shards, shards
 from clusterwright.plan.numbers import larger, pick
 from clusterwright.plan.parameters import count
 
 if TYPE_CHECKING:
-    from clusterwright.plan.memory.stage import Held, Stage
+    from clusterwright.plan.memory.stage import StageParameters, Stage
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Run
 
 
-def transients(run: Run, stage: Stage, own: Held) -> Real:
+def transients(run: Run, stage: Stage, parameters: StageParameters) -> Real:
     """The larger of the loss on the last stage and one layer's backward pass; gathered parameters; buckets."""
-    return larger(stage.last * loss(run), backward(run)) + gathered(run) + engine(run, own)
+    return larger(stage.last * loss(run), backward(run)) + gathered(run) + engine(run, parameters)
 
 
-def stepping(run: Run, own: Held) -> Real:
+def stepping(run: Run, parameters: StageParameters) -> Real:
     """While the optimiser steps: gradients cast to fp32 and temporaries of an optimiser that is not fused."""
-    cut, work = run.layout, run.training
+    layout, work = run.layout, run.training
     if not work.step_bytes:
         return 0.0
-    dense = own.dense / pick(cut.zero >= 1, shards(cut), 1)
-    return work.step_bytes * (dense + own.expert / pick(cut.zero >= 1, expert_shards(cut), 1))
+    dense = parameters.dense / pick(layout.zero >= 1, shards(layout), 1)
+    return work.step_bytes * (dense + parameters.expert / pick(layout.zero >= 1, expert_shards(layout), 1))
 
 
 def loss(run: Run) -> Real:
@@ -35,14 +43,14 @@ def loss(run: Run) -> Real:
 
     As Megatron's vocabulary-parallel cross entropy.
     """
-    work, cut = run.training, run.layout
+    work, layout = run.training, run.layout
     if work.fused_loss:
         return 0.0
-    each = work.logit_bytes or logit(run)
-    each += 4.0 * work.architecture.mtp_layers
-    apart = (cut.sequence_parallel > 0) & (run.stack.family not in TORCH)
-    head = 2 * element(work) * work.architecture.hidden / pick(apart, cut.tp, 1)
-    return tokens(run) * (each * vocabulary(run) / cut.tp + head)
+    logit_bytes = work.logit_bytes or logit(run)
+    logit_bytes += 4.0 * work.architecture.mtp_layers
+    is_sharded = (layout.sequence_parallel > 0) & (run.stack.family not in TORCH)
+    head = 2 * element(work) * work.architecture.hidden / pick(is_sharded, layout.tp, 1)
+    return tokens(run) * (logit_bytes * vocabulary(run) / layout.tp + head)
 
 
 def logit(run: Run) -> Real:
@@ -64,14 +72,14 @@ def backward(run: Run) -> Real:
     Gradients of its feed-forward part, while all of a recomputed layer is there; or, after that part is
     done and freed, gradients of its attention.
     """
-    cut = run.layout
-    again, rest = 1.0 * (cut.recompute >= 2), dense(run, ()).on(cut)
+    layout = run.layout
+    recompute, ffn = 1.0 * (layout.recompute >= 2), dense(run, ()).on(layout)
     if run.training.architecture.experts:
-        rest = larger(rest, experts(run, ()).on(cut))
-    mixer = attention(run, ()).on(cut)
-    of_ffn = again * (mixer + rest) + ffn_gradients(run).on(cut)
-    of_mixer = again * mixer + attention_gradients(run).on(cut)
-    return tokens(run) * (larger(of_ffn, of_mixer) + again * joined(run))
+        ffn = larger(ffn, experts(run, ()).on(layout))
+    mixer = attention(run, ()).on(layout)
+    of_ffn = recompute * (mixer + ffn) + ffn_gradients(run).on(layout)
+    of_mixer = recompute * mixer + attention_gradients(run).on(layout)
+    return tokens(run) * (larger(of_ffn, of_mixer) + recompute * joined(run))
 
 
 def joined(run: Run) -> Real:
@@ -79,24 +87,28 @@ def joined(run: Run) -> Real:
 
     Of a recomputed layer the inputs of both its parts, and the gradient of one.
     """
-    cut = run.layout
-    apart = (cut.tp > 1) & (cut.sequence_parallel > 0) & (run.stack.family in TORCH)
-    whole = 3 * element(run.training) * run.training.architecture.hidden
-    return pick(apart, whole * (1 - 1 / cut.tp), 0.0)
+    layout = run.layout
+    is_gathered = (layout.tp > 1) & (layout.sequence_parallel > 0) & (run.stack.family in TORCH)
+    sequence_bytes = 3 * element(run.training) * run.training.architecture.hidden
+    return pick(is_gathered, sequence_bytes * (1 - 1 / layout.tp), 0.0)
 
 
-def ffn_gradients(run: Run) -> Kept:
+def ffn_gradients(run: Run) -> Activations:
     """Of the feed-forward part: the saved input of its last product is freed by then."""
     work, model = run.training, run.training.architecture
     width = max(model.ffn, model.expert_ffn * model.experts_per_token + model.shared_ffn)
-    return Kept(cut=element(work) * width * (2 if model.gated else 1), whole=2 * element(work) * model.hidden)
+    return Activations(
+        sharded=element(work) * width * (2 if model.gated else 1), replicated=2 * element(work) * model.hidden
+    )
 
 
-def attention_gradients(run: Run) -> Kept:
+def attention_gradients(run: Run) -> Activations:
     """Of queries, keys and values; unfused, of the scores before and after the softmax too."""
     work, model = run.training, run.training.architecture
     scores = 0.0 if work.flash_attention else 2 * model.heads * work.seq_len
-    return Kept(cut=element(work) * (sum(widths(model)) + scores), whole=2 * element(work) * model.hidden)
+    return Activations(
+        sharded=element(work) * (sum(widths(model)) + scores), replicated=2 * element(work) * model.hidden
+    )
 
 
 def gathered(run: Run) -> Real:
@@ -105,10 +117,12 @@ def gathered(run: Run) -> Real:
     Units are the layers, the embedding and the head. Under PyTorch's pipeline all parameters stay gathered:
     the gradient of a layer at work only.
     """
-    cut, params = run.layout, count(run.training.architecture)
-    own = params.attention + params.down + (params.dense_ffn if params.dense_layers else 0)
-    moe = params.shared + params.router + params.expert * params.experts / (cut.ep * cut.etp) * cut.tp
-    layer = own + moe * (params.moe_layers > 0)
+    layout, params = run.layout, count(run.training.architecture)
+    dense_parameters = params.attention + params.down + (params.dense_ffn if params.dense_layers else 0)
+    moe = (
+        params.shared + params.router + params.expert * params.experts / (layout.ep * layout.etp) * layout.tp
+    )
+    layer = dense_parameters + moe * (params.moe_layers > 0)
     largest = larger(layer, vocabulary(run) * run.training.architecture.hidden)
-    at_work = pick(pipelined(run), layer, pick(cut.zero >= 3, 2 * largest + layer, 0.0))
-    return element(run.training) * at_work / cut.tp
+    at_work = pick(pipelined(run), layer, pick(layout.zero >= 3, 2 * largest + layer, 0.0))
+    return element(run.training) * at_work / layout.tp

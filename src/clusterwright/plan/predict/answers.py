@@ -17,7 +17,7 @@ from clusterwright.plan.speed.coefficients import peak as peak_rate
 from clusterwright.plan.speed.span import kind
 
 if TYPE_CHECKING:
-    from clusterwright.plan.predict.known import Known
+    from clusterwright.plan.predict.lookup import CatalogLookup
     from clusterwright.plan.prediction import Memory
     from clusterwright.plan.run import Run
 
@@ -39,11 +39,11 @@ class Answer:
     problems: tuple[Finding, ...] = ()
 
 
-def answer(row: dict[str, str], sort: headers.Sort, known: Known, remark: str = "") -> Answer:
+def answer(row: dict[str, str], sort: headers.Sort, lookup: CatalogLookup, remark: str = "") -> Answer:
     """The prediction of a row; where there is none, the note says all that is wrong with it."""
     try:
         _check_sizes(row, sort)
-        cells = _PREDICTORS[sort.name](row, known)
+        cells = _PREDICTORS[sort.name](row, lookup)
     except WrightError as error:
         return refused(*error.findings)
     except ArithmeticError as why:
@@ -59,7 +59,7 @@ def _check_sizes(row: dict[str, str], sort: headers.Sort) -> None:
     cells = Cells(row)
     for name in sort.sizes:
         if row.get(name, "").strip():
-            cells.whole(name)
+            cells.integer(name)
     if cells.problems:
         raise WrightError(*cells.problems)
 
@@ -71,26 +71,26 @@ def _no_result(why: str) -> Finding:
 
 def refused(*problems: Finding) -> Answer:
     """No prediction: the note names every problem."""
-    note = " | ".join(f"error[{each.code}]: {each.message}; mend: {each.mend}" for each in problems)
+    note = " | ".join(f"error[{finding.code}]: {finding.message}; fix: {finding.fix}" for finding in problems)
     return Answer({"prediction_note": note}, problems)
 
 
-def of_run(row: dict[str, str], known: Known) -> dict[str, str]:
+def of_run(row: dict[str, str], lookup: CatalogLookup) -> dict[str, str]:
     """A training run: time, rates, memory.
 
     FLOPs are the model's (forward and twice that backward, causal attention, head; nothing recomputed);
     the MFU is of the dense peak of the run's own precision.
     """
-    run, peak, notes = run_with_peak(row, known)
+    run, peak, notes = run_with_peak(row, lookup)
     time = speed.iteration(run)
     low, high = speed.span(run, time)
     gpus, total = run.machine.gpus, float(time.total)
     mfu = float(time.ideal) / total
     tokens = run.training.global_batch * run.training.seq_len
-    meaning = definition(Cells.of(row))
-    fit = memory.fits(peak, run.machine.gpu)
+    meaning = definition(Cells.from_row(row))
+    memory_fit = memory.classify_fit(peak, run.machine.gpu)
     doubts = _outside(run)
-    if fit is memory.Fit.TIGHT:
+    if memory_fit is memory.MemoryFit.TIGHT:
         doubts = ("memory is tight", *doubts)
     return {
         "predicted_iter_time_s": number(total),
@@ -98,7 +98,7 @@ def of_run(row: dict[str, str], known: Known) -> dict[str, str]:
         "predicted_tflops_per_gpu": number(mfu * peak_rate(run.machine.gpu, run.training.precision) / 1e12),
         "predicted_mfu": number(mfu),
         "predicted_peak_mem_gib": number(_reported(run, peak, meaning) / _GIB),
-        "predicted_fits": str(memory.fits(peak, run.machine.gpu) is not memory.Fit.OOM).lower(),
+        "predicted_fits": str(memory.classify_fit(peak, run.machine.gpu) is not memory.MemoryFit.OOM).lower(),
         "predicted_bound": str(speed.bound(time)),
         "predicted_iter_time_p10_s": number(float(low)),
         "predicted_iter_time_p90_s": number(float(high)),
@@ -123,29 +123,31 @@ def _reported(run: Run, peak: Memory, meaning: memory.Definition) -> float:
     return float(peak.total - (peak.context if meaning is memory.Definition.RESERVED else 0.0))
 
 
-def of_collective(row: dict[str, str], _known: Known) -> dict[str, str]:
+def of_collective(row: dict[str, str], _lookup: CatalogLookup) -> dict[str, str]:
     """A collective operation: bus bandwidth in GB/s, as nccl-tests print it, and time."""
     from clusterwright.plan.collectives import rows
     from clusterwright.plan.collectives.coefficients import stored
     from clusterwright.plan.collectives.kinds import bus_factor
 
-    found = rows.read(row)
-    bus = rows.bus_bw(found, stored())
-    seconds = found.size_bytes * float(bus_factor(found.kind, found.group.ranks)) / bus
+    spec = rows.read(row)
+    bus = rows.bus_bw(spec, stored())
+    seconds = spec.size_bytes * float(bus_factor(spec.kind, spec.group.ranks)) / bus
     return {
         "predicted_busbw_gbps": number(bus / 1e9),
         "predicted_time_us": number(seconds * 1e6),
-        "prediction_note": "; ".join(found.notes),
+        "prediction_note": "; ".join(spec.notes),
     }
 
 
-def of_cnn(row: dict[str, str], _known: Known) -> dict[str, str]:
+def of_cnn(row: dict[str, str], _lookup: CatalogLookup) -> dict[str, str]:
     """A convolutional network, or BERT beside it: samples a second, of all GPUs and of one."""
     from clusterwright.plan.cnn import rows
 
     total, note, bound = rows.samples_of_row(row)
     if total is None:
-        raise WrightError.of("predict-unknown-model", note, "name it as torchvision does, such as ResNet-50")
+        raise WrightError.from_code(
+            "predict-unknown-model", note, "name it as torchvision does, such as ResNet-50"
+        )
     return {
         "predicted_samples_per_s_total": number(total),
         "predicted_samples_per_s_per_gpu": number(total / float(row["num_gpus"] or 1)),

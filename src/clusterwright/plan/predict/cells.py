@@ -12,9 +12,9 @@ from clusterwright.errors import Finding
 SHAPE = ("model", "params_b", "layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq_len")
 MACHINE = ("gpu_type", "num_gpus", "gpus_per_node", "interconnect")
 BATCH = ("global_batch", "micro_batch")
-CUT = ("tp", "pp", "interleave", "dp_or_fsdp", "cp", "zero_stage", "recompute", "ep")
-WORDS = ("source", "precision", "task", "notes_url")
-COLUMNS = (*SHAPE, *MACHINE, *BATCH, *CUT, *WORDS)
+PARALLELISM = ("tp", "pp", "interleave", "dp_or_fsdp", "cp", "zero_stage", "recompute", "ep")
+TEXT_COLUMNS = ("source", "precision", "task", "notes_url")
+COLUMNS = (*SHAPE, *MACHINE, *BATCH, *PARALLELISM, *TEXT_COLUMNS)
 
 
 # More than anyone has, by a factor of ten and more: beyond it is a slip, and formulas need not be asked.
@@ -23,7 +23,7 @@ LARGEST = {
     "size_bytes": 10**15,
 }  # fmt: skip
 _LARGEST = 10**9
-_WORDY = {*WORDS, "model", "recompute"}  # "none" says something there
+_WORDY = {*TEXT_COLUMNS, "model", "recompute"}  # "none" says something there
 _BLANK = {"-", "--", "?", "n/a", "na", "nan", "none", "null", "unknown", "auto"}
 
 
@@ -43,14 +43,14 @@ class Cells:
     inferred: set[str] = field(default_factory=set)  # columns whose value is a choice of ours
 
     @cached_property
-    def words(self) -> str:
+    def full_text(self) -> str:
         """How the data are parallel, the source, the model's name and the notes, as one text."""
         return " ; ".join(
             self.row[name] for name in ("dp_or_fsdp", "source", "model", "recompute", "notes_url")
         )
 
     @classmethod
-    def of(cls, row: dict[str, str]) -> Cells:
+    def from_row(cls, row: dict[str, str]) -> Cells:
         """Only the columns a prediction may look at; a missing one is blank."""
         return cls({name: _cell(name, row.get(name)) for name in COLUMNS})
 
@@ -58,7 +58,7 @@ class Cells:
         """The words of a cell; "" where blank."""
         return self.row[column]
 
-    def whole(self, column: str) -> int | None:
+    def integer(self, column: str) -> int | None:
         """A whole number above zero; None where blank, and where it is none (which is a problem)."""
         value = self.number(column)
         if value is None:
@@ -101,8 +101,8 @@ class Cells:
         if column:
             self.inferred.add(column)
 
-    def wrong(self, code: str, message: str, mend: str = "correct the row") -> None:
+    def wrong(self, code: str, message: str, fix: str = "correct the row") -> None:
         """Keep a problem; the row is refused when all of them are known."""
-        finding = Finding(code, message, mend)
+        finding = Finding(code, message, fix)
         if finding not in self.problems:
             self.problems.append(finding)

@@ -11,7 +11,7 @@ from clusterwright.plan.run import Recompute, Run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clusterwright.plan.memory import Fit
+    from clusterwright.plan.memory import MemoryFit
     from clusterwright.plan.run import Layout
 
 _WORTH = 0.005  # of the time of a sample: a smaller gain is not worth a line
@@ -25,30 +25,32 @@ class Change:
     run: Run
     seconds: float  # of its own iteration
     saved: float  # share of the time per sample; negative: slower
-    fit: Fit
+    fit: MemoryFit
 
 
 def changes(run: Run) -> tuple[Change, ...]:
     """All changes that make each sample noticeably cheaper, the best first, also those that do not fit."""
     now = _per_sample(run)
-    found = [
+    results = [
         Change(
-            words,
-            other,
-            float(speed.iteration(other).total),
-            1 - _per_sample(other) / now,
-            memory.fits(memory.peak(other), other.machine.gpu),
+            description,
+            changed,
+            float(speed.iteration(changed).total),
+            1 - _per_sample(changed) / now,
+            memory.classify_fit(memory.peak(changed), changed.machine.gpu),
         )
-        for words, other in _others(run)
+        for description, changed in _variants(run)
     ]
-    return tuple(sorted((each for each in found if each.saved > _WORTH), key=lambda each: -each.saved))
+    return tuple(
+        sorted((change for change in results if change.saved > _WORTH), key=lambda change: -change.saved)
+    )
 
 
 def _per_sample(run: Run) -> float:
     return float(speed.iteration(run).total) / run.training.global_batch
 
 
-def _others(run: Run) -> Iterator[tuple[str, Run]]:
+def _variants(run: Run) -> Iterator[tuple[str, Run]]:
     yield from _machines(run)
     yield from _trainings(run)
     yield from _recomputation(run)
@@ -60,13 +62,13 @@ def _machines(run: Run) -> Iterator[tuple[str, Run]]:
     machine = run.machine
     if machine.gpus <= machine.gpus_per_node:
         return
-    for words, times in (("network twice as fast", 2.0), ("network without limits", 1000.0)):
+    for description, times in (("network twice as fast", 2.0), ("network without limits", 1000.0)):
         network = replace(
             machine.network,
             nic_bytes_per_s=machine.network.nic_bytes_per_s * times,
             latency_s=machine.network.latency_s / times,
         )
-        yield words, replace(run, machine=replace(machine, network=network))
+        yield description, replace(run, machine=replace(machine, network=network))
 
 
 def _trainings(run: Run) -> Iterator[tuple[str, Run]]:
@@ -85,29 +87,32 @@ def _trainings(run: Run) -> Iterator[tuple[str, Run]]:
 def _recomputation(run: Run) -> Iterator[tuple[str, Run]]:
     for kind in (Recompute.NONE, Recompute.SELECTIVE):
         if kind < run.layout.recompute:
-            words = "no recomputation" if kind is Recompute.NONE else "selective recomputation"
-            yield words, replace(run, layout=replace(run.layout, recompute=kind))
+            description = "no recomputation" if kind is Recompute.NONE else "selective recomputation"
+            yield description, replace(run, layout=replace(run.layout, recompute=kind))
 
 
 def _degrees(run: Run) -> Iterator[tuple[str, Run]]:
     """Microbatch, interleaving, and tensor or pipeline parallelism by a factor of two."""
-    cut, share = run.layout, run.training.global_batch / run.layout.dp
-    if share % (2 * cut.micro_batch) == 0:
-        yield "microbatch twice as large", replace(run, layout=replace(cut, micro_batch=2 * cut.micro_batch))
-    if cut.pp > 1 and run.training.architecture.layers % (2 * cut.pp * cut.interleave) == 0:
-        words = f"{2 * cut.interleave} model chunks a stage in place of {cut.interleave}"
-        yield words, replace(run, layout=replace(cut, interleave=2 * cut.interleave))
-    if run.training.global_batch % (2 * cut.dp * cut.micro_batch) == 0:
-        halved = (
-            ("tp", cut.tp, replace(cut, dp=2 * cut.dp, tp=cut.tp // 2)),
-            ("pp", cut.pp, replace(cut, dp=2 * cut.dp, pp=cut.pp // 2)),
-            ("cp", cut.cp, replace(cut, dp=2 * cut.dp, cp=cut.cp // 2)),
+    layout, share = run.layout, run.training.global_batch / run.layout.dp
+    if share % (2 * layout.micro_batch) == 0:
+        yield (
+            "microbatch twice as large",
+            replace(run, layout=replace(layout, micro_batch=2 * layout.micro_batch)),
         )
-        for name, value, other in halved:
+    if layout.pp > 1 and run.training.architecture.layers % (2 * layout.pp * layout.interleave) == 0:
+        description = f"{2 * layout.interleave} model chunks a stage in place of {layout.interleave}"
+        yield description, replace(run, layout=replace(layout, interleave=2 * layout.interleave))
+    if run.training.global_batch % (2 * layout.dp * layout.micro_batch) == 0:
+        halved = (
+            ("tp", layout.tp, replace(layout, dp=2 * layout.dp, tp=layout.tp // 2)),
+            ("pp", layout.pp, replace(layout, dp=2 * layout.dp, pp=layout.pp // 2)),
+            ("cp", layout.cp, replace(layout, dp=2 * layout.dp, cp=layout.cp // 2)),
+        )
+        for name, value, variant in halved:
             if value % 2 == 0:
-                yield f"{name} {value // 2} and dp {other.dp}", replace(run, layout=_sound(other))
+                yield f"{name} {value // 2} and dp {variant.dp}", replace(run, layout=_sound(variant))
 
 
-def _sound(cut: Layout) -> Layout:
+def _sound(layout: Layout) -> Layout:
     """Without interleaving where no pipeline is left."""
-    return cut if cut.pp > 1 else replace(cut, interleave=1)
+    return layout if layout.pp > 1 else replace(layout, interleave=1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from clusterwright.errors import EXIT_USAGE, WrightError
 
-_MARKS = (
+_BOMS = (
     (b"\xef\xbb\xbf", "utf-8"),
     (b"\xff\xfe", "utf-16-le"),
     (b"\xfe\xff", "utf-16-be"),
@@ -28,7 +28,7 @@ def decode(data: bytes) -> Text:
     Raises `predict-empty` where there is nothing to read.
     """
     if not data.strip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"):
-        raise WrightError.of(
+        raise WrightError.from_code(
             "predict-empty",
             "the file is empty",
             "give a CSV with a header line and rows",
@@ -43,9 +43,9 @@ def decode(data: bytes) -> Text:
 
 
 def _encoding(data: bytes) -> tuple[str, int]:
-    for mark, name in _MARKS:
-        if data.startswith(mark):
-            return name, len(mark)
+    for bom, name in _BOMS:
+        if data.startswith(bom):
+            return name, len(bom)
     sample = data[:4096]
     for name, zeros in (("utf-16-le", sample[1::2]), ("utf-16-be", sample[::2])):
         if zeros.count(0) > _MOSTLY * len(sample):
@@ -56,27 +56,31 @@ def _encoding(data: bytes) -> tuple[str, int]:
 def _line_by_line(data: bytes, start: int) -> Text:
     lines: list[str] = []
     remarks: dict[int, str] = {}
-    place = start
+    offset = start
     ended = data if b"\n" in data else data.replace(b"\r", b"\n")
     for raw in ended[start:].split(b"\n"):
-        text, remark = _line(raw.removesuffix(b"\r"), place)
+        text, remark = _line(raw.removesuffix(b"\r"), offset)
         lines.append(text)
         if remark:
             remarks[len(lines)] = remark
-        place += len(raw) + 1
+        offset += len(raw) + 1
     return Text(tuple(lines), remarks)
 
 
-def _line(raw: bytes, place: int) -> tuple[str, str]:
+def _line(raw: bytes, offset: int) -> tuple[str, str]:
     """The text of a line that begins at that byte, and a remark where it is not UTF-8."""
     if b"\0" in raw:
-        at = place + raw.index(b"\0")
-        return raw.replace(b"\0", b"").decode("latin-1"), f"byte {at} is 0, as in UTF-16: zeros taken out"
+        position = offset + raw.index(b"\0")
+        return raw.replace(b"\0", b"").decode(
+            "latin-1"
+        ), f"byte {position} is 0, as in UTF-16: zeros taken out"
     try:
         return raw.decode("utf-8"), ""
     except UnicodeDecodeError as error:
         odd = raw[error.start]
-        remark = f"byte {place + error.start} is 0x{odd:02x}, which is not UTF-8: the line is read as Latin-1"
+        remark = (
+            f"byte {offset + error.start} is 0x{odd:02x}, which is not UTF-8: the line is read as Latin-1"
+        )
         return raw.decode("latin-1"), remark
 
 

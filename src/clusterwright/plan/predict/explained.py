@@ -12,7 +12,7 @@ from clusterwright.plan.speed.coefficients import peak as peak_rate
 from clusterwright.plan.speed.meaning import MEANING
 
 if TYPE_CHECKING:
-    from clusterwright.plan.memory import Fit
+    from clusterwright.plan.memory import MemoryFit
     from clusterwright.plan.predict.changes import Change
     from clusterwright.plan.prediction import Memory, Time
     from clusterwright.plan.run import Run
@@ -48,7 +48,7 @@ class Explained:
     mfu: float
     tokens_per_s_per_gpu: float
     stages: tuple[Memory, ...]
-    fit: Fit
+    fit: MemoryFit
     changes: tuple[Change, ...]
     origins: tuple[tuple[str, str, str], ...]  # what, value, source
 
@@ -75,7 +75,7 @@ def explained(run: Run, notes: tuple[str, ...] = ()) -> Explained:
         mfu=float(time.ideal) / total,
         tokens_per_s_per_gpu=work.global_batch * work.seq_len / total / run.machine.gpus,
         stages=memory.stages(run),
-        fit=memory.fits(memory.peak(run), run.machine.gpu),
+        fit=memory.classify_fit(memory.peak(run), run.machine.gpu),
         changes=changes(run),
         origins=origins(run),
     )
@@ -97,11 +97,11 @@ def origins(run: Run) -> tuple[tuple[str, str, str], ...]:
         rate = f"{network.nics:g} x {network.nic_bytes_per_s * 8 / 1e9:g} Gbit/s a node"
         facts.append((f"network ({network.kind})", rate, "the row, or the maker's reference system"))
     rates = speed.rates(run, speed.coefficients())
-    names = [each.name for each in fields(rates) if each.name != "peak"]
-    found = [
+    names = [rate_field.name for rate_field in fields(rates) if rate_field.name != "peak"]
+    coefficients = [
         (name.replace("_", " "), f"{getattr(rates, name):.4g}", f"{FITTED}: {MEANING[name]}")
         for name in names
     ]
     on = fitted.coefficients("speed")["_fitted_on"]
-    said = f"on {on['rows']} published runs of {len(on['sources'])} sources, {on['date']}: {on['by']}"
-    return (*facts, *found, (FITTED, "", said))
+    source = f"on {on['rows']} published runs of {len(on['sources'])} sources, {on['date']}: {on['by']}"
+    return (*facts, *coefficients, (FITTED, "", source))

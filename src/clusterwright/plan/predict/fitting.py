@@ -24,47 +24,47 @@ _FINE_SINCE = 2022
 
 def fitting(run: Run, cells: Cells) -> tuple[Run, Memory]:
     """The run itself where it fits or nothing was inferred, else the nearest other choice that fits; with its peak."""
-    held = memory.peak(run)
-    if not cells.inferred or _fits(run, held):
-        return run, held
-    for other in _others(run, cells.inferred):
-        peak = memory.peak(other)
-        if _fits(other, peak):
-            cells.note(f"taken with {_difference(run, other)}, as it does not fit otherwise")
-            return other, peak
-    return run, held
+    peak_memory = memory.peak(run)
+    if not cells.inferred or _is_feasible(run, peak_memory):
+        return run, peak_memory
+    for variant in _variants(run, cells.inferred):
+        peak = memory.peak(variant)
+        if _is_feasible(variant, peak):
+            cells.note(f"taken with {_difference(run, variant)}, as it does not fit otherwise")
+            return variant, peak
+    return run, peak_memory
 
 
-def _fits(run: Run, held: Memory) -> bool:
-    return memory.fits(held, run.machine.gpu) is not memory.Fit.OOM
+def _is_feasible(run: Run, peak_memory: Memory) -> bool:
+    return memory.classify_fit(peak_memory, run.machine.gpu) is not memory.MemoryFit.OOM
 
 
-def _others(run: Run, inferred: set[str]) -> Iterator[Run]:
+def _variants(run: Run, inferred: set[str]) -> Iterator[Run]:
     """Smaller microbatches, experts cut by tp, finer meshes, then more recomputation, then shorter sequences."""
     for length in _lengths(run, inferred):
         work = replace(run.training, seq_len=length)
         for more in _recomputations(run, inferred):
-            for cut in meshes(replace(run, layout=more), inferred):
-                for etp in _expert_cuts(run, inferred):
+            for layout in meshes(replace(run, layout=more), inferred):
+                for etp in _expert_tensor_degrees(run, inferred):
                     for micro in _microbatches(run, inferred):
-                        yield replace(run, training=work, layout=replace(cut, micro_batch=micro, etp=etp))
+                        yield replace(run, training=work, layout=replace(layout, micro_batch=micro, etp=etp))
 
 
 def _recomputations(run: Run, inferred: set[str]) -> Iterator[Layout]:
     """The layout as it is, then with ever more recomputed."""
-    cut = run.layout
-    yield cut
+    layout = run.layout
+    yield layout
     if "recompute" not in inferred:
         return
-    if cut.recompute < Recompute.SELECTIVE:
-        yield replace(cut, recompute=Recompute.SELECTIVE)
+    if layout.recompute < Recompute.SELECTIVE:
+        yield replace(layout, recompute=Recompute.SELECTIVE)
     if run.stack.family == "megatron" and run.stack.year >= _FINE_SINCE:
-        yield replace(cut, recompute=Recompute.SELECTIVE, recompute_modules=_CHEAP)
-    if cut.recompute < Recompute.FULL:
-        yield replace(cut, recompute=Recompute.FULL)
+        yield replace(layout, recompute=Recompute.SELECTIVE, recompute_modules=_CHEAP)
+    if layout.recompute < Recompute.FULL:
+        yield replace(layout, recompute=Recompute.FULL)
 
 
-def _expert_cuts(run: Run, inferred: set[str]) -> Iterator[int]:
+def _expert_tensor_degrees(run: Run, inferred: set[str]) -> Iterator[int]:
     yield int(run.layout.etp)
     if "etp" in inferred and run.layout.tp > run.layout.etp:
         yield int(run.layout.tp)  # Megatron-Core's default
@@ -86,19 +86,22 @@ def _lengths(run: Run, inferred: set[str]) -> Iterator[int]:
         yield seq_len
 
 
-def _difference(run: Run, other: Run) -> str:
+def _difference(run: Run, variant: Run) -> str:
     """What was changed, in words."""
-    cut = other.layout
-    mesh = f"dp {cut.dp}, tp {cut.tp}, pp {cut.pp}, ep {cut.ep}"
+    layout = variant.layout
+    mesh = f"dp {layout.dp}, tp {layout.tp}, pp {layout.pp}, ep {layout.ep}"
     changed = [
-        ((run.layout.dp, run.layout.ep) != (cut.dp, cut.ep), mesh),
-        (run.training.seq_len != other.training.seq_len, f"sequences of {other.training.seq_len}"),
-        (run.layout.micro_batch != cut.micro_batch, f"microbatch {cut.micro_batch}"),
-        (run.layout.etp != cut.etp, f"experts cut by {cut.etp}"),
+        ((run.layout.dp, run.layout.ep) != (layout.dp, layout.ep), mesh),
+        (run.training.seq_len != variant.training.seq_len, f"sequences of {variant.training.seq_len}"),
+        (run.layout.micro_batch != layout.micro_batch, f"microbatch {layout.micro_batch}"),
+        (run.layout.etp != layout.etp, f"experts cut by {layout.etp}"),
         (
-            run.layout.recompute != cut.recompute,
-            f"{Recompute(int(cut.recompute)).name.lower()} recomputation",
+            run.layout.recompute != layout.recompute,
+            f"{Recompute(int(layout.recompute)).name.lower()} recomputation",
         ),
-        (run.layout.recompute_modules != cut.recompute_modules, "norms and activation functions recomputed"),
+        (
+            run.layout.recompute_modules != layout.recompute_modules,
+            "norms and activation functions recomputed",
+        ),
     ]
-    return ", ".join(words for is_changed, words in changed if is_changed)
+    return ", ".join(description for is_changed, description in changed if is_changed)

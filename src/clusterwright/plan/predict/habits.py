@@ -6,7 +6,7 @@ import re
 from math import gcd
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.predict.words import says
+from clusterwright.plan.predict.row_text import mentions
 from clusterwright.plan.run import Offload, Recompute, Schedule
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ _MOST_CHUNKS = 8  # NVIDIA's recipes cut a stage into 4 to 12 chunks
 
 def experts(cells: Cells, setting: Setting, group: int) -> int:
     """Expert-parallel degree; where not given, the most that divides experts, GPUs and a node."""
-    given = cells.whole("ep") or int(setting.settings.get("expert-model-parallel-size", "0"))
+    degree = cells.integer("ep") or int(setting.settings.get("expert-model-parallel-size", "0"))
     experts = setting.model.experts
     if not experts:
         return 1
-    if given and (experts % given or group % given):
-        both = f"{experts} experts on {group} GPUs (dp x cp x tp) cannot be spread over ep {given}"
-        cells.wrong("predict-experts-indivisible", both, "give an ep that divides both")
-    if given:
-        return given
+    if degree and (experts % degree or group % degree):
+        message = f"{experts} experts on {group} GPUs (dp x cp x tp) cannot be spread over ep {degree}"
+        cells.wrong("predict-experts-indivisible", message, "give an ep that divides both")
+    if degree:
+        return degree
     ep = gcd(gcd(experts, group), setting.node)
     cells.note(f"expert parallelism not given: {ep}")
     return ep
@@ -51,21 +51,21 @@ def experts(cells: Cells, setting: Setting, group: int) -> int:
 
 def expert_tensor(cells: Cells, setting: Setting, tp: int) -> int:
     """Tensor parallelism inside an expert; where not given, none, as in the recipes of NVIDIA's MoE tables."""
-    given = setting.settings.get("expert-tensor-parallel-size", "")
-    if setting.model.experts and tp > 1 and not given:
+    degree = setting.settings.get("expert-tensor-parallel-size", "")
+    if setting.model.experts and tp > 1 and not degree:
         cells.note("tensor parallelism of experts not given: 1", "etp")
-    return int(given) if given.isdigit() else 1
+    return int(degree) if degree.isdigit() else 1
 
 
 def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> int:
     """Chunks of a stage; users interleave where layers and microbatches allow it (Megatron-LM's README says so)."""
-    said = setting.settings.get("VP", "")
-    given = cells.whole("interleave") or (int(said) if said.isdigit() else 0)
-    if given or pp == 1:
-        return given if pp > 1 else 1
+    text = setting.settings.get("VP", "")
+    requested = cells.integer("interleave") or (int(text) if text.isdigit() else 0)
+    if requested or pp == 1:
+        return requested if pp > 1 else 1
     slots = setting.model.layers + (-setting.model.layers % pp if not setting.model.experts else 0)
-    since = _INTERLEAVED_SINCE if setting.stack.family == "megatron" else _INTERLEAVED_EVERYWHERE_SINCE
-    able = setting.stack.year >= since
+    first_year = _INTERLEAVED_SINCE if setting.stack.family == "megatron" else _INTERLEAVED_EVERYWHERE_SINCE
+    able = setting.stack.year >= first_year
     if not able or slots % pp or microbatches % pp:
         return 1
     chunks = max(d for d in range(1, _MOST_CHUNKS + 1) if slots // pp % d == 0)
@@ -77,49 +77,49 @@ def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> in
 def recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
     """What is recomputed; where not given, what the software of the time did."""
     text = cells.text("recompute").lower()
-    for pattern, given in _RECOMPUTED:
+    for pattern, mode in _RECOMPUTED:
         if re.match(pattern, text):
-            return given
+            return mode
     old = setting.stack.family.startswith("megatron") and setting.stack.year < _NO_SEQUENCE_PARALLEL_BEFORE
     kind = Recompute.FULL if old else Recompute.NONE if zero == 3 else Recompute.SELECTIVE
-    if says(cells, "torchtitan"):
+    if mentions(cells, "torchtitan"):
         kind = Recompute.SELECTIVE  # its default, by operation
-    said = f"recompute `{text}` not known" if text else "recomputation not given"
+    reason = f"recompute `{text}` not known" if text else "recomputation not given"
     usual = f"as usual in {setting.stack.family} of {setting.stack.year}"
-    cells.note(f"{said}: {kind.name.lower()}, {usual}", "recompute")
+    cells.note(f"{reason}: {kind.name.lower()}, {usual}", "recompute")
     return kind
 
 
 def sequence_parallel(cells: Cells, setting: Setting, tp: int) -> int:
     """1 where tensor parallelism splits the norms too: as said, with selective recomputation, or since 2023."""
-    if tp == 1 or says(cells, r"no sequence[- ]parallel"):
+    if tp == 1 or mentions(cells, r"no sequence[- ]parallel"):
         return 0
-    if says(cells, r"sequence[- ]parallel|seq-parallel"):
+    if mentions(cells, r"sequence[- ]parallel|seq-parallel"):
         return 1
     flags = "transformer-impl" in setting.settings or "attention-backend" in setting.settings
-    before = setting.stack.year < _SEQUENCE_PARALLEL_BY_DEFAULT_SINCE
-    return 0 if flags or (before and not cells.text("recompute").startswith("sel")) else 1
+    is_old = setting.stack.year < _SEQUENCE_PARALLEL_BY_DEFAULT_SINCE
+    return 0 if flags or (is_old and not cells.text("recompute").startswith("sel")) else 1
 
 
 def offload(cells: Cells) -> Offload:
     """What the words say lives in the host's memory."""
-    if says(cells, r"full cpu offload"):
+    if mentions(cells, r"full cpu offload"):
         return Offload.ALL
     return (
         Offload.OPTIMIZER
-        if says(cells, r"(?<!no )(?:cpu adam|optimi[sz]er offload|cpu offload)(?!=False)")
+        if mentions(cells, r"(?<!no )(?:cpu adam|optimi[sz]er offload|cpu offload)(?!=False)")
         else Offload.NONE
     )
 
 
 def schedule(cells: Cells) -> Schedule:
     """The pipeline schedule that is named, else one forward, one backward."""
-    return next((kind for pattern, kind in _SCHEDULES if says(cells, pattern)), Schedule.ONE_F_ONE_B)
+    return next((kind for pattern, kind in _SCHEDULES if mentions(cells, pattern)), Schedule.ONE_F_ONE_B)
 
 
 def modules(cells: Cells, setting: Setting) -> tuple[str, ...]:
     """What selective recomputation covers, as Megatron-Core's flag lists it."""
-    said = setting.settings.get("recompute-modules", "").strip("[]").replace(",", " ").split()
-    if not said and says(cells, "torchtitan"):
+    module_names = setting.settings.get("recompute-modules", "").strip("[]").replace(",", " ").split()
+    if not module_names and mentions(cells, "torchtitan"):
         return ("per-op",)
-    return tuple(said) or _CORE_ATTENTION
+    return tuple(module_names) or _CORE_ATTENTION

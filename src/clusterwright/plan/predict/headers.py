@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError, did_you_mean
+from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
 from clusterwright.plan.predict.cells import COLUMNS
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Sort:
     """One sort of table."""
 
     name: str
-    marks: tuple[str, ...]  # a header with all of these is of this sort
+    signature: tuple[str, ...]  # a header with all of these is of this sort
     needed: tuple[str, ...]
     used: tuple[str, ...]  # these, where they are there
     added: tuple[str, ...]
@@ -28,7 +28,7 @@ class Sort:
 
 COLLECTIVES = Sort(
     "collectives",
-    marks=("collective",),
+    signature=("collective",),
     needed=("collective", "gpu_type", "size_bytes"),
     used=("num_nodes", "gpus_per_node", "num_gpus", "algo", "fabric", "nic_per_node", "nic_gbps"),
     added=("predicted_busbw_gbps", "predicted_time_us", "prediction_note"),
@@ -36,7 +36,7 @@ COLLECTIVES = Sort(
 )
 CNN = Sort(
     "convolutional networks",
-    marks=("benchmark",),
+    signature=("benchmark",),
     needed=("benchmark", "gpu_type", "num_gpus"),
     used=("num_nodes", "gpus_per_node", "global_batch", "precision", "framework", "host_networking"),
     added=(
@@ -49,7 +49,7 @@ CNN = Sort(
 )
 RUNS = Sort(
     "training runs",
-    marks=("gpu_type",),
+    signature=("gpu_type",),
     needed=("model", "gpu_type", "num_gpus", "seq_len", "global_batch"),
     used=COLUMNS,
     added=(
@@ -69,34 +69,38 @@ SORTS = (COLLECTIVES, CNN, RUNS)
 
 def sort_of(columns: Sequence[str], file: str, line: int = 1) -> Sort:
     """The sort of a table by its header; refuses one that lacks needed columns, naming all of them."""
-    there = set(columns)
-    sort = next((sort for sort in SORTS if there.issuperset(sort.marks)), RUNS)
-    missing = [name for name in sort.needed if name not in there]
+    present = set(columns)
+    sort = next((sort for sort in SORTS if present.issuperset(sort.signature)), RUNS)
+    missing = [name for name in sort.needed if name not in present]
     if missing:
         raise WrightError(
-            *(_missing(name, sort, columns, Place(file, line)) for name in missing), exit_code=EXIT_USAGE
+            *(_missing(name, sort, columns, Location(file, line)) for name in missing), exit_code=EXIT_USAGE
         )
     return sort
 
 
-def _missing(name: str, sort: Sort, columns: Sequence[str], place: Place) -> Finding:
+def _missing(name: str, sort: Sort, columns: Sequence[str], location: Location) -> Finding:
     spare = [column for column in columns if column not in {*sort.needed, *sort.used}]
-    meant = did_you_mean(name, spare)
-    mend = (
-        f"is it `{meant}`? Rename it to `{name}`"
-        if meant
+    suggestion = closest_name(name, spare)
+    fix = (
+        f"is it `{suggestion}`? Rename it to `{name}`"
+        if suggestion
         else f"add a column `{name}`; its cells may be blank"
     )
-    return Finding("predict-no-column", f"a table of {sort.name} needs the column `{name}`", mend, (place,))
+    return Finding("predict-no-column", f"a table of {sort.name} needs the column `{name}`", fix, (location,))
 
 
 def doubtful(columns: Sequence[str], sort: Sort) -> list[str]:
     """Columns that look like a misspelt one which is used where it is there; a sentence each."""
     absent = [name for name in sort.used if name not in columns]
     spare = [name for name in columns if name not in {*sort.needed, *sort.used}]
-    said = [
-        (name, did_you_mean(name, absent))
+    suggestions = [
+        (name, closest_name(name, absent))
         for name in spare
         if not name.startswith(("measured_", "predicted_"))
     ]
-    return [f"column `{name}` is not used; did you mean `{meant}`?" for name, meant in said if meant]
+    return [
+        f"column `{name}` is not used; did you mean `{suggestion}`?"
+        for name, suggestion in suggestions
+        if suggestion
+    ]

@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.memory import Definition, Fit, fits, peak
+from clusterwright.plan.memory import Definition, MemoryFit, classify_fit, peak
 from clusterwright.plan.memory.stage import TORCH
 from clusterwright.plan.memory.transients import logit
-from clusterwright.plan.predict.words import says
+from clusterwright.plan.predict.row_text import mentions
 from clusterwright.plan.run import Recompute
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _EAGER = r"(?<![\w-])eager\b|\b(?:no|not|without) (?:torch[. ])?compil"
 # Trainers that reduce the gradients of each microbatch under FSDP: torchtitan never turns it off, Composer's sync
 # context is for DDP alone. Others do (Accelerate, Fabric, KempnerForge, NeMo AutoModel by default), and PyTorch's
 # pipelines: `PipelineStage.backward_maybe_with_nosync`.
-_REDUCES_EACH = r"torchtitan|llm-foundry|\bmpt\b|mosaic|composer"
+_REDUCES_PER_MICROBATCH = r"torchtitan|llm-foundry|\bmpt\b|mosaic|composer"
 # Weights and Adam's moments in bf16 without a copy: where it is said, or the trainer casts the model itself.
 _LOW_STATES = r"pure[- ]bf16|bf16[- ]true|bf16 (?:weights|parameters) and moments|kempnerforge"
 _LOGITS_GATHERED = r"kempnerforge"  # its head is cut by tp and gathered again for the loss
@@ -51,52 +51,59 @@ _STEPS = ((r"internevo|internlm", 8.0),)
 
 def definition(cells: Cells) -> Definition:
     """Which number a measurement of this source would be; where it does not say, the one between the others."""
-    return next((kind for words, kind in _DEFINITIONS if says(cells, words)), Definition.RESERVED)
+    return next((kind for pattern, kind in _DEFINITIONS if mentions(cells, pattern)), Definition.RESERVED)
 
 
 def with_memory_facts(run: Run, cells: Cells, settings: dict[str, str]) -> Run:
     """The run with what is kept, cut and fused as the notes say."""
-    cut = replace(run, layout=_layout(run, cells, settings))
-    whole = replace(cut, training=_training(cut, cells, settings))
-    if whole.training.whole_gradients and fits(peak(whole), run.machine.gpu) is Fit.OOM:
-        reduced = replace(whole.training, whole_gradients=False)  # what one does then
-        return replace(whole, training=reduced)
-    return whole
+    with_layout = replace(run, layout=_layout(run, cells, settings))
+    full_run = replace(with_layout, training=_training(with_layout, cells, settings))
+    if (
+        full_run.training.unsharded_gradients
+        and classify_fit(peak(full_run), run.machine.gpu) is MemoryFit.OOM
+    ):
+        reduced = replace(full_run.training, unsharded_gradients=False)  # what one does then
+        return replace(full_run, training=reduced)
+    return full_run
 
 
 def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
-    work = replace(run.training, low_states=says(cells, _LOW_STATES))
-    old = "attention-backend" not in settings and says(cells, _OLD_MEGATRON)
+    work = replace(run.training, low_states=mentions(cells, _LOW_STATES))
+    old = "attention-backend" not in settings and mentions(cells, _OLD_MEGATRON)
     return replace(
         work,
         dropout=work.dropout or old or _dropout(run, settings),
         flash_attention=work.flash_attention and not old,
-        optimizer="muon" if says(cells, r"(?<![a-z])muon(?![a-z])") else work.optimizer,
-        fused_loss=says(cells, r"\bliger\b|cut[- ]cross[- ]entropy"),
-        grouped_experts="transformer-impl" not in settings or says(cells, "moe-grouped-gemm=True"),
+        optimizer="muon" if mentions(cells, r"(?<![a-z])muon(?![a-z])") else work.optimizer,
+        fused_loss=mentions(cells, r"\bliger\b|cut[- ]cross[- ]entropy"),
+        grouped_experts="transformer-impl" not in settings or mentions(cells, "moe-grouped-gemm=True"),
         logit_bytes=_logit_bytes(replace(run, training=work), cells),
         fp8_parameters=_fp8_parameters(cells, work),
-        whole_gradients=run.stack.family in TORCH
-        and (float(run.layout.pp) > 1 or not says(cells, _REDUCES_EACH)),
-        step_bytes=next((held for words, held in _STEPS if says(cells, words)), 0.0),
+        unsharded_gradients=run.stack.family in TORCH
+        and (float(run.layout.pp) > 1 or not mentions(cells, _REDUCES_PER_MICROBATCH)),
+        step_bytes=next((size for pattern, size in _STEPS if mentions(cells, pattern)), 0.0),
     )
 
 
 def _logit_bytes(run: Run, cells: Cells) -> float:
     """By whose loss it is; where the head's weight gradient is deferred to the bubble, some wait in bf16."""
-    if says(cells, r"defer[-_]embedding[-_]wgrad[-_]compute"):
+    if mentions(cells, r"defer[-_]embedding[-_]wgrad[-_]compute"):
         return 6.0 + 2.0 * float(run.layout.pp)  # those of as many microbatches as there are stages
-    if says(cells, "torchtitan") and run.stack.year >= _COMPILED_LOSS_SINCE and not says(cells, _EAGER):
+    if (
+        mentions(cells, "torchtitan")
+        and run.stack.year >= _COMPILED_LOSS_SINCE
+        and not mentions(cells, _EAGER)
+    ):
         return _COMPILED_LOGIT
-    if says(cells, _LOGITS_GATHERED):
+    if mentions(cells, _LOGITS_GATHERED):
         return float(logit(run) * run.layout.tp)
-    return next((held for words, held in _LOGITS if says(cells, words)), 0.0)
+    return next((size for pattern, size in _LOGITS if mentions(cells, pattern)), 0.0)
 
 
 def _fp8_parameters(cells: Cells, work: Training) -> bool:
     """By flag, and in NeMo's and Bridge's fp8 recipes, which gather parameters in fp8."""
-    recipe = work.precision in {"fp8", "mxfp8"} and says(cells, r"\bnemo\b|megatron-bridge|dgxc")
-    return recipe or says(cells, r"fp8-param-gather=True")
+    recipe = work.precision in {"fp8", "mxfp8"} and mentions(cells, r"\bnemo\b|megatron-bridge|dgxc")
+    return recipe or mentions(cells, r"fp8-param-gather=True")
 
 
 def _dropout(run: Run, settings: dict[str, str]) -> bool:
@@ -109,20 +116,20 @@ def _dropout(run: Run, settings: dict[str, str]) -> bool:
 
 
 def _layout(run: Run, cells: Cells, settings: dict[str, str]) -> Layout:
-    cut, model = run.layout, run.training.architecture
+    layout, model = run.layout, run.training.architecture
     if model.experts and "transformer-impl" in settings and "expert-tensor-parallel-size" not in settings:
-        cut = replace(cut, etp=cut.tp)  # Megatron-Core's default
+        layout = replace(layout, etp=layout.tp)  # Megatron-Core's default
     instances = settings.get("num-distributed-optimizer-instances", "1")
     if instances.isdigit() and int(instances) > 1:
-        cut = replace(cut, shard=max(1, cut.dp * cut.cp // int(instances)))
-    if "recompute" in cells.inferred and says(cells, "torchtitan"):
+        layout = replace(layout, shard=max(1, layout.dp * layout.cp // int(instances)))
+    if "recompute" in cells.inferred and mentions(cells, "torchtitan"):
         cells.note("recomputation selective by operation, torchtitan's default")
         if "seq_len" in cells.inferred:  # then sequences are shortened rather than more recomputed
             cells.inferred.discard("recompute")
-        return replace(cut, recompute=Recompute.SELECTIVE, recompute_modules=("per-op",))
+        return replace(layout, recompute=Recompute.SELECTIVE, recompute_modules=("per-op",))
     named = re.search(r"recompute-modules=\[([\w ]+)\]", cells.text("notes_url"))
     if named:
-        cut = replace(cut, recompute_modules=tuple(named[1].split()))
-    elif "per-op" in cells.text("recompute") or says(cells, "torchtitan"):
-        cut = replace(cut, recompute_modules=("per-op",))
-    return cut
+        layout = replace(layout, recompute_modules=tuple(named[1].split()))
+    elif "per-op" in cells.text("recompute") or mentions(cells, "torchtitan"):
+        layout = replace(layout, recompute_modules=("per-op",))
+    return layout

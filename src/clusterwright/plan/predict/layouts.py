@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.plan.predict import habits
 from clusterwright.plan.predict.meshes import MOE_SLOTS, SLOTS
-from clusterwright.plan.predict.words import data_parallel_degree, says
+from clusterwright.plan.predict.row_text import data_parallel_degree, mentions
 from clusterwright.plan.run import Layout
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _HYBRID = r"\bHSDP\b|hybrid[- ]shard|(?:in|intra|inside)[- ]node shard|\bmics\b|
 _STATE_BYTES = (
     16  # of a parameter in training with Adam: 2 weights, 2 or 4 gradient, 12 optimiser and fp32 copy
 )
-_ROOM = 0.75  # of a GPU's memory that states may take
+_STATE_SHARE = 0.75  # of a GPU's memory that states may take
 _MOST_TP = 8  # tensor parallelism stays in a node
 _DISTRIBUTED_OPTIMIZER_SINCE = 2023
 _LARGE, _NODES_OF_LARGE = 5e9, 8  # parameters outside experts; pretraining of such a model takes some nodes
@@ -28,13 +28,13 @@ _LARGE, _NODES_OF_LARGE = 5e9, 8  # parameters outside experts; pretraining of s
 
 def gpus_of(cells: Cells, node: int) -> int:
     """How many GPUs; where not given, the least whole nodes that the degrees make."""
-    given = cells.whole("num_gpus")
-    if given:
-        return given
-    tp, pp, cp, ep = (cells.whole(column) or 1 for column in ("tp", "pp", "cp", "ep"))
+    requested = cells.integer("num_gpus")
+    if requested:
+        return requested
+    tp, pp, cp, ep = (cells.integer(column) or 1 for column in ("tp", "pp", "cp", "ep"))
     least = pp * lcm(tp * cp, ep)
     degree = data_parallel_degree(cells)
-    size = 12 * (cells.whole("layers") or 0) * (cells.whole("hidden") or 0) ** 2
+    size = 12 * (cells.integer("layers") or 0) * (cells.integer("hidden") or 0) ** 2
     usual = _NODES_OF_LARGE * node if size > _LARGE else node
     gpus = tp * pp * cp * degree if degree else -(-usual // least) * least
     cells.note(f"number of GPUs not given: {gpus}")
@@ -76,14 +76,14 @@ def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
 
 
 def _zero(cells: Cells, setting: Setting) -> int:
-    given = cells.number("zero_stage")
-    if given is not None:
-        if given not in (0, 1, 2, 3):
+    requested = cells.number("zero_stage")
+    if requested is not None:
+        if requested not in (0, 1, 2, 3):
             cells.wrong("predict-not-a-size", f"zero_stage is {cells.text('zero_stage')}; it is 0, 1, 2 or 3")
-        return 3 if "use-megatron-fsdp" in setting.settings else int(given)
-    if says(cells, r"\bFSDP|\bHSDP") or setting.stack.family == "fsdp":
+        return 3 if "use-megatron-fsdp" in setting.settings else int(requested)
+    if mentions(cells, r"\bFSDP|\bHSDP") or setting.stack.family == "fsdp":
         return 3
-    if says(cells, r"dist-opt|distributed optimi[sz]er"):
+    if mentions(cells, r"dist-opt|distributed optimi[sz]er"):
         return 1
     stage = 1 if setting.stack.year >= _DISTRIBUTED_OPTIMIZER_SINCE else 0
     stage = 3 if setting.stack.family in {"maxtext", "deepspeed", "nemo-automodel"} else stage
@@ -94,18 +94,18 @@ def _zero(cells: Cells, setting: Setting) -> int:
 def _shard(cells: Cells, setting: Setting, dp: int, cp: int) -> int:
     """GPUs that share one copy: of `FSDP:n` n replicas, as said in words, of hybrid sharding a node's; 0: all."""
     degree = data_parallel_degree(cells) or 0
-    if says(cells, r"\bFSDP:") and degree < dp:
+    if mentions(cells, r"\bFSDP:") and degree < dp:
         return degree * cp
-    told = re.search(r"(?:spread|sharded) over (\d+) GPUs", cells.words, re.IGNORECASE)
-    if told and 0 < int(told[1]) < dp * cp:
-        return int(told[1])
-    return min(setting.node, dp * cp) if says(cells, _HYBRID) else 0
+    match = re.search(r"(?:spread|sharded) over (\d+) GPUs", cells.full_text, re.IGNORECASE)
+    if match and 0 < int(match[1]) < dp * cp:
+        return int(match[1])
+    return min(setting.node, dp * cp) if mentions(cells, _HYBRID) else 0
 
 
 def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int, int]:
-    tp, pp, cp = (cells.whole(column) for column in ("tp", "pp", "cp"))
-    said = setting.settings
-    cp = cp or int(said.get("CP", "1"))
+    tp, pp, cp = (cells.integer(column) for column in ("tp", "pp", "cp"))
+    settings = setting.settings
+    cp = cp or int(settings.get("CP", "1"))
     if tp and pp:
         return tp, pp, cp
     if zero == 3:
@@ -115,7 +115,7 @@ def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int
         tp, pp = tp or 1, pp or _least_stages(cells, setting, (tp or 1) * cp)
         cells.note(f"tp and pp not given: {tp} and {pp}, as far as it fits", "mesh")
         return tp, pp, cp
-    need = setting.parameters * _STATE_BYTES / (setting.gpu.memory_bytes * _ROOM)
+    need = setting.parameters * _STATE_BYTES / (setting.gpu.memory_bytes * _STATE_SHARE)
     tp = tp or _power_of_two(min(need, _MOST_TP, setting.node), setting.model.heads)
     pp = pp or next(
         (p for p in _divisors(setting.model.layers) if p >= need / tp and setting.gpus % (p * tp) == 0), 1
@@ -124,11 +124,11 @@ def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int
     return tp, pp, cp
 
 
-def _least_stages(cells: Cells, setting: Setting, cut: int) -> int:
+def _least_stages(cells: Cells, setting: Setting, degree: int) -> int:
     """The least power of two of pipeline stages with which the batch is whole shares."""
-    batch = cells.whole("global_batch") or setting.gpus
-    able = (1 << power for power in range(8) if setting.gpus % (cut << power) == 0)
-    return next((pp for pp in able if batch % (setting.gpus // (cut * pp)) == 0), 1)
+    batch = cells.integer("global_batch") or setting.gpus
+    able = (1 << power for power in range(8) if setting.gpus % (degree << power) == 0)
+    return next((pp for pp in able if batch % (setting.gpus // (degree * pp)) == 0), 1)
 
 
 def _power_of_two(least: float, heads: int) -> int:
@@ -142,19 +142,19 @@ def _divisors(number: int) -> list[int]:
     return [divisor for divisor in range(1, number + 1) if number % divisor == 0]
 
 
-def _replicas(cells: Cells, setting: Setting, cut: int) -> int:
-    if setting.gpus % cut:
+def _replicas(cells: Cells, setting: Setting, degree: int) -> int:
+    if setting.gpus % degree:
         cells.wrong(
             "predict-gpus-differ",
-            f"tp x pp x cp is {cut}, which does not divide the {setting.gpus} GPUs",
+            f"tp x pp x cp is {degree}, which does not divide the {setting.gpus} GPUs",
             "make dp x tp x pp x cp equal to num_gpus",
         )
         return 1
-    dp, said = setting.gpus // cut, data_parallel_degree(cells)
-    if said and said * cut != setting.gpus and not (says(cells, r"\bFSDP:") and dp % said == 0):
+    dp, row_dp = setting.gpus // degree, data_parallel_degree(cells)
+    if row_dp and row_dp * degree != setting.gpus and not (mentions(cells, r"\bFSDP:") and dp % row_dp == 0):
         cells.wrong(
             "predict-gpus-differ",
-            f"dp x tp x pp x cp is {said} x {cut} = {said * cut}, but num_gpus is {setting.gpus}",
+            f"dp x tp x pp x cp is {row_dp} x {degree} = {row_dp * degree}, but num_gpus is {setting.gpus}",
             "make dp x tp x pp x cp equal to num_gpus",
         )
     return dp
@@ -180,24 +180,26 @@ def _check_stages(cells: Cells, setting: Setting, pp: int) -> None:
 
 
 # In torchtitan's pipelines (its commit 5e2033c, 2025-04); before, as many microbatches as stages.
-_ONE_SEQUENCE_SINCE = 2025
+_SINGLE_SEQUENCE_SINCE = 2025
 _TOKENS = 2**22  # of a step where no batch is given: LLaMA-2 and most models of 7B and more train with 4M
 
 
 def batch_of(cells: Cells, setting: Setting, dp: int, pp: int) -> tuple[int, int]:
     """Global batch and microbatch, in sequences."""
-    batch, micro = cells.whole("global_batch"), cells.whole("micro_batch")
+    batch, micro = cells.integer("global_batch"), cells.integer("micro_batch")
     steps = setting.settings.get("GA") or setting.settings.get("GAS") or setting.settings.get("grad_accum")
     if micro is None and batch and steps and steps.isdigit() and batch % (dp * int(steps)) == 0:
         micro = batch // (dp * int(steps))
         cells.note(f"microbatch not given: {micro}, from the gradient accumulation in the notes")
     if batch is None:
         unit = dp * (micro or 1)
-        batch = max(1, _TOKENS // (cells.whole("seq_len") or 2048) // unit) * unit
+        batch = max(1, _TOKENS // (cells.integer("seq_len") or 2048) // unit) * unit
         cells.note(f"global batch not given: {batch} sequences, of about 4 million tokens")
     if micro is None:
         share = batch // dp if batch % dp == 0 else 1
-        stages = says(cells, "torchtitan") and setting.stack.year < _ONE_SEQUENCE_SINCE and share % pp == 0
+        stages = (
+            mentions(cells, "torchtitan") and setting.stack.year < _SINGLE_SEQUENCE_SINCE and share % pp == 0
+        )
         micro = share // pp if stages and pp > 1 else usual_micro_batch(share, pp)
         cells.note(f"microbatch not given: {micro}", "micro_batch")
     if batch % (dp * micro):

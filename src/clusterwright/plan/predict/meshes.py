@@ -21,28 +21,28 @@ _SEQUENCE_PARALLEL_SINCE = 2023
 
 def meshes(run: Run, inferred: set[str]) -> Iterator[Layout]:
     """The layout as it is; where `mesh` was inferred, then with experts spread wider, more tp, more pipeline stages."""
-    cut: Layout | None = run.layout
-    while cut is not None:
-        yield cut
-        cut = _finer(run, cut) if "mesh" in inferred else None
+    layout: Layout | None = run.layout
+    while layout is not None:
+        yield layout
+        layout = _finer(run, layout) if "mesh" in inferred else None
 
 
-def _finer(run: Run, cut: Layout) -> Layout | None:
+def _finer(run: Run, layout: Layout) -> Layout | None:
     model = run.training.architecture
-    group = cut.dp * cut.cp * cut.tp
+    group = layout.dp * layout.cp * layout.tp
     if (
         model.experts
-        and 2 * cut.ep <= _MOST_EP
-        and not (model.experts % (2 * cut.ep) or group % (2 * cut.ep))
+        and 2 * layout.ep <= _MOST_EP
+        and not (model.experts % (2 * layout.ep) or group % (2 * layout.ep))
     ):
-        return replace(cut, ep=2 * cut.ep)
-    if cut.dp % 2:
+        return replace(layout, ep=2 * layout.ep)
+    if layout.dp % 2:
         return None
     most = min(_MOST_TP, run.machine.gpus_per_node)
-    if not model.experts and 2 * cut.tp <= most and model.heads % (2 * cut.tp) == 0:
+    if not model.experts and 2 * layout.tp <= most and model.heads % (2 * layout.tp) == 0:
         modern = run.stack.year >= _SEQUENCE_PARALLEL_SINCE
-        return replace(cut, dp=cut.dp // 2, tp=2 * cut.tp, sequence_parallel=int(modern))
-    fits_slots = -model.layers % (2 * cut.pp) in (MOE_SLOTS if model.experts else SLOTS)
-    if fits_slots and 2 * cut.pp <= model.layers and (group // 2) % cut.ep == 0:
-        return replace(cut, dp=cut.dp // 2, pp=2 * cut.pp)
+        return replace(layout, dp=layout.dp // 2, tp=2 * layout.tp, sequence_parallel=int(modern))
+    fits_slots = -model.layers % (2 * layout.pp) in (MOE_SLOTS if model.experts else SLOTS)
+    if fits_slots and 2 * layout.pp <= model.layers and (group // 2) % layout.ep == 0:
+        return replace(layout, dp=layout.dp // 2, pp=2 * layout.pp)
     return None

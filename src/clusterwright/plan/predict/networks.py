@@ -30,7 +30,7 @@ _BYTE = 8  # bits; `GB/s` with a capital B is of bytes
 
 def of_row(cells: Cells, gpu: Gpu, gpus: int) -> Machine:
     """Nodes of `gpus_per_node` GPUs with the network that the words name."""
-    per_node = cells.whole("gpus_per_node")
+    per_node = cells.integer("gpus_per_node")
     if per_node is None and gpus > usual_node(gpu):
         cells.note(f"GPUs per node not given: {usual_node(gpu)}, as usual of {gpu.name}")
     return machine(gpu, gpus, _wiring(cells, gpu, gpus, per_node or usual_node(gpu)))
@@ -38,19 +38,19 @@ def of_row(cells: Cells, gpu: Gpu, gpus: int) -> Machine:
 
 def _wiring(cells: Cells, gpu: Gpu, gpus: int, per_node: int) -> Wiring:
     text = cells.text("interconnect")
-    words = re.sub(_RATE, _in_bits, text, flags=re.IGNORECASE).lower()
-    kind = next((name for pattern, name in _KINDS if re.search(pattern, words)), None)
-    if kind == "roce" and re.search(_PLAIN_ETHERNET, words):
+    interconnect = re.sub(_RATE, _in_bits, text, flags=re.IGNORECASE).lower()
+    kind = next((name for pattern, name in _KINDS if re.search(pattern, interconnect)), None)
+    if kind == "roce" and re.search(_PLAIN_ETHERNET, interconnect):
         kind = "ethernet"
-    ports, bits = _ports(words, per_node)
-    if bits is None and (rented := network_of(words)):
+    ports, bits = _ports(interconnect, per_node)
+    if bits is None and (rented := network_of(interconnect)):
         kind, ports, bits = rented[0], float(rented[1]), rented[2] * _GBIT
     if kind == "ethernet" and ports is None:
         ports = 1  # of a node of its own; RDMA networks have a port for every GPU or two
-    if gpus > per_node and bits is None and "dgx" not in words:
+    if gpus > per_node and bits is None and "dgx" not in interconnect:
         cells.note("network not given: as in the maker's reference system of this GPU")
     return Wiring(
-        gpus_per_node=cells.whole("gpus_per_node"),
+        gpus_per_node=cells.integer("gpus_per_node"),
         network=kind,
         nics=ports or _usual_ports(gpu, per_node),
         nic_bits_per_s=bits,
@@ -59,49 +59,49 @@ def _wiring(cells: Cells, gpu: Gpu, gpus: int, per_node: int) -> Wiring:
 
 def _usual_ports(gpu: Gpu, per_node: int) -> float | None:
     """Those of the reference system, in proportion, where there is none with nodes of this size."""
-    whole = REFERENCE_PORTS.get((gpu.arch, NODE_GPUS))
-    if whole is None or (gpu.arch, per_node) in REFERENCE_PORTS:
+    reference_ports = REFERENCE_PORTS.get((gpu.arch, NODE_GPUS))
+    if reference_ports is None or (gpu.arch, per_node) in REFERENCE_PORTS:
         return None
-    return max(1.0, whole[0] * per_node / NODE_GPUS)
+    return max(1.0, reference_ports[0] * per_node / NODE_GPUS)
 
 
-def _in_bits(found: re.Match[str]) -> str:
+def _in_bits(match: re.Match[str]) -> str:
     """`50 GB/s` as `400gb/s`; a rate in bits as it is."""
-    return f"{float(found[1]) * _BYTE:g}gb/s" if found[2].startswith("GB/") else found[0]
+    return f"{float(match[1]) * _BYTE:g}gb/s" if match[2].startswith("GB/") else match[0]
 
 
-def _ports(words: str, per_node: int) -> tuple[float | None, float | None]:
+def _ports(interconnect: str, per_node: int) -> tuple[float | None, float | None]:
     """Ports of a node and bits/s of one; None where the words do not say."""
-    gbits = _gbits(words)
+    gbits = _gbits(interconnect)
     if gbits is None:
         return None, None
-    if re.search(r"per gpu|/gpu", words):
+    if re.search(r"per gpu|/gpu", interconnect):
         return per_node, gbits * _GBIT
-    many = _many(words)
-    if many:
-        return many, gbits * _GBIT
-    if re.search(r"per node|/node|node-node", words):  # the sum of a node, over one port a GPU
+    count = _port_count(interconnect)
+    if count:
+        return count, gbits * _GBIT
+    if re.search(r"per node|/node|node-node", interconnect):  # the sum of a node, over one port a GPU
         ports = per_node if gbits / per_node >= 100 else max(1, round(gbits / 100))
         return ports, gbits / ports * _GBIT
     return None, gbits * _GBIT
 
 
-def _gbits(words: str) -> float | None:
-    rated = re.search(_RATE, words)
+def _gbits(interconnect: str) -> float | None:
+    rated = re.search(_RATE, interconnect)
     if rated:
         return float(rated[1])
     for name, gbits in _GENERATIONS.items():
-        if name in words and "-class" not in words:
+        if name in interconnect and "-class" not in interconnect:
             return float(gbits)
     return None
 
 
-def _many(words: str) -> int | None:
+def _port_count(interconnect: str) -> int | None:
     """The number in `8x HDR`, `x4 per node`."""
-    found = re.search(r"(?<![\w.])(\d+)\s*x(?=[\sa-z\d])|\bx\s?(\d+)\b", words)
-    return int(next(group for group in found.groups() if group)) if found else None
+    match = re.search(r"(?<![\w.])(\d+)\s*x(?=[\sa-z\d])|\bx\s?(\d+)\b", interconnect)
+    return int(next(group for group in match.groups() if group)) if match else None
 
 
 def node_of(cells: Cells, gpu: Gpu) -> int:
     """GPUs of one node, as given or as usual."""
-    return cells.whole("gpus_per_node") or usual_node(gpu)
+    return cells.integer("gpus_per_node") or usual_node(gpu)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.parameters import count
-from clusterwright.plan.predict import layouts, networks, shapes, stacks, words
+from clusterwright.plan.predict import layouts, networks, shapes, stacks, row_text
 from clusterwright.plan.predict.cells import Cells
 from clusterwright.plan.predict.fitting import fitting
 from clusterwright.plan.predict.infer_memory_notes import with_memory_facts
-from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.lookup import CatalogLookup
 from clusterwright.plan.predict.setting import Setting
 from clusterwright.plan.run import Run, Training
 
@@ -32,21 +32,23 @@ _SEQ_LENS = (
 _RECIPES = r"\bnemo\b|megatron-bridge|dgxc"  # tuned by the maker of the GPU
 
 
-def run_of(row: dict[str, str], known: Known | None = None) -> tuple[Run, tuple[str, ...]]:
+def run_of(row: dict[str, str], lookup: CatalogLookup | None = None) -> tuple[Run, tuple[str, ...]]:
     """The run that a row describes, and what was inferred.
 
     Columns: those of the published run tables; measured ones are not looked at. Raises `WrightError`
     with all that is wrong in the row.
     """
-    run, _, notes = run_with_peak(row, known)
+    run, _, notes = run_with_peak(row, lookup)
     return run, notes
 
 
-def run_with_peak(row: dict[str, str], known: Known | None = None) -> tuple[Run, Memory, tuple[str, ...]]:
+def run_with_peak(
+    row: dict[str, str], lookup: CatalogLookup | None = None
+) -> tuple[Run, Memory, tuple[str, ...]]:
     """The same, with the peak memory that it was found to fit or not to fit by."""
-    facts = known or Known()
-    cells = Cells.of(row)
-    settings = words.settings(cells)
+    facts = lookup or CatalogLookup()
+    cells = Cells.from_row(row)
+    settings = row_text.settings(cells)
     gpu = facts.gpu(cells)
     stack = stacks.stack(cells, gpu.arch)
     model = shapes.architecture(cells, facts.architecture, settings)
@@ -54,30 +56,30 @@ def run_with_peak(row: dict[str, str], known: Known | None = None) -> tuple[Run,
     machine = networks.of_row(cells, gpu, gpus)
     node = machine.gpus_per_node
     setting = Setting(model, count(model).total, gpu, node, gpus, stack, settings)
-    cut, batch = layouts.layout(cells, setting)
+    layout, batch = layouts.layout(cells, setting)
     training = _training(cells, setting, batch)
     if cells.problems:
         raise WrightError(*cells.problems, exit_code=EXIT_USAGE)
-    run = with_memory_facts(Run(training, cut, machine, stack), cells, settings)
+    run = with_memory_facts(Run(training, layout, machine, stack), cells, settings)
     run, peak = fitting(run, cells)
     return run, peak, tuple(cells.notes)
 
 
 def _training(cells: Cells, setting: Setting, batch: int) -> Training:
-    seq_len = cells.whole("seq_len")
+    seq_len = cells.integer("seq_len")
     if seq_len is None:
         seq_len = next(
-            (tokens for pattern, tokens in _SEQ_LENS if words.says(cells, pattern)), _USUAL_SEQ_LEN
+            (tokens for pattern, tokens in _SEQ_LENS if row_text.mentions(cells, pattern)), _USUAL_SEQ_LEN
         )
         cells.note(f"sequence length not given: {seq_len}", "seq_len")
-    precision = words.precision(cells, setting.gpu.name)
+    precision = row_text.precision(cells, setting.gpu.name)
     return Training(
         architecture=setting.model,
         seq_len=seq_len,
         global_batch=batch,
         precision=precision,
         task=_task(cells),
-        optimizer="adam8bit" if words.says(cells, r"bnb-optimi[sz]er|8-bit adam|adam8bit") else "adam",
+        optimizer="adam8bit" if row_text.mentions(cells, r"bnb-optimi[sz]er|8-bit adam|adam8bit") else "adam",
         gradient_bytes=_gradient_bytes(cells, setting.stack, precision),
         flash_attention=_flash(setting),
         dropout=_by_megatron_before_flash(setting),
@@ -110,7 +112,7 @@ def _by_megatron_before_flash(setting: Setting) -> bool:
 
 def _gradient_bytes(cells: Cells, stack: Stack, precision: str) -> int:
     """fp16 in Megatron keeps gradients in fp16, bf16 in fp32; NeMo's and Bridge's recipes reduce in bf16."""
-    if words.says(cells, r"fp32 grad"):
+    if row_text.mentions(cells, r"fp32 grad"):
         return 4
-    recipes = words.says(cells, _RECIPES)
+    recipes = row_text.mentions(cells, _RECIPES)
     return 2 if precision == "fp16" or recipes or stack.family == "deepspeed" else 4

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog.models import architectures
 from clusterwright.catalog.records import Architecture
-from clusterwright.errors import did_you_mean
+from clusterwright.errors import closest_name
 from clusterwright.plan.parameters import count
 from clusterwright.plan.predict.cells import LARGEST
-from clusterwright.plan.predict.words import says
+from clusterwright.plan.predict.row_text import mentions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ _ROUND = 256  # the inner width of gated layers is rounded up to this (LLaMA)
 _KV_RANK, _Q_RANK, _ROPE, _V = 512, 1536, 64, 128
 _MEGATRON_ROUND = 64  # down to this, Megatron-Core's default under --swiglu
 _COLUMNS = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
-_APART = 0.15  # sizes further apart than this are worth a note
+_TOLERANCE = 0.15  # sizes further apart than this are worth a note
 NO_MODEL = Architecture(
     "unknown", 0, 1, 1, 1, 1, 4, 1
 )  # stands in while the row's other problems are looked for
@@ -60,20 +60,22 @@ def architecture(
 ) -> Architecture:
     """The architecture; notes say what was not in the row. `named` finds a name in the catalogue."""
     text = cells.text("model")
-    name, known = _name(text), named(text) if text else None
-    if known:
-        model = _of_catalogue(cells, known)
-    elif cells.positive("params_b") or cells.whole("hidden"):
+    name, catalog_model = _name(text), named(text) if text else None
+    if catalog_model:
+        model = _of_catalogue(cells, catalog_model)
+    elif cells.positive("params_b") or cells.integer("hidden"):
         model = _of_size(cells, name)
     else:
         message = f"model `{text}` is not in the catalogue, and the row has no shape or size"
-        meant = did_you_mean(text.lower().replace("_", "-"), list(architectures()))
-        mend = "give layers, hidden and heads, or params_b, or add the model to your catalogue"
+        suggestion = closest_name(text.lower().replace("_", "-"), list(architectures()))
+        fix = "give layers, hidden and heads, or params_b, or add the model to your catalogue"
         cells.wrong(
-            "predict-unknown-model", message, f"did you mean `{meant}`? Else {mend}" if meant else mend
+            "predict-unknown-model",
+            message,
+            f"did you mean `{suggestion}`? Else {fix}" if suggestion else fix,
         )
         return NO_MODEL
-    if says(cells, r"w/o mtp|without mtp|no mtp"):
+    if mentions(cells, r"w/o mtp|without mtp|no mtp"):
         model = replace(model, mtp_layers=0)
     model = _with_flags(model, settings)
     _compare(cells, model)
@@ -87,22 +89,22 @@ def _name(text: str) -> str:
     return bare.rsplit("/", 1)[-1].strip()
 
 
-def _of_catalogue(cells: Cells, known: Architecture) -> Architecture:
+def _of_catalogue(cells: Cells, catalog_model: Architecture) -> Architecture:
     """The catalogue's shape, with the row's own columns put over it."""
-    given = {name: cells.whole(name) for name in _COLUMNS}
-    blank = [name for name in _COLUMNS if given[name] is None]
+    columns = {name: cells.integer(name) for name in _COLUMNS}
+    blank = [name for name in _COLUMNS if columns[name] is None]
     if blank:
-        cells.note(f"{', '.join(blank)} of {known.name} from the catalogue")
+        cells.note(f"{', '.join(blank)} of {catalog_model.name} from the catalogue")
     model = replace(
-        known,
-        layers=given["layers"] or known.layers,
-        hidden=given["hidden"] or known.hidden,
-        heads=given["heads"] or known.heads,
-        kv_heads=given["kv_heads"] or known.kv_heads,
-        ffn=given["ffn"] or known.ffn,
-        vocab=given["vocab"] or known.vocab,
+        catalog_model,
+        layers=columns["layers"] or catalog_model.layers,
+        hidden=columns["hidden"] or catalog_model.hidden,
+        heads=columns["heads"] or catalog_model.heads,
+        kv_heads=columns["kv_heads"] or catalog_model.kv_heads,
+        ffn=columns["ffn"] or catalog_model.ffn,
+        vocab=columns["vocab"] or catalog_model.vocab,
     )
-    if (model.hidden, model.heads) != (known.hidden, known.heads):
+    if (model.hidden, model.heads) != (catalog_model.hidden, catalog_model.heads):
         model = replace(model, head_dim=max(1, model.hidden // model.heads))
     return replace(model, dense_layers=min(model.dense_layers, model.layers))
 
@@ -110,9 +112,9 @@ def _of_catalogue(cells: Cells, known: Architecture) -> Architecture:
 def _of_size(cells: Cells, name: str) -> Architecture:
     """A dense model of the given columns; the blank ones by the rules of its family."""
     gated = re.search(_GATED, name, re.IGNORECASE) is not None
-    hidden = cells.whole("hidden") or _usual_hidden(cells)
-    heads = cells.whole("heads") or _usual_heads(cells, hidden)
-    ffn = cells.whole("ffn")
+    hidden = cells.integer("hidden") or _usual_hidden(cells)
+    heads = cells.integer("heads") or _usual_heads(cells, hidden)
+    ffn = cells.integer("ffn")
     if ffn is None:
         ffn = -(-(hidden * 8 // 3) // _ROUND) * _ROUND if gated else 4 * hidden
         if "swiglu=True" in cells.text("notes_url"):
@@ -123,16 +125,16 @@ def _of_size(cells: Cells, name: str) -> Architecture:
     learned = re.search(r"gpt|bert|opt|megatron", name, re.IGNORECASE) is not None
     return Architecture(
         name=name or "unnamed",
-        layers=cells.whole("layers") or _usual_layers(cells, hidden),
+        layers=cells.integer("layers") or _usual_layers(cells, hidden),
         hidden=hidden,
         heads=heads,
-        kv_heads=cells.whole("kv_heads") or heads,
+        kv_heads=cells.integer("kv_heads") or heads,
         head_dim=max(1, hidden // heads),
         ffn=ffn,
-        vocab=cells.whole("vocab") or _usual_vocab(cells, name),
+        vocab=cells.integer("vocab") or _usual_vocab(cells, name),
         gated=gated,
         tied=re.search(_TIED, name, re.IGNORECASE) is not None,
-        learned_positions=(cells.whole("seq_len") or 0) if learned else 0,
+        learned_positions=(cells.integer("seq_len") or 0) if learned else 0,
         causal="bert" not in name.lower(),
         biases=re.search(_BIASED, name, re.IGNORECASE) is not None,
     )
@@ -148,7 +150,7 @@ def _usual_hidden(cells: Cells) -> int:
 
 
 def _usual_layers(cells: Cells, hidden: int) -> int:
-    stages = cells.whole("pp") or 1
+    stages = cells.integer("pp") or 1
     parameters = (cells.positive("params_b") or 1.0) * 1e9
     layers = min(max(1, round(parameters / (12 * hidden**2) / stages)) * stages, LARGEST["layers"])
     cells.note(f"layers not given: {layers}, from the number of parameters")
@@ -156,7 +158,7 @@ def _usual_layers(cells: Cells, hidden: int) -> int:
 
 
 def _usual_heads(cells: Cells, hidden: int) -> int:
-    tp = cells.whole("tp") or 1
+    tp = cells.integer("tp") or 1
     small = [number for number in range(1, math.isqrt(hidden) + 1) if hidden % number == 0]
     divisors = {*small, *(hidden // number for number in small)}
     fitting = sorted(heads for heads in divisors if heads % tp == 0 and heads <= hidden // 32)
@@ -166,12 +168,12 @@ def _usual_heads(cells: Cells, hidden: int) -> int:
 
 
 def _usual_vocab(cells: Cells, name: str) -> int:
-    tp = cells.whole("tp") or 1
+    tp = cells.integer("tp") or 1
     size = next(
-        (size for word, size in _VOCABULARIES if re.search(word, name, re.IGNORECASE)), _GPT_VOCABULARY
+        (size for pattern, size in _VOCABULARIES if re.search(pattern, name, re.IGNORECASE)), _GPT_VOCABULARY
     )
     untied = "untie-embeddings-and-output-weights=True" in cells.text("notes_url")
-    if untied and size == _GPT_VOCABULARY and (cells.whole("hidden") or 0) >= _LARGE_HIDDEN:
+    if untied and size == _GPT_VOCABULARY and (cells.integer("hidden") or 0) >= _LARGE_HIDDEN:
         size = _LARGE_VOCABULARY
     padded = -(-size // (_PAD * tp)) * _PAD * tp
     cells.note(f"vocabulary not given: {padded}")
@@ -214,12 +216,12 @@ def _with_experts(model: Architecture, settings: dict[str, str]) -> Architecture
 
 def _dense_layers(frequency: str) -> int:
     """Leading dense layers of `([0]*3+[1]*11)`."""
-    found = re.match(r"\(\[0\]\*(\d+)", frequency)
-    return int(found[1]) if found else 0
+    match = re.match(r"\(\[0\]\*(\d+)", frequency)
+    return int(match[1]) if match else 0
 
 
 def _compare(cells: Cells, model: Architecture) -> None:
     """A note where the shape has another number of parameters than the row says."""
-    said, counted = cells.positive("params_b"), count(model).total / 1e9
-    if said and abs(counted / said - 1) > _APART and not says(cells, "cut to|reduced|proxy"):
-        cells.note(f"the shape has {counted:.3g} billion parameters, the row says {said:g}")
+    billions, counted = cells.positive("params_b"), count(model).total / 1e9
+    if billions and abs(counted / billions - 1) > _TOLERANCE and not mentions(cells, "cut to|reduced|proxy"):
+        cells.note(f"the shape has {counted:.3g} billion parameters, the row says {billions:g}")

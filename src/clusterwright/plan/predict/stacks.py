@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.predict.words import says
+from clusterwright.plan.predict.row_text import mentions
 from clusterwright.plan.run import Stack
 
 if TYPE_CHECKING:
@@ -64,10 +64,10 @@ def _family(cells: Cells) -> str:
     if "tpu" in cells.text("gpu_type").lower():
         return "maxtext"
     for pattern, name in _FAMILIES:
-        if says(cells, pattern):
+        if mentions(cells, pattern):
             return name
-    whole = all((cells.text(column) or "1") == "1" for column in ("tp", "pp"))
-    name = "fsdp" if whole and cells.text("zero_stage") in {"2", "3"} else "megatron"
+    is_unsplit = all((cells.text(column) or "1") == "1" for column in ("tp", "pp"))
+    name = "fsdp" if is_unsplit and cells.text("zero_stage") in {"2", "3"} else "megatron"
     cells.note(f"software not named: taken as {name}, from how the model is cut")
     return name
 
@@ -75,13 +75,13 @@ def _family(cells: Cells) -> str:
 def _year(cells: Cells, gpu_arch: str) -> int:
     source = cells.text("source")
     for pattern in _DATES:
-        if found := re.search(pattern, source):
-            return int(found[1]) if len(found[1]) == 4 else 2000 + int(found[1])
+        if match := re.search(pattern, source):
+            return int(match[1]) if len(match[1]) == 4 else 2000 + int(match[1])
     for pattern, year in _YEARS:
         if re.search(pattern, f"{source} ; {cells.text('model')}", re.IGNORECASE):
             return year
-    if found := re.search(_ARXIV, source):
-        return 2000 + int(found[1])
+    if match := re.search(_ARXIV, source):
+        return 2000 + int(match[1])
     year = _GENERATION_YEARS.get(gpu_arch, _NEWEST)
     cells.note(f"year of the software not given: {year}, from the GPU's generation")
     return year

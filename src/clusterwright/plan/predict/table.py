@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
+from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError
 from clusterwright.plan.predict.decoding import decode
 
 if TYPE_CHECKING:
@@ -52,19 +52,19 @@ def read(data: bytes, file: str) -> Table:
     delimiter = max(_DELIMITERS, key=header.count)
     records = list(_records(text.lines, delimiter, file))
     if not records:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "predict-empty", f"{file} has no header", "give a CSV with a header line", exit_code=2
         )
-    (first, names), *rest = records
+    (header_line, names), *body = records
     columns = tuple(name.strip() for name in names)
-    _refuse_twice(columns, Place(file, first))
-    lines = tuple(Line(number, tuple(cells), text.remarks.get(number, "")) for number, cells in rest)
-    return Table(columns, lines, delimiter, text.remarks.get(first, ""))
+    _refuse_duplicates(columns, Location(file, header_line))
+    lines = tuple(Line(number, tuple(cells), text.remarks.get(number, "")) for number, cells in body)
+    return Table(columns, lines, delimiter, text.remarks.get(header_line, ""))
 
 
 def _records(lines: Sequence[str], delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """Records that are not blank, with the line on which each begins."""
-    before = csv.field_size_limit(_LONGEST_CELL)
+    previous_limit = csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
     start = 1
     try:
@@ -74,22 +74,22 @@ def _records(lines: Sequence[str], delimiter: str, file: str) -> Iterator[tuple[
             start = reader.line_num + 1
     except csv.Error as why:
         finding = Finding(
-            "predict-not-csv", f"not a CSV from here on: {why}", "close the quotes", (Place(file, start),)
+            "predict-not-csv", f"not a CSV from here on: {why}", "close the quotes", (Location(file, start),)
         )
         raise WrightError(finding, exit_code=EXIT_USAGE) from why
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(previous_limit)
 
 
-def _refuse_twice(columns: tuple[str, ...], place: Place) -> None:
-    twice = [name for name, times in Counter(columns).items() if times > 1]
-    if twice:
-        names = ", ".join(f"`{name}`" for name in twice)
+def _refuse_duplicates(columns: tuple[str, ...], location: Location) -> None:
+    duplicates = [name for name, times in Counter(columns).items() if times > 1]
+    if duplicates:
+        names = ", ".join(f"`{name}`" for name in duplicates)
         finding = Finding(
             "predict-column-twice",
             f"the header names {names} more than once",
             "keep one column of each name",
-            (place,),
+            (location,),
         )
         raise WrightError(finding, exit_code=EXIT_USAGE)
 

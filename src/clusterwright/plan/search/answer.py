@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.plan.search.engine import Found, Searcher
-from clusterwright.plan.search.kept import FAMILIES, plans, table
+from clusterwright.plan.search.engine import SearchState, Searcher
+from clusterwright.plan.search.best_layouts import FAMILIES, plans, table
 from clusterwright.plan.search.meshes import meshes
 from clusterwright.plan.search.outcome import Loss, Outcome, gib
 from clusterwright.plan.search.remedies import remedies
@@ -26,15 +26,15 @@ def answer(training: Training, machine: Machine, options: Options) -> Outcome:
     Raises:
         WrightError: nothing divides the model, the batch and the GPUs.
     """
-    found_meshes, refused = meshes(training, machine, options)
-    searcher = Searcher(training, machine, options, found_meshes)
-    found = searcher.run()
-    if not found.room.considered:
+    valid_meshes, refused = meshes(training, machine, options)
+    searcher = Searcher(training, machine, options, valid_meshes)
+    state = searcher.run()
+    if not state.memory_filter.considered:
         _nothing_divides(training, machine, refused)
-    outcome = Outcome(training, machine, options.stack, found.counts(dict(refused)))
-    if found.kept.columns:
-        return _ranked(outcome, searcher, found, options)
-    nearest = plans(searcher.plan, table(list(found.room.nearest.values())))
+    outcome = Outcome(training, machine, options.stack, state.counts(dict(refused)))
+    if state.best_layouts.columns:
+        return _ranked(outcome, searcher, state, options)
+    nearest = plans(searcher.plan, table(list(state.memory_filter.nearest.values())))
     losses = tuple(Loss(plan.family, plan, fits=False, why=too_large(plan)) for plan in nearest)
     least = min(nearest, key=lambda plan: float(plan.memory.total))
     outcome = replace(outcome, nearest=least, families=_in_order(losses))
@@ -43,25 +43,27 @@ def answer(training: Training, machine: Machine, options: Options) -> Outcome:
     return replace(outcome, remedies=remedies(training, machine, replace(options, advise=False), answer))
 
 
-def _ranked(outcome: Outcome, searcher: Searcher, found: Found, options: Options) -> Outcome:
+def _ranked(outcome: Outcome, searcher: Searcher, state: SearchState, options: Options) -> Outcome:
     """With what fits, in order."""
-    kept, every = found.kept, plans(searcher.plan, found.kept.columns)
+    best_layouts, every = state.best_layouts, plans(searcher.plan, state.best_layouts.columns)
     best = every[0]
-    by_mesh = tuple(every[at] for at in kept.fastest_of("mesh")[: max(options.top, 2)])
-    fitting = [every[at] for at in kept.fastest_of("family")]
-    never = [cell for code, cell in found.room.nearest.items() if not found.room.fitted[code]]
-    too_much = plans(searcher.plan, table(never)) if never else []
+    by_mesh = tuple(every[index] for index in best_layouts.fastest_of("mesh")[: max(options.top, 2)])
+    fitting = [every[index] for index in best_layouts.fastest_of("family")]
+    oversized_cells = [
+        cell for code, cell in state.memory_filter.nearest.items() if not state.memory_filter.fitted[code]
+    ]
+    oversized_plans = plans(searcher.plan, table(oversized_cells)) if oversized_cells else []
     losses = [
         Loss(plan.family, plan, fits=True, why=loses(plan, best)) for plan in fitting if plan is not best
     ]
-    losses += [Loss(plan.family, plan, fits=False, why=too_large(plan)) for plan in too_much]
+    losses += [Loss(plan.family, plan, fits=False, why=too_large(plan)) for plan in oversized_plans]
     return replace(
         outcome,
         best=best,
         ranked=tuple(every[: options.top]),
         runner_up_why=loses(by_mesh[1], best) if len(by_mesh) > 1 else "",
         meshes=by_mesh,
-        pareto=tuple(every[at] for at in kept.front(kept.columns)),
+        pareto=tuple(every[index] for index in best_layouts.front(best_layouts.columns)),
         families=_in_order(losses),
     )
 
@@ -72,8 +74,8 @@ def _in_order(losses: Iterable[Loss]) -> tuple[Loss, ...]:
 
 
 def _nothing_divides(training: Training, machine: Machine, refused: Mapping[str, int]) -> None:
-    reasons = ", ".join(f"{what} {count}" for what, count in sorted(refused.items())) or "no mesh at all"
-    raise WrightError.of(
+    reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(refused.items())) or "no mesh at all"
+    raise WrightError.from_code(
         "plan-no-layout",
         f"no way to cut {training.architecture.name} over {machine.gpus} GPUs divides its heads, layers and the batch"
         f" of {training.global_batch} (meshes refused: {reasons})",
@@ -97,7 +99,7 @@ PARTS = {
     "input": "reading the input",
     "jitter": "stragglers",
 }
-HOLDS = {
+MEMORY_LABELS = {
     "weights": "weights",
     "gradients": "gradients",
     "optimizer": "optimiser states",
@@ -129,8 +131,8 @@ def _verb(part: str) -> str:
 def too_large(plan: Plan) -> str:
     """`does not fit: 120.3 GiB at the least, 45.8 GiB more than a GPU has; optimiser states hold 80.1 GiB`."""
     total, have = float(plan.memory.total), plan.run.machine.gpu.usable_bytes
-    largest = max(HOLDS, key=lambda name: float(getattr(plan.memory, name)))
+    largest = max(MEMORY_LABELS, key=lambda name: float(getattr(plan.memory, name)))
     return (
         f"does not fit: {gib(total)} at the least, {gib(total - have)} more than a GPU has;"
-        f" {HOLDS[largest]} hold {gib(float(getattr(plan.memory, largest)))}"
+        f" {MEMORY_LABELS[largest]} hold {gib(float(getattr(plan.memory, largest)))}"
     )

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from clusterwright.plan.run import Run, Schedule
-from clusterwright.plan.search.kept import SCHEDULES, Kept
+from clusterwright.plan.search.best_layouts import SCHEDULES, BestLayouts
 from clusterwright.plan.search.meshes import Mesh
 from clusterwright.plan.search.outcome import Counts
-from clusterwright.plan.search.room import Fitting, Room, family_of
+from clusterwright.plan.search.memory_filter import Fitting, MemoryFilter, family_of
 from clusterwright.plan.search.space import Array, Block, Rows, block_of, rows_of
 from clusterwright.plan.speed import iteration
 
@@ -32,18 +32,23 @@ class Lot(NamedTuple):
 
 
 @dataclass(slots=True)
-class Found:
+class SearchState:
     """What a search has in hand."""
 
-    kept: Kept
-    room: Room
+    best_layouts: BestLayouts
+    memory_filter: MemoryFilter
     evaluated: int = 0
 
     def counts(self, indivisible: dict[str, int]) -> Counts:
         """As the outcome has them."""
-        room = self.room
-        bounded, too_large = room.fitting - self.evaluated, room.considered - room.fitting
-        return Counts(room.considered, too_large, bounded, self.evaluated, room.decided, indivisible)
+        memory_filter = self.memory_filter
+        bounded, too_large = (
+            memory_filter.fitting - self.evaluated,
+            memory_filter.considered - memory_filter.fitting,
+        )
+        return Counts(
+            memory_filter.considered, too_large, bounded, self.evaluated, memory_filter.decided, indivisible
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +60,14 @@ class Searcher:
     options: Options
     meshes: list[Mesh]
 
-    def run(self) -> Found:
+    def run(self) -> SearchState:
         """Everything worth knowing of all layouts."""
-        room = Room(self.plan, self._block, self.machine.gpu.usable_bytes, self.options.lot)
-        found = Found(Kept(self.options.top), room)
+        memory_filter = MemoryFilter(self.plan, self._block, self.machine.gpu.usable_bytes, self.options.lot)
+        state = SearchState(BestLayouts(self.options.top), memory_filter)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # `pick` computes both its sides
-            for lot in self._in_order(room):
-                self._look(lot, found)
-        return found
+            for lot in self._in_order(memory_filter):
+                self._evaluate(lot, state)
+        return state
 
     def plan(self, layout: Layout) -> Run:
         """The run of a layout."""
@@ -71,11 +76,13 @@ class Searcher:
     def _block(self, rows: Rows, schedule: Schedule) -> Block:
         return block_of(rows, self.training, self.machine, self.options, schedule)
 
-    def _in_order(self, room: Room) -> list[Lot]:
+    def _in_order(self, memory_filter: MemoryFilter) -> list[Lot]:
         """Small lots of what fits, those that could be fastest first."""
         lots: list[Lot] = []
         for rows in rows_of(self.meshes, self.training, self.options):
-            fitting = [room.look(rows, each, len(self.meshes)) for each in self.options.schedules]
+            fitting = [
+                memory_filter.check(rows, schedule, len(self.meshes)) for schedule in self.options.schedules
+            ]
             if any(fitting):
                 floor = self.floor(rows)
                 lots += [lot for part in fitting if part for lot in self._lots(part, floor)]
@@ -95,38 +102,38 @@ class Searcher:
         choices = np.size(layout.recompute)
         return np.broadcast_to(np.asarray(sum(parts)), (len(rows), choices, 1, 1))
 
-    def _lots(self, whole: Fitting, floors: Array) -> Iterator[Lot]:
-        floor = floors[whole.rows.columns["row"].astype(int)]
-        floor = np.where(whole.fits.any(axis=(2, 3), keepdims=True), floor, np.inf)
+    def _lots(self, fitting: Fitting, floors: Array) -> Iterator[Lot]:
+        floor = floors[fitting.rows.columns["row"].astype(int)]
+        floor = np.where(fitting.feasible.any(axis=(2, 3), keepdims=True), floor, np.inf)
         order = np.argsort(floor.min(axis=(1, 2, 3)), kind="stable")
-        size = max(1, self.options.lot * len(order) // whole.fits.size)
+        size = max(1, self.options.lot * len(order) // fitting.feasible.size)
         for start in range(0, len(order), size):
-            at = order[start : start + size]
-            rows, memory = whole.rows.take(at), whole.memory[at]
-            yield Lot(Fitting(rows, whole.schedule, memory, whole.fits[at]), floor[at])
+            indices = order[start : start + size]
+            rows, memory = fitting.rows.select(indices), fitting.memory[indices]
+            yield Lot(Fitting(rows, fitting.schedule, memory, fitting.feasible[indices]), floor[indices])
 
-    def _look(self, lot: Lot, found: Found) -> None:
+    def _evaluate(self, lot: Lot, state: SearchState) -> None:
         """Time of those rows of a lot that have a layout that fits and could matter."""
         part = lot.part
         family = family_of(self._block(part.rows, part.schedule))
-        matters = found.kept.matters(lot.floor, part.memory, family)
-        could: Array = np.any(part.fits & matters, axis=(1, 2, 3))
+        matters = state.best_layouts.matters(lot.floor, part.memory, family)
+        could: Array = np.any(part.feasible & matters, axis=(1, 2, 3))
         if could.any():
-            rows = part.rows.take(could)
-            self._predict(Fitting(rows, part.schedule, part.memory[could], part.fits[could]), found)
+            rows = part.rows.select(could)
+            self._predict(Fitting(rows, part.schedule, part.memory[could], part.feasible[could]), state)
 
-    def _predict(self, part: Fitting, found: Found) -> None:
+    def _predict(self, part: Fitting, state: SearchState) -> None:
         """The whole model for some rows; what matters is kept."""
-        found.evaluated += int(np.count_nonzero(part.fits))
+        state.evaluated += int(np.count_nonzero(part.feasible))
         block = self._block(part.rows, part.schedule)
         family = family_of(block)
-        time = np.broadcast_to(np.asarray(iteration(self.plan(block.layout)).total), part.fits.shape)
-        where = np.flatnonzero(part.fits & found.kept.matters(time, part.memory, family))
-        at = np.unravel_index(where, part.fits.shape)
+        time = np.broadcast_to(np.asarray(iteration(self.plan(block.layout)).total), part.feasible.shape)
+        positions = np.flatnonzero(part.feasible & state.best_layouts.matters(time, part.memory, family))
+        indices = np.unravel_index(positions, part.feasible.shape)
         predicted = {
-            "time": time[at],
-            "memory": part.memory[at],
-            "family": np.broadcast_to(family, part.fits.shape)[at],
-            "schedule": np.full(where.shape, SCHEDULES.index(part.schedule)),
+            "time": time[indices],
+            "memory": part.memory[indices],
+            "family": np.broadcast_to(family, part.feasible.shape)[indices],
+            "schedule": np.full(positions.shape, SCHEDULES.index(part.schedule)),
         }
-        found.kept.add(block.columns(at) | predicted)
+        state.best_layouts.add(block.columns(indices) | predicted)

@@ -41,23 +41,28 @@ def divisors(number: int) -> list[int]:
 
 def meshes(training: Training, machine: Machine, options: Options) -> tuple[list[Mesh], Counter[str]]:
     """Those that divide the model, the batch and the sequence; and how many do not, by what they fail to divide."""
-    found: list[Mesh] = []
+    valid: list[Mesh] = []
     refused: Counter[str] = Counter()
     for mesh in _factorings(training.architecture, machine, options):
         if why := indivisible(mesh, training, uneven=options.uneven):
             refused[why[0]] += 1
         else:
-            found.append(mesh)
-    return found, refused
+            valid.append(mesh)
+    return valid, refused
 
 
 def _factorings(model: Architecture, machine: Machine, options: Options) -> Iterator[Mesh]:
     most_tp = options.tp or options.max_tp or machine.nvlink_domain
-    for tp in _of(options.tp, machine.gpus):
-        for pp in _of(options.pp, machine.gpus // tp):
-            for cp in _of(options.cp, machine.gpus // tp // pp):
-                dp, rest = divmod(machine.gpus, tp * pp * cp)
-                if tp <= max(most_tp, 1) and pp <= model.layers and not rest and options.dp in (None, dp):
+    for tp in _candidates(options.tp, machine.gpus):
+        for pp in _candidates(options.pp, machine.gpus // tp):
+            for cp in _candidates(options.cp, machine.gpus // tp // pp):
+                dp, remainder = divmod(machine.gpus, tp * pp * cp)
+                if (
+                    tp <= max(most_tp, 1)
+                    and pp <= model.layers
+                    and not remainder
+                    and options.dp in (None, dp)
+                ):
                     yield from _experts(model, tp, pp, cp, dp, options)
 
 
@@ -65,13 +70,13 @@ def _experts(model: Architecture, tp: int, pp: int, cp: int, dp: int, options: O
     if not model.experts:
         yield Mesh(tp, pp, cp, 1, 1, dp)
         return
-    for etp in _of(options.etp, tp):
-        for ep in _of(options.ep, dp * cp * tp // etp):
+    for etp in _candidates(options.etp, tp):
+        for ep in _candidates(options.ep, dp * cp * tp // etp):
             if ep <= model.experts:
                 yield Mesh(tp, pp, cp, ep, etp, dp)
 
 
-def _of(fixed: int | None, number: int) -> list[int]:
+def _candidates(fixed: int | None, number: int) -> list[int]:
     """The divisors to try: the fixed one where the user fixed it."""
     if fixed is None:
         return divisors(number)
@@ -105,8 +110,8 @@ def stages_have_layers(layers: int, stages: int, *, uneven: bool) -> bool:
 
 def interleaves(model: Architecture, pp: int, options: Options) -> list[int]:
     """Chunks of a stage: those that divide its layers; one where stages differ or there is one stage."""
-    whole = pp > 1 and model.layers % pp == 0
-    return [v for v in (divisors(model.layers // pp) if whole else [1]) if options.interleave in (None, v)]
+    is_even = pp > 1 and model.layers % pp == 0
+    return [v for v in (divisors(model.layers // pp) if is_even else [1]) if options.interleave in (None, v)]
 
 
 def micro_batches(training: Training, dp: int, options: Options) -> list[int]:
@@ -127,8 +132,8 @@ def require_numpy() -> None:
     """
     if find_spec("numpy") is None:
         message = "the search compares millions of layouts with numpy, which is not installed"
-        mend = 'pip install "clusterwright[plan]"'
-        raise WrightError.of("plan-needs-numpy", message, mend, exit_code=EXIT_USAGE)
+        fix = 'pip install "clusterwright[plan]"'
+        raise WrightError.from_code("plan-needs-numpy", message, fix, exit_code=EXIT_USAGE)
 
 
 def require_sizes(training: Training, machine: Machine, options: Options) -> None:
@@ -137,9 +142,9 @@ def require_sizes(training: Training, machine: Machine, options: Options) -> Non
     Raises:
         WrightError: everything that is not so.
     """
-    found = no_sizes(_sizes(training, machine, options)) or list(_indivisible(training, machine, options))
-    if found:
-        raise WrightError(*found, exit_code=EXIT_USAGE)
+    findings = no_sizes(_sizes(training, machine, options)) or list(_indivisible(training, machine, options))
+    if findings:
+        raise WrightError(*findings, exit_code=EXIT_USAGE)
 
 
 def no_sizes(sizes: Mapping[str, float | None]) -> list[Finding]:
@@ -165,25 +170,27 @@ def _sizes(training: Training, machine: Machine, options: Options) -> dict[str, 
 def _indivisible(training: Training, machine: Machine, options: Options) -> Iterator[Finding]:
     model, batch = training.architecture, training.global_batch
     fixed = {name: options.fixed(name) or 1 for name in ("tp", "pp", "cp", "ep", "etp", "dp")}
-    cut = prod(fixed[name] for name in ("tp", "pp", "cp", "dp"))
-    if machine.gpus % cut or (
-        options.dp and options.tp and options.pp and options.cp and cut != machine.gpus
+    degree = prod(fixed[name] for name in ("tp", "pp", "cp", "dp"))
+    if machine.gpus % degree or (
+        options.dp and options.tp and options.pp and options.cp and degree != machine.gpus
     ):
-        said = " x ".join(f"{name} {fixed[name]}" for name in ("dp", "tp", "pp", "cp") if options.fixed(name))
+        product = " x ".join(
+            f"{name} {fixed[name]}" for name in ("dp", "tp", "pp", "cp") if options.fixed(name)
+        )
         yield _finding(
-            f"{said} does not make {machine.gpus} GPUs", "take sizes whose product divides the GPUs"
+            f"{product} does not make {machine.gpus} GPUs", "take sizes whose product divides the GPUs"
         )
     sizes = {
         "heads": ("tp", model.heads), "kv heads": ("tp", model.kv_heads), "ffn": ("tp", model.ffn),
         "layers": ("pp", model.layers), "sequence": ("cp", training.seq_len), "experts": ("ep", model.experts),
         "expert ffn": ("etp", model.expert_ffn), "batch": ("dp", batch),
     }  # fmt: skip
-    for what in indivisible(Mesh(**fixed), training, uneven=options.uneven):
-        name, size = sizes[what]
-        good = [d for d in divisors(size) if d <= 2 * fixed[name]]
-        of = f"of {model.name}" if what not in ("batch", "sequence") else "asked for"
-        message = f"the {size} {what} {of} cannot be cut by {name} {fixed[name]}"
-        yield _finding(message, f"take one of {', '.join(map(str, good[-6:]))}")
+    for quantity in indivisible(Mesh(**fixed), training, uneven=options.uneven):
+        name, size = sizes[quantity]
+        valid_degrees = [d for d in divisors(size) if d <= 2 * fixed[name]]
+        owner = f"of {model.name}" if quantity not in ("batch", "sequence") else "asked for"
+        message = f"the {size} {quantity} {owner} cannot be cut by {name} {fixed[name]}"
+        yield _finding(message, f"take one of {', '.join(map(str, valid_degrees[-6:]))}")
     if (micro := options.micro_batch) and batch % (fixed["dp"] * micro):
         message = f"the batch of {batch} is not a multiple of dp {fixed['dp']} x microbatch {micro}"
         yield _finding(
@@ -195,5 +202,5 @@ def _indivisible(training: Training, machine: Machine, options: Options) -> Iter
         yield _finding(message, "take an interleave that divides the layers of a stage")
 
 
-def _finding(message: str, mend: str) -> Finding:
-    return Finding("plan-indivisible", message, mend)
+def _finding(message: str, fix: str) -> Finding:
+    return Finding("plan-indivisible", message, fix)

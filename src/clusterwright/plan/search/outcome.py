@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.memory.peak import Fit, fits
+from clusterwright.plan.memory.peak import MemoryFit, classify_fit
 from clusterwright.plan.run import Offload, Recompute
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ class Plan:
     memory: Memory
 
     @property
-    def fit(self) -> Fit:
+    def fit(self) -> MemoryFit:
         """Whether it fits, and whether tightly."""
-        return fits(self.memory, self.run.machine.gpu)
+        return classify_fit(self.memory, self.run.machine.gpu)
 
     @property
     def tokens_per_s_per_gpu(self) -> float:
@@ -95,7 +95,7 @@ class Outcome:
     @property
     def roomy(self) -> Plan | None:
         """The fastest whose memory is not tight: predictions may be off by what is left."""
-        return next((plan for plan in self.pareto if plan.fit is Fit.FITS), None)
+        return next((plan for plan in self.pareto if plan.fit is MemoryFit.FITS), None)
 
     @property
     def runner_up(self) -> Plan | None:
@@ -111,23 +111,23 @@ def gib(size_bytes: float) -> str:
     return f"{size_bytes / _GIB:.1f} GiB"
 
 
-def mesh_words(cut: Layout) -> str:
+def format_mesh(layout: Layout) -> str:
     """`tp 8 pp 4 dp 16`: the sizes above one, and dp."""
-    sizes = (("tp", cut.tp), ("pp", cut.pp), ("cp", cut.cp), ("ep", cut.ep), ("etp", cut.etp))
-    return " ".join([f"{name} {size}" for name, size in sizes if size > 1] + [f"dp {cut.dp}"])
+    sizes = (("tp", layout.tp), ("pp", layout.pp), ("cp", layout.cp), ("ep", layout.ep), ("etp", layout.etp))
+    return " ".join([f"{name} {size}" for name, size in sizes if size > 1] + [f"dp {layout.dp}"])
 
 
-def layout_words(cut: Layout) -> str:
+def format_layout(layout: Layout) -> str:
     """`tp 8 pp 4 dp 16, ZeRO 1, microbatch 2, interleave 3, selective recompute`."""
-    words = [mesh_words(cut), zero_words(cut), f"microbatch {cut.micro_batch}"]
-    words += [f"interleave {cut.interleave}"] if cut.interleave > 1 else []
-    words += [f"{Recompute(int(cut.recompute)).name.lower()} recompute"] if cut.recompute else []
-    words += [str(cut.schedule)] if cut.pp > 1 and cut.schedule != "1f1b" else []
-    words += ["no sequence parallelism"] if cut.tp > 1 and not cut.sequence_parallel else []
-    words += [f"offload {Offload(int(cut.offload)).name.lower()}"] if cut.offload else []
-    return ", ".join(words)
+    parts = [format_mesh(layout), format_zero(layout), f"microbatch {layout.micro_batch}"]
+    parts += [f"interleave {layout.interleave}"] if layout.interleave > 1 else []
+    parts += [f"{Recompute(int(layout.recompute)).name.lower()} recompute"] if layout.recompute else []
+    parts += [str(layout.schedule)] if layout.pp > 1 and layout.schedule != "1f1b" else []
+    parts += ["no sequence parallelism"] if layout.tp > 1 and not layout.sequence_parallel else []
+    parts += [f"offload {Offload(int(layout.offload)).name.lower()}"] if layout.offload else []
+    return ", ".join(parts)
 
 
-def zero_words(cut: Layout) -> str:
+def format_zero(layout: Layout) -> str:
     """`ZeRO 3 in groups of 8`."""
-    return f"ZeRO {cut.zero}" + (f" in groups of {cut.shard}" if cut.shard else "")
+    return f"ZeRO {layout.zero}" + (f" in groups of {layout.shard}" if layout.shard else "")

@@ -35,39 +35,39 @@ def record(outcome: Outcome, seconds: float) -> dict[str, Any]:
         "best": outcome.best and plan(outcome.best),
         "runner_up": outcome.runner_up and plan(outcome.runner_up) | {"why": outcome.runner_up_why},
         "roomy": outcome.roomy and plan(outcome.roomy),
-        "ranked": [plan(one) for one in outcome.ranked],
-        "meshes": [plan(one) for one in outcome.meshes],
+        "ranked": [plan(entry) for entry in outcome.ranked],
+        "meshes": [plan(entry) for entry in outcome.meshes],
         "families": [
             {"family": loss.family, "fits": loss.fits, "why": loss.why, "plan": plan(loss.plan)}
             for loss in outcome.families
         ],
-        "pareto": [plan(one) for one in outcome.pareto],
+        "pareto": [plan(entry) for entry in outcome.pareto],
         "nearest": outcome.nearest and plan(outcome.nearest),
         "remedies": list(outcome.remedies),
     }
 
 
-def plan(one: Plan) -> dict[str, Any]:
+def plan(entry: Plan) -> dict[str, Any]:
     """One layout and what is predicted of it."""
-    low, high = span(one.run, one.time)
+    low, high = span(entry.run, entry.time)
     return {
-        "family": one.family,
-        "layout": asdict(one.run.layout),
-        "parallel": section(one.run),
-        "iter_time_s": float(one.time.total),
+        "family": entry.family,
+        "layout": asdict(entry.run.layout),
+        "parallel": section(entry.run),
+        "iter_time_s": float(entry.time.total),
         "iter_time_p10_s": float(low),
         "iter_time_p90_s": float(high),
-        "tokens_per_s_per_gpu": one.tokens_per_s_per_gpu,
-        "mfu": one.utilization,
-        "memory_bytes": float(one.memory.total),
-        "fit": one.fit,
-        "time_s": _parts(one.time),
-        "memory_parts_bytes": _parts(one.memory),
+        "tokens_per_s_per_gpu": entry.tokens_per_s_per_gpu,
+        "mfu": entry.utilization,
+        "memory_bytes": float(entry.memory.total),
+        "fit": entry.fit,
+        "time_s": _parts(entry.time),
+        "memory_parts_bytes": _parts(entry.memory),
     }
 
 
-def _parts(of: Any) -> dict[str, float]:
-    return {part.name: float(getattr(of, part.name)) for part in fields(of)}
+def _parts(parts: Any) -> dict[str, float]:
+    return {part.name: float(getattr(parts, part.name)) for part in fields(parts)}
 
 
 SHARD = ("none", "optimizer", "gradients", "full")  # by ZeRO stage
@@ -83,22 +83,22 @@ _NEEDLESS = {
 
 def section(run: Run) -> dict[str, object]:
     """The values under `parallel:`, without those that only say that nothing is done."""
-    cut = run.layout
+    layout = run.layout
     values: dict[str, object] = {
-        "tensor": cut.tp,
-        "pipeline": cut.pp,
-        "context": cut.cp,
-        "expert": cut.ep,
-        "expert_tensor": cut.etp,
-        "data": cut.dp,
-        "shard": SHARD[int(cut.zero)],
-        "shard_group": cut.shard or None,
-        "micro_batch": cut.micro_batch,
-        "interleave": cut.interleave,
-        "schedule": str(cut.schedule),
-        "recompute": Recompute(int(cut.recompute)).name.lower(),
-        "sequence_parallel": bool(cut.tp > 1 and cut.sequence_parallel),
-        "offload": Offload(int(cut.offload)).name.lower(),
+        "tensor": layout.tp,
+        "pipeline": layout.pp,
+        "context": layout.cp,
+        "expert": layout.ep,
+        "expert_tensor": layout.etp,
+        "data": layout.dp,
+        "shard": SHARD[int(layout.zero)],
+        "shard_group": layout.shard or None,
+        "micro_batch": layout.micro_batch,
+        "interleave": layout.interleave,
+        "schedule": str(layout.schedule),
+        "recompute": Recompute(int(layout.recompute)).name.lower(),
+        "sequence_parallel": bool(layout.tp > 1 and layout.sequence_parallel),
+        "offload": Offload(int(layout.offload)).name.lower(),
     }
     return {
         name: value for name, value in values.items() if value is not None and _NEEDLESS.get(name) != value
@@ -110,9 +110,9 @@ def fragment(run: Run) -> str:
     on = run.machine
     nodes = next(n for n in range(-(-on.gpus // on.gpus_per_node), on.gpus + 1) if on.gpus % n == 0)
     work = run.training
-    what = f"{work.architecture.name}, {on.gpus} x {on.gpu.name}"
+    title = f"{work.architecture.name}, {on.gpus} x {on.gpu.name}"
     lines = [
-        f"# {what}, global batch {work.global_batch}, sequence {work.seq_len}",
+        f"# {title}, global batch {work.global_batch}, sequence {work.seq_len}",
         f"nodes: {nodes}",
         f"gpus_per_node: {on.gpus // nodes}",
         "parallel:",

@@ -10,14 +10,14 @@ from clusterwright import catalog
 from clusterwright.errors import WrightError
 from clusterwright.plan.machines import nvlink_domain
 from clusterwright.plan.run import Offload, Recompute
-from clusterwright.plan.search.outcome import gib, layout_words
+from clusterwright.plan.search.outcome import gib, format_layout
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
     from clusterwright.plan.search.options import Options
     from clusterwright.plan.search.outcome import Outcome
 
-    Ask = Callable[[Training, Machine, Options], Outcome]
+    Search = Callable[[Training, Machine, Options], Outcome]
 
 MOST_DOUBLINGS = 6  # of the GPUs; beyond 64 times as many it is another question
 
@@ -26,35 +26,37 @@ MOST_DOUBLINGS = 6  # of the GPUs; beyond 64 times as many it is another questio
 class Step:
     """One change, and the question with it."""
 
-    words: str
+    description: str
     training: Training
     machine: Machine
     options: Options
 
 
-def remedies(training: Training, machine: Machine, options: Options, ask: Ask) -> tuple[str, ...]:
+def remedies(training: Training, machine: Machine, options: Options, search: Search) -> tuple[str, ...]:
     """One sentence a step: what it is, and whether its best layout fits or by how much it does not."""
-    told = [_told(step, ask) for step in _steps(training, machine, replace(options, top=1))]
-    told += [_more_gpus(training, machine, replace(options, top=1), ask)]
-    return tuple(sentence for sentence in [*told, _larger_gpu(training, machine, options, ask)] if sentence)
+    sentences = [_sentence(step, search) for step in _steps(training, machine, replace(options, top=1))]
+    sentences += [_more_gpus(training, machine, replace(options, top=1), search)]
+    return tuple(
+        sentence for sentence in [*sentences, _larger_gpu(training, machine, options, search)] if sentence
+    )
 
 
 def _steps(training: Training, machine: Machine, options: Options) -> Iterator[Step]:
     """Those that were not tried already, by what they cost in time."""
-    for words, changes in _freedoms(options):
-        yield Step(words, training, machine, replace(options, **changes))
+    for description, changes in _freedoms(options):
+        yield Step(description, training, machine, replace(options, **changes))
     savings = dict(_savings(training))
-    for words, changes in savings.items():
-        yield Step(words, replace(training, **changes), machine, options)
+    for description, changes in savings.items():
+        yield Step(description, replace(training, **changes), machine, options)
     if len(savings) > 1:
         every = {name: value for changes in savings.values() for name, value in changes.items()}
         yield Step(f"these {len(savings)} together", replace(training, **every), machine, options)
     if Offload.ALL not in options.offload:
-        words = "keep optimiser states and weights in host memory (time without their transfers)"
-        yield Step(words, training, machine, replace(options, offload=(*options.offload, Offload.ALL)))
+        description = "keep optimiser states and weights in host memory (time without their transfers)"
+        yield Step(description, training, machine, replace(options, offload=(*options.offload, Offload.ALL)))
     if machine.gpus > machine.nvlink_domain and not options.max_tp and not options.tp:
-        words = "cut by tp across nodes (slow)"
-        yield Step(words, training, machine, replace(options, max_tp=machine.gpus))
+        description = "cut by tp across nodes (slow)"
+        yield Step(description, training, machine, replace(options, max_tp=machine.gpus))
 
 
 def _freedoms(options: Options) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -78,39 +80,41 @@ def _savings(training: Training) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "compute the loss in chunks (fused loss)", {"fused_loss": True}
 
 
-def _told(step: Step, ask: Ask) -> str:
+def _sentence(step: Step, search: Search) -> str:
     try:
-        said = ask(step.training, step.machine, step.options)
+        outcome = search(step.training, step.machine, step.options)
     except WrightError:  # the change leaves nothing that divides
         return ""
-    if said.best:
-        return f"{step.words}: fits, {layout_words(said.best.run.layout)}, {float(said.best.time.total):.3g} s a step"
-    return f"{step.words}: still {gib(_short(said))} short"
+    if outcome.best:
+        return f"{step.description}: fits, {format_layout(outcome.best.run.layout)}, {float(outcome.best.time.total):.3g} s a step"
+    return f"{step.description}: still {gib(_short(outcome))} short"
 
 
-def _short(said: Outcome) -> float:
-    assert said.nearest is not None  # noqa: S101 (without a best there is a nearest)
-    return float(said.nearest.memory.total) - said.machine.gpu.usable_bytes
+def _short(outcome: Outcome) -> float:
+    assert outcome.nearest is not None  # noqa: S101 (without a best there is a nearest)
+    return float(outcome.nearest.memory.total) - outcome.machine.gpu.usable_bytes
 
 
-def _more_gpus(training: Training, machine: Machine, options: Options, ask: Ask) -> str:
+def _more_gpus(training: Training, machine: Machine, options: Options, search: Search) -> str:
     """The fewest doublings of the GPUs with which something fits."""
     for doubling in range(1, MOST_DOUBLINGS + 1):
         gpus = machine.gpus * 2**doubling
-        told = _told(Step(f"take {gpus} GPUs", training, replace(machine, gpus=gpus), options), ask)
-        if ": fits" in told:
-            return told
+        sentence = _sentence(
+            Step(f"take {gpus} GPUs", training, replace(machine, gpus=gpus), options), search
+        )
+        if ": fits" in sentence:
+            return sentence
     return ""
 
 
-def _larger_gpu(training: Training, machine: Machine, options: Options, ask: Ask) -> str:
+def _larger_gpu(training: Training, machine: Machine, options: Options, search: Search) -> str:
     """The maker's GPU with the least memory that is enough."""
     able = [gpu for gpu in catalog.gpus().values() if gpu.peak and gpu.vendor == machine.gpu.vendor]
     larger = [gpu for gpu in able if gpu.usable_bytes > machine.gpu.usable_bytes]
     for gpu in sorted(larger, key=lambda gpu: (gpu.usable_bytes, gpu.name)):
         domain = nvlink_domain(gpu, machine.gpus_per_node) if gpu.link_bytes_per_s else 1
-        other = replace(machine, gpu=gpu, nvlink_domain=domain)
-        step = Step(f"take {gpu.name}", training, other, replace(options, top=1))
-        if ": fits" in (told := _told(step, ask)):
-            return told
+        larger_machine = replace(machine, gpu=gpu, nvlink_domain=domain)
+        step = Step(f"take {gpu.name}", training, larger_machine, replace(options, top=1))
+        if ": fits" in (sentence := _sentence(step, search)):
+            return sentence
     return ""

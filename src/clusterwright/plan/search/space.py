@@ -40,7 +40,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.columns["mesh"])
 
-    def take(self, which: Array | slice) -> Rows:
+    def select(self, which: Array | slice) -> Rows:
         """Some of the rows."""
         columns = {name: column[which] for name, column in self.columns.items()}
         return Rows(columns, self.interleave, self.sequence)
@@ -54,42 +54,46 @@ class Block:
     layout: Layout
     valid: Array  # the full shape
 
-    def columns(self, at: tuple[Array, ...]) -> dict[str, Array]:
+    def columns(self, index: tuple[Array, ...]) -> dict[str, Array]:
         """FIELDS, CHOICES and the mesh of the layouts at an index of four arrays."""
-        columns = {name: column[at[0]] for name, column in self.rows.columns.items()}
+        columns = {name: column[index[0]] for name, column in self.rows.columns.items()}
         for name in CHOICES:
-            columns[name] = np.broadcast_to(getattr(self.layout, name), self.valid.shape)[at]
+            columns[name] = np.broadcast_to(getattr(self.layout, name), self.valid.shape)[index]
         return columns
 
 
-def rows_of(found: Sequence[Mesh], training: Training, options: Options) -> list[Rows]:
+def rows_of(meshes: Sequence[Mesh], training: Training, options: Options) -> list[Rows]:
     """All rows, grouped by what decides their choices: pipeline length, and whether sequence parallelism is one."""
     grouped: dict[tuple[int, tuple[int, ...]], list[tuple[int, ...]]] = {}
     sequence: tuple[int, ...]
-    for index, mesh in enumerate(found):
+    for index, mesh in enumerate(meshes):
         # of no effect without tp, and a must with experts under tp (Megatron-LM): listed once
         sequence = (1, 0) if mesh.tp > 1 and mesh.ep == 1 else (1,)
         rows = grouped.setdefault((mesh.pp, sequence), [])
         rows.extend((*mesh, size, index) for size in micro_batches(training, mesh.dp, options))
-    made = []
+    row_groups = []
     for (pp, sequence), rows in sorted(grouped.items()):
         chunks = tuple(interleaves(training.architecture, pp, options))
         if rows and chunks:
             table = np.array(rows, float).T
-            columns = {name: table[at] for at, name in enumerate((*FIELDS, "mesh"))}
+            columns = {name: table[position] for position, name in enumerate((*FIELDS, "mesh"))}
             columns["row"] = np.arange(len(rows))
-            made.append(Rows(columns, chunks, sequence))
-    return made
+            row_groups.append(Rows(columns, chunks, sequence))
+    return row_groups
 
 
 def block_of(rows: Rows, training: Training, machine: Machine, options: Options, schedule: Schedule) -> Block:
     """All choices of the rows under one schedule."""
     row = {name: column[:, None, None, None] for name, column in rows.columns.items()}
-    passes = [(float(again), float(spread)) for again in options.recompute for spread in rows.sequence]
-    recompute, sequence = _along(1, passes, 2)
-    zero, inside, offload = _along(2, _states(options, pipeline=bool((row["pp"] > 1).any())), 3)
+    passes = [
+        (float(recompute_level), float(spread))
+        for recompute_level in options.recompute
+        for spread in rows.sequence
+    ]
+    recompute, sequence = _axis_arrays(1, passes, 2)
+    zero, inside, offload = _axis_arrays(2, _states(options, pipeline=bool((row["pp"] > 1).any())), 3)
     chunks = rows.interleave if schedule is Schedule.ONE_F_ONE_B else (1,) if 1 in rows.interleave else ()
-    (interleave,) = _along(3, [(float(chunk),) for chunk in chunks], 1)
+    (interleave,) = _axis_arrays(3, [(float(chunk),) for chunk in chunks], 1)
     node = np.maximum(machine.gpus_per_node // np.minimum(row["tp"], machine.gpus_per_node), 1)
     sizes: dict[str, Any] = {name: row[name] for name in FIELDS}
     layout = Layout(
@@ -102,13 +106,13 @@ def block_of(rows: Rows, training: Training, machine: Machine, options: Options,
         offload=offload,
         schedule=schedule,
     )
-    good = _sequence_ok(row, sequence, training) & _schedule_ok(row, interleave, training, schedule)
-    good = good & _states_ok(row, zero, inside, offload, node) & _gradients_ok(row, zero, training)
+    valid = _sequence_ok(row, sequence, training) & _schedule_ok(row, interleave, training, schedule)
+    valid = valid & _states_ok(row, zero, inside, offload, node) & _gradients_ok(row, zero, training)
     shape = (len(rows), len(passes), zero.size, len(chunks))
-    return Block(rows, layout, np.broadcast_to(good, shape))
+    return Block(rows, layout, np.broadcast_to(valid, shape))
 
 
-def _along(axis: int, choices: Sequence[tuple[float, ...]], fields: int) -> list[Array]:
+def _axis_arrays(axis: int, choices: Sequence[tuple[float, ...]], fields: int) -> list[Array]:
     """Choices as arrays of one axis, one for each field of theirs."""
     shape = [1, 1, 1, 1]
     shape[axis] = len(choices)
@@ -137,22 +141,22 @@ def _states_ok(row: dict[str, Array], zero: Array, inside: Array, offload: Array
     """One rank has nothing to shard and is listed once; a node's shards are fewer than all, and divide them."""
     ranks = row["dp"] * row["cp"]
     in_nodes = (node > 1) & (node < ranks) & (ranks % node == 0)
-    alone = (ranks == 1) & (zero == zero.min())
-    good: Array = np.where(inside > 0, in_nodes, (ranks > 1) | alone)
-    good &= (offload != Offload.ALL) | (zero == 3) | alone
-    return good
+    single_rank = (ranks == 1) & (zero == zero.min())
+    valid: Array = np.where(inside > 0, in_nodes, (ranks > 1) | single_rank)
+    valid &= (offload != Offload.ALL) | (zero == 3) | single_rank
+    return valid
 
 
 def _gradients_ok(row: dict[str, Array], zero: Array, training: Training) -> Array:
     """ZeRO 2 with one microbatch alone: with more it exchanges gradients for each, which the time model counts once."""
-    good: Array = (zero != 2) | (training.global_batch == row["dp"] * row["micro_batch"])
-    return good
+    valid: Array = (zero != 2) | (training.global_batch == row["dp"] * row["micro_batch"])
+    return valid
 
 
 def _sequence_ok(row: dict[str, Array], sequence: Array, training: Training) -> Array:
     """Sequence parallelism divides the tokens by tp."""
-    good: Array = (sequence == 0) | (row["tp"] == 1) | (training.seq_len % (row["tp"] * row["cp"]) == 0)
-    return good
+    valid: Array = (sequence == 0) | (row["tp"] == 1) | (training.seq_len % (row["tp"] * row["cp"]) == 0)
+    return valid
 
 
 def _schedule_ok(row: dict[str, Array], interleave: Array, training: Training, schedule: Schedule) -> Array:
@@ -169,11 +173,11 @@ def decided(block: Block) -> int:
     parallelism tensors travel as reduce-scatter and all-gather, gathered again in the backward pass; tp lies
     innermost, and each group uses the fastest links that join it.
     """
-    cut = block.layout
-    tensor, data = np.asarray(cut.tp) > 1, np.asarray(cut.dp) > 1
-    spread, full = np.asarray(cut.sequence_parallel) > 0, np.asarray(cut.recompute) == 2
+    layout = block.layout
+    tensor, data = np.asarray(layout.tp) > 1, np.asarray(layout.dp) > 1
+    spread, full = np.asarray(layout.sequence_parallel) > 0, np.asarray(layout.recompute) == 2
     kinds = np.where(spread, np.where(full, 2, 3), 1)
-    links = 2.0 ** (tensor * 1 + (np.asarray(cut.pp) > 1) * 1 + data * 1)
-    each = np.where(tensor, 3 * kinds, 1) * np.where(data, 2, 1) * links
+    links = 2.0 ** (tensor * 1 + (np.asarray(layout.pp) > 1) * 1 + data * 1)
+    variants = np.where(tensor, 3 * kinds, 1) * np.where(data, 2, 1) * links
     layouts = np.count_nonzero(block.valid, axis=(2, 3), keepdims=True)
-    return int((layouts * each).sum())
+    return int((layouts * variants).sum())

@@ -13,7 +13,7 @@ from clusterwright.plan.sizing.teams import Shared, shared
 if TYPE_CHECKING:
     from clusterwright.catalog.records import Gpu
     from clusterwright.plan.run import Machine
-    from clusterwright.plan.sizing.fewest import Means, Sized
+    from clusterwright.plan.sizing.fewest import Assumptions, Sized
     from clusterwright.plan.sizing.host import Part
     from clusterwright.plan.sizing.workload import Workload
 
@@ -49,60 +49,70 @@ class Sharing:
     busy: float = 1.0  # share of the time that a team has a training to run
 
 
-def for_deadline(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, sharing: Sharing) -> Answer:
+def for_deadline(
+    workload: Workload, gpu: Gpu, deadline_s: float, assumptions: Assumptions, sharing: Sharing
+) -> Answer:
     """The fewest nodes that meet the deadline, and the cluster around them.
 
     Raises:
         WrightError: deadline-impossible or size-does-not-fit.
     """
-    likely = fewest(workload, gpu, deadline_s, means)
+    likely = fewest(workload, gpu, deadline_s, assumptions)
     if likely.hours_range[1] * HOUR_S <= deadline_s:
-        return _around(likely, likely, deadline_s / HOUR_S, means, sharing)
+        return _build_answer(likely, likely, deadline_s / HOUR_S, assumptions, sharing)
     try:
-        sure: Sized | None = fewest(workload, gpu, deadline_s, means, sure_from=likely.gpus)
+        sure: Sized | None = fewest(workload, gpu, deadline_s, assumptions, sure_from=likely.gpus)
     except WrightError:
         sure = None
-    return _around(likely, sure, deadline_s / HOUR_S, means, sharing)
+    return _build_answer(likely, sure, deadline_s / HOUR_S, assumptions, sharing)
 
 
 def on_cluster(
-    workload: Workload, machine: Machine, deadline_s: float, means: Means, sharing: Sharing
+    workload: Workload, machine: Machine, deadline_s: float, assumptions: Assumptions, sharing: Sharing
 ) -> Answer | None:
     """How long it takes on machines that are there; None where it does not fit."""
-    found = sized(workload, machine, means)
-    if found is None:
+    result = sized(workload, machine, assumptions)
+    if result is None:
         return None
-    sure = found if found.hours_range[1] * HOUR_S <= deadline_s else None
-    return _around(found, sure, deadline_s / HOUR_S, means, sharing)
+    sure = result if result.hours_range[1] * HOUR_S <= deadline_s else None
+    return _build_answer(result, sure, deadline_s / HOUR_S, assumptions, sharing)
 
 
-def _around(found: Sized, sure: Sized | None, deadline_h: float, means: Means, sharing: Sharing) -> Answer:
-    among = shared(found.nodes, found.hours, sharing.teams, sharing.headroom, sharing.busy)
+def _build_answer(
+    result: Sized, sure: Sized | None, deadline_h: float, assumptions: Assumptions, sharing: Sharing
+) -> Answer:
+    among = shared(result.nodes, result.hours, sharing.teams, sharing.headroom, sharing.busy)
     several = sharing.teams > 1 or sharing.headroom > 0
-    nodes = among.nodes if several else found.nodes
-    whole = _whole(found.machine, nodes, means)
+    nodes = among.nodes if several else result.nodes
+    cluster_machine = _cluster_machine(result.machine, nodes, assumptions)
     return Answer(
-        sized=found,
+        sized=result,
         deadline_h=deadline_h,
         sure=sure,
         shared=among if several else None,
         nodes=nodes,
-        machine=whole,
-        parts=host(whole, found.workload),
-        notes=(*found.workload.notes, *_wasteful(found)),
+        machine=cluster_machine,
+        parts=host(cluster_machine, result.workload),
+        notes=(*result.workload.notes, *_wasteful(result)),
     )
 
 
-def _wasteful(found: Sized) -> tuple[str, ...]:
+def _wasteful(result: Sized) -> tuple[str, ...]:
     """Where the deadline is bought with idle GPUs, it says so."""
-    if found.utilization >= POOR:
+    if result.utilization >= POOR:
         return ()
-    batch = found.workload.training.global_batch
-    idle = f"the GPUs do {found.utilization:.0%} of their peak: a batch of {batch} is little for {found.gpus}"
+    batch = result.workload.training.global_batch
+    idle = (
+        f"the GPUs do {result.utilization:.0%} of their peak: a batch of {batch} is little for {result.gpus}"
+    )
     return (f"{idle}; a larger --global-batch, or more time, takes far fewer",)
 
 
-def _whole(one: Machine, nodes: int, means: Means) -> Machine:
+def _cluster_machine(machine: Machine, nodes: int, assumptions: Assumptions) -> Machine:
     """All nodes; a single node had no network, and several have the one they would be made with."""
-    gpus = nodes * one.gpus_per_node
-    return means.make(one.gpu, gpus) if one.network.kind == "none" and nodes > 1 else replace(one, gpus=gpus)
+    gpus = nodes * machine.gpus_per_node
+    return (
+        assumptions.make(machine.gpu, gpus)
+        if machine.network.kind == "none" and nodes > 1
+        else replace(machine, gpus=gpus)
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog.prices import one_currency, price
+from clusterwright.catalog.prices import common_currency, price
 from clusterwright.catalog.records import Deal, Price
 from clusterwright.errors import WrightError
 from clusterwright.plan.cost.figures import priced
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from clusterwright.catalog.gpus import Fp64
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.catalog.records import Architecture, Gpu
     from clusterwright.plan.cost.figures import Estimate
-    from clusterwright.plan.sizing.fewest import Means, Sized
+    from clusterwright.plan.sizing.fewest import Assumptions, Sized
     from clusterwright.plan.sizing.workload import Workload
 
 
@@ -68,58 +68,70 @@ class Choice:
 
 
 def for_training(
-    workload: Workload, deadline_s: float, gpus: Iterable[Gpu], means: Means, own: Own | None = None
+    workload: Workload,
+    deadline_s: float,
+    gpus: Iterable[Gpu],
+    assumptions: Assumptions,
+    user_catalog: UserCatalog | None = None,
 ) -> tuple[Choice, ...]:
     """The fewest of each GPU before the deadline with what they cost, or why none are enough."""
-    return tuple(_trained(workload, deadline_s, gpu, means, own) for gpu in gpus)
+    return tuple(_trained(workload, deadline_s, gpu, assumptions, user_catalog) for gpu in gpus)
 
 
-def _trained(workload: Workload, deadline_s: float, gpu: Gpu, means: Means, own: Own | None) -> Choice:
+def _trained(
+    workload: Workload,
+    deadline_s: float,
+    gpu: Gpu,
+    assumptions: Assumptions,
+    user_catalog: UserCatalog | None,
+) -> Choice:
     try:
-        found = fewest(workload, gpu, deadline_s, means)
+        result = fewest(workload, gpu, deadline_s, assumptions)
     except WrightError as why:
         return Choice(gpu, why_not="; ".join(finding.message for finding in why.findings))
-    gpus = found.nodes * found.machine.gpus_per_node
-    return Choice(gpu, found, money=money(gpu, gpus, found.gpu_hours, own))
+    gpus = result.nodes * result.machine.gpus_per_node
+    return Choice(gpu, result, money=money(gpu, gpus, result.gpu_hours, user_catalog))
 
 
 def for_inference(
-    model: Architecture, gpus: Iterable[Gpu], context: int, own: Own | None = None
+    model: Architecture, gpus: Iterable[Gpu], context: int, user_catalog: UserCatalog | None = None
 ) -> tuple[Choice, ...]:
     """Tokens a second that each allows, or that the model does not fit."""
-    return tuple(_served(gpu, serving(model, gpu, context), own) for gpu in gpus)
+    return tuple(_served(gpu, serving(model, gpu, context), user_catalog) for gpu in gpus)
 
 
-def _served(gpu: Gpu, made: Serving, own: Own | None) -> Choice:
-    if not made.gpus:
+def _served(gpu: Gpu, result: Serving, user_catalog: UserCatalog | None) -> Choice:
+    if not result.gpus:
         return Choice(gpu, why_not="does not fit into 8 of them")
-    return Choice(gpu, serving=made, money=money(gpu, made.gpus, made.gpus, own))
+    return Choice(gpu, serving=result, money=money(gpu, result.gpus, result.gpus, user_catalog))
 
 
-def for_science(gpus: Iterable[Gpu], rates: Mapping[str, Fp64], own: Own | None = None) -> tuple[Choice, ...]:
+def for_science(
+    gpus: Iterable[Gpu], rates: Mapping[str, Fp64], user_catalog: UserCatalog | None = None
+) -> tuple[Choice, ...]:
     """Double-precision rates and bandwidth; a GPU whose rate was not looked up says so."""
     return tuple(
-        Choice(gpu, roof=roof(gpu, rates[gpu.name]), money=money(gpu, 1, 1, own))
+        Choice(gpu, roof=roof(gpu, rates[gpu.name]), money=money(gpu, 1, 1, user_catalog))
         if gpu.name in rates
         else Choice(gpu, why_not="its double-precision rate is not in the catalog")
         for gpu in gpus
     )
 
 
-def money(gpu: Gpu, gpus: int, gpu_hours: float, own: Own | None = None) -> Money | None:
+def money(gpu: Gpu, gpus: int, gpu_hours: float, user_catalog: UserCatalog | None = None) -> Money | None:
     """So many GPUs in whole servers, bought, and so many GPU-hours of them, rented; None without a server."""
-    server = server_of(gpu, own)
+    server = server_of(gpu, user_catalog)
     if server is None:
         return None
     number = math.ceil(gpus / server.gpus)
-    bought, hour = price(server.name, Deal.OWNED, own), price(gpu.name, Deal.ON_DEMAND, own)
+    bought, hour = price(server.name, Deal.OWNED, user_catalog), price(gpu.name, Deal.ON_DEMAND, user_catalog)
     return Money(
         server=server.name,
         servers=number,
         bought=priced(bought).times(number, bought.currency) if bought else None,
         rented=priced(hour).times(gpu_hours, hour.currency) if hour else None,
         kw=number * node_kw(gpu, server).likely,
-        prices=tuple(each for each in (bought, hour) if each),
+        prices=tuple(entry for entry in (bought, hour) if entry),
     )
 
 
@@ -129,7 +141,7 @@ def currency(choices: Iterable[Choice]) -> str:
     Raises:
         WrightError: currency-mixed, with both places.
     """
-    return one_currency(each for choice in choices if choice.money for each in choice.money.prices)
+    return common_currency(entry for choice in choices if choice.money for entry in choice.money.prices)
 
 
 # What a code reaches lies between its share of the double-precision peak and of the bandwidth (Williams et al.,
@@ -177,16 +189,18 @@ def serving(model: Architecture, gpu: Gpu, context: int, weight_bytes: float = 2
     """Upper bounds for sequences of `context` tokens; `weight_bytes` of one parameter: 2 bf16, 1 fp8 or int8."""
     weights = count(model).total * weight_bytes
     cache = cache_bytes(model, context)
-    room = gpu.usable_bytes * USABLE
-    gpus = next((n for n in (1, 2, 4, 8, 16) if n <= node and n * room >= weights + cache), 0)
+    gpu_bytes = gpu.usable_bytes * USABLE
+    gpus = next((n for n in (1, 2, 4, 8, 16) if n <= node and n * gpu_bytes >= weights + cache), 0)
     if not gpus:
         return Serving(0, weights, 0, 0.0, 0.0)
-    sequences = math.floor((gpus * room - weights) / cache)
+    sequences = math.floor((gpus * gpu_bytes - weights) / cache)
     read = used_weights(model) * weight_bytes
     bandwidth = gpus * gpu.memory_bytes_per_s
-    together = bandwidth * sequences / (weights + sequences * cache)
+    batch_rate = bandwidth * sequences / (weights + sequences * cache)
     compute = gpus * gpu.peak.get("bf16", gpu.peak.get("fp16", 0.0)) / (2 * used_weights(model))
-    return Serving(gpus, weights, sequences, bandwidth / (read + cache), min(together, compute or together))
+    return Serving(
+        gpus, weights, sequences, bandwidth / (read + cache), min(batch_rate, compute or batch_rate)
+    )
 
 
 def cache_bytes(model: Architecture, context: int) -> float:

@@ -36,7 +36,7 @@ NODE_WRITE = Disk().write_bytes_per_s  # the part of a checkpoint that a node wr
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PlannedLayout:
     """The best way found to cut a training over a machine."""
 
     layout: Layout
@@ -45,11 +45,11 @@ class Cut:
     memory: Memory
 
 
-Planner = Callable[["Training", "Machine"], "Cut | None"]  # None: nothing fits
+Planner = Callable[["Training", "Machine"], "PlannedLayout | None"]  # None: nothing fits
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Assumptions:
     """How sizes are made, cut and interrupted."""
 
     plan: Planner
@@ -65,8 +65,8 @@ class Sized:
 
     workload: Workload
     machine: Machine
-    cut: Cut
-    kept: Goodput
+    planned_layout: PlannedLayout
+    goodput: Goodput
     slowdown: float = 1.0  # of an iteration, by slow nodes
 
     @property
@@ -82,12 +82,12 @@ class Sized:
     @property
     def hours(self) -> float:
         """Likely, with what failures and checkpoints cost."""
-        return self._hours(float(self.cut.time.total))
+        return self._hours(float(self.planned_layout.time.total))
 
     @property
     def hours_range(self) -> tuple[float, float]:
         """P10 and P90 of the prediction."""
-        return self._hours(self.cut.span_s[0]), self._hours(self.cut.span_s[1])
+        return self._hours(self.planned_layout.span_s[0]), self._hours(self.planned_layout.span_s[1])
 
     @property
     def gpu_hours(self) -> float:
@@ -98,29 +98,31 @@ class Sized:
     def tokens_per_s(self) -> float:
         """Of the whole machine while it trains, checkpoints and failures not counted."""
         training = self.workload.training
-        return training.global_batch * training.seq_len / float(self.cut.time.total)
+        return training.global_batch * training.seq_len / float(self.planned_layout.time.total)
 
     @property
     def utilization(self) -> float:
         """Model FLOPs over peak FLOPs (MFU)."""
-        return float(self.cut.time.ideal) / float(self.cut.time.total)
+        return float(self.planned_layout.time.ideal) / float(self.planned_layout.time.total)
 
     def _hours(self, iteration_s: float) -> float:
-        return self.workload.steps * iteration_s * self.slowdown / self.kept.share / HOUR_S
+        return self.workload.steps * iteration_s * self.slowdown / self.goodput.share / HOUR_S
 
 
-def sized(workload: Workload, machine: Machine, means: Means) -> Sized | None:
+def sized(workload: Workload, machine: Machine, assumptions: Assumptions) -> Sized | None:
     """How long the workload takes on that machine; None where it does not fit."""
     workload = as_the_gpu_can(workload, machine.gpu)
-    cut = means.plan(workload.training, machine)
-    if cut is None:
+    planned_layout = assumptions.plan(workload.training, machine)
+    if planned_layout is None:
         return None
     nodes = math.ceil(machine.gpus / machine.gpus_per_node)
     failing = nodes * machine.gpus_per_node / NODE_GPUS
-    slowdown = straggler_slowdown(nodes, means.slow_share, SLOW_BY)
-    length_s = workload.steps * float(cut.time.total) * slowdown
-    write_s = checkpoint_bytes(workload.training) / nodes / means.node_write_bytes_per_s
-    return Sized(workload, machine, cut, goodput(failing, write_s=write_s, length_s=length_s), slowdown)
+    slowdown = straggler_slowdown(nodes, assumptions.slow_share, SLOW_BY)
+    length_s = workload.steps * float(planned_layout.time.total) * slowdown
+    write_s = checkpoint_bytes(workload.training) / nodes / assumptions.node_write_bytes_per_s
+    return Sized(
+        workload, machine, planned_layout, goodput(failing, write_s=write_s, length_s=length_s), slowdown
+    )
 
 
 def as_the_gpu_can(workload: Workload, gpu: Gpu) -> Workload:
@@ -135,8 +137,8 @@ def as_the_gpu_can(workload: Workload, gpu: Gpu) -> Workload:
     if training.precision == "bf16" and "fp16" in gpu.peak:
         return replace(workload, training=replace(training, precision="fp16"))
     message = f"{gpu.name} has no matrix units for {training.precision}"
-    mend = f"take one of {', '.join(gpu.peak)}"
-    raise WrightError.of("size-workload", message, mend, exit_code=EXIT_USAGE)
+    fix = f"take one of {', '.join(gpu.peak)}"
+    raise WrightError.from_code("size-workload", message, fix, exit_code=EXIT_USAGE)
 
 
 def checkpoint_bytes(training: Training) -> float:
@@ -146,7 +148,9 @@ def checkpoint_bytes(training: Training) -> float:
     return stored(count(training.architecture).total, training.precision, training.optimizer)
 
 
-def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, *, sure_from: int = 0) -> Sized:
+def fewest(
+    workload: Workload, gpu: Gpu, deadline_s: float, assumptions: Assumptions, *, sure_from: int = 0
+) -> Sized:
     """The smallest size that is likely done by the deadline.
 
     `sure_from`: of that many GPUs and more, the smallest that is done even at the slow end (P90) of the prediction.
@@ -154,29 +158,29 @@ def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, *, sur
     Raises:
         WrightError: deadline-impossible, with what would do; size-does-not-fit where no size holds the model.
     """
-    tried: list[Sized] = []
+    attempts: list[Sized] = []
     possible, workload = False, as_the_gpu_can(workload, gpu)
-    for gpus in sizes(means.make(gpu, 1).gpus_per_node, means.most_nodes):
+    for gpus in sizes(assumptions.make(gpu, 1).gpus_per_node, assumptions.most_nodes):
         if gpus < sure_from or least_s(workload, gpu, gpus) > deadline_s:
             continue  # not even at the peak rate
         possible = True
         if checkpoint_bytes(workload.training) > gpus * gpu.usable_bytes:
             continue  # not even the states fit, each held once
-        found = sized(workload, means.make(gpu, gpus), means)
-        if found is None:
+        result = sized(workload, assumptions.make(gpu, gpus), assumptions)
+        if result is None:
             continue
-        if (found.hours_range[1] if sure_from else found.hours) * HOUR_S <= deadline_s:
-            return found
-        tried.append(found)
-    raise _impossible(workload, gpu, deadline_s, tried, means.most_nodes, possible=possible)
+        if (result.hours_range[1] if sure_from else result.hours) * HOUR_S <= deadline_s:
+            return result
+        attempts.append(result)
+    raise _impossible(workload, gpu, deadline_s, attempts, assumptions.most_nodes, possible=possible)
 
 
 def sizes(gpus_per_node: int, most_nodes: int) -> Iterator[int]:
     """Sizes to try: powers of two in a node, every number of nodes to 16, then eight in each doubling."""
-    within = 1
-    while within < gpus_per_node:
-        yield within
-        within *= 2
+    gpus = 1
+    while gpus < gpus_per_node:
+        yield gpus
+        gpus *= 2
     step, nodes = 1, 1
     while nodes <= most_nodes:
         yield nodes * gpus_per_node
@@ -200,40 +204,43 @@ def least_s(workload: Workload, gpu: Gpu, gpus: int) -> float:
 
 def best_rate(gpu: Gpu, precision: str) -> float:
     """FLOP/s that no training passes: the best matrix product that was measured, or else the peak."""
-    measured = (gpu.achieved or {}).get(precision, 0.0)
-    return measured or gpu.peak.get(precision) or max(gpu.peak.values())
+    achieved = (gpu.achieved or {}).get(precision, 0.0)
+    return achieved or gpu.peak.get(precision) or max(gpu.peak.values())
 
 
-def does_not_fit(workload: Workload, where: str) -> WrightError:
+def does_not_fit(workload: Workload, machines: str) -> WrightError:
     """The model is too large for these machines, however it is cut."""
-    message = f"{workload.training.architecture.name} does not fit on {where}"
-    mend = "take a GPU with more memory, a shorter --seq, or see the remedies: wright plan search"
-    return WrightError.of("size-does-not-fit", message, mend, exit_code=EXIT_USAGE)
+    message = f"{workload.training.architecture.name} does not fit on {machines}"
+    fix = "take a GPU with more memory, a shorter --seq, or see the remedies: wright plan search"
+    return WrightError.from_code("size-does-not-fit", message, fix, exit_code=EXIT_USAGE)
 
 
 def _impossible(
-    workload: Workload, gpu: Gpu, deadline_s: float, tried: list[Sized], most_nodes: int, *, possible: bool
+    workload: Workload, gpu: Gpu, deadline_s: float, attempts: list[Sized], most_nodes: int, *, possible: bool
 ) -> WrightError:
     name, model = gpu.name, workload.training.architecture.name
-    if not tried and possible:
+    if not attempts and possible:
         return does_not_fit(workload, f"any number of {name} up to {most_nodes} nodes")
-    if not tried:
+    if not attempts:
         message = f"{deadline_s / HOUR_S:g} h is not possible on {most_nodes} nodes of {name}, even at its peak rate"
-        mend = "give more time, less data, or a smaller model"
-        return WrightError.of("deadline-impossible", message, mend, exit_code=EXIT_USAGE)
-    best = min(tried, key=lambda each: each.hours)
+        fix = "give more time, less data, or a smaller model"
+        return WrightError.from_code("deadline-impossible", message, fix, exit_code=EXIT_USAGE)
+    best = min(attempts, key=lambda attempt: attempt.hours)
     message = (
         f"{deadline_s / HOUR_S:g} h is not possible for {model} on {name}: "
-        f"the fastest is {best.hours:.3g} h on {best.gpus} GPUs, at {_held_by(best)}"
+        f"the fastest is {best.hours:.3g} h on {best.gpus} GPUs, at {_bottleneck(best)}"
     )
-    others = "a faster GPU (--scenario training shows some), a smaller model, less data"
-    mend = f"{_more_batch(workload, best)}{others}, or {best.hours:.3g} h"
-    return WrightError.of("deadline-impossible", message, mend, exit_code=EXIT_USAGE)
+    alternatives = "a faster GPU (--scenario training shows some), a smaller model, less data"
+    fix = f"{_more_batch(workload, best)}{alternatives}, or {best.hours:.3g} h"
+    return WrightError.from_code("deadline-impossible", message, fix, exit_code=EXIT_USAGE)
 
 
-def _held_by(best: Sized) -> str:
+def _bottleneck(best: Sized) -> str:
     training = best.workload.training
-    if float(best.cut.layout.dp) * float(best.cut.layout.micro_batch) >= training.global_batch:
+    if (
+        float(best.planned_layout.layout.dp) * float(best.planned_layout.layout.micro_batch)
+        >= training.global_batch
+    ):
         return f"one sequence of the batch of {training.global_batch} on each replica"
     return "what the network lets it use"
 
@@ -251,7 +258,7 @@ def stack_for(task: str) -> Stack:
     return Stack("megatron" if task == "pretrain" else "fsdp")
 
 
-def searched(training: Training, machine: Machine) -> Cut | None:
+def searched(training: Training, machine: Machine) -> PlannedLayout | None:
     """The fastest layout of a training on a machine; None where none fits or divides it.
 
     Nothing is offloaded and pipelines are 1F1B, interleaved or not: what is bought rests on what runs everywhere.
@@ -259,12 +266,12 @@ def searched(training: Training, machine: Machine) -> Cut | None:
     return _best(training, machine, (Offload.NONE,))
 
 
-def with_offload(training: Training, machine: Machine) -> Cut | None:
+def with_offload(training: Training, machine: Machine) -> PlannedLayout | None:
     """The same, and with states or weights in the host's memory where it fits no other way."""
     return searched(training, machine) or _best(training, machine, (Offload.OPTIMIZER, Offload.ALL))
 
 
-def _best(training: Training, machine: Machine, offload: tuple[Offload, ...]) -> Cut | None:
+def _best(training: Training, machine: Machine, offload: tuple[Offload, ...]) -> PlannedLayout | None:
     from clusterwright.plan.search import Options, search
 
     schedules = (Schedule.ONE_F_ONE_B,)
@@ -278,4 +285,4 @@ def _best(training: Training, machine: Machine, offload: tuple[Offload, ...]) ->
     if best is None:
         return None
     low, high = span(best.run, best.time)
-    return Cut(best.run.layout, best.time, (float(low), float(high)), best.memory)
+    return PlannedLayout(best.run.layout, best.time, (float(low), float(high)), best.memory)

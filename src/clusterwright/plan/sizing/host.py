@@ -22,7 +22,7 @@ BOARD_FORMS = ("sxm", "oam", "superchip")
 LEAST_MEMORY = 128 * GIB  # the guides' least
 MEMORY_SIZES_GIB = (128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)  # 8 to 32 modules of one size
 DRIVE = 3.84 * TB  # the common NVMe size; the guides' node has four of 4 TB
-KEPT_CHECKPOINTS = 2  # the newest and the one before, so that a torn one loses nothing
+SAVE_TOTAL_LIMIT = 2  # the newest and the one before, so that a torn one loses nothing
 STATE_BYTES = 14  # of a parameter: fp32 weights and two Adam moments, and the bf16 weights
 TOKEN_BYTES = 4
 IMAGE_BYTES = 100 * GB  # containers and environments; docs/concepts/sizing.md
@@ -47,16 +47,16 @@ def host(machine: Machine, workload: Workload | None = None) -> tuple[Part, ...]
 
 def _cores(machine: Machine) -> Part:
     board = machine.gpu.form.lower().startswith(BOARD_FORMS)
-    each, source = CORES["board" if board else "card"]
-    cores = each * machine.gpus_per_node
-    why = f"{each} a GPU for the data loaders, NCCL's proxies and the system; {source}"
+    cores_per_gpu, source = CORES["board" if board else "card"]
+    cores = cores_per_gpu * machine.gpus_per_node
+    why = f"{cores_per_gpu} a GPU for the data loaders, NCCL's proxies and the system; {source}"
     return Part("CPU cores", cores, "cores", f"{cores:.0f} in two sockets" if board else f"{cores:.0f}", why)
 
 
 def _memory(machine: Machine) -> Part:
-    wanted = max(LEAST_MEMORY, 2 * machine.gpus_per_node * machine.gpu.memory_bytes)
-    fitting = (size * GIB for size in MEMORY_SIZES_GIB if size * GIB >= wanted * 0.93)
-    size = next(fitting, wanted)  # 0.93: 80 GB of HBM are 80 GiB on the label of a module
+    target = max(LEAST_MEMORY, 2 * machine.gpus_per_node * machine.gpu.memory_bytes)
+    fitting = (size * GIB for size in MEMORY_SIZES_GIB if size * GIB >= target * 0.93)
+    size = next(fitting, target)  # 0.93: 80 GB of HBM are 80 GiB on the label of a module
     why = "twice the GPUs' memory, for pinned buffers, the page cache and optimiser states that move out; at least 128"
     return Part("memory", size, "bytes", f"{size / GIB:.0f} GiB, ECC", why)
 
@@ -70,7 +70,7 @@ def _scratch(machine: Machine, workload: Workload | None) -> Part:
     needed = IMAGE_BYTES + (_staged(machine, workload) if workload else 0.0)
     drives = max(2, math.ceil(needed / DRIVE))
     why = (
-        f"{needed / TB:.2g} TB: an epoch's data, the node's part of {KEPT_CHECKPOINTS} checkpoints, images; "
+        f"{needed / TB:.2g} TB: an epoch's data, the node's part of {SAVE_TOTAL_LIMIT} checkpoints, images; "
         "RAID 0, since all of it can be made again"
     )
     return Part("scratch", drives * DRIVE, "bytes", f"{drives} x {DRIVE / TB:.2f} TB NVMe, RAID 0", why)
@@ -80,7 +80,7 @@ def _staged(machine: Machine, workload: Workload) -> float:
     """Bytes of a node's scratch: all tokens of an epoch, and its part of the checkpoints."""
     nodes = math.ceil(machine.gpus / machine.gpus_per_node)
     data = workload.samples * workload.training.seq_len * TOKEN_BYTES
-    checkpoints = KEPT_CHECKPOINTS * STATE_BYTES * count(workload.training.architecture).total / nodes
+    checkpoints = SAVE_TOTAL_LIMIT * STATE_BYTES * count(workload.training.architecture).total / nodes
     return data + checkpoints
 
 
@@ -98,8 +98,8 @@ def _nics(machine: Machine) -> list[Part]:
         if network.nics >= machine.gpus_per_node
         else "as said, or as in the maker's system"
     )
-    shown = f"{network.nics:g} x {rate:g} Gbit/s {network.kind}, and 2 x 25 GbE for storage and management"
-    return [Part("NICs", network.nics, "ports", shown, why)]
+    text = f"{network.nics:g} x {rate:g} Gbit/s {network.kind}, and 2 x 25 GbE for storage and management"
+    return [Part("NICs", network.nics, "ports", text, why)]
 
 
 def _power(machine: Machine) -> list[Part]:
@@ -109,12 +109,12 @@ def _power(machine: Machine) -> list[Part]:
     node = node_of(machine.gpu, machine.gpus_per_node, nics=int(machine.network.nics) or 1)
     watts, unit = node_power(node), SUPPLY_W["board" if node.nvswitch or node.liquid else "card"]
     units = next(n for n in range(2, 200) if supply(node, unit, n).holds)
-    whose = "a rack of superchips" if node.liquid else "a node"
-    holds = supply(node, unit, units).reason
+    owner = "a rack of superchips" if node.liquid else "a node"
+    reason = supply(node, unit, units).reason
     how = "liquid" if node.liquid else cooling(watts.wall_w)
-    heat = f"{watts.wall_w * BTU_PER_WH:,.0f} BTU/h of {whose}, {watts.wall_w / 1e3:.1f} kW at the wall; by {how}"
+    heat = f"{watts.wall_w * BTU_PER_WH:,.0f} BTU/h of {owner}, {watts.wall_w / 1e3:.1f} kW at the wall; by {how}"
     return [
-        Part("power supplies", units, "units", f"{units} x {unit:,.0f} W, N+1", f"{holds}; on two feeds"),
+        Part("power supplies", units, "units", f"{units} x {unit:,.0f} W, N+1", f"{reason}; on two feeds"),
         Part(
             "cooling",
             watts.wall_w,

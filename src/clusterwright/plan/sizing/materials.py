@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog import parts
-from clusterwright.catalog.prices import age_warning, one_currency, price
+from clusterwright.catalog.prices import age_warning, common_currency, price
 from clusterwright.catalog.records import Deal, Price
 from clusterwright.plan.cost.figures import Estimate, priced
 from clusterwright.plan.cost.inputs import server_of
@@ -24,7 +24,7 @@ from clusterwright.plan.storage import Demand, Option, Workload, demand, options
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.catalog.records import Server
     from clusterwright.plan.fabric.networks import Networks
     from clusterwright.plan.fabric.parts import Fabric
@@ -57,24 +57,28 @@ class Materials:
     demand: Demand
 
 
-def materials(size: Sized, machine: Machine, own: Own | None = None) -> Materials:
+def materials(size: Sized, machine: Machine, user_catalog: UserCatalog | None = None) -> Materials:
     """What to buy for a cluster (`machine`: all of it) that does this workload.
 
     Raises:
         WrightError: currency-mixed.
     """
     need, nodes = _demand(size), math.ceil(machine.gpus / machine.gpus_per_node)
-    server = server_of(machine.gpu, own)
-    found = next((each for each in options(need, nodes) if each.enough), None)
-    nets = networks(_compute(machine, nodes, own), found.servers if found else 1) if nodes > 1 else None
+    server = server_of(machine.gpu, user_catalog)
+    storage_option = next((option for option in options(need, nodes) if option.enough), None)
+    nets = (
+        networks(_compute(machine, nodes, user_catalog), storage_option.servers if storage_option else 1)
+        if nodes > 1
+        else None
+    )
     housed = _housed(machine, nodes, server, nets)
     lines = [
-        *_servers(machine, nodes, server, own),
-        *(_fabrics(nets, own) if nets else [_alone(own)]),
-        *_storage(found, need, own),
+        *_servers(machine, nodes, server, user_catalog),
+        *(_fabrics(nets, user_catalog) if nets else [_management_switch(user_catalog)]),
+        *_storage(storage_option, need, user_catalog),
         *(_racks(housed) if housed else ()),
     ]
-    return Materials(bill(lines), nets, housed, found, need)
+    return Materials(bill(lines), nets, housed, storage_option, need)
 
 
 def _demand(size: Sized) -> Demand:
@@ -89,27 +93,38 @@ def _demand(size: Sized) -> Demand:
             samples_per_s=size.tokens_per_s / work.training.seq_len,
             files=max(1.0, tokens * TOKEN_BYTES / FILE_BYTES),
             precision=work.training.precision,
-            checkpoint_every_s=max(MINUTE_S, size.kept.checkpoint_every_s),
+            checkpoint_every_s=max(MINUTE_S, size.goodput.checkpoint_every_s),
         )
     )
 
 
-def _compute(machine: Machine, nodes: int, own: Own | None) -> Fabric:
+def _compute(machine: Machine, nodes: int, user_catalog: UserCatalog | None) -> Fabric:
     """A tree without oversubscription over all ports of the nodes, of the smallest switch that does."""
     rate = int(machine.network.nic_bytes_per_s * 8)
-    return design(Kind.FAT_TREE, nodes, int(machine.network.nics), _switch(machine.network.kind, rate, own))
+    return design(
+        Kind.FAT_TREE, nodes, int(machine.network.nics), _switch(machine.network.kind, rate, user_catalog)
+    )
 
 
-def _switch(kind: str, rate: int, own: Own | None) -> Switch:
+def _switch(kind: str, rate: int, user_catalog: UserCatalog | None) -> Switch:
     """The switch whose ports, split where they are twice as fast, have this rate; the largest of them."""
     protocol = "infiniband" if kind == "infiniband" else "ethernet"
-    known = [*(own.switches.values() if own else ()), *parts.switches().values()]
+    switches = [*(user_catalog.switches.values() if user_catalog else ()), *parts.switches().values()]
     fitting = [
-        each for each in known if each.protocol == protocol and each.port_bits_per_s in {rate, 2 * rate}
+        switch
+        for switch in switches
+        if switch.protocol == protocol and switch.port_bits_per_s in {rate, 2 * rate}
     ]
     if not fitting:
         return Switch(64, rate, f"64 ports of {rate / 1e9:g} Gbit/s", protocol)
-    best = max(fitting, key=lambda each: (_known(each.name, own), each.port_bits_per_s == rate, each.ports))
+    best = max(
+        fitting,
+        key=lambda switch: (
+            _has_price(switch.name, user_catalog),
+            switch.port_bits_per_s == rate,
+            switch.ports,
+        ),
+    )
     times = round(best.port_bits_per_s / rate)
     return Switch(best.ports * times, rate, best.name, protocol, best.power_w)
 
@@ -122,10 +137,12 @@ def _housed(machine: Machine, nodes: int, server: Server | None, nets: Networks 
     units = math.ceil(nodes * machine.gpus_per_node / node.gpus)  # superchips come by the rack
     limits = replace(LIMITS, rack_w=max(LIMITS.rack_w, node_power(node).planned_w))
     fabrics = (nets.compute, nets.storage, nets.management) if nets else ()
-    return hall(node, units, limits, sum(each.switch_power_w for each in fabrics))
+    return hall(node, units, limits, sum(fabric.switch_power_w for fabric in fabrics))
 
 
-def _servers(machine: Machine, nodes: int, server: Server | None, own: Own | None) -> Iterator[Line]:
+def _servers(
+    machine: Machine, nodes: int, server: Server | None, user_catalog: UserCatalog | None
+) -> Iterator[Line]:
     gpus = nodes * machine.gpus_per_node
     if server is None:
         why = f"no server with {machine.gpu.name} is in the catalog"
@@ -135,57 +152,71 @@ def _servers(machine: Machine, nodes: int, server: Server | None, own: Own | Non
         f"{server.gpus} x {server.gpu}, {server.cores} cores, {server.memory_bytes / 1e9:g} GB, drives, NICs"
     )
     number = math.ceil(gpus / server.gpus)
-    yield Line("server", server.name, number, price(server.name, Deal.OWNED, own), why)
+    yield Line("server", server.name, number, price(server.name, Deal.OWNED, user_catalog), why)
     nics = nodes * int(machine.network.nics) - number * server.nics
     if machine.network.kind != "none" and nics > 0:
-        name = _nic(machine, own)
-        yield Line("NIC", name, nics, price(name, Deal.OWNED, own), "more ports than the server comes with")
+        name = _nic(machine, user_catalog)
+        yield Line(
+            "NIC", name, nics, price(name, Deal.OWNED, user_catalog), "more ports than the server comes with"
+        )
 
 
-def _nic(machine: Machine, own: Own | None) -> str:
+def _nic(machine: Machine, user_catalog: UserCatalog | None) -> str:
     rate = machine.network.nic_bytes_per_s * 8
-    known = {**parts.nics(), **(own.nics if own else {})}
-    fitting = [name for name, each in known.items() if abs(each.port_bits_per_s - rate) < 1]
-    return max(fitting, key=lambda name: _known(name, own), default=f"NIC of {rate / 1e9:g} Gbit/s")
-
-
-def _known(item: str, own: Own | None) -> bool:
-    """What has a price is taken before what has none."""
-    return price(item, Deal.OWNED, own) is not None
-
-
-def _alone(own: Own | None) -> Line:
-    name = OUT_OF_BAND_SWITCH
-    return Line(
-        "switch", name, 1, price(name, Deal.OWNED, own), "management; one server needs no other network"
+    nics = {**parts.nics(), **(user_catalog.nics if user_catalog else {})}
+    fitting = [name for name, nic in nics.items() if abs(nic.port_bits_per_s - rate) < 1]
+    return max(
+        fitting, key=lambda name: _has_price(name, user_catalog), default=f"NIC of {rate / 1e9:g} Gbit/s"
     )
 
 
-def _fabrics(nets: Networks, own: Own | None) -> Iterator[Line]:
+def _has_price(item: str, user_catalog: UserCatalog | None) -> bool:
+    """What has a price is taken before what has none."""
+    return price(item, Deal.OWNED, user_catalog) is not None
+
+
+def _management_switch(user_catalog: UserCatalog | None) -> Line:
+    name = OUT_OF_BAND_SWITCH
+    return Line(
+        "switch",
+        name,
+        1,
+        price(name, Deal.OWNED, user_catalog),
+        "management; one server needs no other network",
+    )
+
+
+def _fabrics(nets: Networks, user_catalog: UserCatalog | None) -> Iterator[Line]:
     named = {"compute": nets.compute, "storage": nets.storage, "management": nets.management}
     for network, fabric in named.items():
         name = fabric.switch.name.lower()
         why = f"{network}: {fabric.kind}, {fabric.tiers} tier{'s' if fabric.tiers > 1 else ''}"
-        yield Line("switch", name, fabric.switches, price(name, Deal.OWNED, own), why)
+        yield Line("switch", name, fabric.switches, price(name, Deal.OWNED, user_catalog), why)
     for network, fabric in named.items():
         rate = fabric.port_bits_per_s / 1e9
         cables: Counter[str] = Counter()
         for cable in schedule(fabric):
             cables[f"{cable.medium.lower()}-{rate:g}"] += cable.count
         for name, number in cables.items():
-            yield Line("cable", name, number, price(name, Deal.OWNED, own), network)
+            yield Line("cable", name, number, price(name, Deal.OWNED, user_catalog), network)
 
 
-def _storage(found: Option | None, need: Demand, own: Own | None) -> Iterator[Line]:
-    if found is None:
+def _storage(storage_option: Option | None, need: Demand, user_catalog: UserCatalog | None) -> Iterator[Line]:
+    if storage_option is None:
         yield Line("storage", "shared storage", 1, None, "no one system is enough: wright plan storage")
         return
-    drive = parts.storage(STORAGE_DRIVE, own)
-    drives = max(found.servers * 2, math.ceil(need.capacity_bytes / USABLE / drive.capacity_bytes))
-    servers = max(found.servers, math.ceil(drives / DRIVES_A_SERVER))
-    yield Line("storage", STORAGE_SERVER.item, servers, STORAGE_SERVER, f"{found.name}: {found.reason}")
+    drive = parts.storage(STORAGE_DRIVE, user_catalog)
+    drives = max(storage_option.servers * 2, math.ceil(need.capacity_bytes / USABLE / drive.capacity_bytes))
+    servers = max(storage_option.servers, math.ceil(drives / DRIVES_A_SERVER))
+    yield Line(
+        "storage",
+        STORAGE_SERVER.item,
+        servers,
+        STORAGE_SERVER,
+        f"{storage_option.name}: {storage_option.reason}",
+    )
     why = f"{need.capacity_bytes / 1e12:.2g} TB of data and checkpoints, under RAID 10"
-    yield Line("storage", drive.name, drives, price(drive.name, Deal.OWNED, own), why)
+    yield Line("storage", drive.name, drives, price(drive.name, Deal.OWNED, user_catalog), why)
 
 
 def _racks(housed: Hall) -> Iterator[Line]:
@@ -220,10 +251,10 @@ class Bill:
     @property
     def total(self) -> Estimate:
         """Of the lines with a price: low, likely, high; the ends are bounds."""
-        whole = Estimate(0, 0, 0, self.currency, "the bill of materials")
+        total = Estimate(0, 0, 0, self.currency, "the bill of materials")
         for line in self.lines:
-            whole = whole + line.total if line.total else whole
-        return whole
+            total = total + line.total if line.total else total
+        return total
 
     @property
     def without_price(self) -> tuple[str, ...]:
@@ -235,7 +266,7 @@ class Bill:
         aged = (line.item for line in self.lines if line.price and age_warning(line.price, today))
         return tuple(dict.fromkeys(aged))
 
-    def of(self, *kinds: str) -> Bill:
+    def filter_kinds(self, *kinds: str) -> Bill:
         """The lines of some kinds."""
         return Bill(tuple(line for line in self.lines if line.kind in kinds), self.currency)
 
@@ -247,4 +278,4 @@ def bill(lines: Iterable[Line]) -> Bill:
         WrightError: currency-mixed, with both places.
     """
     bought = tuple(line for line in lines if line.count > 0)
-    return Bill(bought, one_currency(line.price for line in bought if line.price))
+    return Bill(bought, common_currency(line.price for line in bought if line.price))

@@ -59,7 +59,7 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WorkloadRequest:
     """What was typed; empty where nothing was."""
 
     architecture: Architecture
@@ -78,62 +78,66 @@ class _Reader:
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def read(self, what: str, text: str, parse: Callable[[str], T], usual: T) -> T:
+    def read(self, option: str, text: str, parse: Callable[[str], T], usual: T) -> T:
         if not text:
             return usual
         try:
             return parse(text)
         except QuantityError as why:
-            self.findings.append(Finding("bad-quantity", f"{what}: {why.message}", why.mend))
+            self.findings.append(Finding("bad-quantity", f"{option}: {why.message}", why.fix))
             return usual
 
-    def wrong(self, message: str, mend: str) -> None:
-        self.findings.append(Finding("size-workload", message, mend))
+    def wrong(self, message: str, fix: str) -> None:
+        self.findings.append(Finding("size-workload", message, fix))
 
 
-def workload(asked: Asked) -> tuple[Workload, float]:
+def workload(request: WorkloadRequest) -> tuple[Workload, float]:
     """The work, and the deadline in seconds (infinite where none was given).
 
     Raises:
         WrightError: bad-quantity or size-workload, everything at once.
     """
     reader = _Reader()
-    given = asked.task
-    asked = replace(asked, task=given or ("sft" if asked.samples else "pretrain"))
-    usual = USUAL.get(asked.task) or USUAL["pretrain"]
-    if asked.task not in USUAL:
-        reader.wrong(f"there is no task `{asked.task}`", f"take one of {', '.join(USUAL)}")
-    seq = reader.read("--seq", asked.seq, parse_count, usual.seq_len)
-    batch = reader.read("--global-batch", asked.global_batch, parse_count, usual.global_batch)
-    samples = _samples(asked, reader, seq)
-    deadline = reader.read("--deadline", asked.deadline, parse_duration, math.inf)
-    epochs = usual.epochs if asked.epochs is None else asked.epochs
+    task = request.task
+    request = replace(request, task=task or ("sft" if request.samples else "pretrain"))
+    usual = USUAL.get(request.task) or USUAL["pretrain"]
+    if request.task not in USUAL:
+        reader.wrong(f"there is no task `{request.task}`", f"take one of {', '.join(USUAL)}")
+    seq = reader.read("--seq", request.seq, parse_count, usual.seq_len)
+    batch = reader.read("--global-batch", request.global_batch, parse_count, usual.global_batch)
+    samples = _samples(request, reader, seq)
+    deadline = reader.read("--deadline", request.deadline, parse_duration, math.inf)
+    epochs = usual.epochs if request.epochs is None else request.epochs
     if deadline <= 0:
         reader.wrong("--deadline is no time at all", "write it as 3h or 2d12h")
     if not 0 < epochs < math.inf:
         reader.wrong(f"--epochs is {epochs:g}, but must be more than 0", "write 1 to see the data once")
     if reader.findings:
         raise WrightError(*reader.findings, exit_code=EXIT_USAGE)
-    training = Training(asked.architecture, seq, batch, asked.precision, task=asked.task)
-    return Workload(training, samples, epochs, _notes(asked, usual, seq, said_task=bool(given))), deadline
+    training = Training(request.architecture, seq, batch, request.precision, task=request.task)
+    return Workload(training, samples, epochs, _notes(request, usual, seq, has_task=bool(task))), deadline
 
 
-def _samples(asked: Asked, reader: _Reader, seq: int) -> float:
-    if bool(asked.samples) == bool(asked.tokens):
-        both = "both are given" if asked.samples else "neither is given"
-        reader.wrong(f"how much data: {both}", "give either --samples 52k or --tokens 1e9")
-    if asked.tokens:
-        return reader.read("--tokens", asked.tokens, parse_count, seq) / seq
-    return reader.read("--samples", asked.samples, parse_count, 1)
+def _samples(request: WorkloadRequest, reader: _Reader, seq: int) -> float:
+    if bool(request.samples) == bool(request.tokens):
+        problem = "both are given" if request.samples else "neither is given"
+        reader.wrong(f"how much data: {problem}", "give either --samples 52k or --tokens 1e9")
+    if request.tokens:
+        return reader.read("--tokens", request.tokens, parse_count, seq) / seq
+    return reader.read("--samples", request.samples, parse_count, 1)
 
 
-def _notes(asked: Asked, usual: Usual, seq: int, *, said_task: bool) -> tuple[str, ...]:
-    said = {"--seq": asked.seq, "--global-batch": asked.global_batch, "--epochs": asked.epochs is not None}
+def _notes(request: WorkloadRequest, usual: Usual, seq: int, *, has_task: bool) -> tuple[str, ...]:
+    is_set = {
+        "--seq": request.seq,
+        "--global-batch": request.global_batch,
+        "--epochs": request.epochs is not None,
+    }
     values = {"--seq": seq, "--global-batch": usual.global_batch, "--epochs": usual.epochs}
-    assumed = [] if said_task else [f"--task {asked.task}"]
-    assumed += [f"{option} {values[option]:g}" for option in said if not said[option]]
-    notes = [f"assumed {', '.join(assumed)} for {asked.task} ({usual.source})"] if assumed else []
-    if asked.samples:
+    assumed = [] if has_task else [f"--task {request.task}"]
+    assumed += [f"{option} {values[option]:g}" for option in is_set if not is_set[option]]
+    notes = [f"assumed {', '.join(assumed)} for {request.task} ({usual.source})"] if assumed else []
+    if request.samples:
         notes.append(
             f"each sample is counted as {seq} tokens, padded or packed; shorter ones packed take less time"
         )

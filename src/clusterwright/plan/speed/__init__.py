@@ -36,6 +36,6 @@ def coefficients() -> Coefficients:
     return Coefficients(fitted.coefficients("speed")["values"])
 
 
-def iteration(run: Run, fit: Coefficients | None = None) -> Time:
-    """Seconds of one iteration by what they go into; `fit`: other coefficients than those stored."""
-    return time_of(run, rates(run, fit or coefficients()))
+def iteration(run: Run, custom_coefficients: Coefficients | None = None) -> Time:
+    """Seconds of one iteration by what they go into; `custom_coefficients`: other coefficients than those stored."""
+    return time_of(run, rates(run, custom_coefficients or coefficients()))

@@ -35,8 +35,8 @@ def backward(training: Training, tokens: Real, heads: Real, *, rates: Rates) -> 
     """The same of the backward pass."""
     model, seq_len = training.architecture, training.seq_len
     if training.flash_attention:
-        one = fused(model, tokens, heads, seq_len=seq_len, rate=rates.flash_backward)
-        return BACKWARD_FLOPS * one + 3 * rates.launch, 0.0
+        forward_s = fused(model, tokens, heads, seq_len=seq_len, rate=rates.flash_backward)
+        return BACKWARD_FLOPS * forward_s + 3 * rates.launch, 0.0
     scores = tokens * heads * seq_len
     traffic = BACKWARD_TRAFFIC + (DROPOUT_BACKWARD if training.dropout else 0)
     return 2 * batched(model, scores, rates=rates), scores * traffic / rates.bytes_per_s

@@ -90,9 +90,9 @@ def era(family: str, year: int) -> str:
     """`megatron.2023`: the family and the beginning of its era; an unknown family is taken as Megatron."""
     if family == "megatron-deepspeed":  # Megatron's layers of 2021 under DeepSpeed's pipeline and ZeRO
         return "megatron.2020.deepspeed"
-    known = family if family in ERAS else "megatron"
-    begun = [start for start in ERAS[known] if start <= year] or [ERAS[known][0]]
-    return f"{known}.{begun[-1]}"
+    family_name = family if family in ERAS else "megatron"
+    begun = [start for start in ERAS[family_name] if start <= year] or [ERAS[family_name][0]]
+    return f"{family_name}.{begun[-1]}"
 
 
 def generation(gpu: Gpu) -> str:
@@ -103,22 +103,22 @@ def generation(gpu: Gpu) -> str:
 def peak(gpu: Gpu, precision: str) -> float:
     """FLOP/s of the datasheet, dense; the next wider precision where the GPU has none of its own."""
     wider = {"nvfp4": "fp4", "fp4": "fp8", "mxfp8": "fp8", "fp8": "bf16", "bf16": "fp16", "fp16": "bf16"}
-    seen = []
+    visited = []
     name = precision
-    while name not in seen:
+    while name not in visited:
         if gpu.peak.get(name):
             return gpu.peak[name]
-        seen.append(name)
+        visited.append(name)
         name = wider.get(name, "fp16")
     return max(gpu.peak.values())
 
 
 def achieved(gpu: Gpu, precision: str) -> float:
     """Best measured matrix product in FLOP/s, or the generation's usual share of the peak."""
-    measured = gpu.achieved or {}
+    achieved_rates = gpu.achieved or {}
     for name in (precision, {"mxfp8": "fp8", "fp16": "bf16"}.get(precision, precision)):
-        if measured.get(name):
-            return measured[name]
+        if achieved_rates.get(name):
+            return achieved_rates[name]
     return peak(gpu, precision) * ACHIEVED[BITS.get(precision, 16)]
 
 
@@ -130,13 +130,13 @@ def rates(run: Run, c: Coefficients) -> Rates:
     speed = 1 / c.get("stack", *stack.split("."))
     speed *= c.get("gpu", gpu.name)
     half = speed * achieved(gpu, "bf16" if gpu.peak.get("bf16") else "fp16") * c.get("matmul", "16", chip)
-    own = speed * achieved(gpu, precision) * c.get("matmul", str(bits), chip)
+    native = speed * achieved(gpu, precision) * c.get("matmul", str(bits), chip)
     path = stack.split(".")
     flash = half * c.get("flash", chip, *path)
     recipe = RECIPES.get(precision)
     return Rates(
         peak=peak(gpu, precision),
-        matmul=half if bits == 16 else own,
+        matmul=half if bits == 16 else native,
         matmul_16=half,
         flash=flash,
         flash_backward=flash * c.get("flash_backward", chip),

@@ -19,39 +19,64 @@ if TYPE_CHECKING:
 BUCKET, BUCKET_PER_RANK = 40e6, 1e6  # parameters of one message: Megatron-LM's ddp-bucket-size
 
 
-def data_parallel(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
+def data_parallel(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: Shards) -> Real:
     """Of one iteration: ZeRO 0 to 2 exchange once, ZeRO 3 gathers every layer for every microbatch."""
-    return pick(run.layout.zero > 2, gathering(run, rates, one, held), exchange(run, rates, one, held))
+    return pick(
+        run.layout.zero > 2,
+        gathering(run, rates, layer_time, shard_counts),
+        exchange(run, rates, layer_time, shard_counts),
+    )
 
 
-def exchange(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
+def exchange(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: Shards) -> Real:
     """Gradients reduced beneath the last backward pass, parameters gathered beneath the first forward pass."""
     per_stage = layers_of(run) / run.layout.pp
-    gradients = reduced(run, rates, held)
-    updated = pick(run.layout.zero > 0, gathered(run, rates, held), gradients)
-    return shown(gradients, per_stage * one.backward.total, rates.data_exposed) + shown(
-        updated, per_stage * one.forward.total, rates.data_exposed
-    )
+    gradients = reduced(run, rates, shard_counts)
+    updated = pick(run.layout.zero > 0, gathered(run, rates, shard_counts), gradients)
+    return exposed_seconds(
+        gradients, per_stage * layer_time.backward.total, rates.data_exposed
+    ) + exposed_seconds(updated, per_stage * layer_time.forward.total, rates.data_exposed)
 
 
-def reduced(run: Run, rates: Rates, held: Shards) -> Real:
+def reduced(run: Run, rates: Rates, shard_counts: Shards) -> Real:
     """One pass (half an all-reduce) of the gradients, dense and expert, each over its own group."""
-    cut, size = run.layout, run.training.gradient_bytes * rates.trained
+    layout, size = run.layout, run.training.gradient_bytes * rates.trained
     dense = in_messages(
-        run, size * held.dense, buckets(held.dense, held.dense_ranks), held.dense_ranks, cut.tp
+        run,
+        size * shard_counts.dense,
+        buckets(shard_counts.dense, shard_counts.dense_ranks),
+        shard_counts.dense_ranks,
+        layout.tp,
     )
-    ranks = held.expert_ranks
-    return dense + in_messages(run, size * held.expert, buckets(held.expert, ranks), ranks, cut.ep * cut.etp)
+    ranks = shard_counts.expert_ranks
+    return dense + in_messages(
+        run, size * shard_counts.expert, buckets(shard_counts.expert, ranks), ranks, layout.ep * layout.etp
+    )
 
 
-def gathered(run: Run, rates: Rates, held: Shards) -> Real:
+def gathered(run: Run, rates: Rates, shard_counts: Shards) -> Real:
     """Updated weights in 16 bits, from those that share a copy; tensor by tensor where the software does so."""
-    cut = run.layout
-    least = pick(rates.gathers > 1, rates.gathers * layers_of(run) / cut.pp, 1)
-    near, far = sharing(run, held.dense_ranks), sharing(run, held.expert_ranks)
+    layout = run.layout
+    least = pick(rates.gathers > 1, rates.gathers * layers_of(run) / layout.pp, 1)
+    dense_group, expert_group = (
+        sharing(run, shard_counts.dense_ranks),
+        sharing(run, shard_counts.expert_ranks),
+    )
     size = 2 * rates.trained
-    dense = in_messages(run, size * held.dense, larger(buckets(held.dense, near), least), near, cut.tp)
-    return dense + in_messages(run, size * held.expert, buckets(held.expert, far), far, cut.ep * cut.etp)
+    dense = in_messages(
+        run,
+        size * shard_counts.dense,
+        larger(buckets(shard_counts.dense, dense_group), least),
+        dense_group,
+        layout.tp,
+    )
+    return dense + in_messages(
+        run,
+        size * shard_counts.expert,
+        buckets(shard_counts.expert, expert_group),
+        expert_group,
+        layout.ep * layout.etp,
+    )
 
 
 def buckets(parameters: Real, ranks: Real) -> Real:
@@ -61,32 +86,34 @@ def buckets(parameters: Real, ranks: Real) -> Real:
 
 def in_messages(run: Run, size_bytes: Real, messages: Real, ranks: Real, stride: Real) -> Real:
     """A gather or scatter of so many bytes in so many messages."""
-    one = links.gather(larger(size_bytes / messages, 1), ranks, run.machine, stride)
-    return pick((ranks > 1) & (size_bytes > 0), messages * one, 0.0)
+    message_s = links.gather(larger(size_bytes / messages, 1), ranks, run.machine, stride)
+    return pick((ranks > 1) & (size_bytes > 0), messages * message_s, 0.0)
 
 
-def shown(comm: Real, beneath: Real, share: float) -> Real:
+def exposed_seconds(comm: Real, beneath: Real, share: float) -> Real:
     """What does not hide: a share of all, and of the rest what is longer than the compute above it."""
     return share * comm + (1 - share) * larger(comm - beneath, 0.0)
 
 
-def gathering(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
+def gathering(run: Run, rates: Rates, layer_time: LayerTime, shard_counts: Shards) -> Real:
     """Fully sharded: gather before forward and before backward, scatter gradients after, beside the layer next to it.
 
     What is hidden still slows the compute above it by `interference` of its own length.
     """
-    cut = run.layout
-    group = sharing(run, held.dense_ranks)
-    layer_bytes = held.layer_dense + held.layer_expert
+    layout = run.layout
+    group = sharing(run, shard_counts.dense_ranks)
+    layer_bytes = shard_counts.layer_dense + shard_counts.layer_expert
     pieces = rates.gathers / rates.sharded
-    gather = pieces * links.gather(2 * layer_bytes / rates.gathers, group, run.machine, cut.tp)
+    gather = pieces * links.gather(2 * layer_bytes / rates.gathers, group, run.machine, layout.tp)
     element = run.training.gradient_bytes * rates.trained
     gradients = element * layer_bytes
-    scatter = links.gather(gradients, group, run.machine, cut.tp) / rates.sharded
-    forward = larger(gather - one.forward.total, rates.interference * gather)
-    backward_time = one.backward.total + one.recompute
+    scatter = links.gather(gradients, group, run.machine, layout.tp) / rates.sharded
+    forward = larger(gather - layer_time.forward.total, rates.interference * gather)
+    backward_time = layer_time.backward.total + layer_time.recompute
     backward = larger(gather + scatter - backward_time, rates.interference * (gather + scatter))
-    steps = layers_of(run) / cut.pp * microbatches(run)
-    replicas = held.dense_ranks / group
-    across = links.all_reduce(element * held.total / group, replicas, run.machine, group * cut.tp)
-    return pick(group > 1, steps * (forward + backward), 0.0) + pick(replicas > 1, across, 0.0)
+    steps = layers_of(run) / layout.pp * microbatches(run)
+    replicas = shard_counts.dense_ranks / group
+    replica_s = links.all_reduce(
+        element * shard_counts.total / group, replicas, run.machine, group * layout.tp
+    )
+    return pick(group > 1, steps * (forward + backward), 0.0) + pick(replicas > 1, replica_s, 0.0)

@@ -32,9 +32,9 @@ class Ends:
 
 def ends(run: Run, rates: Rates) -> Ends:
     """Forward and backward of one microbatch; the vocabulary is cut over the tensor ranks, its product in 16 bits."""
-    model, cut = run.training.architecture, run.layout
+    model, layout = run.training.architecture, run.layout
     depths = 1 + model.mtp_layers
-    m, width = layers.tokens(run), model.vocab / cut.tp
+    m, width = layers.tokens(run), model.vocab / layout.tp
     product = matmul.seconds(m, width, model.hidden, rates=rates, half=True)
     product = product + matmul.backward(m, width, model.hidden, rates=rates, half=True)
     loss = layers.seconds(LOSS_TRAFFIC * m * width, rates)

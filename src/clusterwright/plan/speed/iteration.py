@@ -23,29 +23,30 @@ if TYPE_CHECKING:
     from clusterwright.plan.speed.shards import Shards
 
 
-def compose(run: Run, rates: Rates, one: LayerTime, before_after: Ends) -> Time:
+def compose(run: Run, rates: Rates, layer_time: LayerTime, before_after: Ends) -> Time:
     """An iteration from one layer's and both ends' times, which many layouts share."""
-    held = shards(run)
-    between = sending(run, rates)
-    stage = stages(run, one, before_after, between)
+    shard_counts = shards(run)
+    send_s = sending(run, rates)
+    stage = stages(run, layer_time, before_after, send_s)
     count = microbatches(run)
     passes = count * layers_of(run) / run.layout.pp  # layers that one GPU runs, forward and backward
-    both = one.forward + one.backward
+    layer_total = layer_time.forward + layer_time.backward
     ideal = ideal_seconds(run, rates)
     end_share = count / run.layout.pp
-    compute = passes * both.compute + end_share * before_after.head
+    compute = passes * layer_total.compute + end_share * before_after.head
     parts = Time(
         ideal=ideal,
         inefficiency=larger(compute - ideal, 0.0),
-        recompute=passes * one.recompute,
-        memory_bound=passes * both.memory_bound + end_share * (before_after.loss + before_after.embedding),
-        tensor_parallel=passes * both.tensor,
-        context_parallel=passes * both.context,
-        expert_parallel=passes * both.expert,
-        pipeline_bubble=bubble(run, one, stage),
-        pipeline_comm=count * between,
-        data_parallel=data_parallel(run, rates, one, held),
-        optimizer=optimizer_step(run, rates, held),
+        recompute=passes * layer_time.recompute,
+        memory_bound=passes * layer_total.memory_bound
+        + end_share * (before_after.loss + before_after.embedding),
+        tensor_parallel=passes * layer_total.tensor,
+        context_parallel=passes * layer_total.context,
+        expert_parallel=passes * layer_total.expert,
+        pipeline_bubble=bubble(run, layer_time, stage),
+        pipeline_comm=count * send_s,
+        data_parallel=data_parallel(run, rates, layer_time, shard_counts),
+        optimizer=optimizer_step(run, rates, shard_counts),
         input=rates.fixed,
         jitter=0.0,
     )
@@ -108,12 +109,12 @@ TRAFFIC = {"adam": 34, "adam8bit": 22, "sgd": 26}
 ZEROING = 4  # bytes per unsharded parameter: gradients set to zero
 
 
-def optimizer_step(run: Run, rates: Rates, held: Shards) -> Real:
+def optimizer_step(run: Run, rates: Rates, shard_counts: Shards) -> Real:
     """Of one iteration; ZeRO 1 and above share the states among the replicas."""
-    cut = run.layout
-    dense = held.dense / pick(cut.zero > 0, sharing(run, held.dense_ranks), 1)
-    expert = held.expert / pick(cut.zero > 0, sharing(run, held.expert_ranks), 1)
-    mine = (dense + expert) * rates.trained
-    zeroing = ZEROING * pick(cut.zero > 1, mine, held.total * rates.trained)
-    on_gpu = (TRAFFIC.get(run.training.optimizer, 34) * mine + zeroing) / rates.bytes_per_s
-    return pick(cut.offload > Offload.NONE, mine * rates.host_step, on_gpu)
+    layout = run.layout
+    dense = shard_counts.dense / pick(layout.zero > 0, sharing(run, shard_counts.dense_ranks), 1)
+    expert = shard_counts.expert / pick(layout.zero > 0, sharing(run, shard_counts.expert_ranks), 1)
+    local_parameters = (dense + expert) * rates.trained
+    zeroing = ZEROING * pick(layout.zero > 1, local_parameters, shard_counts.total * rates.trained)
+    on_gpu = (TRAFFIC.get(run.training.optimizer, 34) * local_parameters + zeroing) / rates.bytes_per_s
+    return pick(layout.offload > Offload.NONE, local_parameters * rates.host_step, on_gpu)

@@ -88,15 +88,15 @@ def tokens(run: Run) -> Real:
 
 def core_parts(run: Run, rates: Rates) -> tuple[Parts, Parts]:
     """Attention's core forward and backward, with the exchange of keys and values between context ranks."""
-    model, cut = run.training.architecture, run.layout
-    heads = model.heads / cut.tp
+    model, layout = run.training.architecture, run.layout
+    heads = model.heads / layout.tp
     forward, traffic = attention.forward(run.training, tokens(run), heads, rates=rates)
     backward, more = attention.backward(run.training, tokens(run), heads, rates=rates)
-    kv_heads = larger(model.kv_heads / cut.tp, 1)
+    kv_heads = larger(model.kv_heads / layout.tp, 1)
     size = (
-        4 * tokens(run) * kv_heads * model.head_dim * cut.cp
+        4 * tokens(run) * kv_heads * model.head_dim * layout.cp
     )  # keys and values of all context ranks, 16 bits
-    ring = pick(cut.cp > 1, links.gather(size, cut.cp, run.machine, cut.tp), 0.0)
+    ring = pick(layout.cp > 1, links.gather(size, layout.cp, run.machine, layout.tp), 0.0)
     return (
         Parts(forward, traffic, context=exposed(ring, forward, rates.context_exposed)),
         Parts(backward, more, context=exposed(2 * ring, backward, rates.context_exposed)),
@@ -110,13 +110,13 @@ def exposed(comm: Real, beneath: Real, share: float) -> Real:
 
 def attention_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
     """Norm, query-key-value product, output product and residual."""
-    model, cut = run.training.architecture, run.layout
+    model, layout = run.training.architecture, run.layout
     if model.attention == "mla":
         shapes = latent_shapes(run)
         inner = 4 * sum(shape[0] for shape in shapes)
     else:
-        query = model.heads * model.head_dim / cut.tp
-        key_value = 2 * larger(model.kv_heads / cut.tp, 1) * model.head_dim
+        query = model.heads * model.head_dim / layout.tp
+        key_value = 2 * larger(model.kv_heads / layout.tp, 1) * model.head_dim
         shapes = [(query + key_value, model.hidden), (model.hidden, query)]
         inner = 4 * (query + key_value)  # rotary positions or biases: read and written once, 16 bits
     return linear_block(run, rates, shapes, inner)
@@ -139,11 +139,11 @@ def latent_shapes(run: Run) -> list[tuple[Real, Real]]:
 
 def feed_forward(run: Run, rates: Rates, width: float) -> tuple[Parts, Parts]:
     """Norm, products up and down with the activation between, and residual."""
-    model, cut = run.training.architecture, run.layout
+    model, layout = run.training.architecture, run.layout
     gates = 2 if model.gated else 1
-    inner = (2 * gates + 2) * width / cut.tp  # the activation reads one or two, writes one, 16 bits each
+    inner = (2 * gates + 2) * width / layout.tp  # the activation reads one or two, writes one, 16 bits each
     return linear_block(
-        run, rates, [(gates * width / cut.tp, model.hidden), (model.hidden, width / cut.tp)], inner
+        run, rates, [(gates * width / layout.tp, model.hidden), (model.hidden, width / layout.tp)], inner
     )
 
 
@@ -165,8 +165,8 @@ def linear_block(run: Run, rates: Rates, shapes: list[tuple[Real, Real]], inner:
     Norm and residual move 10 bytes per element of the hidden width forward (read, write; read twice, write)
     and twice that backward; tensor parallelism without sequence parallelism does them on every GPU.
     """
-    cut, m = run.layout, tokens(run)
-    parted = pick(cut.sequence_parallel > 0, cut.tp, 1)
+    layout, m = run.layout, tokens(run)
+    parted = pick(layout.sequence_parallel > 0, layout.tp, 1)
     outer = (10 + (1 if run.training.dropout else 0)) * run.training.architecture.hidden / parted
     forward = sum((matmul.seconds(m, n, k, rates=rates) for n, k in shapes), 0.0)
     backward = sum((matmul.backward(m, n, k, rates=rates) for n, k in shapes), 0.0)
@@ -199,10 +199,10 @@ def seconds(size_bytes: Real, rates: Rates) -> Real:
 
 def tensor_exchange(run: Run, rates: Rates) -> Real:
     """Exposed seconds of one block's exchange between tensor ranks: an all-reduce, or a gather and a scatter."""
-    cut = run.layout
+    layout = run.layout
     size = 2 * tokens(run) * run.training.architecture.hidden
-    comm = links.all_reduce(size, cut.tp, run.machine)
-    return pick(cut.tp > 1, comm * rates.tensor_exposed, 0.0)
+    comm = links.all_reduce(size, layout.tp, run.machine)
+    return pick(layout.tp > 1, comm * rates.tensor_exposed, 0.0)
 
 
 KERNELS = 12  # of routing and permutation: scores, top-k, sort, gather, scatter, counts; forward
@@ -213,28 +213,33 @@ def block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
     routed = routed_block(run, rates)
     for width in (run.training.architecture.shared_ffn, run.training.architecture.expert_width):
         if width:
-            beside = feed_forward(run, rates, width)
-            routed = routed[0] + beside[0], routed[1] + beside[1]
+            ffn = feed_forward(run, rates, width)
+            routed = routed[0] + ffn[0], routed[1] + ffn[1]
     return routed
 
 
 def routed_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
     """What the visited experts cost, the fullest of them deciding."""
-    model, cut = run.training.architecture, run.layout
-    mine = tokens(run) / pick(cut.sequence_parallel > 0, cut.tp, 1)
-    visits = mine * model.experts_per_token * cut.etp * (1 + (rates.imbalance - 1) * (1 - 1 / cut.ep))
-    local = model.experts / cut.ep
+    model, layout = run.training.architecture, run.layout
+    local_tokens = tokens(run) / pick(layout.sequence_parallel > 0, layout.tp, 1)
+    visits = (
+        local_tokens
+        * model.experts_per_token
+        * layout.etp
+        * (1 + (rates.imbalance - 1) * (1 - 1 / layout.ep))
+    )
+    local = model.experts / layout.ep
     gates = 2 if model.gated else 1
-    width = model.expert_ffn / cut.etp
+    width = model.expert_ffn / layout.etp
     outer = model.expert_width or model.hidden
     shapes: list[tuple[Real, Real]] = [(gates * width, outer), (outer, width)]
     rows = visits / local
     forward = sum((matmul.seconds(rows, n, k, rates=rates, groups=local) for n, k in shapes), 0.0)
     backward = sum((matmul.backward(rows, n, k, rates=rates, groups=local) for n, k in shapes), 0.0)
-    moved = traffic(run, rates, mine, visits, width) + casts(visits, shapes, rates, 0)
+    moved = traffic(run, rates, local_tokens, visits, width) + casts(visits, shapes, rates, 0)
     weights = sum((n * k for n, k in shapes), 0.0) * local * rates.trained
     added = weights * 2 * run.training.gradient_bytes * rates.accumulate
-    comm = exchange(run, rates, mine)
+    comm = exchange(run, rates, local_tokens)
     kernels = KERNELS * rates.launch
     return (
         Parts(forward, seconds(moved, rates) + kernels, expert=comm),
@@ -242,22 +247,22 @@ def routed_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
     )
 
 
-def traffic(run: Run, rates: Rates, mine: Real, visits: Real, width: Real) -> Real:
+def traffic(run: Run, rates: Rates, local_tokens: Real, visits: Real, width: Real) -> Real:
     """Bytes of norm and residual, of permuting rows there and back (read, write, twice), of the activation."""
     model = run.training.architecture
     gates = 2 if model.gated else 1
-    outer = 10 * model.hidden * mine * rates.elementwise
+    outer = 10 * model.hidden * local_tokens * rates.elementwise
     permuted = 8 * (model.expert_width or model.hidden) * visits * rates.expert_traffic
     return outer + permuted + (2 * gates + 2) * width * visits * rates.elementwise
 
 
-def exchange(run: Run, rates: Rates, mine: Real) -> Real:
+def exchange(run: Run, rates: Rates, local_tokens: Real) -> Real:
     """Exposed seconds of dispatch and combine, and of gathering tokens over the ranks that cut one expert."""
-    model, cut = run.training.architecture, run.layout
-    size = 2 * mine * (model.expert_width or model.hidden) * model.experts_per_token
-    across = 2 * links.all_to_all(size * sent_once(run, rates), cut.ep, run.machine)
-    gathered = 2 * links.gather(size * cut.etp, cut.etp, run.machine)
-    comm = pick(cut.ep > 1, across, 0.0) + pick(cut.etp > 1, gathered, 0.0)
+    model, layout = run.training.architecture, run.layout
+    size = 2 * local_tokens * (model.expert_width or model.hidden) * model.experts_per_token
+    exchange_s = 2 * links.all_to_all(size * sent_once(run, rates), layout.ep, run.machine)
+    gathered = 2 * links.gather(size * layout.etp, layout.etp, run.machine)
+    comm = pick(layout.ep > 1, exchange_s, 0.0) + pick(layout.etp > 1, gathered, 0.0)
     return larger(comm * rates.expert_exposed, 0.0)
 
 

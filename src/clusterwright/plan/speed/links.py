@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.collectives import Kind, near_gpus, seconds
+from clusterwright.plan.collectives import Kind, domain_size, seconds
 from clusterwright.plan.numbers import is_array, larger, pick, smaller
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ def collective(kind: Kind, size_bytes: Real, ranks: Real, machine: Machine, stri
     """Seconds; `size_bytes` as in `plan.collectives`: of a gather or scatter the whole."""
     if not is_array(ranks) and ranks == 1:  # nothing to exchange; arrays go the long way
         return 0.0
-    domain = near_gpus(machine)
-    near = larger(smaller(ranks, domain / stride), 1)
-    return seconds(kind, size_bytes, machine, ranks, near, smaller(stride, domain))
+    domain = domain_size(machine)
+    local_ranks = larger(smaller(ranks, domain / stride), 1)
+    return seconds(kind, size_bytes, machine, ranks, local_ranks, smaller(stride, domain))
 
 
 def gather(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
@@ -36,12 +36,12 @@ def all_to_all(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1
     return collective(Kind.ALL_TO_ALL, size_bytes, ranks, machine, stride)
 
 
-def send(size_bytes: Real, machine: Machine, apart: Real, gpus: Real) -> Real:
-    """Every GPU to one that lies `apart` further, out of `gpus`: the hop that takes longest.
+def send(size_bytes: Real, machine: Machine, distance: Real, gpus: Real) -> Real:
+    """Every GPU to one that lies `distance` further, out of `gpus`: the hop that takes longest.
 
     Where a chain leaves the NVLink domain, the GPUs on its edge share the NICs, and all others wait for them.
     """
-    domain = near_gpus(machine)
+    domain = domain_size(machine)
     inside = gpus <= domain
-    sharing = pick(inside, domain / 2, smaller(apart, domain))
+    sharing = pick(inside, domain / 2, smaller(distance, domain))
     return seconds(Kind.SEND_RECV, size_bytes, machine, 2, pick(inside, 2, 1), sharing)

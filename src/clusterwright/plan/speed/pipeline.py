@@ -31,7 +31,7 @@ DEFERRED = {
 class Stages:
     """Seconds of one microbatch, forward and backward, by stage."""
 
-    mean: Real
+    average: Real
     fullest: Real
 
 
@@ -40,41 +40,43 @@ def microbatches(run: Run) -> Real:
     return run.training.global_batch / (run.layout.dp * run.layout.micro_batch)
 
 
-def stages(run: Run, one: LayerTime, ends: Ends, sending: Real) -> Stages:
+def stages(run: Run, layer_time: LayerTime, ends: Ends, sending: Real) -> Stages:
     """Layers as evenly as they go; where they do not, embedding and head take the place of a layer each.
 
     `sending` is one microbatch's exposed exchange with both neighbours; the last stage has only one.
     """
     pp, chunks = run.layout.pp, run.layout.pp * run.layout.interleave
     count = layers_of(run)
-    mean = (count * one.total + ends.last + ends.embedding) / pp + sending
+    average = (count * layer_time.total + ends.last + ends.embedding) / pp + sending
     padded = (count + 2) / chunks == ceil((count + 2) / chunks)
     even = count / chunks == ceil(count / chunks)
     most = pick(even, count / pp, pick(padded, (count + 2) / pp, ceil(count / pp)))
     last = pick(even, count / pp, pick(padded, (count + 2) / pp - 1, count - (pp - 1) * ceil(count / pp)))
-    last_stage = larger(last, 0) * one.total + ends.last + sending / 2
-    return Stages(mean, pick(pp > 1, larger(most * one.total + sending, last_stage), mean))
+    last_stage = larger(last, 0) * layer_time.total + ends.last + sending / 2
+    return Stages(average, pick(pp > 1, larger(most * layer_time.total + sending, last_stage), average))
 
 
-def bubble(run: Run, one: LayerTime, stage: Stages) -> Real:
+def bubble(run: Run, layer_time: LayerTime, stage: Stages) -> Real:
     """Idle seconds of an iteration: while the pipeline fills and drains, and waiting for the fullest stage."""
     # Not less than nothing: the last stage sends to one side only, and may be quicker than the mean.
-    waiting = microbatches(run) * larger(stage.fullest - stage.mean, 0)
-    return waiting + fill(run, one, stage) / run.layout.interleave
+    waiting = microbatches(run) * larger(stage.fullest - stage.average, 0)
+    return waiting + fill(run, layer_time, stage) / run.layout.interleave
 
 
-def fill(run: Run, one: LayerTime, stage: Stages) -> Real:
+def fill(run: Run, layer_time: LayerTime, stage: Stages) -> Real:
     """Filling and draining without interleaving: (p - 1)(F + B + W), less what a schedule defers (2401.10241)."""
     pp = run.layout.pp
-    whole = stage.mean * pp - stage.fullest
+    total = stage.average * pp - stage.fullest
     schedule = run.layout.schedule
     if schedule in {Schedule.AFAB, Schedule.ONE_F_ONE_B}:
-        return larger(whole, 0)
+        return larger(total, 0)
     enough = smaller(microbatches(run) / (2 * pp), 1)  # fewer leave no weights to put off
-    products = smaller(one.backward.compute / 2, one.forward.compute)  # by the weight: as many as forward
+    products = smaller(
+        layer_time.backward.compute / 2, layer_time.forward.compute
+    )  # by the weight: as many as forward
     weight = (pp - 1) / pp * products * layers_of(run) * enough
-    deferred, left = DEFERRED[schedule]
-    return larger(left * (whole - deferred * weight), 0)
+    deferred, factor = DEFERRED[schedule]
+    return larger(factor * (total - deferred * weight), 0)
 
 
 def layers_of(run: Run) -> float:
@@ -84,7 +86,7 @@ def layers_of(run: Run) -> float:
 
 def sending(run: Run, rates: Rates) -> Real:
     """Exposed seconds of one microbatch: activations in and out, gradients in and out, of every chunk."""
-    cut = run.layout
-    size = 2 * layers.tokens(run) * run.training.architecture.hidden / cut.tp
-    one = links.send(size, run.machine, cut.gpus / cut.pp, cut.gpus)
-    return pick(cut.pp > 1, 2 * cut.interleave * one * rates.pipeline_exposed, 0.0)
+    layout = run.layout
+    size = 2 * layers.tokens(run) * run.training.architecture.hidden / layout.tp
+    send_s = links.send(size, run.machine, layout.gpus / layout.pp, layout.gpus)
+    return pick(layout.pp > 1, 2 * layout.interleave * send_s * rates.pipeline_exposed, 0.0)

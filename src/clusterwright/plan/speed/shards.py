@@ -32,20 +32,20 @@ class Shards:
 
 def shards(run: Run) -> Shards:
     """Counts from `plan.parameters`; the first stage's embedding stands for the fullest stage."""
-    cut = run.layout
+    layout = run.layout
     count = parameters.count(run.training.architecture)
     routed = count.expert * count.experts * (count.moe_layers + (count.mtp_layers if count.moe_layers else 0))
     ends = count.embedding + count.head
     body = count.total - routed - ends
-    layer_dense = body / count.layers / cut.tp
-    layer_expert = routed / count.layers / (cut.ep * cut.etp)
-    edge = pick(cut.pp > 1, count.embedding, ends) / cut.tp
-    ranks = cut.dp * cut.cp
+    layer_dense = body / count.layers / layout.tp
+    layer_expert = routed / count.layers / (layout.ep * layout.etp)
+    edge = pick(layout.pp > 1, count.embedding, ends) / layout.tp
+    ranks = layout.dp * layout.cp
     return Shards(
-        dense=layer_dense * count.layers / cut.pp + edge,
-        expert=layer_expert * count.layers / cut.pp,
+        dense=layer_dense * count.layers / layout.pp + edge,
+        expert=layer_expert * count.layers / layout.pp,
         dense_ranks=ranks,
-        expert_ranks=ranks * cut.tp / (cut.ep * cut.etp),
+        expert_ranks=ranks * layout.tp / (layout.ep * layout.etp),
         layer_dense=layer_dense,
         layer_expert=layer_expert,
     )

@@ -28,7 +28,7 @@ class Workload:
     optimizer: str = "adam"
     checkpoint_every_s: float = 1800.0
     stall_share: float = 0.05  # of the interval that a checkpoint may hold the GPUs up
-    kept: int = 3  # checkpoints on storage at a time
+    save_total_limit: int = 3  # checkpoints on storage at a time
     headroom: float = HEADROOM
 
 
@@ -53,16 +53,16 @@ def demand(work: Workload) -> Demand:
         WrightError: storage-size, with everything that is no size.
     """
     _refuse_nonsense(work)
-    one = checkpoint_bytes(work.parameters, work.precision, work.optimizer)
+    checkpoint_size = checkpoint_bytes(work.parameters, work.precision, work.optimizer)
     sample = work.dataset_bytes / work.samples
     files = work.files or work.samples
-    kept = work.dataset_bytes + one * work.kept
+    stored_bytes = work.dataset_bytes + checkpoint_size * work.save_total_limit
     return Demand(
-        capacity_bytes=kept / (1 - work.headroom),
+        capacity_bytes=stored_bytes / (1 - work.headroom),
         dataset_bytes=work.dataset_bytes,
-        checkpoint_bytes=one,
+        checkpoint_bytes=checkpoint_size,
         read_bytes_per_s=work.samples_per_s * sample,
-        write_bytes_per_s=one / (work.checkpoint_every_s * work.stall_share),
+        write_bytes_per_s=checkpoint_size / (work.checkpoint_every_s * work.stall_share),
         opens_per_s=work.samples_per_s * min(1.0, files / work.samples),
         read_bytes=min(sample, work.dataset_bytes / files),
         epoch_s=work.samples / work.samples_per_s if work.samples_per_s else math.inf,
@@ -87,12 +87,12 @@ def _refuse_nonsense(work: Workload) -> None:
         for name, value in (
             ("samples per second", work.samples_per_s),
             ("files", work.files),
-            ("kept", work.kept),
+            ("kept", work.save_total_limit),
         )
         if not value >= 0
     ]
     if not 0 <= work.headroom < 1:
         wrong.append(f"headroom is {work.headroom:g}")
     if wrong:
-        mend = "give more than nothing; shares between 0 and 1"
-        raise WrightError(*(Finding("storage-size", each, mend) for each in wrong), exit_code=EXIT_USAGE)
+        fix = "give more than nothing; shares between 0 and 1"
+        raise WrightError(*(Finding("storage-size", message, fix) for message in wrong), exit_code=EXIT_USAGE)

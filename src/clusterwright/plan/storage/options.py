@@ -11,7 +11,7 @@ from clusterwright.plan.storage.raid import Disk, array
 if TYPE_CHECKING:
     from clusterwright.plan.storage.demand import Demand
 
-COPIES = 3  # CephFS's default replication; each byte written crosses the servers' network that often
+REPLICAS = 3  # CephFS's default replication; each byte written crosses the servers' network that often
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class System:
 WRITTEN = (
     16.7 / 23
 )  # bytes written over bytes read a second, Dell PixStor; taken for all where none was published
-LOOKED_UP = 4  # opens to a create: an estimate, where no rate of lookups was published
+LOOKUPS_PER_CREATE = 4  # opens to a create: an estimate, where no rate of lookups was published
 
 SYSTEMS = (
     System(
-        "NFS", 5.9 / 12.5, 5.9 / 12.5 * WRITTEN, 16e3 * LOOKED_UP, scales=False, metadata_scales=False,
+        "NFS", 5.9 / 12.5, 5.9 / 12.5 * WRITTEN, 16e3 * LOOKUPS_PER_CREATE, scales=False, metadata_scales=False,
         source="Dell NSS7.0-HA white papers: 5.9 GB/s read over 100 Gbit/s, 16,000 creates/s from 512 clients;"
         " writes and opens estimated",
     ),
@@ -48,7 +48,7 @@ SYSTEMS = (
         source="Dell PixStor, two servers of 100 Gbit/s: 23 GB/s read, 16.7 GB/s written; metadata as Lustre",
     ),
     System(
-        "CephFS", 23 / 25, 23 / 25 / COPIES, 131e3 / 61 * LOOKED_UP, scales=True, metadata_scales=True,
+        "CephFS", 23 / 25, 23 / 25 / REPLICAS, 131e3 / 61 * LOOKUPS_PER_CREATE, scales=True, metadata_scales=True,
         source="mdtest on 61 metadata servers: 131,000 creates/s, github.com/ceph/ceph pull 34574 and 58861; opens"
         " estimated; data: the servers' network as Storage Scale, every byte written three times",
     ),
@@ -89,11 +89,14 @@ def options(
 
 
 def _shared(system: System, need: Demand, line: float) -> Option:
-    wanted = max(
+    needed_servers = max(
         need.read_bytes_per_s / (line * system.read_share),
         need.write_bytes_per_s / (line * system.write_share),
     )
-    data, metadata = max(1, math.ceil(wanted)), max(1, math.ceil(need.opens_per_s / system.opens_per_s))
+    data, metadata = (
+        max(1, math.ceil(needed_servers)),
+        max(1, math.ceil(need.opens_per_s / system.opens_per_s)),
+    )
     short = [
         text
         for over, text in (
@@ -120,20 +123,20 @@ def _shared(system: System, need: Demand, line: float) -> Option:
 
 
 def _local(need: Demand, nodes: int, disks: int, disk: Disk) -> Option:
-    one = array("0", disks, disk)
-    fits = need.dataset_bytes <= nodes * one.usable_bytes
+    local_array = array("0", disks, disk)
+    fits_on_nodes = need.dataset_bytes <= nodes * local_array.usable_bytes
     reason = (
         "fast, but a checkpoint on it is lost with its node: beside a shared file system, not instead"
-        if fits
+        if fits_on_nodes
         else f"the dataset does not fit on {nodes} nodes"
     )
     return Option(
         "local NVMe",
         enough=False,
         servers=0,
-        read_bytes_per_s=nodes * one.read_bytes_per_s,
-        write_bytes_per_s=nodes * one.write_bytes_per_s,
-        opens_per_s=nodes * one.read_iops,
+        read_bytes_per_s=nodes * local_array.read_bytes_per_s,
+        write_bytes_per_s=nodes * local_array.write_bytes_per_s,
+        opens_per_s=nodes * local_array.read_iops,
         reason=reason,
     )
 
@@ -146,23 +149,29 @@ def staging(
     Every node takes the whole dataset where it fits, else its share. It pays when the shared system cannot feed the
     GPUs, and the copy takes less time than the GPUs would wait.
     """
-    one = array("0", disks, disk)
-    whole = need.dataset_bytes <= one.usable_bytes
-    share = need.dataset_bytes if whole else need.dataset_bytes / nodes
-    fits = share <= one.usable_bytes
-    seconds = max(need.dataset_bytes / shared.read_bytes_per_s, share / one.write_bytes_per_s)
+    local_array = array("0", disks, disk)
+    is_replicated = need.dataset_bytes <= local_array.usable_bytes
+    share = need.dataset_bytes if is_replicated else need.dataset_bytes / nodes
+    fits_on_nodes = share <= local_array.usable_bytes
+    seconds = max(need.dataset_bytes / shared.read_bytes_per_s, share / local_array.write_bytes_per_s)
     slow = max(need.read_bytes_per_s / shared.read_bytes_per_s, need.opens_per_s / shared.opens_per_s, 1.0)
     waited = (slow - 1) * need.epoch_s * epochs if slow > 1 else 0.0
-    pays = fits and seconds < waited
-    return Staging(fits, pays, seconds, share, _why_stage(fits=fits, pays=pays, slow=slow, whole=whole))
+    pays = fits_on_nodes and seconds < waited
+    return Staging(
+        fits_on_nodes,
+        pays,
+        seconds,
+        share,
+        _why_stage(fits_on_nodes=fits_on_nodes, pays=pays, slow=slow, is_replicated=is_replicated),
+    )
 
 
-def _why_stage(*, fits: bool, pays: bool, slow: float, whole: bool) -> str:
-    if not fits:
+def _why_stage(*, fits_on_nodes: bool, pays: bool, slow: float, is_replicated: bool) -> str:
+    if not fits_on_nodes:
         return "the nodes' disks do not hold it; read it from the shared file system in large shards"
-    where = "all of it on every node" if whole else "each node its share"
+    placement = "all of it on every node" if is_replicated else "each node its share"
     if pays:
-        return f"the shared file system is wanted {slow:.1f} times over; stage {where}"
+        return f"the shared file system is wanted {slow:.1f} times over; stage {placement}"
     if slow > 1:
         return f"wanted {slow:.1f} times over, but copying takes longer than the waiting; pack the files into shards"
     return "the shared file system keeps up; stage only to leave it to others"

@@ -48,20 +48,20 @@ def array(level: str, disks: int, disk: Disk | None = None) -> Array:
     if level not in _WRITES:
         raise _refused(f"RAID `{level}` is not one of {', '.join(_WRITES)}", "take 10, 6 or 0")
     if disks < _FEWEST[level] or (level == "10" and disks % 2) or (level == "1" and disks != 2):
-        want = {"10": "an even number of 4 or more", "1": "2"}.get(level, f"{_FEWEST[level]} or more")
-        raise _refused(f"RAID {level} of {disks} disks cannot be made", f"take {want}")
-    one = disk or Disk()
+        requirement = {"10": "an even number of 4 or more", "1": "2"}.get(level, f"{_FEWEST[level]} or more")
+        raise _refused(f"RAID {level} of {disks} disks cannot be made", f"take {requirement}")
+    disk_model = disk or Disk()
     data = {"0": disks, "1": 1, "10": disks // 2, "5": disks - 1, "6": disks - 2}[level]
     return Array(
         level=level,
         disks=disks,
-        usable_bytes=data * one.size_bytes,
+        usable_bytes=data * disk_model.size_bytes,
         survives=_SURVIVES[level],
-        read_bytes_per_s=disks * one.read_bytes_per_s,
-        write_bytes_per_s=data * one.write_bytes_per_s,
-        read_iops=disks * one.read_iops,
-        write_iops=disks * one.write_iops / _WRITES[level],
-        rebuild_s=one.size_bytes / one.write_bytes_per_s if _SURVIVES[level] else 0.0,
+        read_bytes_per_s=disks * disk_model.read_bytes_per_s,
+        write_bytes_per_s=data * disk_model.write_bytes_per_s,
+        read_iops=disks * disk_model.read_iops,
+        write_iops=disks * disk_model.write_iops / _WRITES[level],
+        rebuild_s=disk_model.size_bytes / disk_model.write_bytes_per_s if _SURVIVES[level] else 0.0,
     )
 
 
@@ -73,9 +73,9 @@ def best_level(use: str, disks: int, disk: Disk | None = None) -> Array:
     levels that survive two disks, because a second one may fail while the first is rebuilt.
     """
     judge = {
-        "metadata": lambda made: (made.survives >= 1, made.write_iops),
-        "scratch": lambda made: (True, made.write_bytes_per_s),
-        "capacity": lambda made: (made.survives >= 2, made.usable_bytes),
+        "metadata": lambda candidate: (candidate.survives >= 1, candidate.write_iops),
+        "scratch": lambda candidate: (True, candidate.write_bytes_per_s),
+        "capacity": lambda candidate: (candidate.survives >= 2, candidate.usable_bytes),
     }
     if use not in judge:
         raise _refused(f"`{use}` is no use of an array", f"take one of {', '.join(judge)}")
@@ -91,5 +91,5 @@ def _possible(disks: int) -> list[str]:
     ]
 
 
-def _refused(message: str, mend: str) -> WrightError:
-    return WrightError.of("storage-raid", message, mend, exit_code=EXIT_USAGE)
+def _refused(message: str, fix: str) -> WrightError:
+    return WrightError.from_code("storage-raid", message, fix, exit_code=EXIT_USAGE)

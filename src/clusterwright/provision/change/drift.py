@@ -9,7 +9,7 @@ from clusterwright.config.names import fold
 from clusterwright.provision.change.fields import dearest
 from clusterwright.provision.report import Change, Report
 
-WORDS = {
+CAUSE_LABELS = {
     "new": "never applied here",
     "found": "never applied here; something that is not ours is in its place",
     "changed": "the file asks for another than at our last apply",
@@ -20,7 +20,7 @@ WORDS = {
     "follows": "because of the changes above",
     "": "why is not known",
 }
-BY_HAND = ("edited", "missing", "stopped", "found")
+MANUAL_CAUSES = ("edited", "missing", "stopped", "found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def drift(report: Report) -> Drift:
     return Drift(
         rows=_rows(report),
         as_wanted=fold([host.host for host in report.hosts if host.ok and not host.changes]),
-        by_hand=_having(report, BY_HAND),
+        by_hand=_having(report, MANUAL_CAUSES),
         by_file=_having(report, ("changed", "new")),
         unreached=fold(report.unreached),
         failed=tuple((host.host, host.error) for host in report.failed),
@@ -68,16 +68,26 @@ def drift(report: Report) -> Drift:
 
 
 def _rows(report: Report) -> tuple[Row, ...]:
-    found: dict[Change, list[str]] = {}
+    hosts_by_change: dict[Change, list[str]] = {}
     for host in report.hosts:
         for change in host.changes:
-            found.setdefault(change, []).append(host.host)
+            hosts_by_change.setdefault(change, []).append(host.host)
     rows = [
-        Row(fold(hosts), one.id, one.drift, WORDS.get(one.drift, one.drift), one.what, one.cost, one.diff)
-        for one, hosts in found.items()
+        Row(
+            fold(hosts),
+            difference.id,
+            difference.drift,
+            CAUSE_LABELS.get(difference.drift, difference.drift),
+            difference.what,
+            difference.cost,
+            difference.diff,
+        )
+        for difference, hosts in hosts_by_change.items()
     ]
-    return tuple(sorted(rows, key=lambda row: row.cause not in BY_HAND))
+    return tuple(sorted(rows, key=lambda row: row.cause not in MANUAL_CAUSES))
 
 
 def _having(report: Report, causes: tuple[str, ...]) -> str:
-    return fold([host.host for host in report.hosts if any(one.drift in causes for one in host.changes)])
+    return fold(
+        [host.host for host in report.hosts if any(change.drift in causes for change in host.changes)]
+    )

@@ -10,9 +10,9 @@ from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
 from clusterwright.config.source import Loc
 
-_PLAIN = re.compile(r"[A-Za-z_/][\w./-]*")  # what means itself in YAML wherever it stands
-_MEANS_MORE = re.compile(r"""^[*&!|>%@`"'?{\[#-]|:( |$)| #""")  # what begins something else in YAML
-_WORDS = ("true", "false", "yes", "no", "on", "off", "null")
+_BARE_SCALAR = re.compile(r"[A-Za-z_/][\w./-]*")  # what means itself in YAML wherever it stands
+_YAML_SPECIAL = re.compile(r"""^[*&!|>%@`"'?{\[#-]|:( |$)| #""")  # what begins something else in YAML
+_YAML_KEYWORDS = ("true", "false", "yes", "no", "on", "off", "null")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class _Entry:
     value: Node
 
 
-def put(text: str, loc: Loc, value: str, *, after: str = "") -> str:
-    """The text with this value (one scalar) at the path; a key that is new stands behind `after`, or at the end."""
+def set_value(text: str, loc: Loc, value: str, *, previous_key: str = "") -> str:
+    """The text with this value (one scalar) at the path; a key that is new stands behind `previous_key`, or at the end."""
     *parents, last = loc
     mapping = _mapping(text, tuple(parents))
     if mapping is None:
@@ -33,7 +33,7 @@ def put(text: str, loc: Loc, value: str, *, after: str = "") -> str:
         start, end = _span(entry.value)
         return text[:start] + _spelled(value, mapping, entry.value) + text[end:]
     line = f"{last}: {_spelled(value, mapping, None)}"
-    neighbour = _entry(mapping, after)
+    neighbour = _entry(mapping, previous_key)
     return _inserted(text, mapping, neighbour, line)
 
 
@@ -76,12 +76,12 @@ def _span(node: Node) -> tuple[int, int]:
     return node.start_mark.index, node.end_mark.index
 
 
-def _spelled(value: str, mapping: MappingNode, before: Node | None) -> str:
+def _spelled(value: str, mapping: MappingNode, old_node: Node | None) -> str:
     """Quoted as it was; else where brackets or commas would mean a list, or a version would be a number."""
-    quote = before.style if isinstance(before, ScalarNode) and before.style in ("'", '"') else ""
+    quote = old_node.style if isinstance(old_node, ScalarNode) and old_node.style in ("'", '"') else ""
     if not quote and mapping.flow_style and any(char in value for char in "[]{},"):
         quote = '"'
-    if not quote and (value[:1].isdigit() or value in _WORDS or _MEANS_MORE.search(value)):
+    if not quote and (value[:1].isdigit() or value in _YAML_KEYWORDS or _YAML_SPECIAL.search(value)):
         quote = '"'
     return f"{quote}{value}{quote}"
 
@@ -112,13 +112,15 @@ def _last(node: Node) -> int:
 
 def _with_parents(text: str, loc: Loc, value: str) -> str:
     """A section that the file does not have yet goes to its end; one within a section to the end of that."""
-    there = next(depth for depth in range(len(loc) - 1, -1, -1) if not depth or _mapping(text, loc[:depth]))
-    mapping, missing = _mapping(text, loc[:there]), [str(part) for part in loc[there:]]
-    plain = value if _PLAIN.fullmatch(value) and value not in _WORDS else f'"{value}"'
-    if not there or mapping is None:
+    existing_depth = next(
+        depth for depth in range(len(loc) - 1, -1, -1) if not depth or _mapping(text, loc[:depth])
+    )
+    mapping, missing = _mapping(text, loc[:existing_depth]), [str(part) for part in loc[existing_depth:]]
+    scalar = value if _BARE_SCALAR.fullmatch(value) and value not in _YAML_KEYWORDS else f'"{value}"'
+    if not existing_depth or mapping is None:
         lines = [f"{'  ' * depth}{part}:" for depth, part in enumerate(missing)]
-        return f"{text.rstrip()}\n\n" + "\n".join(lines) + f" {plain}\n"
-    inner = plain
+        return f"{text.rstrip()}\n\n" + "\n".join(lines) + f" {scalar}\n"
+    inner = scalar
     for part in reversed(missing[1:]):
         inner = f"{{{part}: {inner}}}"
     return _inserted(text, mapping, None, f"{missing[0]}: {inner}")

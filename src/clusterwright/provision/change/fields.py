@@ -15,7 +15,7 @@ from clusterwright.config.source import Loc, Source, dotted
 
 RANK = {cost: rank for rank, cost in enumerate(Cost)}
 
-WORDS = {
+COST_LABELS = {
     Cost.LIVE: "running jobs do not notice",
     Cost.RECONFIGURE: "Slurm reads its files again; running jobs do not notice",
     Cost.RESTART: "a daemon starts anew; running jobs go on",
@@ -26,21 +26,21 @@ WORDS = {
 # A named thing that is new or gone is not a change of its fields: a new user costs nobody anything, though
 # another id of an old one would be a rebuild. Slurm ends the jobs of a partition that its file no longer has.
 NEW = {"partitions": Cost.RECONFIGURE}
-GONE = {"nodes": Cost.DRAIN, "partitions": Cost.DRAIN, "storage": Cost.DRAIN}
+REMOVAL_COSTS = {"nodes": Cost.DRAIN, "partitions": Cost.DRAIN, "storage": Cost.DRAIN}
 NAMED = ("nodes", "storage", "partitions", "qos", "reservations", "teams", "users")
 RESTARTS_TO_GROW = "23.11"  # before this release the daemons learn of new hosts only by a restart
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ClusterFile:
     """A cluster file: its text with places, what it means, and that as plain values."""
 
     source: Source
     cluster: Cluster
-    plain: Mapping[str, Any]
+    values: Mapping[str, Any]
 
     @classmethod
-    def of(cls, source: Source) -> Said:
+    def from_source(cls, source: Source) -> ClusterFile:
         """What the file says.
 
         Raises:
@@ -51,7 +51,7 @@ class Said:
 
     def has(self, loc: Loc) -> bool:
         """True when there is such a thing, given or by default."""
-        values: Any = self.plain
+        values: Any = self.values
         for part in loc:
             if not isinstance(values, Mapping) or part not in values:
                 return False
@@ -70,10 +70,10 @@ class FieldChange:
     why: str
 
 
-def between(old: Said, new: Said) -> tuple[FieldChange, ...]:
+def diff_fields(old: ClusterFile, new: ClusterFile) -> tuple[FieldChange, ...]:
     """Every field whose meaning differs, in the order of the fields; what is only written otherwise is none."""
-    known = fields("cluster")
-    return tuple(_change(old, new, loc, known) for loc in _differing(old.plain, new.plain, ()))
+    all_fields = fields("cluster")
+    return tuple(_change(old, new, loc, all_fields) for loc in _differing(old.values, new.values, ()))
 
 
 def dearest(costs: Iterator[Cost] | tuple[Cost, ...]) -> Cost:
@@ -85,67 +85,69 @@ def _differing(old: Any, new: Any, loc: Loc) -> Iterator[Loc]:
     """Paths of what differs; a section or a named thing that one side lacks is one difference."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in [*old, *(key for key in new if key not in old)]:
-            here = (*loc, key)
+            child_loc = (*loc, key)
             if key not in old or key not in new:
-                yield here
+                yield child_loc
             else:
-                yield from _differing(old[key], new[key], here)
+                yield from _differing(old[key], new[key], child_loc)
     elif old != new:
         yield loc
 
 
-def _change(old: Said, new: Said, loc: Loc, known: tuple[Field, ...]) -> FieldChange:
-    field = _field(loc, known, new if new.has(loc) else old)
+def _change(old: ClusterFile, new: ClusterFile, loc: Loc, all_fields: tuple[Field, ...]) -> FieldChange:
+    field = _field(loc, all_fields, new if new.has(loc) else old)
     cost = _cost(old, new, loc, field)
-    return FieldChange(dotted(loc), _shown(old, loc, field), _shown(new, loc, field), cost, WORDS[cost])
+    return FieldChange(
+        dotted(loc), _display_value(old, loc, field), _display_value(new, loc, field), cost, COST_LABELS[cost]
+    )
 
 
-def _field(loc: Loc, known: tuple[Field, ...], said: Said) -> Field | None:
+def _field(loc: Loc, all_fields: tuple[Field, ...], cluster_file: ClusterFile) -> Field | None:
     """The row of documentation; of variants the one that the file's own `kind` means. None for a named thing."""
-    found = matching(".".join(map(str, loc)), known) if not _is_named(loc) else ()
-    if not found and len(loc) > 2:
-        return _field(loc[:-1], known, said)
-    above: Any = said.source.values
+    matches = matching(".".join(map(str, loc)), all_fields) if not _is_named(loc) else ()
+    if not matches and len(loc) > 2:
+        return _field(loc[:-1], all_fields, cluster_file)
+    above: Any = cluster_file.source.values
     for part in loc[:-1]:
         above = above.get(part, {}) if isinstance(above, dict) else {}
     kind = above.get("kind") if isinstance(above, dict) else None
-    return next((field for field in found if field.variant in ("", kind)), None)
+    return next((field for field in matches if field.variant in ("", kind)), None)
 
 
 def _is_named(loc: Loc) -> bool:
     return len(loc) == 2 and loc[0] in NAMED
 
 
-def _shown(said: Said, loc: Loc, field: Field | None) -> str:
+def _display_value(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> str:
     """The value as the file has it; the default where it is left out, and nothing where the thing is not."""
-    values: Any = said.source.values
+    values: Any = cluster_file.source.values
     for part in loc:
         if not isinstance(values, dict) or part not in values:
-            return _default(said, loc, field)
+            return _default(cluster_file, loc, field)
         values = values[part]
     return "a section" if isinstance(values, dict) else written(values)
 
 
-def _default(said: Said, loc: Loc, field: Field | None) -> str:
-    if field is None or not said.has(loc[:-1]):
+def _default(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> str:
+    if field is None or not cluster_file.has(loc[:-1]):
         return ""
     return "left out" if field.default == "left out" else f"{field.default} (default)"
 
 
-def _cost(old: Said, new: Said, loc: Loc, field: Field | None) -> Cost:
+def _cost(old: ClusterFile, new: ClusterFile, loc: Loc, field: Field | None) -> Cost:
     if _is_named(loc):
         if loc[1] not in getattr(old.cluster, str(loc[0])):
             return _growing(new.cluster) if loc[0] == "nodes" else NEW.get(str(loc[0]), Cost.LIVE)
-        return GONE.get(str(loc[0]), Cost.LIVE)
+        return REMOVAL_COSTS.get(str(loc[0]), Cost.LIVE)
     if loc[0] == "nodes" and loc[-1] in ("hosts", "absent") and _only_grows(old, new, str(loc[1])):
         return _growing(new.cluster)
     return Cost(field.cost) if field else Cost.REBUILD
 
 
-def _only_grows(old: Said, new: Said, group: str) -> bool:
+def _only_grows(old: ClusterFile, new: ClusterFile, group: str) -> bool:
     """No host of the group is lost, and none moves to another address."""
-    before, after = old.cluster.nodes[group], new.cluster.nodes[group]
-    return set(before.places()) <= set(after.places())
+    old_group, new_group = old.cluster.nodes[group], new.cluster.nodes[group]
+    return set(old_group.places()) <= set(new_group.places())
 
 
 def _growing(cluster: Cluster) -> Cost:
@@ -154,12 +156,12 @@ def _growing(cluster: Cluster) -> Cost:
     return Cost.RECONFIGURE if new_enough else Cost.RESTART
 
 
-def gone_hosts(old: Cluster, new: Cluster) -> tuple[str, ...]:
+def removed_hosts(old: Cluster, new: Cluster) -> tuple[str, ...]:
     """Hosts that the old file has and the new one has not."""
-    kept = {host.name for host in new.hosts()}
-    return tuple(host.name for host in old.hosts() if host.name not in kept)
+    remaining_names = {host.name for host in new.hosts()}
+    return tuple(host.name for host in old.hosts() if host.name not in remaining_names)
 
 
 def new_hosts(old: Cluster, new: Cluster) -> tuple[str, ...]:
     """Hosts that the new file has and the old one has not."""
-    return gone_hosts(new, old)
+    return removed_hosts(new, old)

@@ -9,43 +9,50 @@ from pydantic import TypeAdapter, ValidationError
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import Hostlist, expand, fold
 from clusterwright.config.storage import Nfs
-from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
-from clusterwright.provision.change.edit import drop, put
-from clusterwright.provision.change.fields import Said
+from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
+from clusterwright.provision.change.edit import drop, set_value
+from clusterwright.provision.change.fields import ClusterFile
 
 _HOSTLIST: TypeAdapter[str] = TypeAdapter(Hostlist)
 
 
-def with_hosts(said: Said, group_name: str, hosts: tuple[str, ...]) -> str:
+def with_hosts(cluster_file: ClusterFile, group_name: str, hosts: tuple[str, ...]) -> str:
     """The file's text with these hosts in the group; those that are there already are no change.
 
     Raises:
         WrightError: no such group, or a new host's name would come before another's and move its address.
     """
-    group = said.cluster.nodes.get(group_name)
+    group = cluster_file.cluster.nodes.get(group_name)
     if group is None:
-        raise _no_group(said.cluster, group_name)
-    known = group.all_names()
-    fresh = [host for host in hosts if host not in known]
-    everyone = expand(fold([*known, *fresh]))
-    if everyone[: len(known)] != known:
-        raise _in_between(group_name, known, fresh)
-    gone = [host for host in expand(group.absent) if host not in hosts] if group.absent else []
-    return _written(said.source.text, group_name, (known, everyone), gone)
+        raise _no_group(cluster_file.cluster, group_name)
+    group_hosts = group.all_names()
+    fresh = [host for host in hosts if host not in group_hosts]
+    everyone = expand(fold([*group_hosts, *fresh]))
+    if everyone[: len(group_hosts)] != group_hosts:
+        raise _in_between(group_name, group_hosts, fresh)
+    absent_hosts = [host for host in expand(group.absent) if host not in hosts] if group.absent else []
+    return _written(cluster_file.source.text, group_name, (group_hosts, everyone), absent_hosts)
 
 
-def without_hosts(said: Said, hosts: Iterable[str]) -> str:
+def without_hosts(cluster_file: ClusterFile, hosts: Iterable[str]) -> str:
     """The file's text without these hosts: from the end of a group's list, or else as `absent`."""
-    text, leaving = said.source.text, frozenset(hosts)
-    for name, group in said.cluster.nodes.items():
-        known = group.all_names()
-        if not leaving.intersection(known):
+    text, leaving = cluster_file.source.text, frozenset(hosts)
+    for name, group in cluster_file.cluster.nodes.items():
+        group_hosts = group.all_names()
+        if not leaving.intersection(group_hosts):
             continue
-        gone = leaving.intersection(known) | frozenset(expand(group.absent) if group.absent else ())
-        kept = list(known)
-        while len(kept) > 1 and kept[-1] in gone:
-            kept.pop()
-        text = _written(text, name, (known, tuple(kept)), [host for host in kept if host in gone])
+        absent_hosts = leaving.intersection(group_hosts) | frozenset(
+            expand(group.absent) if group.absent else ()
+        )
+        listed_hosts = list(group_hosts)
+        while len(listed_hosts) > 1 and listed_hosts[-1] in absent_hosts:
+            listed_hosts.pop()
+        text = _written(
+            text,
+            name,
+            (group_hosts, tuple(listed_hosts)),
+            [host for host in listed_hosts if host in absent_hosts],
+        )
     return text
 
 
@@ -56,18 +63,18 @@ def refuse_to_remove(cluster: Cluster, hosts: Iterable[str]) -> None:
         WrightError: one of them is unknown, a control host, a file server, or reserved; by name.
     """
     for name in hosts:
-        known = {host.name: host for host in cluster.hosts()}
-        if name not in known:
+        hosts_by_name = {host.name: host for host in cluster.hosts()}
+        if name not in hosts_by_name:
             raise no_host(cluster, name)
         if why := _leaned_on(cluster, name):
-            raise WrightError.of("host-needed", f"{name} {why[0]}", why[1], exit_code=EXIT_USAGE)
+            raise WrightError.from_code("host-needed", f"{name} {why[0]}", why[1], exit_code=EXIT_USAGE)
 
 
 def no_host(cluster: Cluster, name: str) -> WrightError:
     """The file has no such host."""
-    close = did_you_mean(name, [host.name for host in cluster.hosts()])
+    close = closest_name(name, [host.name for host in cluster.hosts()])
     hint = f"; did you mean {close}?" if close else ""
-    return WrightError.of(
+    return WrightError.from_code(
         "no-such-host",
         f"cluster `{cluster.name}` has no host `{name}`{hint}",
         f"name hosts of {fold([host.name for host in cluster.hosts()])}",
@@ -94,21 +101,21 @@ def _leaned_on(cluster: Cluster, name: str) -> tuple[str, str] | None:
 
 
 def _written(
-    text: str, group: str, lists: tuple[tuple[str, ...], tuple[str, ...]], gone: Iterable[str]
+    text: str, group: str, lists: tuple[tuple[str, ...], tuple[str, ...]], absent_hosts: Iterable[str]
 ) -> str:
-    before, after = lists
-    if before != after:
-        text = put(text, ("nodes", group, "hosts"), fold(after))
-    absent = fold([host for host in gone if host in after])
+    old_hosts, new_hosts = lists
+    if old_hosts != new_hosts:
+        text = set_value(text, ("nodes", group, "hosts"), fold(new_hosts))
+    absent = fold([host for host in absent_hosts if host in new_hosts])
     if absent:
-        return put(text, ("nodes", group, "absent"), absent, after="hosts")
+        return set_value(text, ("nodes", group, "absent"), absent, previous_key="hosts")
     return drop(text, ("nodes", group, "absent"))
 
 
 def _no_group(cluster: Cluster, name: str) -> WrightError:
-    close = did_you_mean(name, cluster.nodes)
+    close = closest_name(name, cluster.nodes)
     hint = f"; did you mean `{close}`?" if close else ""
-    return WrightError.of(
+    return WrightError.from_code(
         "no-such-group",
         f"cluster `{cluster.name}` has no node group `{name}`{hint}",
         f"node groups: {', '.join(cluster.nodes)}; a new kind of host is a new group in the file",
@@ -116,11 +123,11 @@ def _no_group(cluster: Cluster, name: str) -> WrightError:
     )
 
 
-def _in_between(group: str, known: tuple[str, ...], fresh: list[str]) -> WrightError:
-    return WrightError.of(
+def _in_between(group: str, group_hosts: tuple[str, ...], fresh: list[str]) -> WrightError:
+    return WrightError.from_code(
         "host-moves-others",
         f"{fold(fresh)} would come before other hosts of `{group}`, and their addresses would move",
-        f"name hosts that sort behind {known[-1]}, or give the new ones a node group of their own",
+        f"name hosts that sort behind {group_hosts[-1]}, or give the new ones a node group of their own",
         exit_code=EXIT_USAGE,
     )
 
@@ -134,6 +141,9 @@ def hostlist(text: str) -> tuple[str, ...]:
     try:
         return expand(_HOSTLIST.validate_python(text))
     except ValidationError as why:
-        told = why.errors()[0].get("ctx", {})
-        message, mend = told.get("message", str(why)), told.get("mend", "write it as gpu-node[1-8,12]")
-        raise WrightError.of("bad-hostlist", message, mend, exit_code=EXIT_USAGE) from why
+        error_context = why.errors()[0].get("ctx", {})
+        message, fix = (
+            error_context.get("message", str(why)),
+            error_context.get("fix", "write it as gpu-node[1-8,12]"),
+        )
+        raise WrightError.from_code("bad-hostlist", message, fix, exit_code=EXIT_USAGE) from why

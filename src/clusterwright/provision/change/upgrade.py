@@ -35,23 +35,23 @@ class Step:
 
     kind: Kind
     hosts: tuple[str, ...]
-    keeps: str
+    backups: str
     then: str
 
     def __str__(self) -> str:
-        return f"{self.kind} on {fold(self.hosts)}: {self.keeps}upgraded; then {self.then}"
+        return f"{self.kind} on {fold(self.hosts)}: {self.backups}upgraded; then {self.then}"
 
 
-def newer(version: str, other: str) -> bool:
+def newer(version: str, other_version: str) -> bool:
     """True when the version is a later one, by all its numbers; what one of them lacks does not count."""
-    ours, theirs = numbers(version), numbers(other)
+    ours, theirs = numbers(version), numbers(other_version)
     shared = min(len(ours), len(theirs))
     return ours[:shared] > theirs[:shared]
 
 
-def is_of(version: str, wanted: str) -> bool:
+def is_of(version: str, target: str) -> bool:
     """True for a version of that release: 24.11.5 is of 24.11 and of 24.11.5."""
-    ours, theirs = numbers(version), numbers(wanted)
+    ours, theirs = numbers(version), numbers(target)
     return ours[: len(theirs)] == theirs
 
 
@@ -61,7 +61,7 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts if part.isdecimal())
 
 
-def refuse_span(have: Mapping[str, str], wanted: str) -> None:
+def refuse_span(have: Mapping[str, str], target: str) -> None:
     """Every host's release may be followed directly by the wanted one.
 
     Raises:
@@ -69,48 +69,48 @@ def refuse_span(have: Mapping[str, str], wanted: str) -> None:
     """
     for version in sorted(set(have.values())):
         hosts = fold([host for host, has in have.items() if has == version])
-        if newer(version, wanted):
+        if newer(version, target):
             raise _refused(
-                f"{hosts} has Slurm {version}, which is newer than {wanted}; Slurm has no downgrade:"
+                f"{hosts} has Slurm {version}, which is newer than {target}; Slurm has no downgrade:"
                 " the new daemons have rewritten its state and its database",
                 "to go back for good: the kept dump and state, on hosts that are installed anew",
             )
-        if is_of(version, wanted) or release(version) == release(wanted):
+        if is_of(version, target) or release(version) == release(target):
             continue
-        if release(wanted) not in SOURCES:
-            known = ", ".join(SOURCES)
-            raise _refused(f"nothing is known here of Slurm {release(wanted)}", f"name one of: {known}")
-        if release(version) not in SOURCES[release(wanted)]:
+        if release(target) not in SOURCES:
+            releases = ", ".join(SOURCES)
+            raise _refused(f"nothing is known here of Slurm {release(target)}", f"name one of: {releases}")
+        if release(version) not in SOURCES[release(target)]:
             raise _refused(
-                f"{hosts} has Slurm {version}; {release(wanted)} takes over only from"
-                f" {', '.join(SOURCES[release(wanted)])}: from others it drops jobs and state",
-                _way(release(version), release(wanted)),
+                f"{hosts} has Slurm {version}; {release(target)} takes over only from"
+                f" {', '.join(SOURCES[release(target)])}: from others it drops jobs and state",
+                _upgrade_path(release(version), release(target)),
             )
 
 
-def steps(cluster: Cluster, have: Mapping[str, str], wanted: str, batch: int) -> tuple[Step, ...]:
+def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) -> tuple[Step, ...]:
     """What is left to do, in order; hosts that have the release already are in no step."""
-    todo = [host.name for host in cluster.hosts() if not is_of(have.get(host.name, ""), wanted)]
+    todo = [host.name for host in cluster.hosts() if not is_of(have.get(host.name, ""), target)]
     accountant = cluster.accountant.name if cluster.accountant else ""
-    found: list[Step] = []
+    step_list: list[Step] = []
     if accountant in todo:
-        kept = "stopped, its database dumped and the dump read, "
+        backups = "stopped, its database dumped and the dump read, "
         if accountant == cluster.control.name:
-            kept = "it and slurmctld stopped, database dumped, state copied, both read, "
-        found.append(Step("slurmdbd", (accountant,), kept, "it has to answer with the new version"))
+            backups = "it and slurmctld stopped, database dumped, state copied, both read, "
+        step_list.append(Step("slurmdbd", (accountant,), backups, "it has to answer with the new version"))
     for host in cluster.hosts("control"):
         if host.name in todo:
-            kept = "" if host.name == accountant else "stopped, its state copied and the copy read, "
+            backups = "" if host.name == accountant else "stopped, its state copied and the copy read, "
             then = "it has to answer with the new version, and know every job from before"
-            found.append(Step("slurmctld", (host.name,), kept, then))
+            step_list.append(Step("slurmctld", (host.name,), backups, then))
     compute = [host.name for host in cluster.hosts("compute") if host.name in todo]
     for hosts in in_batches(compute, batch):
         then = "each has to answer slurmctld with the new version, its jobs still there"
-        found.append(Step("slurmd", hosts, "", then))
+        step_list.append(Step("slurmd", hosts, "", then))
     clients = tuple(host.name for host in cluster.hosts("login") if host.name in todo)
     if clients:
-        found.append(Step("clients", clients, "", "its commands have to answer"))
-    return tuple(found)
+        step_list.append(Step("clients", clients, "", "its commands have to answer"))
+    return tuple(step_list)
 
 
 def in_batches(hosts: Sequence[str], batch: int) -> list[tuple[str, ...]]:
@@ -128,22 +128,22 @@ def batch_size(text: str, count: int) -> int:
     """
     number = text.removesuffix("%")
     if not number.isdecimal() or int(number) < 1:
-        raise WrightError.of(
+        raise WrightError.from_code(
             "bad-batch", f"`{text}` is no number of hosts", "write 8, or 25%", exit_code=EXIT_USAGE
         )
     return max(1, math.ceil(count * int(number) / 100)) if text.endswith("%") else int(number)
 
 
-def _way(have: str, wanted: str) -> str:
+def _upgrade_path(have: str, target: str) -> str:
     """The fewest releases in between."""
-    ways: list[tuple[str, ...]] = [(have,)]
-    while ways:
-        way = ways.pop(0)
-        if way[-1] == wanted:
-            return f"go by {' and '.join(way[1:-1])} first"
-        ways += [(*way, after) for after, sources in SOURCES.items() if way[-1] in sources]
+    paths: list[tuple[str, ...]] = [(have,)]
+    while paths:
+        path = paths.pop(0)
+        if path[-1] == target:
+            return f"go by {' and '.join(path[1:-1])} first"
+        paths += [(*path, next_release) for next_release, sources in SOURCES.items() if path[-1] in sources]
     return "upgrade to a release in between first"
 
 
-def _refused(message: str, mend: str) -> WrightError:
-    return WrightError.of("upgrade-span", message, mend, exit_code=EXIT_USAGE)
+def _refused(message: str, fix: str) -> WrightError:
+    return WrightError.from_code("upgrade-span", message, fix, exit_code=EXIT_USAGE)

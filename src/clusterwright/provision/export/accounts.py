@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.onhost.provision.account_changes import modify, wanted
+from clusterwright.onhost.provision.account_changes import modify, initial_settings
 from clusterwright.provision.render.accounts import account_rows, qos_names
 
 SCRIPT = "accounts.sh"
@@ -45,15 +45,15 @@ def accounts_script(cluster: Cluster, header: str) -> str:
     names = [["add", "cluster", cluster.name], *(["add", "qos", row["name"]] for row in qos_names(cluster))]
     calls: list[list[str]] = []
     for row in account_rows(cluster):
-        place = [f"cluster={cluster.name}"]
+        cluster_option = [f"cluster={cluster.name}"]
         if row["kind"] == "account":
-            calls.append(["add", "account", row["name"], f"parent={row['Parent']}", *place])
+            calls.append(["add", "account", row["name"], f"parent={row['Parent']}", *cluster_option])
         if row["kind"] == "user":
-            calls.append(["add", "user", row["name"], f"account={row['account']}", *place])
-        if settings := [one for one in wanted(dict(row)) if one[0] != "Parent"]:
+            calls.append(["add", "user", row["name"], f"account={row['account']}", *cluster_option])
+        if settings := [setting for setting in initial_settings(dict(row)) if setting[0] != "Parent"]:
             calls.append(modify(cluster.name, dict(row), settings))
     return f"#!/bin/sh\n{header}{_BEGIN}{_lines(names)}{_MIDDLE}{_lines(calls)}"
 
 
 def _lines(calls: list[list[str]]) -> str:
-    return "".join(f"say {shlex.join(call)}\n" for call in calls)
+    return "".join(f"say {shlex.join(argv)}\n" for argv in calls)

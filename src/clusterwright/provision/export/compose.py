@@ -44,7 +44,7 @@ def compose(cluster: Cluster) -> Tree:
 
 
 def _service(cluster: Cluster, host: Host) -> Tree:
-    first = host.name == cluster.control.name
+    is_controller = host.name == cluster.control.name
     gpus = host.group.gpus
     service: Tree = {
         "build": ".",
@@ -62,7 +62,7 @@ def _service(cluster: Cluster, host: Host) -> Tree:
         "networks": {net: {"ipv4_address": str(address)} for net, address in host.addresses.items()},
         "restart": "unless-stopped",
     }
-    return service if first else service | {"depends_on": [cluster.control.name]}
+    return service if is_controller else service | {"depends_on": [cluster.control.name]}
 
 
 def _daemons(cluster: Cluster, host: Host) -> list[str]:
@@ -87,22 +87,22 @@ def _volumes(cluster: Cluster) -> dict[str, str]:
     return {name: folder.path for name, folder in cluster.storage.items() if isinstance(folder, Local | Nfs)}
 
 
-def dockerfile(cluster: Cluster, found: Sequence[Step], header: str) -> str:
+def dockerfile(cluster: Cluster, all_steps: Sequence[Step], header: str) -> str:
     """One image for all: the distribution, every host's packages, everybody's accounts."""
     dnf = cluster.platform.package_manager == "dnf"
     packages = [
         package.name + (f"{'-' if dnf else '='}{package.version}*" if package.version else "")
-        for _step, package in of_kind(found, Package)
-        if not package.alone and not any(word in package.name for word in _LEFT_OUT)
+        for _step, package in of_kind(all_steps, Package)
+        if not package.alone and not any(fragment in package.name for fragment in _LEFT_OUT)
     ]
     groups = [
         f"getent group {group.name} >/dev/null || groupadd --gid {group.gid} {group.name}"
-        for _step, group in of_kind(found, Group)
+        for _step, group in of_kind(all_steps, Group)
     ]
     users = [
         f"getent passwd {user.name} >/dev/null || useradd --create-home --shell /bin/bash "
         f"--uid {user.uid} --gid {user.group} {user.name}"
-        for _step, user in of_kind(found, User)
+        for _step, user in of_kind(all_steps, User)
     ]
     accounts = " \\\n && ".join([*groups, *users] or ["true"])
     return f"""{header}
@@ -124,11 +124,11 @@ def _install(cluster: Cluster, packages: dict[str, None]) -> str:
     return f"{quiet} \\\n && apt-get update \\\n && apt-get install -y --no-install-recommends procps \\\n    {names}"
 
 
-def entrypoint(found: Sequence[Step], header: str) -> str:
+def entrypoint(all_steps: Sequence[Step], header: str) -> str:
     """What a container runs; folders that the roles ask for are made by it."""
     folders = [
         f"install -d -m {folder.mode:04o} -o {folder.owner} -g {folder.group} {folder.path}"
-        for _step, folder in of_kind(found, Directory)
+        for _step, folder in of_kind(all_steps, Directory)
         if PurePosixPath(folder.path).parts[1:2] in {("etc",), ("var",)}
     ]
     start, end = ENTRYPOINT

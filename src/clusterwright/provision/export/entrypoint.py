@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_BEFORE = """
+_SCRIPT_START = """
 # Files as on the host, but for three lines: a machine that plays a host is smaller, and has no systemd.
 set -eu
 put() { # a folder of this export, where the host has one
@@ -33,7 +33,7 @@ own() { # OWNER MODE FILE: where it is there
 }
 """
 
-_AFTER = """
+_SCRIPT_END = """
 for folder in etc/slurm etc/munge etc/clusterwright etc/mysql etc/my.cnf.d; do put "$folder"; done
 if [ ! -s /etc/munge/munge.key ]; then
   echo 'no munge key: put one at secrets/all/etc/munge/munge.key, or export with --with-secrets' >&2
@@ -81,4 +81,4 @@ done
 exec sleep infinity
 """
 
-ENTRYPOINT = (_BEFORE, _AFTER)
+ENTRYPOINT = (_SCRIPT_START, _SCRIPT_END)

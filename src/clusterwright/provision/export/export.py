@@ -17,7 +17,7 @@ from clusterwright.provision.export.places import Places, places_of
 from clusterwright.provision.export.playbook import playbook
 from clusterwright.provision.export.readme import readme
 from clusterwright.provision.export.steps import steps
-from clusterwright.provision.resources import Given
+from clusterwright.provision.resources import RoleContext
 
 # Ansible at its quickest: one connection a host that is kept, modules through it without a file, no facts.
 _ANSIBLE_CFG = """[defaults]
@@ -34,40 +34,40 @@ ssh_args = -o ControlMaster=auto -o ControlPersist=60s
 
 def export(
     cluster: Cluster,
-    given: Given,
+    context: RoleContext,
     *,
     ansible: bool = False,
     compose: bool = False,
     with_secrets: bool = False,
 ) -> dict[str, Exported]:
     """`{path below the folder: file}`."""
-    files = places_of(cluster, given)
-    found = files.exported(with_secrets=with_secrets) | {"library.tar": Exported(archive(given.payload))}
+    files = places_of(cluster, context)
+    outputs = files.exported(with_secrets=with_secrets) | {"library.tar": Exported(archive(context.payload))}
     if cluster.accountant is not None:
-        found[SCRIPT] = Exported(accounts_script(cluster, given.header()), 0o755)
+        outputs[SCRIPT] = Exported(accounts_script(cluster, context.header()), 0o755)
     if ansible:
-        found |= _ansible(cluster, given, files)
+        outputs |= _ansible(cluster, context, files)
     if compose:
-        found |= _compose(cluster, given)
-    found["README.md"] = Exported(readme(cluster, given, files, ansible=ansible, compose=compose))
-    return found
+        outputs |= _compose(cluster, context)
+    outputs["README.md"] = Exported(readme(cluster, context, files, ansible=ansible, compose=compose))
+    return outputs
 
 
-def _ansible(cluster: Cluster, given: Given, files: Places) -> dict[str, Exported]:
-    header = given.header()
+def _ansible(cluster: Cluster, context: RoleContext, files: Places) -> dict[str, Exported]:
+    header = context.header()
     return {
         "ansible.cfg": Exported(header + _ANSIBLE_CFG),
         "inventory.yaml": Exported(header + yaml_text(inventory(cluster))),
-        "site.yaml": Exported(header + yaml_text(playbook(cluster, steps(cluster, given), files))),
+        "site.yaml": Exported(header + yaml_text(playbook(cluster, steps(cluster, context), files))),
     }
 
 
-def _compose(cluster: Cluster, given: Given) -> dict[str, Exported]:
-    header, found = given.header(), steps(cluster, given)
+def _compose(cluster: Cluster, context: RoleContext) -> dict[str, Exported]:
+    header, all_steps = context.header(), steps(cluster, context)
     return {
         "compose.yaml": Exported(header + yaml_text(compose_file(cluster))),
-        "Dockerfile": Exported(dockerfile(cluster, found, header)),
-        "entrypoint.sh": Exported(entrypoint(found, header), 0o755),
+        "Dockerfile": Exported(dockerfile(cluster, all_steps, header)),
+        "entrypoint.sh": Exported(entrypoint(all_steps, header), 0o755),
         ".dockerignore": Exported(f"{header}*\n!entrypoint.sh\n"),
     }
 

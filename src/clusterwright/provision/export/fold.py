@@ -22,14 +22,14 @@ def fold_files(files: Mapping[str, Mapping[str, T]], hosts: Sequence[Host]) -> d
 
     What a host has is what its four places hold, and no path lies in two of them.
     """
-    found: dict[str, dict[str, T]] = {}
+    files_by_scope: dict[str, dict[str, T]] = {}
     for path in dict.fromkeys(path for host in hosts for path in files[host.name]):
-        _put(found, path, files, hosts, 0)
-    return found
+        _fold_path(files_by_scope, path, files, hosts, 0)
+    return files_by_scope
 
 
-def _put(
-    found: dict[str, dict[str, T]],
+def _fold_path(
+    files_by_scope: dict[str, dict[str, T]],
     path: str,
     files: Mapping[str, Mapping[str, T]],
     hosts: Sequence[Host],
@@ -41,10 +41,10 @@ def _put(
     if not having:
         return
     if len(having) == len(hosts) and having.count(having[0]) == len(having):
-        found.setdefault(places(hosts[0])[level], {})[path] = having[0]
+        files_by_scope.setdefault(places(hosts[0])[level], {})[path] = having[0]
         return
     below: dict[str, list[Host]] = {}
     for host in hosts:
         below.setdefault(places(host)[level + 1], []).append(host)
     for some in below.values():
-        _put(found, path, files, some, level + 1)
+        _fold_path(files_by_scope, path, files, some, level + 1)

@@ -29,14 +29,14 @@ def inventory(cluster: Cluster) -> Tree:
     return {"all": {"vars": _access(cluster), "children": named | groups}}
 
 
-def group_of(cluster: Cluster, place: str) -> str:
+def group_of(cluster: Cluster, scope: str) -> str:
     """What the inventory calls a place: Ansible's group names are letters, digits and `_`."""
-    kind, _, name = place.partition("/")
+    kind, _, name = scope.partition("/")
     if kind == "roles":
         return f"role_{name}"
-    words = {other: re.sub(r"[^A-Za-z0-9]", "_", other) for other in cluster.nodes}
-    alike = [other for other, word in words.items() if word == words[name]]
-    return f"group_{words[name]}" + (f"_{alike.index(name) + 1}" if alike[1:] else "")
+    safe_names = {group_name: re.sub(r"[^A-Za-z0-9]", "_", group_name) for group_name in cluster.nodes}
+    alike = [group_name for group_name, safe_name in safe_names.items() if safe_name == safe_names[name]]
+    return f"group_{safe_names[name]}" + (f"_{alike.index(name) + 1}" if alike[1:] else "")
 
 
 def _access(cluster: Cluster) -> Tree:

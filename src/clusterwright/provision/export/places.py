@@ -9,8 +9,8 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.provision.export.exported import SECRET, Exported
 from clusterwright.provision.export.fold import fold_files
 from clusterwright.provision.export.steps import is_library
-from clusterwright.provision.resources import File, Given, Resource
-from clusterwright.provision.roles import wanted
+from clusterwright.provision.resources import File, RoleContext, Resource
+from clusterwright.provision.roles import desired_resources
 
 # How a playbook finds a host's own place of a kind.
 _VARIABLES = {"hosts": "inventory_hostname", "groups": "node_group", "roles": "node_role"}
@@ -26,23 +26,23 @@ class Places:
         """Where the text of the file lies for the host at hand, as an expression of Ansible's; `` for others."""
         if not isinstance(resource, File):
             return ""
-        places = [place for place, files in self.folded.items() if resource.path in files]
-        rest = f"{resource.path}"
+        places = [scope for scope, files in self.folded.items() if resource.path in files]
+        suffix = f"{resource.path}"
         if len(places) == 1:
-            return f"{top(resource)}/{places[0]}{rest}"
-        kinds = [kind for kind in _VARIABLES if any(place.startswith(f"{kind}/") for place in places)]
+            return f"{top(resource)}/{places[0]}{suffix}"
+        kinds = [kind for kind in _VARIABLES if any(scope.startswith(f"{kind}/") for scope in places)]
         if len(kinds) == 1:
-            return f"{top(resource)}/{kinds[0]}/{{{{ {_VARIABLES[kinds[0]]} }}}}{rest}"
-        names = [f"'{top(resource)}/{kind}/' ~ {_VARIABLES[kind]} ~ '{rest}'" for kind in kinds]
+            return f"{top(resource)}/{kinds[0]}/{{{{ {_VARIABLES[kinds[0]]} }}}}{suffix}"
+        names = [f"'{top(resource)}/{kind}/' ~ {_VARIABLES[kind]} ~ '{suffix}'" for kind in kinds]
         return f"{{{{ lookup('ansible.builtin.first_found', [{', '.join(names)}]) }}}}"
 
     def exported(self, *, with_secrets: bool) -> dict[str, Exported]:
         """Every file; one that holds a secret only when asked, and then for its owner's eyes."""
         return {
-            f"{top(file)}/{place}{path}": Exported(
+            f"{top(file)}/{scope}{path}": Exported(
                 file.content, SECRET if file.secret else 0o755 if file.mode & 0o111 else 0o644
             )
-            for place, files in self.folded.items()
+            for scope, files in self.folded.items()
             for path, file in files.items()
             if with_secrets or not file.secret
         }
@@ -50,8 +50,8 @@ class Places:
     def secret(self) -> tuple[str, ...]:
         """Where files with secrets lie, or have to be put."""
         return tuple(
-            f"{top(file)}/{place}{path}"
-            for place, files in self.folded.items()
+            f"{top(file)}/{scope}{path}"
+            for scope, files in self.folded.items()
             for path, file in files.items()
             if file.secret
         )
@@ -62,13 +62,13 @@ def top(file: File) -> str:
     return "secrets" if file.secret else "files"
 
 
-def places_of(cluster: Cluster, given: Given) -> Places:
+def places_of(cluster: Cluster, context: RoleContext) -> Places:
     """All files of all hosts, but for the library."""
     files = {
         host.name: {
-            one.path: one
-            for one in wanted(cluster, host, given)
-            if isinstance(one, File) and not is_library(one)
+            resource.path: resource
+            for resource in desired_resources(cluster, host, context)
+            if isinstance(resource, File) and not is_library(resource)
         }
         for host in cluster.hosts()
     }

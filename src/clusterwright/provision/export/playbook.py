@@ -23,45 +23,45 @@ from clusterwright.provision.roles.training import LIBRARY
 Task = dict[str, Any]
 
 _DATABASE = ("mariadb.service", "slurmdbd.service")
-_THERE = {"/etc", "/etc/default", "/etc/systemd/system"}  # on every host of any distribution
+_EXISTING_FOLDERS = {"/etc", "/etc/default", "/etc/systemd/system"}  # on every host of any distribution
 SYSCTL_FOLDER, HOST_NAME, UNIT_FOLDER = "/etc/sysctl.d/", "/etc/hostname", "/etc/systemd/system/"
 NAMED, LOADED = "set the host's name", "load the kernel's settings"
-READ_AGAIN = "read the unit files again"
+RELOAD_UNIT_FILES = "read the unit files again"
 
 
-def playbook(cluster: Cluster, found: Sequence[Step], files: Places) -> list[Task]:
+def playbook(cluster: Cluster, all_steps: Sequence[Step], files: Places) -> list[Task]:
     """One play: packages, what the roles want in their order, what changed restarted, units, the library."""
-    units = [unit for _step, unit in of_kind(found, Unit)]
-    first = [step for step in found if getattr(step.resource, "early", False)]
-    rest = [step for step in found if step not in first]
+    units = [unit for _step, unit in of_kind(all_steps, Unit)]
+    early_steps = [step for step in all_steps if getattr(step.resource, "early", False)]
+    late_steps = [step for step in all_steps if step not in early_steps]
     tasks = [
-        *_folders(cluster, found),
-        *_resources(cluster, first, files, units),
-        *_packages(cluster, first),
-        *_packages(cluster, rest),
-        *_resources(cluster, rest, files, units),
-        *_accounts(cluster, found),
+        *_folders(cluster, all_steps),
+        *_resources(cluster, early_steps, files, units),
+        *_packages(cluster, early_steps),
+        *_packages(cluster, late_steps),
+        *_resources(cluster, late_steps, files, units),
+        *_accounts(cluster, all_steps),
         {"name": "restart what reads what has changed", "meta": "flush_handlers"},
-        *_units(cluster, found),
+        *_units(cluster, all_steps),
         *_limits(cluster),
         *_library(),
     ]
     play = {"name": f"cluster {cluster.name}", "hosts": "all", "gather_facts": False}
-    return [play | {"tasks": tasks, "handlers": _handlers(cluster, found)}]
+    return [play | {"tasks": tasks, "handlers": _handlers(cluster, all_steps)}]
 
 
-def _packages(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+def _packages(cluster: Cluster, all_steps: Sequence[Step]) -> list[Task]:
     """All packages that the same hosts want in one call."""
     dnf = cluster.platform.package_manager == "dnf"
     rows: dict[tuple[str, ...], list[str]] = {}
-    for step, package in of_kind(found, Package):
+    for step, package in of_kind(all_steps, Package):
         rows.setdefault(step.hosts, []).append(package.name + _version(package, dnf=dnf))
     lean = {"install_weak_deps": False} if dnf else {"install_recommends": False}
     return [
         {
             "name": "packages",
             f"{BUILTIN}.{'dnf' if dnf else 'apt'}": {"name": names, "state": "present", **lean},
-            **_where(cluster, hosts),
+            **_condition(cluster, hosts),
             "tags": ["packages"],
         }
         for hosts, names in rows.items()
@@ -77,33 +77,35 @@ def _version(package: Package, *, dnf: bool) -> str:
     return f"{'-' if dnf else '='}{epoch}{package.version}*{built_for}"
 
 
-def _folders(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+def _folders(cluster: Cluster, all_steps: Sequence[Step]) -> list[Task]:
     """Folders that a file needs and no role asks for, in one call: Ansible's copy makes none."""
-    asked = {folder.path for _step, folder in of_kind(found, Directory)}
+    role_folders = {folder.path for _step, folder in of_kind(all_steps, Directory)}
     rows: dict[tuple[str, ...], dict[str, None]] = {}
-    for step, file in of_kind(found, File):
+    for step, file in of_kind(all_steps, File):
         folder = str(PurePosixPath(file.path).parent)
-        if folder not in asked | _THERE:
+        if folder not in role_folders | _EXISTING_FOLDERS:
             rows.setdefault(step.hosts, {})[folder] = None
     return [
         {
             "name": "folders",
             f"{BUILTIN}.command": {"argv": ["mkdir", "--parents", *folders]},
             "changed_when": False,
-            **_where(cluster, hosts),
+            **_condition(cluster, hosts),
         }
         for hosts, folders in rows.items()
     ]
 
 
-def _resources(cluster: Cluster, found: Sequence[Step], files: Places, units: Sequence[Unit]) -> list[Task]:
+def _resources(
+    cluster: Cluster, all_steps: Sequence[Step], files: Places, units: Sequence[Unit]
+) -> list[Task]:
     tasks = []
-    for step in found:
+    for step in all_steps:
         task = task_of(step.resource, files.source(step.resource))
         if task is not None:
             notified = [restart_name(unit) for unit in units if step.resource.id in unit.restart_on]
             notified += _settings(step)
-            tasks.append(task | _where(cluster, step.hosts) | ({"notify": notified} if notified else {}))
+            tasks.append(task | _condition(cluster, step.hosts) | ({"notify": notified} if notified else {}))
     return tasks
 
 
@@ -112,21 +114,23 @@ def _settings(step: Step) -> list[str]:
     if not isinstance(step.resource, File):
         return []
     path = step.resource.path
-    for place, handler in ((HOST_NAME, NAMED), (SYSCTL_FOLDER, LOADED), (UNIT_FOLDER, READ_AGAIN)):
-        if path.startswith(place):
+    for prefix, handler in ((HOST_NAME, NAMED), (SYSCTL_FOLDER, LOADED), (UNIT_FOLDER, RELOAD_UNIT_FILES)):
+        if path.startswith(prefix):
             return [handler]
     return []
 
 
-def _accounts(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+def _accounts(cluster: Cluster, all_steps: Sequence[Step]) -> list[Task]:
     """Before slurmctld, which ends where slurmdbd does not answer, or does not know the names that its file has."""
     if cluster.accountant is None:
         return []
-    first = [step for step in found if isinstance(step.resource, Unit) and step.resource.name in _DATABASE]
+    database_steps = [
+        step for step in all_steps if isinstance(step.resource, Unit) and step.resource.name in _DATABASE
+    ]
     read = {"name": "new units", f"{BUILTIN}.systemd_service": {"daemon_reload": True}}
     script = {"name": "names of accounts", f"{BUILTIN}.script": f"{SCRIPT} names", "changed_when": False}
-    where = _where(cluster, [cluster.accountant.name])
-    return [read | where, *_units(cluster, [*_munge(found), *first]), script | where]
+    condition = _condition(cluster, [cluster.accountant.name])
+    return [read | condition, *_units(cluster, [*_munge(all_steps), *database_steps]), script | condition]
 
 
 def _limits(cluster: Cluster) -> list[Task]:
@@ -134,20 +138,24 @@ def _limits(cluster: Cluster) -> list[Task]:
     if cluster.accountant is None:
         return []
     script = {"name": "accounts", f"{BUILTIN}.script": SCRIPT, "changed_when": False}
-    return [script | _where(cluster, [cluster.accountant.name])]
+    return [script | _condition(cluster, [cluster.accountant.name])]
 
 
-def _munge(found: Sequence[Step]) -> list[Step]:
+def _munge(all_steps: Sequence[Step]) -> list[Step]:
     """By which slurmdbd knows who asks."""
     return [
-        step for step in found if isinstance(step.resource, Unit) and step.resource.name == "munge.service"
+        step
+        for step in all_steps
+        if isinstance(step.resource, Unit) and step.resource.name == "munge.service"
     ]
 
 
-def _units(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+def _units(cluster: Cluster, all_steps: Sequence[Step]) -> list[Task]:
     """Once what changed has been restarted, most of these run already."""
     return [
-        task | _where(cluster, step.hosts) for step, unit in of_kind(found, Unit) for task in running(unit)
+        task | _condition(cluster, step.hosts)
+        for step, unit in of_kind(all_steps, Unit)
+        for task in running(unit)
     ]
 
 
@@ -161,24 +169,26 @@ def _library() -> list[Task]:
     ]
 
 
-def _handlers(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+def _handlers(cluster: Cluster, all_steps: Sequence[Step]) -> list[Task]:
     """In the order in which they run: the kernel's settings, then units as the roles have them."""
     name = {"name": NAMED, f"{BUILTIN}.command": {"argv": ["hostname", "{{ inventory_hostname }}"]}}
-    files = [f"{file.path}" for _step, file in of_kind(found, File) if file.path.startswith(SYSCTL_FOLDER)]
-    words = {"argv": ["sysctl", "--quiet", "--load", *files]}
-    loaded = {"name": LOADED, f"{BUILTIN}.command": words, "failed_when": False}  # a kernel may lack some
-    units = [restart(unit) | _where(cluster, step.hosts) for step, unit in of_kind(found, Unit)]
-    read = {"name": READ_AGAIN, f"{BUILTIN}.systemd_service": {"daemon_reload": True}}
-    return [name, *([loaded] if of_kind(found, Sysctl) and files else []), read, *units]
+    files = [
+        f"{file.path}" for _step, file in of_kind(all_steps, File) if file.path.startswith(SYSCTL_FOLDER)
+    ]
+    command = {"argv": ["sysctl", "--quiet", "--load", *files]}
+    loaded = {"name": LOADED, f"{BUILTIN}.command": command, "failed_when": False}  # a kernel may lack some
+    units = [restart(unit) | _condition(cluster, step.hosts) for step, unit in of_kind(all_steps, Unit)]
+    read = {"name": RELOAD_UNIT_FILES, f"{BUILTIN}.systemd_service": {"daemon_reload": True}}
+    return [name, *([loaded] if of_kind(all_steps, Sysctl) and files else []), read, *units]
 
 
-def _where(cluster: Cluster, hosts: Sequence[str]) -> Task:
+def _condition(cluster: Cluster, hosts: Sequence[str]) -> Task:
     """The condition that holds on exactly these hosts; none where it holds on all."""
     places = widest(cluster, hosts)
     if places == (ALL,):
         return {}
-    groups = [place for place in places if not place.startswith("hosts/")]
-    words = [f"'{group_of(cluster, place)}' in group_names" for place in groups]
-    alone = [place.removeprefix("hosts/") for place in places if place.startswith("hosts/")]
-    words += [f"inventory_hostname in {alone}"] if alone else []
-    return {"when": " or ".join(words)}
+    groups = [scope for scope in places if not scope.startswith("hosts/")]
+    conditions = [f"'{group_of(cluster, scope)}' in group_names" for scope in groups]
+    host_names = [scope.removeprefix("hosts/") for scope in places if scope.startswith("hosts/")]
+    conditions += [f"inventory_hostname in {host_names}"] if host_names else []
+    return {"when": " or ".join(conditions)}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.provision.export.places import Places
-from clusterwright.provision.resources import Given
+from clusterwright.provision.resources import RoleContext
 
 
-def readme(cluster: Cluster, given: Given, files: Places, *, ansible: bool, compose: bool) -> str:
+def readme(cluster: Cluster, context: RoleContext, files: Places, *, ansible: bool, compose: bool) -> str:
     """What lies where, and the commands to use it."""
     return "\n".join(
         [
-            f"<!-- {given.header('').strip()} -->",
+            f"<!-- {context.header('').strip()} -->",
             f"# Cluster {cluster.name}",
             "",
             "Files for the hosts, as `wright apply` would put them there; Clusterwright is not needed to use them.",
@@ -38,7 +38,7 @@ def _secrets(files: Places) -> list[str]:
         "These hold secrets. They are here only after `wright export --with-secrets`; else put your own there,",
         "mode 0600. A munge key is made by `head -c 1024 /dev/urandom`.",
         "",
-        *(f"- `{place}`" for place in places),
+        *(f"- `{path}`" for path in places),
     ]
 
 

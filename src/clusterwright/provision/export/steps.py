@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.once import once
+from clusterwright.config.memoize import cache_per_instance
 from clusterwright.provision.export.fold import places
-from clusterwright.provision.resources import File, Given, Resource
+from clusterwright.provision.resources import File, RoleContext, Resource
 from clusterwright.provision.roles import roles
 from clusterwright.provision.roles.training import LIBRARY
 
@@ -25,17 +25,17 @@ class Step:
     hosts: tuple[str, ...]
 
 
-def steps(cluster: Cluster, given: Given) -> tuple[Step, ...]:
+def steps(cluster: Cluster, context: RoleContext) -> tuple[Step, ...]:
     """Every resource of every host, once each; the library that only `wright train` uses is no step."""
-    found: dict[str, tuple[str, Resource, list[str]]] = {}
+    entries: dict[str, tuple[str, Resource, list[str]]] = {}
     hosts = cluster.hosts()
     for name, role in roles().items():
         for host in hosts:
-            for resource in role(cluster, host, given):
-                having = found.setdefault(resource.id, (name, resource, []))[2]
+            for resource in role(cluster, host, context):
+                having = entries.setdefault(resource.id, (name, resource, []))[2]
                 if host.name not in having[-1:]:  # hosts come in one order, so a repeated one is the last
                     having.append(host.name)
-    rows = (Step(role, resource, tuple(names)) for role, resource, names in found.values())
+    rows = (Step(role, resource, tuple(names)) for role, resource, names in entries.values())
     return tuple(step for step in rows if not is_library(step.resource))
 
 
@@ -44,27 +44,27 @@ def is_library(resource: Resource) -> bool:
     return isinstance(resource, File) and resource.path.startswith(f"{LIBRARY}/")
 
 
-def of_kind(found: Sequence[Step], kind: type[R]) -> list[tuple[Step, R]]:
+def of_kind(all_steps: Sequence[Step], kind: type[R]) -> list[tuple[Step, R]]:
     """The steps of that kind of resource, with it."""
-    return [(step, step.resource) for step in found if isinstance(step.resource, kind)]
+    return [(step, step.resource) for step in all_steps if isinstance(step.resource, kind)]
 
 
 def widest(cluster: Cluster, names: Sequence[str]) -> tuple[str, ...]:
     """The fewest places that hold exactly these hosts: `all`, `roles/compute`, `groups/a100`, `hosts/control1`."""
-    wanted, members = frozenset(names), _members(cluster)
+    target_hosts, members = frozenset(names), _members(cluster)
     chosen = (
-        next(place for place in places(host) if members[place] <= wanted)
+        next(scope for scope in places(host) if members[scope] <= target_hosts)
         for host in cluster.hosts()
-        if host.name in wanted
+        if host.name in target_hosts
     )
     return tuple(dict.fromkeys(chosen))
 
 
-@once
+@cache_per_instance
 def _members(cluster: Cluster) -> dict[str, frozenset[str]]:
     """Every place with its hosts."""
-    found: dict[str, set[str]] = {}
+    hosts_by_scope: dict[str, set[str]] = {}
     for host in cluster.hosts():
-        for place in places(host):
-            found.setdefault(place, set()).add(host.name)
-    return {place: frozenset(names) for place, names in found.items()}
+        for scope in places(host):
+            hosts_by_scope.setdefault(scope, set()).add(host.name)
+    return {scope: frozenset(names) for scope, names in hosts_by_scope.items()}

@@ -49,28 +49,28 @@ def _directory(folder: Directory) -> Task:
 
 
 def _symlink(link: Symlink) -> Task:
-    wanted = {"dest": link.path, "src": link.target, "state": "link", "force": True}
-    return {"name": link.path, f"{BUILTIN}.file": wanted}
+    module_args = {"dest": link.path, "src": link.target, "state": "link", "force": True}
+    return {"name": link.path, f"{BUILTIN}.file": module_args}
 
 
 def _group(group: Group) -> Task:
     if group.system:
-        return _once("group", group.name, f"groupadd --system --gid {group.gid} {group.name}")
+        return _create_if_missing("group", group.name, f"groupadd --system --gid {group.gid} {group.name}")
     return {"name": f"group {group.name}", f"{BUILTIN}.group": {"name": group.name, "gid": group.gid}}
 
 
 def _user(user: User) -> Task:
     if user.system:
         home = "--no-create-home --home-dir /nonexistent --shell /bin/false"
-        words = f"useradd --system {home} --uid {user.uid} --gid {user.group} {user.name}"
-        return _once("passwd", user.name, words)
-    wanted = {"name": user.name, "uid": user.uid, "group": user.group, "shell": "/bin/bash"}
+        command = f"useradd --system {home} --uid {user.uid} --gid {user.group} {user.name}"
+        return _create_if_missing("passwd", user.name, command)
+    module_args = {"name": user.name, "uid": user.uid, "group": user.group, "shell": "/bin/bash"}
     if user.groups:
-        wanted |= {"groups": list(user.groups), "append": True}
-    return {"name": f"user {user.name}", f"{BUILTIN}.user": wanted}
+        module_args |= {"groups": list(user.groups), "append": True}
+    return {"name": f"user {user.name}", f"{BUILTIN}.user": module_args}
 
 
-def _once(database: str, name: str, command: str) -> Task:
+def _create_if_missing(database: str, name: str, command: str) -> Task:
     """A daemon's account that a package may have made with another id is left as it is."""
     text = f"getent {database} {name} >/dev/null || {{ {command} && echo made; }}"
     shell = {"name": f"{database} entry {name}", f"{BUILTIN}.shell": text, "register": "entry"}
@@ -92,9 +92,9 @@ def hold_command(hold: Hold) -> str:
 
 
 def _module(module: Module) -> Task:
-    there = f"/sys/module/{module.name.replace('-', '_')}"
-    words = {"argv": ["modprobe", module.name], "creates": there}
-    return {"name": f"kernel module {module.name}", f"{BUILTIN}.command": words}
+    sys_path = f"/sys/module/{module.name.replace('-', '_')}"
+    command = {"argv": ["modprobe", module.name], "creates": sys_path}
+    return {"name": f"kernel module {module.name}", f"{BUILTIN}.command": command}
 
 
 _KINDS: dict[type, Callable[[Any], Task]] = {
@@ -109,12 +109,12 @@ _KINDS: dict[type, Callable[[Any], Task]] = {
 
 def running(unit: Unit) -> list[Task]:
     """The unit enabled and running; then what it replaces stopped, where that is there."""
-    wanted = {"name": unit.name, "enabled": True, "state": "started"}
-    tasks: list[Task] = [{"name": unit.name, f"{BUILTIN}.systemd_service": wanted}]
-    for other in unit.replaces:
-        gone = {"name": other, "enabled": False, "state": "stopped"}
+    module_args = {"name": unit.name, "enabled": True, "state": "started"}
+    tasks: list[Task] = [{"name": unit.name, f"{BUILTIN}.systemd_service": module_args}]
+    for replaced_unit in unit.replaces:
+        stop_args = {"name": replaced_unit, "enabled": False, "state": "stopped"}
         absent = "there is failed and 'Could not find' not in there.msg"
-        task = {"name": f"{other} off", f"{BUILTIN}.systemd_service": gone, "register": "there"}
+        task = {"name": f"{replaced_unit} off", f"{BUILTIN}.systemd_service": stop_args, "register": "there"}
         tasks.append(task | {"failed_when": absent})
     return tasks
 
@@ -122,8 +122,8 @@ def running(unit: Unit) -> list[Task]:
 def restart(unit: Unit) -> Task:
     """The handler that makes the unit read its files again; not every unit that should can reload."""
     if unit.reload:
-        words = {"argv": ["systemctl", "reload-or-restart", "--", unit.name]}
-        return {"name": restart_name(unit), f"{BUILTIN}.command": words}
+        command = {"argv": ["systemctl", "reload-or-restart", "--", unit.name]}
+        return {"name": restart_name(unit), f"{BUILTIN}.command": command}
     return {
         "name": restart_name(unit),
         f"{BUILTIN}.systemd_service": {"name": unit.name, "state": "restarted"},

@@ -35,11 +35,11 @@ def qos_rows(cluster: Cluster) -> tuple[Row, ...]:
     """Those of the file, and one for each partition with head-room."""
     return (
         *(_qos(name, qos) for name, qos in cluster.qos.items()),
-        *(_headroom(cluster, name, part) for name, part in cluster.partitions.items() if keeps(part)),
+        *(_headroom(cluster, name, part) for name, part in cluster.partitions.items() if has_headroom(part)),
     )
 
 
-def keeps(partition: Partition) -> bool:
+def has_headroom(partition: Partition) -> bool:
     """True where the partition keeps head-room."""
     return partition.headroom_percent > 0
 
@@ -84,7 +84,9 @@ def _teams(cluster: Cluster) -> tuple[Row, ...]:
 
 
 def _team(cluster: Cluster, name: str, team: Team) -> Row:
-    qos = {one for one, what in cluster.qos.items() if not what.teams or name in what.teams}
+    qos = {
+        qos_name for qos_name, quality in cluster.qos.items() if not quality.teams or name in quality.teams
+    }
     if NORMAL not in cluster.qos or not qos:
         qos.add(NORMAL)  # it is there for all, unless the file keeps it for some
     return {

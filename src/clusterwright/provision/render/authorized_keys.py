@@ -5,17 +5,17 @@ from __future__ import annotations
 from ipaddress import IPv4Network, collapse_addresses
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.once import once
-from clusterwright.provision.resources import Given
+from clusterwright.config.memoize import cache_per_instance
+from clusterwright.provision.resources import RoleContext
 
 
-def authorized_keys(cluster: Cluster, user: str, given: Given, header: str) -> str:
+def authorized_keys(cluster: Cluster, user: str, context: RoleContext, header: str) -> str:
     """The whole file, for sshd(8)."""
     lines = [f"{key}\n" for key in cluster.users[user].ssh_keys]
-    own = given.secrets.get(f"ssh/{user}.pub", f"<public key ssh/{user}>\n".encode()).decode()
+    public_key = context.secrets.get(f"ssh/{user}.pub", f"<public key ssh/{user}>\n".encode()).decode()
     why = "\n# From host to host; the private half is on every host, and of no use anywhere else.\n"
-    heal = heal_key(cluster, given) if cluster.heal.watch and user == logs_in(cluster) else ""
-    return header + "".join(lines) + f'{why}from="{hosts_only(cluster)}" {own}' + heal
+    heal = heal_key(cluster, context) if cluster.heal.watch and user == logs_in(cluster) else ""
+    return header + "".join(lines) + f'{why}from="{hosts_only(cluster)}" {public_key}' + heal
 
 
 def logs_in(cluster: Cluster) -> str:
@@ -23,14 +23,14 @@ def logs_in(cluster: Cluster) -> str:
     return "root" if cluster.lab else cluster.ssh.user
 
 
-def heal_key(cluster: Cluster, given: Given) -> str:
+def heal_key(cluster: Cluster, context: RoleContext) -> str:
     """The line for the loop that mends the cluster: good from the control host's addresses, and for commands alone."""
-    own = given.secrets.get("heal/key.pub", b"<public key heal/key>\n").decode()
+    public_key = context.secrets.get("heal/key.pub", b"<public key heal/key>\n").decode()
     addresses = ",".join(str(address) for address in cluster.control.addresses.values())
-    return f'from="{addresses}",restrict {own}'
+    return f'from="{addresses}",restrict {public_key}'
 
 
-@once
+@cache_per_instance
 def hosts_only(cluster: Cluster) -> str:
     """All addresses of the cluster's hosts, and no other, as few blocks."""
     single = [IPv4Network(address) for host in cluster.hosts() for address in host.addresses.values()]

@@ -15,8 +15,8 @@ LOCAL = {
 
 def caches(cluster: Cluster) -> dict[str, str]:
     """Variable to folder, which is the user's own; what the file does not place stays where programs put it."""
-    where = cluster.environments.caches
-    shared = {name: f"{where.shared}/$USER/{folder}" for name, folder in SHARED.items() if where.shared}
-    local = {name: f"{where.local}/$USER/{folder}" for name, folder in LOCAL.items() if where.local}
+    section = cluster.environments.caches
+    shared = {name: f"{section.shared}/$USER/{folder}" for name, folder in SHARED.items() if section.shared}
+    local = {name: f"{section.local}/$USER/{folder}" for name, folder in LOCAL.items() if section.local}
     # uv links from its cache into environments, which it cannot where those are on another file system
-    return shared | local | ({"UV_LINK_MODE": "copy"} if where.local else {})
+    return shared | local | ({"UV_LINK_MODE": "copy"} if section.local else {})

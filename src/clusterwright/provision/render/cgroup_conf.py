@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.once import once
+from clusterwright.config.memoize import cache_per_instance
 from clusterwright.provision.render.slurm_releases import cgroup_plugin, enable_controllers, release_of
 
 
-@once
+@cache_per_instance
 def cgroup_conf(cluster: Cluster, header: str) -> str:
     """Devices and memory always; cores where they are real.
 
@@ -28,9 +28,9 @@ ConstrainCores={cores}
 
 
 def _version(cluster: Cluster) -> str:
-    of, wanted = release_of(cluster), cluster.slurm.cgroup
-    plugin = cgroup_plugin(of, wanted)
+    slurm_release, cgroup_version = release_of(cluster), cluster.slurm.cgroup
+    plugin = cgroup_plugin(slurm_release, cgroup_version)
     text = f"\n# The file says so (slurm.cgroup).\nCgroupPlugin={plugin}\n" if plugin else ""
-    if enable_controllers(of, wanted, cluster.platform):
+    if enable_controllers(slurm_release, cgroup_version, cluster.platform):
         text += "\n# This systemd hands no controllers on to slurmd.\nEnableControllers=yes\n"
     return text

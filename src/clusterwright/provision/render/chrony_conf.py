@@ -19,17 +19,20 @@ def chrony_conf(cluster: Cluster, host: Host, header: str) -> str:
     if host.group.role == "control":
         lines += _serves(cluster, host)
     else:
-        lines += [f"server {one.management} iburst minpoll 4 maxpoll 6\n" for one in cluster.hosts("control")]
+        lines += [
+            f"server {control_host.management} iburst minpoll 4 maxpoll 6\n"
+            for control_host in cluster.hosts("control")
+        ]
     return "".join(lines) + (SETS_CLOCK if cluster.lab is None else "")
 
 
 def _serves(cluster: Cluster, host: Host) -> list[str]:
     """Several control hosts agree among themselves which one leads while they are cut off (`orphan`)."""
-    others = [one for one in cluster.hosts("control") if one.name != host.name]
+    peers = [control_host for control_host in cluster.hosts("control") if control_host.name != host.name]
     lines = [f"server {server} iburst\n" for server in cluster.time.servers]
     if not lines and cluster.lab is None:
         lines = [f"pool {cluster.platform.ntp_pool} iburst\n"]
-    lines += [f"server {one.management} iburst\n" for one in others]
+    lines += [f"server {peer.management} iburst\n" for peer in peers]
     lines.append("\n# The others follow, also while this host is cut off from its own servers.\n")
-    lines.append(f"local stratum {LOCAL_STRATUM}{' orphan' if others else ''}\n")
+    lines.append(f"local stratum {LOCAL_STRATUM}{' orphan' if peers else ''}\n")
     return lines + [f"allow {network.subnet}\n" for network in cluster.networks.named().values()]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from ipaddress import IPv4Network
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.config.once import once
+from clusterwright.config.memoize import cache_per_instance
 from clusterwright.provision.render.firewall_table import (
     Opening,
     Peers,
     Range,
     openings,
-    own_networks,
+    single_rail_networks,
     strangers,
 )
 
@@ -33,7 +33,7 @@ table inet clusterwright {{
     ct state established,related accept
     ct state invalid drop
     iif lo accept
-{_impostors(own_networks(cluster, host))}
+{_impostors(single_rail_networks(cluster, host))}
     # ICMP and ICMPv6 by number: a small system has no /etc/protocols.
     meta l4proto {{ 1, 58 }} accept comment "errors, echo, and IPv6's own neighbours"
     udp sport 67 udp dport 68 accept comment "an address by DHCP"
@@ -44,24 +44,24 @@ table inet clusterwright {{
 """
 
 
-@once
+@cache_per_instance
 def _sets(_cluster: Cluster, peers: tuple[Peers, ...]) -> str:
     """The same on all hosts of a group, of which there may be thousands."""
-    return "".join(_set(each) for each in peers)
+    return "".join(_set(peer_set) for peer_set in peers)
 
 
 def _set(peers: Peers) -> str:
     return f"""  set {peers.name} {{
     type ipv4_addr
     flags interval
-    elements = {{ {", ".join(_range(each) for each in peers.ranges)} }}
+    elements = {{ {", ".join(_range(span) for span in peers.ranges)} }}
   }}
 """
 
 
 def _range(span: Range) -> str:
-    first, last = span
-    return str(first) if first == last else f"{first}-{last}"
+    first_address, last = span
+    return str(first_address) if first_address == last else f"{first_address}-{last}"
 
 
 def _impostors(networks: tuple[IPv4Network, ...]) -> str:
@@ -73,11 +73,11 @@ def _impostors(networks: tuple[IPv4Network, ...]) -> str:
 
 
 def _rule(cluster: Cluster, row: Opening) -> str:
-    words = [f"ip daddr {row.to}"]
+    parts = [f"ip daddr {row.to}"]
     if row.peers.ranges:
-        words.append(f"ip saddr @{row.peers.name}")
-    elif others := strangers(cluster):
-        words.append(f"ip saddr != {{ {', '.join(map(str, others))} }}")
-    first, last = row.ports
-    words.append(f"{row.protocol} dport {first if first == last else f'{first}-{last}'}")
-    return f'    {" ".join(words)} accept comment "{row.service}: {row.why}"\n'
+        parts.append(f"ip saddr @{row.peers.name}")
+    elif foreign_networks := strangers(cluster):
+        parts.append(f"ip saddr != {{ {', '.join(map(str, foreign_networks))} }}")
+    first_port, last = row.ports
+    parts.append(f"{row.protocol} dport {first_port if first_port == last else f'{first_port}-{last}'}")
+    return f'    {" ".join(parts)} accept comment "{row.service}: {row.why}"\n'

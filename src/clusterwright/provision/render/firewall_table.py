@@ -12,13 +12,13 @@ from typing import Literal
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.networks import NetworkName
-from clusterwright.config.once import once
+from clusterwright.config.memoize import cache_per_instance
 from clusterwright.config.storage import Beegfs, Gpfs, Lustre, Nfs
 from clusterwright.provision.render.slurm_settings import CONTROL_PORT, NODE_PORT
 
 ACCOUNTING_PORT = 6819  # slurmdbd.conf(5), DbdPort
 EXPORTER_PORT = 9100  # node_exporter's registered default
-OWN_EXPORTER_PORT = 9105  # ours; of Prometheus's list of ports, nobody's who would be on such a host
+CLUSTER_EXPORTER_PORT = 9105  # ours; of Prometheus's list of ports, nobody's who would be on such a host
 NFS_PORT = 2049  # NFSv4 needs no other
 BEEGFS_PORT = 8004  # connClientPort (BeeGFS, network ports)
 TIME_PORT = 123  # RFC 5905
@@ -45,9 +45,9 @@ class Peers:
     name: str
     ranges: tuple[Range, ...]
 
-    def hold(self, address: IPv4Address) -> bool:
+    def contains(self, address: IPv4Address) -> bool:
         """True when the address is one of them."""
-        return any(first <= address <= last for first, last in self.ranges)
+        return any(first_address <= address <= last for first_address, last in self.ranges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,12 @@ class Opening:
 
 def openings(cluster: Cluster, host: Host) -> tuple[Opening, ...]:
     """All that the host serves, in a fixed order."""
-    rows = (_ssh(cluster, host), *_slurm(cluster, host), *_trainings(cluster, host), *_rest(cluster, host))
+    rows = (
+        _ssh(cluster, host),
+        *_slurm(cluster, host),
+        *_trainings(cluster, host),
+        *_services(cluster, host),
+    )
     return tuple(row for row in rows if row.peers.ranges or row.peers.name == "anyone")
 
 
@@ -75,7 +80,7 @@ def strangers(cluster: Cluster) -> tuple[IPv4Network, ...]:
     return tuple(network.subnet for name, network in named.items() if name != "management")
 
 
-def own_networks(cluster: Cluster, host: Host) -> tuple[IPv4Network, ...]:
+def single_rail_networks(cluster: Cluster, host: Host) -> tuple[IPv4Network, ...]:
     """Networks that reach this host by one port alone, so that a sender on another port is an impostor."""
     named = cluster.networks.named()
     return tuple(named[name].subnet for name in host.addresses if name in named and named[name].rails == 1)
@@ -91,7 +96,7 @@ def lets_in(cluster: Cluster, host: Host, source: str, port: int) -> bool:
         row.protocol == "tcp"
         and (host.management in row.to if isinstance(row.to, IPv4Network) else host.management == row.to)
         and row.ports[0] <= port <= row.ports[1]
-        and (row.peers.hold(address) or (not row.peers.ranges and _outside(cluster, address)))
+        and (row.peers.contains(address) or (not row.peers.ranges and _outside(cluster, address)))
         for row in openings(cluster, host)
     )
 
@@ -135,18 +140,18 @@ def _trainings(cluster: Cluster, host: Host) -> Iterator[Opening]:
     for network, why in names:
         if network not in host.addresses:
             continue
-        many = cluster.networks.named()[network].rails > 1
+        is_multi_rail = cluster.networks.named()[network].rails > 1
         subnet = cluster.networks.named()[network].subnet
-        to = subnet if many else host.addresses[network]
+        to = subnet if is_multi_rail else host.addresses[network]
         peers = _hosts(cluster, "compute", network)
-        if many:  # the file names the first rail's address alone
+        if is_multi_rail:  # the file names the first rail's address alone
             peers = Peers(f"subnet_{network}", (_span(subnet),))
         protocols: tuple[Literal["tcp", "udp"], ...] = ("tcp", "udp") if network == "compute" else ("tcp",)
         for protocol in protocols:
             yield Opening("trainings", protocol, FREE_PORTS, network, to, peers, why)
 
 
-def _rest(cluster: Cluster, host: Host) -> Iterator[Opening]:
+def _services(cluster: Cluster, host: Host) -> Iterator[Opening]:
     management = host.management
     every = _hosts(cluster, "hosts", "management")
     if host.group.role == "control":
@@ -157,7 +162,7 @@ def _rest(cluster: Cluster, host: Host) -> Iterator[Opening]:
         yield _tcp("node_exporter", EXPORTER_PORT, management, subnet, "host metrics")
     if cluster.monitoring.exporter:
         asking = _hosts(cluster, "control", "management")
-        yield _tcp("exporter", OWN_EXPORTER_PORT, management, asking, "metrics of GPUs, jobs and Slurm")
+        yield _tcp("exporter", CLUSTER_EXPORTER_PORT, management, asking, "metrics of GPUs, jobs and Slurm")
     yield from _storage(cluster, host)
 
 
@@ -165,18 +170,18 @@ def _storage(cluster: Cluster, host: Host) -> Iterator[Opening]:
     """On the storage network where the host is on it, else on the management network."""
     network: NetworkName = "storage" if "storage" in host.addresses else "management"
     to, subnet = host.addresses[network], cluster.networks.named()[network].subnet
-    around = Peers(f"subnet_{network}", (_span(subnet),))
+    subnet_peers = Peers(f"subnet_{network}", (_span(subnet),))
     folders = cluster.storage.values()
     if any(isinstance(folder, Nfs) and folder.server == host.name for folder in folders):
         clients = _hosts(cluster, "hosts", network)
         yield _tcp("nfs", NFS_PORT, to, clients, "shared folders", network)
     if any(isinstance(folder, Lustre) for folder in folders):
-        yield _tcp("lustre", LUSTRE_PORT, to, around, "its servers connect back", network)
+        yield _tcp("lustre", LUSTRE_PORT, to, subnet_peers, "its servers connect back", network)
     if any(isinstance(folder, Beegfs) for folder in folders):
         port, why = (BEEGFS_PORT, BEEGFS_PORT), "its servers answer and call back by datagrams"
-        yield Opening("beegfs", "udp", port, network, to, around, why)
+        yield Opening("beegfs", "udp", port, network, to, subnet_peers, why)
     if any(isinstance(folder, Gpfs) for folder in folders):
-        yield _tcp("gpfs", GPFS_PORT, to, around, "its daemons connect to each other", network)
+        yield _tcp("gpfs", GPFS_PORT, to, subnet_peers, "its daemons connect to each other", network)
 
 
 def _tcp(
@@ -185,13 +190,13 @@ def _tcp(
     return Opening(service, "tcp", (port, port), network, to, peers, why)
 
 
-@once
-def _hosts(cluster: Cluster, who: str, network: NetworkName) -> Peers:
+@cache_per_instance
+def _hosts(cluster: Cluster, role_group: str, network: NetworkName) -> Peers:
     """The addresses that some of the hosts have on a network."""
-    roles = ROLES[who]
+    roles = ROLES[role_group]
     hosts = (host for host in cluster.hosts() if host.group.role in roles)
     spans = [(host.addresses[network],) * 2 for host in hosts if network in host.addresses]
-    return Peers(f"{who}_{network}", _joined(spans))
+    return Peers(f"{role_group}_{network}", _joined(spans))
 
 
 def _span(subnet: IPv4Network) -> Range:
@@ -201,9 +206,9 @@ def _span(subnet: IPv4Network) -> Range:
 def _joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
     """In order; what overlaps or is next to each other is one: 1,024 hosts in a row are one range."""
     spans: list[Range] = []
-    for first, last in sorted(ranges):
-        if spans and int(first) <= int(spans[-1][1]) + 1:
+    for first_address, last in sorted(ranges):
+        if spans and int(first_address) <= int(spans[-1][1]) + 1:
             spans[-1] = (spans[-1][0], max(spans[-1][1], last))
         else:
-            spans.append((first, last))
+            spans.append((first_address, last))
     return tuple(spans)

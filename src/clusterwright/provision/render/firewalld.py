@@ -33,39 +33,41 @@ def firewalld(cluster: Cluster, host: Host, source: str) -> dict[str, str]:
     rows = openings(cluster, host)
     sets = {row.peers.name: row.peers for row in rows if row.peers.ranges}
     zones = {f"cw-{name}": network.subnet for name, network in cluster.networks.named().items()}
-    mark = f"made by clusterwright from {source}, do not edit"
-    files = {f"{FOLDER}/firewalld.conf": f"# {mark}\n" + CONF.format(zone=OUTSIDE)}
+    banner = f"made by clusterwright from {source}, do not edit"
+    files = {f"{FOLDER}/firewalld.conf": f"# {banner}\n" + CONF.format(zone=OUTSIDE)}
     for name, peers in sets.items():
-        files[f"{FOLDER}/ipsets/cw-{name}.xml"] = _set(peers, mark)
+        files[f"{FOLDER}/ipsets/cw-{name}.xml"] = _set(peers, banner)
     for zone, subnet in zones.items():
         inside = [row for row in rows if f"cw-{row.network}" == zone]
-        files[f"{FOLDER}/zones/{zone}.xml"] = _zone(zone, (subnet,), inside, mark)
+        files[f"{FOLDER}/zones/{zone}.xml"] = _zone(zone, (subnet,), inside, banner)
     outside = [row for row in rows if row.service == "ssh"]
-    files[f"{FOLDER}/zones/{OUTSIDE}.xml"] = _zone(OUTSIDE, (), outside, mark)
+    files[f"{FOLDER}/zones/{OUTSIDE}.xml"] = _zone(OUTSIDE, (), outside, banner)
     return files
 
 
-def _set(peers: Peers, mark: str) -> str:
-    nets = [net for first, last in peers.ranges for net in summarize_address_range(first, last)]
-    entries = "".join(f"  <entry>{_plain(net)}</entry>\n" for net in nets)
+def _set(peers: Peers, banner: str) -> str:
+    nets = [
+        net for first_address, last in peers.ranges for net in summarize_address_range(first_address, last)
+    ]
+    entries = "".join(f"  <entry>{_format_network(net)}</entry>\n" for net in nets)
     return (
-        f'{XML}<!-- {mark} -->\n<ipset type="hash:net">\n  <short>{peers.name}</short>\n{entries}</ipset>\n'
+        f'{XML}<!-- {banner} -->\n<ipset type="hash:net">\n  <short>{peers.name}</short>\n{entries}</ipset>\n'
     )
 
 
-def _zone(name: str, sources: Iterable[IPv4Network], rows: Iterable[Opening], mark: str) -> str:
+def _zone(name: str, sources: Iterable[IPv4Network], rows: Iterable[Opening], banner: str) -> str:
     """DHCPv6 asks from link-local addresses, which no network of ours holds, so its answer comes from outside."""
-    own = "".join(f'  <source address="{source}"/>\n' for source in sources)
-    dhcp = "" if own else '  <service name="dhcpv6-client"/>\n'
+    source_lines = "".join(f'  <source address="{source}"/>\n' for source in sources)
+    dhcp = "" if source_lines else '  <service name="dhcpv6-client"/>\n'
     return (
-        f'{XML}<!-- {mark} -->\n<zone target="DROP">\n  <short>{name}</short>\n'
-        f"{own}{dhcp}{ICMP}{''.join(_rule(row) for row in rows)}</zone>\n"
+        f'{XML}<!-- {banner} -->\n<zone target="DROP">\n  <short>{name}</short>\n'
+        f"{source_lines}{dhcp}{ICMP}{''.join(_rule(row) for row in rows)}</zone>\n"
     )
 
 
 def _rule(row: Opening) -> str:
-    first, last = row.ports
-    ports = f"{first}" if first == last else f"{first}-{last}"
+    first_port, last = row.ports
+    ports = f"{first_port}" if first_port == last else f"{first_port}-{last}"
     source = f'<source ipset="cw-{row.peers.name}"/>' if row.peers.ranges else ""
     return (
         f"  <!-- {row.service}: {row.why} -->\n"
@@ -74,5 +76,5 @@ def _rule(row: Opening) -> str:
     )
 
 
-def _plain(net: IPv4Network) -> str:
+def _format_network(net: IPv4Network) -> str:
     return str(net.network_address) if net.prefixlen == net.max_prefixlen else str(net)

@@ -41,12 +41,12 @@ def _cores(gpus: Gpus, cpus: Cpus, index: int) -> str:
     """All cores of its socket, as Slurm numbers them: socket by socket. Only where the file says which one it is."""
     if not gpus.sockets:
         return ""
-    first = gpus.sockets[index] * cpus.cores_per_socket
-    return f" Cores={first}-{first + cpus.cores_per_socket - 1}"
+    first_core = gpus.sockets[index] * cpus.cores_per_socket
+    return f" Cores={first_core}-{first_core + cpus.cores_per_socket - 1}"
 
 
 def _links(gpus: Gpus, index: int) -> str:
     """-1 for itself, 1 for each of the others: the file says that NVLink joins all of them alike."""
     if not gpus.nvlink or gpus.count == 1:
         return ""
-    return " Links=" + ",".join("-1" if other == index else "1" for other in range(gpus.count))
+    return " Links=" + ",".join("-1" if peer == index else "1" for peer in range(gpus.count))

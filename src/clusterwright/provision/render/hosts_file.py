@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.once import once
+from clusterwright.config.memoize import cache_per_instance
 
 
-@once
+@cache_per_instance
 def hosts_file(cluster: Cluster, header: str) -> str:
     """The plain name is the management address; `NAME-compute` and `NAME-storage` are the others.
 

@@ -92,5 +92,5 @@ def _with_header(name: str, header: str) -> str:
     text = (_TEXTS / name).read_text()
     if not text.startswith("#!"):
         return header + text
-    first, _, rest = text.partition("\n")
-    return f"{first}\n{header}{rest}"
+    shebang, _, body = text.partition("\n")
+    return f"{shebang}\n{header}{body}"

@@ -28,8 +28,8 @@ ip2nets:
 
 def address_pattern(subnet: IPv4Network) -> str:
     """`10.77.2.*`, `10.77.[0-3].*`: as LNet writes the addresses of a network."""
-    first, last = (str(address).split(".") for address in (subnet[0], subnet[-1]))
-    return ".".join(_octet(int(low), int(high)) for low, high in zip(first, last, strict=True))
+    first_octets, last = (str(address).split(".") for address in (subnet[0], subnet[-1]))
+    return ".".join(_octet(int(low), int(high)) for low, high in zip(first_octets, last, strict=True))
 
 
 def _octet(low: int, high: int) -> str:

@@ -13,31 +13,38 @@ class Module:
     """What loading it does: a line for people, folders before others, variables, and what cannot be loaded with it."""
 
     name: str
-    what: str
-    before: tuple[tuple[str, str], ...] = ()
+    description: str
+    prepend_paths: tuple[tuple[str, str], ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
     family: str = ""
 
 
 def modules_of(cluster: Cluster) -> tuple[Module, ...]:
     """One for CUDA where the file names a release, one for each environment, one for each image."""
-    found = [_cuda(cluster.software.cuda)] if cluster.software.cuda else []
-    found += [_python(name, one.path, one.kind) for name, one in cluster.environments.python.items()]
-    found += [_image(name, image) for name, image in cluster.environments.images.items()]
-    return tuple(found)
+    modules = [_cuda(cluster.software.cuda)] if cluster.software.cuda else []
+    modules += [
+        _python(name, environment.path, environment.kind)
+        for name, environment in cluster.environments.python.items()
+    ]
+    modules += [_image(name, image) for name, image in cluster.environments.images.items()]
+    return tuple(modules)
 
 
 def _cuda(release: str) -> Module:
     short = ".".join(release.split(".")[:2])
     home = f"/usr/local/cuda-{short}"
-    before = (("PATH", f"{home}/bin"), ("LD_LIBRARY_PATH", f"{home}/lib64"), ("CPATH", f"{home}/include"))
-    return Module(f"cuda/{short}", f"CUDA {short}", before, (("CUDA_HOME", home),), family="cuda")
+    prepend_paths = (
+        ("PATH", f"{home}/bin"),
+        ("LD_LIBRARY_PATH", f"{home}/lib64"),
+        ("CPATH", f"{home}/include"),
+    )
+    return Module(f"cuda/{short}", f"CUDA {short}", prepend_paths, (("CUDA_HOME", home),), family="cuda")
 
 
 def _python(name: str, path: str, kind: str) -> Module:
-    where = ("VIRTUAL_ENV", path) if kind == "venv" else ("CONDA_PREFIX", path)
+    variable = ("VIRTUAL_ENV", path) if kind == "venv" else ("CONDA_PREFIX", path)
     return Module(
-        f"python/{name}", f"Python environment {path}", (("PATH", f"{path}/bin"),), (where,), "python"
+        f"python/{name}", f"Python environment {path}", (("PATH", f"{path}/bin"),), (variable,), "python"
     )
 
 
@@ -50,16 +57,16 @@ def _image(name: str, image: str) -> Module:
 
 def tcl(module: Module, header: str) -> str:
     """The first line is how the program knows a module."""
-    lines = [f"module-whatis {_quoted(module.what)}", f"conflict {module.family}"]
-    lines += [f"prepend-path {name} {_quoted(path)}" for name, path in module.before]
+    lines = [f"module-whatis {_quoted(module.description)}", f"conflict {module.family}"]
+    lines += [f"prepend-path {name} {_quoted(path)}" for name, path in module.prepend_paths]
     lines += [f"setenv {name} {_quoted(text)}" for name, text in module.variables]
     return "#%Module1.0\n" + header + "\n".join(lines) + "\n"
 
 
 def lua(module: Module, header: str) -> str:
     """The same for Lmod, which puts a module of the same family in the other's place."""
-    lines = [f"whatis({json.dumps(module.what)})", f"family({json.dumps(module.family)})"]
-    lines += [f"prepend_path({json.dumps(name)}, {json.dumps(path)})" for name, path in module.before]
+    lines = [f"whatis({json.dumps(module.description)})", f"family({json.dumps(module.family)})"]
+    lines += [f"prepend_path({json.dumps(name)}, {json.dumps(path)})" for name, path in module.prepend_paths]
     lines += [f"setenv({json.dumps(name)}, {json.dumps(text)})" for name, text in module.variables]
     return header + "\n".join(lines) + "\n"
 

@@ -9,7 +9,7 @@ from clusterwright.config.field import Cost
 from clusterwright.provision.resources import File, MountPoint, Unit, mount_unit_name
 
 # A server that does not answer holds up a boot, and an apply, by this much and no more; the timer tries again.
-PATIENCE_S = 90  # systemd's own DefaultTimeoutStartSec
+MOUNT_TIMEOUT_S = 90  # systemd's own DefaultTimeoutStartSec
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,36 +24,36 @@ class Option:
 class Mounted:
     """One mount; `after` are units that have to run first, and `remote` what comes over a network."""
 
-    what: str
-    where: str
+    source: str
+    mount_path: str
     kind: str
     options: tuple[Option, ...]
-    after: tuple[str, ...] = ()
+    required_units: tuple[str, ...] = ()
     remote: bool = True
     kernels: Mapping[str, str] | None = None
 
     def resources(self, header: str) -> tuple[MountPoint, File, Unit]:
         """The place looked at, the unit's file, and the unit: where it fails, the rest of the host is done."""
-        name = mount_unit_name(self.where)
+        name = mount_unit_name(self.mount_path)
         path = f"/etc/systemd/system/{name}"
         file = File(path=path, content=header + self._text(), cost=Cost.DRAIN)
         point = MountPoint(
-            path=self.where, what=self.what, type=self.kind, unit=path, kernels=self.kernels or {}
+            path=self.mount_path, what=self.source, type=self.kind, unit=path, kernels=self.kernels or {}
         )
         return point, file, Unit(name=name, restart_on=(file.id,), alone=True)
 
     def _text(self) -> str:
-        after = " ".join((*(("network-online.target",) if self.remote else ()), *self.after))
-        wants = f"After={after}\nWants={after}\n" if after else ""
+        units = " ".join((*(("network-online.target",) if self.remote else ()), *self.required_units))
+        dependencies = f"After={units}\nWants={units}\n" if units else ""
         return f"""[Unit]
-Description={self.where} ({self.kind})
-{wants}
+Description={self.mount_path} ({self.kind})
+{dependencies}
 [Mount]
-What={self.what}
-Where={self.where}
+What={self.source}
+Where={self.mount_path}
 Type={self.kind}
 {reasons(self.options)}Options={",".join(option.text for option in self.options)}
-TimeoutSec={PATIENCE_S}
+TimeoutSec={MOUNT_TIMEOUT_S}
 
 [Install]
 WantedBy={"remote" if self.remote else "local"}-fs.target

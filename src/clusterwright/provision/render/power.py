@@ -60,12 +60,12 @@ ResumeTimeout={saving.resume_timeout}
 
 def _excepted(cluster: Cluster, saving: PowerSaving) -> str:
     """Groups that stay on; so many of the others; and states. Slurm wants those with a count first."""
-    keep = [host for group in saving.keep for host in cluster.nodes[group].names()]
-    rest = [host.name for host in switched(cluster)]
-    words = [f"{fold(rest)}:{saving.spares}"] if saving.spares and saving.provider else []
-    words += [fold(keep)] if keep else []
+    excluded_hosts = [host for group in saving.keep for host in cluster.nodes[group].names()]
+    switched_hosts = [host.name for host in switched(cluster)]
+    exceptions = [f"{fold(switched_hosts)}:{saving.spares}"] if saving.spares and saving.provider else []
+    exceptions += [fold(excluded_hosts)] if excluded_hosts else []
     states = suspend_states(release_of(cluster))
-    return (f"SuspendExcNodes={','.join(words)}\n" if words else "") + (
+    return (f"SuspendExcNodes={','.join(exceptions)}\n" if exceptions else "") + (
         f"SuspendExcStates={states}\n" if states else ""
     )
 
@@ -84,9 +84,9 @@ def power_settings(cluster: Cluster, saving: PowerSaving) -> str:
     bmc: Mapping[str, Any] = getattr(saving.provider, "bmc", {}) if provider["kind"] != "lab" else {}
     hosts: dict[str, dict[str, str]] = {}
     for host in switched(cluster):
-        place = next(index for index, name in host.group.places() if name == host.name)
-        hosts[host.name] = {"bmc": str(bmc[host.group_name] + place)} if host.group_name in bmc else {}
-    said = {
+        offset = next(index for index, name in host.group.places() if name == host.name)
+        hosts[host.name] = {"bmc": str(bmc[host.group_name] + offset)} if host.group_name in bmc else {}
+    document = {
         "provider": provider,
         "hosts": hosts,
         "resume_timeout": saving.resume_timeout,
@@ -95,7 +95,7 @@ def power_settings(cluster: Cluster, saving: PowerSaving) -> str:
         "tries": saving.tries,
         "retry_after": saving.retry_after,
     }
-    return json.dumps(said, indent=1) + "\n"
+    return json.dumps(document, indent=1) + "\n"
 
 
 def _provider(cluster: Cluster, saving: PowerSaving) -> dict[str, Any]:

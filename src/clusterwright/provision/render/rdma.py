@@ -34,20 +34,20 @@ def network_of(cluster: Cluster, host: Host, name: NetworkName) -> dict[str, Any
         "gbits": network.rate / GB,
         "mtu": network.mtu,
         "fabric": network.fabric,
-        "others": [str(other.subnet) for key, other in networks.items() if key != name],
+        "others": [str(other_network.subnet) for key, other_network in networks.items() if key != name],
         "nics": list(host.group.nics) if name == "compute" else [],
         "group": host.group_name,
     }
 
 
-def told(cluster: Cluster, host: Host, prefix: str) -> dict[str, Any]:
+def rdma_params(cluster: Cluster, host: Host, prefix: str) -> dict[str, Any]:
     """What both NCCL's and UCX's files are worked out from; `prefix` is that of their variables."""
     rdma = cluster.rdma
     networks = rdma_networks(cluster, host)
-    own = [name for name in ("compute", "management") if name in host.addresses]
+    network_names = [name for name in ("compute", "management") if name in host.addresses]
     return {
         "network": network_of(cluster, host, "compute") if "compute" in networks else None,
-        "addresses": {name: str(host.addresses[name]) for name in own},
+        "addresses": {name: str(host.addresses[name]) for name in network_names},
         "variables": {name: text for name, text in cluster.jobs.variables.items() if name.startswith(prefix)},
         "roce": rdma.roce.model_dump(mode="json") if rdma else {},
         "topology": TOPOLOGY if rdma and rdma.topology_file else "",
@@ -55,22 +55,22 @@ def told(cluster: Cluster, host: Host, prefix: str) -> dict[str, Any]:
     }
 
 
-def way_to_gpus(cluster: Cluster, host: Host) -> GpuDirect | None:
+def find_gpudirect(cluster: Cluster, host: Host) -> GpuDirect | None:
     """How the host's adapters reach its GPUs' memory; None where there is nothing to set up, or no way."""
     rdma, driver = cluster.rdma, cluster.software.driver
     if rdma is None or driver is None or host.group.gpus is None or not rdma_networks(cluster, host):
         return None
     if rdma.gpudirect != "auto":
-        return next((way for way in gpudirect() if way.name == rdma.gpudirect), None)
-    return next((way for way in gpudirect() if _fits(cluster, host, way)), None)
+        return next((method for method in gpudirect() if method.name == rdma.gpudirect), None)
+    return next((method for method in gpudirect() if _is_supported(cluster, host, method)), None)
 
 
-def _fits(cluster: Cluster, host: Host, way: GpuDirect) -> bool:
+def _is_supported(cluster: Cluster, host: Host, method: GpuDirect) -> bool:
     """DMA-BUF is for the driver's open modules alone; `nvidia` says which of them are installed."""
     rdma, software, gpus = cluster.rdma, cluster.software, host.group.gpus
     if rdma is None or software.driver is None or gpus is None:
         return False
     closed = software.nvidia is not None and software.nvidia.kernel_modules == "proprietary"
-    if way.name == "dma-buf" and (closed or not takes_open_modules(gpus.model)):
+    if method.name == "dma-buf" and (closed or not takes_open_modules(gpus.model)):
         return False
-    return way.fits(software.driver) and way.offered(cluster.platform, rdma.driver)
+    return method.supports_driver(software.driver) and method.offered(cluster.platform, rdma.driver)

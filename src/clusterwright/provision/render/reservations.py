@@ -13,30 +13,34 @@ _REPEAT = {"once": "", "daily": "DAILY", "weekly": "WEEKLY", "weekdays": "WEEKDA
 
 def reservation_rows(cluster: Cluster) -> tuple[Row, ...]:
     """One for each, in Slurm's words; times are the hosts' own."""
-    return tuple(_row(cluster, name, one) for name, one in cluster.reservations.items())
+    return tuple(_row(cluster, name, reservation) for name, reservation in cluster.reservations.items())
 
 
-def _row(cluster: Cluster, name: str, one: Reservation) -> Row:
-    users, accounts = _who(cluster, one)
+def _row(cluster: Cluster, name: str, reservation: Reservation) -> Row:
+    users, accounts = _access_lists(cluster, reservation)
     return {
         "kind": "reservation",
         "name": name,
-        "Nodes": fold(expand(one.hosts)),
-        "StartTime": one.start,
-        "Duration": str(-(-one.duration // MINUTE_S)),
+        "Nodes": fold(expand(reservation.hosts)),
+        "StartTime": reservation.start,
+        "Duration": str(-(-reservation.duration // MINUTE_S)),
         "Users": ",".join(sorted(users)),
         "Accounts": ",".join(sorted(accounts)),
-        "Flags": ",".join(flag for flag in ("MAINT" if one.maintenance else "", _REPEAT[one.repeat]) if flag),
+        "Flags": ",".join(
+            flag for flag in ("MAINT" if reservation.maintenance else "", _REPEAT[reservation.repeat]) if flag
+        ),
     }
 
 
-def _who(cluster: Cluster, one: Reservation) -> tuple[set[str], set[str]]:
+def _access_lists(cluster: Cluster, reservation: Reservation) -> tuple[set[str], set[str]]:
     """Slurm lets in who is of both lists; ours of either: so teams beside users are told as their members."""
-    if one.users and one.teams:
+    if reservation.users and reservation.teams:
         members = {
-            name for name, user in cluster.users.items() if {user.team, *user.also_in} & set(one.teams)
+            name
+            for name, user in cluster.users.items()
+            if {user.team, *user.also_in} & set(reservation.teams)
         }
-        return members | set(one.users), set()
-    if not one.users and not one.teams:
+        return members | set(reservation.users), set()
+    if not reservation.users and not reservation.teams:
         return {"root"}, set()
-    return set(one.users), set(one.teams)
+    return set(reservation.users), set(reservation.teams)

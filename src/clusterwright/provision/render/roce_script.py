@@ -79,10 +79,10 @@ _ECN = """  if [ -d "/sys/class/net/$link/ecn" ]; then
 def roce_script(roce: Roce, networks: Sequence[str], header: str, ports: PurePosixPath) -> str:
     """The whole script; `networks` are those whose ports it sets."""
     pauses = ",".join("1" if priority == roce.priority else "0" for priority in range(8))
-    words = {"@PORTS@": str(ports), "@ECN@": _ECN}
+    replacements = {"@PORTS@": str(ports), "@ECN@": _ECN}
     text = _BODY
-    for mark, word in words.items():
-        text = text.replace(mark, word)
+    for placeholder, value in replacements.items():
+        text = text.replace(placeholder, value)
     text = text.replace("@ON@", "1" if roce.ecn else "0")
     return f"""{header}# shellcheck disable=SC2317 # functions are called by `try`
 # RoCE v2 as rdma.roce has it; the switches have to be told the same.

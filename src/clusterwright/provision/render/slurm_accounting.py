@@ -58,7 +58,7 @@ def _preemption(cluster: Cluster) -> str:
     """Only where a quality of service may push another aside."""
     if not any(qos.preempts for qos in cluster.qos.values()):
         return ""
-    key, word = youngest_first(release_of(cluster))
+    key, value = youngest_first(release_of(cluster))
     return f"""
 # A quality of service may push jobs of another aside; each says itself what becomes of them. Those that began last
 # go first: they lose least.
@@ -66,5 +66,5 @@ PreemptType=preempt/qos
 PreemptMode=REQUEUE
 
 # The youngest first.
-{key}={word}
+{key}={value}
 """

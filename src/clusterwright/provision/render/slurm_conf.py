@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.once import once
+from clusterwright.config.memoize import cache_per_instance
 from clusterwright.provision.render.power import power
 from clusterwright.provision.render.slurm_accounting import accounting
 from clusterwright.provision.render.slurm_nodes import nodes, partitions
@@ -28,11 +28,11 @@ def health(cluster: Cluster) -> str:
     """Nothing where the file says that the site has programs of its own, or none."""
     if not cluster.slurm.health:
         return ""
-    of = release_of(cluster)
+    slurm_release = release_of(cluster)
     return f"""
 # Before a job: is the host fit for it? On every host of it and before its first process (Alloc); the batch script
 # waits for all of them (DeferBatch, where it is known). A prolog that fails drains its host.
-PrologFlags={prolog_flags(of)}
+PrologFlags={prolog_flags(slurm_release)}
 Prolog={PROGRAMS}/prolog
 
 # Tells a job where its scratch folder is.
@@ -42,7 +42,7 @@ TaskProlog={PROGRAMS}/task_prolog
 Epilog={PROGRAMS}/epilog
 
 # One that hangs must end, or the host waits for ever; removing what a job left takes longer than looking.
-{_keys(prolog_timeouts(of, PROLOG_S, EPILOG_S))}
+{_keys(prolog_timeouts(slurm_release, PROLOG_S, EPILOG_S))}
 
 # The prolog and a minute: a batch script that has not begun by then is lost.
 BatchStartTimeout={PROLOG_S + 60}
@@ -55,7 +55,7 @@ SchedulerParameters=nohold_on_prolog_fail
 HealthCheckProgram={PROGRAMS}/health
 HealthCheckInterval={HEALTH_EVERY_S}
 HealthCheckNodeState=IDLE,CYCLE
-{_keys(health_timeout(of, HEALTH_S))}
+{_keys(health_timeout(slurm_release, HEALTH_S))}
 
 # Says what is known of a process that no signal ends.
 UnkillableStepProgram={PROGRAMS}/unkillable
@@ -66,7 +66,7 @@ def _keys(rows: Mapping[str, int]) -> str:
     return "\n".join(f"{key}={value}" for key, value in rows.items())
 
 
-@once
+@cache_per_instance
 def slurm_conf(cluster: Cluster, header: str) -> str:
     """The whole file: settings with their reasons, then nodes, then partitions."""
     settings = (

@@ -43,7 +43,7 @@ def message_timeout_s(cluster: Cluster) -> int:
 
 
 def _daemons(cluster: Cluster) -> str:
-    control, (first, last) = cluster.control, cluster.slurm.ports
+    control, (first_port, last) = cluster.control, cluster.slurm.ports
     return f"""
 # The cluster.
 ClusterName={cluster.name}
@@ -61,7 +61,7 @@ SlurmctldLogFile={LOGS}/slurmctld.log
 SlurmdLogFile={LOGS}/slurmd.log
 
 # srun listens here; the firewall opens these.
-SrunPortRange={first}-{last}
+SrunPortRange={first_port}-{last}
 
 # Who is who. A credential lives a minute, not two: `scontrol requeue` waits for it to end.
 AuthType=auth/munge
@@ -71,17 +71,17 @@ AuthInfo=cred_expire=60
 
 
 def _controller(cluster: Cluster) -> str:
-    of, hosts = release_of(cluster), len(cluster.hosts("compute"))
+    slurm_release, hosts = release_of(cluster), len(cluster.hosts("compute"))
     text = ""
     if cluster.slurm.configless:
         text += "\n# Compute hosts fetch these files from here (configless).\nSlurmctldParameters=enable_configless\n"
-    if rate_limit(of):
+    if rate_limit(slurm_release):
         text += "\n# A user who asks in a loop is slowed down, and the others are not.\n"
-        text += f"SlurmctldParameters={','.join(rate_limit(of))}\n"
+        text += f"SlurmctldParameters={','.join(rate_limit(slurm_release))}\n"
     if hosts > MANY_HOSTS:
         text += "\n# Hundreds of hosts speak at once; who asks then waits and is not refused.\n"
         text += f"MessageTimeout={message_timeout_s(cluster)}\n"
-    if width := tree_width(of, hosts):
+    if width := tree_width(slurm_release, hosts):
         text += f"\n# As many hosts as one passes a message on to; silent ones then hold up few.\nTreeWidth={width}\n"
     return text
 

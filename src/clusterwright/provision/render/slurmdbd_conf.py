@@ -15,7 +15,7 @@ def slurmdbd_conf(cluster: Cluster, header: str) -> str:
     host = cluster.accountant
     if host is None:
         raise AssertionError("accounting is off")
-    keep = f"{-(-cluster.accounting.keep // DAY_S)}days"
+    retention = f"{-(-cluster.accounting.keep // DAY_S)}days"
     return f"""{header}
 # Where it runs, and as whom.
 DbdHost={host.name}
@@ -33,10 +33,10 @@ StorageUser={USER}
 StorageLoc={DATABASE}
 
 # How long single jobs, steps and events are kept. Sums per hour, day and month stay for good: they are small.
-PurgeJobAfter={keep}
-PurgeStepAfter={keep}
-PurgeSuspendAfter={keep}
-PurgeEventAfter={keep}
-PurgeResvAfter={keep}
-PurgeTXNAfter={keep}
+PurgeJobAfter={retention}
+PurgeStepAfter={retention}
+PurgeSuspendAfter={retention}
+PurgeEventAfter={retention}
+PurgeResvAfter={retention}
+PurgeTXNAfter={retention}
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.once import once
+from clusterwright.config.memoize import cache_per_instance
 
 CLUSTER_KEYS = "/etc/ssh/cluster_keys.d"
 
@@ -28,7 +28,7 @@ Host {names(cluster)}
 """
 
 
-@once
+@cache_per_instance
 def names(cluster: Cluster) -> str:
     """Few patterns for any number of hosts: `control gpu-node? gpu-node??`. SSH is open on the plain names only."""
     forms = {re.sub(r"[0-9](?=[0-9]*$)", "?", host.name): None for host in cluster.hosts()}

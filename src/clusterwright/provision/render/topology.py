@@ -15,7 +15,7 @@ Kind = Literal["none", "tree", "block"]
 class Tree:
     """Hosts of each leaf switch, then the switches under each one above, bottom up."""
 
-    leaves: dict[str, tuple[str, ...]]
+    leaf_switches: dict[str, tuple[str, ...]]
     above: dict[str, tuple[str, ...]]
 
 
@@ -42,15 +42,15 @@ def tree_of(cluster: Cluster) -> Tree:
     """The leaves that the file names, and above them what the planner says of such a fabric."""
     from clusterwright.plan.fabric.topology import levels
 
-    leaves: dict[str, list[str]] = {}
+    leaf_switches: dict[str, list[str]] = {}
     for group in cluster.nodes.values():
         if group.role == "compute" and group.switch and group.names():
-            leaves.setdefault(group.switch, []).extend(group.names())
-    hosts = {switch: tuple(names) for switch, names in leaves.items()}
+            leaf_switches.setdefault(group.switch, []).extend(group.names())
+    hosts = {switch: tuple(names) for switch, names in leaf_switches.items()}
     return Tree(hosts, levels(list(hosts), _pods(cluster, hosts)))
 
 
-def _pods(cluster: Cluster, leaves: dict[str, tuple[str, ...]]) -> int:
+def _pods(cluster: Cluster, leaf_switches: dict[str, tuple[str, ...]]) -> int:
     """How many pods a three-level fat tree of so many hosts has, where its leaves are those of the file; else 0."""
     network = cluster.networks.compute
     if network is None or network.fabric != "fat-tree":
@@ -59,14 +59,14 @@ def _pods(cluster: Cluster, leaves: dict[str, tuple[str, ...]]) -> int:
     from clusterwright.plan.fabric.switches import for_ports, usual_switch
     from clusterwright.plan.fabric.topology import placement, pods
 
-    hosts = [host for names in leaves.values() for host in names]
+    hosts = [host for names in leaf_switches.values() for host in names]
     try:
         switch = for_ports(usual_switch(network.rate, network.kind), network.rate)
         fabric = design("fat-tree", len(hosts), network.rails, switch)
     except WrightError:  # no such fabric is built of such switches: then nothing is known of its pods
         return 0
-    same = list(placement(fabric, hosts).values()) == list(leaves.values())
-    return pods(fabric) if same else 0
+    is_match = list(placement(fabric, hosts).values()) == list(leaf_switches.values())
+    return pods(fabric) if is_match else 0
 
 
 def blocks_of(cluster: Cluster) -> Blocks:
@@ -75,12 +75,14 @@ def blocks_of(cluster: Cluster) -> Blocks:
     Slurm 23.11 takes the first block as the size of all, and ends where another one is smaller.
     """
     size = cluster.slurm.block_size
-    found: dict[str, tuple[str, ...]] = {}
+    blocks_by_name: dict[str, tuple[str, ...]] = {}
     for name, group in cluster.nodes.items():
         hosts = group.names() if group.role == "compute" else ()
-        cuts = range(0, len(hosts), size)
-        for number, first in enumerate(cuts, 1):
-            found[name if len(cuts) == 1 else f"{name}-{number}"] = tuple(hosts[first : first + size])
-    blocks = dict(sorted(found.items(), key=lambda item: len(item[1])))
+        offsets = range(0, len(hosts), size)
+        for number, offset in enumerate(offsets, 1):
+            blocks_by_name[name if len(offsets) == 1 else f"{name}-{number}"] = tuple(
+                hosts[offset : offset + size]
+            )
+    blocks = dict(sorted(blocks_by_name.items(), key=lambda item: len(item[1])))
     smallest = min(map(len, blocks.values()), default=1)
     return Blocks(blocks, tuple(smallest * 2**power for power in range(max(1, len(blocks)).bit_length())))

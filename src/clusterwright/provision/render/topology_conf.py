@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
-from clusterwright.config.once import once
+from clusterwright.config.memoize import cache_per_instance
 from clusterwright.provision.render.slurm_releases import block_sizes, release_of, topology_file
 from clusterwright.provision.render.topology import Blocks, Tree, blocks_of, kind_of, tree_of
 
 
-@once
+@cache_per_instance
 def topology(cluster: Cluster, header: str) -> tuple[str, str] | None:
     """The file's name and its text, as the release reads it; None where Slurm is told nothing."""
     kind = kind_of(cluster)
@@ -28,18 +28,18 @@ def topology_conf(cluster: Cluster, header: str) -> str:
     if kind_of(cluster) == "block":
         return header + _block_lines(blocks_of(cluster), block_sizes(release_of(cluster)))
     tree = tree_of(cluster)
-    lines = [f"SwitchName={switch} Nodes={fold(hosts)}\n" for switch, hosts in tree.leaves.items()]
+    lines = [f"SwitchName={switch} Nodes={fold(hosts)}\n" for switch, hosts in tree.leaf_switches.items()]
     lines += [f"SwitchName={switch} Switches={','.join(under)}\n" for switch, under in tree.above.items()]
     return "".join([header, *lines])
 
 
-def _block_lines(found: Blocks, sizes: str) -> str:
-    lines = [f"BlockName={name} Nodes={fold(hosts)}\n" for name, hosts in found.blocks.items()]
-    smallest = found.sizes[0]
+def _block_lines(blocks: Blocks, sizes: str) -> str:
+    lines = [f"BlockName={name} Nodes={fold(hosts)}\n" for name, hosts in blocks.blocks.items()]
+    smallest = blocks.sizes[0]
     numbers = (
-        found.sizes
+        blocks.sizes
         if sizes == "BlockSizes"
-        else [(size // smallest).bit_length() - 1 for size in found.sizes]
+        else [(size // smallest).bit_length() - 1 for size in blocks.sizes]
     )
     return "".join([*lines, f"{sizes}={','.join(map(str, numbers))}\n"])
 
@@ -47,7 +47,7 @@ def _block_lines(found: Blocks, sizes: str) -> str:
 def _yaml_tree(tree: Tree) -> str:
     rows = [
         f"      - switch: {switch}\n        nodes: {_text(fold(hosts))}\n"
-        for switch, hosts in tree.leaves.items()
+        for switch, hosts in tree.leaf_switches.items()
     ]
     rows += [
         f"      - switch: {switch}\n        children: {','.join(under)}\n"
@@ -56,12 +56,12 @@ def _yaml_tree(tree: Tree) -> str:
     return "- topology: network\n  cluster_default: true\n  tree:\n    switches:\n" + "".join(rows)
 
 
-def _yaml_blocks(found: Blocks) -> str:
+def _yaml_blocks(blocks: Blocks) -> str:
     rows = [
         f"      - block: {name}\n        nodes: {_text(fold(hosts))}\n"
-        for name, hosts in found.blocks.items()
+        for name, hosts in blocks.blocks.items()
     ]
-    sizes = "".join(f"      - {size}\n" for size in found.sizes)
+    sizes = "".join(f"      - {size}\n" for size in blocks.sizes)
     return (
         f"- topology: network\n  cluster_default: true\n  block:\n    block_sizes:\n{sizes}    blocks:\n"
         + "".join(rows)

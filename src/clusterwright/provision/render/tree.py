@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.provision.resources import Derived, File, Given, Resource
+from clusterwright.provision.resources import Derived, File, RoleContext, Resource
 from clusterwright.provision.roles import roles
 
 Texts = dict[str, str]
 
 
-def tree(cluster: Cluster, given: Given) -> dict[str, Texts]:
+def tree(cluster: Cluster, context: RoleContext) -> dict[str, Texts]:
     """`{host: {path: text}}`; a secret is its name only, as `<secret munge.key>`."""
-    found: dict[str, Texts] = {}
+    texts_by_host: dict[str, Texts] = {}
     last: dict[tuple[str, str], tuple[tuple[Resource, ...], Texts]] = {}
     for host in cluster.hosts():
-        texts = found[host.name] = {}
+        texts = texts_by_host[host.name] = {}
         for name, role in roles().items():
-            answer, place = role(cluster, host, given), (name, host.group_name)
-            if place not in last or last[place][0] is not answer:  # most roles answer once for a whole group
-                last[place] = (answer, _texts(answer))
-            texts.update(last[place][1])
-    return found
+            answer, key = role(cluster, host, context), (name, host.group_name)
+            if key not in last or last[key][0] is not answer:  # most roles answer once for a whole group
+                last[key] = (answer, _texts(answer))
+            texts.update(last[key][1])
+    return texts_by_host
 
 
 def _texts(resources: tuple[Resource, ...]) -> Texts:
@@ -31,8 +31,10 @@ def _texts(resources: tuple[Resource, ...]) -> Texts:
 
 def _text(file: File | Derived) -> str:
     if isinstance(file, Derived):
-        given = json.dumps(file.given, indent=1, sort_keys=True)
-        return f"{file.header}<worked out on the host by {file.program} from what it has and this>\n{given}\n"
+        params = json.dumps(file.given, indent=1, sort_keys=True)
+        return (
+            f"{file.header}<worked out on the host by {file.program} from what it has and this>\n{params}\n"
+        )
     if file.secret:
         return f"<secret {file.secret}>\n"
     return file.content if isinstance(file.content, str) else file.content.decode()

@@ -1,6 +1,6 @@
 """One file per role: cluster and host in, wanted resources out. Pure.
 
-Dropping a file in is the whole registration. A role's function has its module's name; `AFTER` names the roles
+Dropping a file in is the whole registration. A role's function has its module's name; `DEPENDENCIES` names the roles
 whose resources come before its own.
 """
 
@@ -13,18 +13,18 @@ from functools import cache
 from graphlib import TopologicalSorter
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.provision.resources import Given, Resource
+from clusterwright.provision.resources import RoleContext, Resource
 
-Role = Callable[[Cluster, Host, Given], tuple[Resource, ...]]
+Role = Callable[[Cluster, Host, RoleContext], tuple[Resource, ...]]
 
 
 @cache
 def roles() -> dict[str, Role]:
-    """Every role by name, in an order that keeps each `AFTER`, and by name beyond that."""
+    """Every role by name, in an order that keeps each `DEPENDENCIES`, and by name beyond that."""
     modules = {
         m.name: importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)
     }
-    sorter = TopologicalSorter({name: modules[name].AFTER for name in modules})
+    sorter = TopologicalSorter({name: modules[name].DEPENDENCIES for name in modules})
     sorter.prepare()
     ordered: list[str] = []
     while sorter.is_active():
@@ -34,12 +34,12 @@ def roles() -> dict[str, Role]:
     return {name: getattr(modules[name], name) for name in ordered}
 
 
-def wanted(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def desired_resources(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """All that the host must have; a package that two roles ask for is there once."""
-    found: dict[str, Resource] = {}
+    resources_by_id: dict[str, Resource] = {}
     for name, role in roles().items():
-        for resource in role(cluster, host, given):
-            kept = found.setdefault(resource.id, resource)
-            if kept is not resource and kept != resource:
+        for resource in role(cluster, host, context):
+            existing = resources_by_id.setdefault(resource.id, resource)
+            if existing is not resource and existing != resource:
                 raise AssertionError(f"{name} contradicts another role: {resource.id}")
-    return tuple(found.values())
+    return tuple(resources_by_id.values())

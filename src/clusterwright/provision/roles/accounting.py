@@ -7,9 +7,9 @@ from clusterwright.config.field import Cost
 from clusterwright.provision.packages import packages, slurm_packages
 from clusterwright.provision.render.mariadb_conf import SQL, database_sql, mariadb_conf
 from clusterwright.provision.render.slurmdbd_conf import slurmdbd_conf
-from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Resource, Unit
 
-AFTER = ("munge", "slurm")
+DEPENDENCIES = ("munge", "slurm")
 _MUNGE_KEY = "file:/etc/munge/munge.key"
 
 _DROP_IN = """[Unit]
@@ -26,27 +26,27 @@ RestartSec=2
 """
 
 
-def accounting(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def accounting(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The database and the daemon before it; nothing on other hosts."""
     if cluster.accountant is None or host.name != cluster.accountant.name:
         return ()
-    sql = File(path=SQL, content=database_sql(given.header()), cost=Cost.RESTART)
+    sql = File(path=SQL, content=database_sql(context.header()), cost=Cost.RESTART)
     settings = File(
         path=f"{cluster.platform.path('/etc/mysql/mariadb.conf.d')}/70-clusterwright.cnf",
-        content=mariadb_conf(cluster, host, given.header()),
+        content=mariadb_conf(cluster, host, context.header()),
         cost=Cost.RESTART,
     )
     # Any other mode than 0600, or another owner, is fatal to slurmdbd.
     conf = File(
         path="/etc/slurm/slurmdbd.conf",
-        content=slurmdbd_conf(cluster, given.header()),
+        content=slurmdbd_conf(cluster, context.header()),
         owner="slurm",
         group="slurm",
         mode=0o600,
         cost=Cost.RESTART,
     )
     drop_in = File(
-        path="/etc/systemd/system/slurmdbd.service.d/clusterwright.conf", content=given.header() + _DROP_IN
+        path="/etc/systemd/system/slurmdbd.service.d/clusterwright.conf", content=context.header() + _DROP_IN
     )
     return (
         *packages(cluster, "mariadb-server"),

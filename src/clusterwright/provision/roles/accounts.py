@@ -5,15 +5,15 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.storage import Nfs
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, Given, Group, Package, Resource, User
+from clusterwright.provision.resources import File, RoleContext, Group, Package, Resource, User
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 HOME = "/home"
 
 
 @alike
-def accounts(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def accounts(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """A team is a group; a user's own team is the primary one, `also_in` are further ones.
 
     Where /home is a shared folder, homes are made by its server alone, whose accounts are there first.
@@ -33,14 +33,16 @@ def accounts(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]
             )
             for name, user in cluster.users.items()
         ),
-        *_sudo(cluster, given.header()),
+        *_sudo(cluster, context.header()),
     )
 
 
 def homes_from(cluster: Cluster) -> str | None:
     """The server of /home; None where each host has homes of its own."""
     folders = cluster.storage.values()
-    return next((one.server for one in folders if isinstance(one, Nfs) and one.path == HOME), None)
+    return next(
+        (folder.server for folder in folders if isinstance(folder, Nfs) and folder.path == HOME), None
+    )
 
 
 def _sudo(cluster: Cluster, header: str) -> tuple[Resource, ...]:

@@ -9,9 +9,9 @@ from clusterwright.provision.render.monitoring.alertmanager import (
     SECRETS,
     alertmanager_conf,
 )
-from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Unit
 
-AFTER = ("prometheus",)
+DEPENDENCIES = ("prometheus",)
 
 OWNER = "prometheus"  # Debian's and Ubuntu's packages run both under it
 DROP_IN = """[Service]
@@ -25,23 +25,23 @@ StartLimitIntervalSec=0
 
 def secret_files(cluster: Cluster) -> dict[str, tuple[str, bool]]:
     """By receiver that is told: its file on the machine that applies, and whether that holds an address."""
-    told = {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
+    receivers = {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
     return {
-        name: (str(one.secret_file), one.kind not in ("email", "webhook"))
-        for name, one in told.items()
-        if not isinstance(one, Zabbix) and one.secret_file is not None
+        name: (str(receiver.secret_file), receiver.kind not in ("email", "webhook"))
+        for name, receiver in receivers.items()
+        if not isinstance(receiver, Zabbix) and receiver.secret_file is not None
     }
 
 
-def alertmanager(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def alertmanager(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """No gossip with others of its kind, so no port but loopback's; what is secret is in files of its own."""
     if not cluster.monitoring.prometheus or host.name != cluster.control.name:
         return ()
-    header = given.header()
-    words = f"--web.listen-address=127.0.0.1:{ALERTMANAGER_PORT} --cluster.listen-address="
+    header = context.header()
+    arguments = f"--web.listen-address=127.0.0.1:{ALERTMANAGER_PORT} --cluster.listen-address="
     if cluster.monitoring.external_url:
-        words += f" --web.external-url={cluster.monitoring.external_url} --web.route-prefix=/"
-    settings = File(path="/etc/default/prometheus-alertmanager", content=f'{header}ARGS="{words}"\n')
+        arguments += f" --web.external-url={cluster.monitoring.external_url} --web.route-prefix=/"
+    settings = File(path="/etc/default/prometheus-alertmanager", content=f'{header}ARGS="{arguments}"\n')
     conf = File(
         path="/etc/prometheus/alertmanager.yml", content=header + alertmanager_conf(cluster),
         gentle=".*", validate=("amtool", "check-config", "{}"),
@@ -53,7 +53,7 @@ def alertmanager(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, 
     secrets = tuple(
         File(
             path=f"{SECRETS}/{name}",
-            content=given.secrets.get(f"receivers/{name}", b""),
+            content=context.secrets.get(f"receivers/{name}", b""),
             owner=OWNER,
             group=OWNER,
             mode=0o400,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.hosts_file import hosts_file
-from clusterwright.provision.resources import File, Given, Package, Resource, Symlink, Sysctl
+from clusterwright.provision.resources import File, RoleContext, Package, Resource, Symlink, Sysctl
 
-AFTER: tuple[str, ...] = ("repositories",)
+DEPENDENCIES: tuple[str, ...] = ("repositories",)
 
 
-def base(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def base(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """What everything else stands on."""
     return (
         File(path="/etc/hostname", content=f"{host.name}\n"),
         Sysctl(key="kernel.hostname", value=host.name),
-        File(path="/etc/hosts", content=hosts_file(cluster, given.header())),
+        File(path="/etc/hosts", content=hosts_file(cluster, context.header())),
         Package(name="tzdata"),
         Symlink(path="/etc/localtime", target=f"/usr/share/zoneinfo/{cluster.time.zone}"),
     )

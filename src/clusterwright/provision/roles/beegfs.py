@@ -7,9 +7,9 @@ from clusterwright.config.field import Cost
 from clusterwright.config.storage import Beegfs
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.beegfs_conf import beegfs_client_conf, beegfs_mounts
-from clusterwright.provision.resources import File, Given, MountPoint, Package, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, MountPoint, Package, Resource, Unit
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 NETWORKS = "/etc/beegfs/clusterwright-networks.conf"
 MOUNTS = "/etc/beegfs/beegfs-mounts.conf"
@@ -17,12 +17,12 @@ SERVICE = "beegfs-client.service"
 
 
 @alike
-def beegfs(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def beegfs(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The service builds its module for the kernel that runs, and mounts all folders of beegfs-mounts.conf."""
-    folders = {name: one for name, one in cluster.storage.items() if isinstance(one, Beegfs)}
+    folders = {name: folder for name, folder in cluster.storage.items() if isinstance(folder, Beegfs)}
     if not folders:
         return ()
-    header = given.header()
+    header = context.header()
     confs = [
         File(path=conf_path(name), content=header + beegfs_client_conf(cluster, folder), cost=Cost.DRAIN)
         for name, folder in folders.items()

@@ -7,24 +7,24 @@ from clusterwright.config.storage import Ceph
 from clusterwright.provision.alike import alike
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import File, Given, Resource
+from clusterwright.provision.resources import File, RoleContext, Resource
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 CONF = "/etc/ceph/ceph.conf"
 NAME, SECRET = "clusterwright", "/etc/ceph/clusterwright.secret"
 
 
 @alike
-def ceph(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def ceph(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The key of client.clusterwright is the site's own secret: it puts it where mount finds it."""
     folders = [folder for folder in cluster.storage.values() if isinstance(folder, Ceph)]
     if not folders:
         return ()
-    header = given.header()
+    header = context.header()
     monitors = ",".join(dict.fromkeys(name for folder in folders for name in folder.monitors))
     conf = File(path=CONF, content=f"{header}[global]\nmon_host = {monitors}\n")
-    mounts = [one for folder in folders for one in _mounted(folder).resources(header)]
+    mounts = [resource for folder in folders for resource in _mounted(folder).resources(header)]
     return (*packages(cluster, "ceph-common"), conf, *mounts)
 
 
@@ -45,4 +45,4 @@ def _mounted(folder: Ceph) -> Mounted:
         ),
         Option("_netdev", "not before the network is there."),
     )
-    return Mounted(what=ceph_source(folder), where=folder.path, kind="ceph", options=options)
+    return Mounted(source=ceph_source(folder), mount_path=folder.path, kind="ceph", options=options)

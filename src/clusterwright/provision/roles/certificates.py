@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.provision.resources import Directory, File, Given, Group, Resource
+from clusterwright.provision.resources import Directory, File, RoleContext, Group, Resource
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 FOLDER = "/etc/clusterwright/tls"
 AUTHORITY, CERTIFICATE, KEY = f"{FOLDER}/ca.crt", f"{FOLDER}/host.crt", f"{FOLDER}/host.key"
@@ -16,26 +16,26 @@ GROUP_ID = 64877  # of the range that Debian gives on request (60000 to 64999), 
 
 def subjects(cluster: Cluster) -> dict[str, str]:
     """Who has a certificate, and for which names and addresses; nobody where nothing is measured."""
-    if not cluster.monitoring.measured:
+    if not cluster.monitoring.is_scraped:
         return {}
     hosts = {host.name: f"DNS:{host.name},IP:{host.management}" for host in cluster.hosts()}
     return hosts | {f".{SCRAPE}": f"DNS:{SCRAPE}"}  # no host's name begins with a dot
 
 
-def certificates(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def certificates(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The authority's and the host's own; the control host has Prometheus's too, where that runs."""
-    if not cluster.monitoring.measured:
+    if not cluster.monitoring.is_scraped:
         return ()
-    found = [
-        _file(given, AUTHORITY, "tls/ca.crt", 0o644),
-        _file(given, CERTIFICATE, f"tls/{host.name}.crt", 0o644),
-        _file(given, KEY, f"tls/{host.name}.key", 0o640),
+    files = [
+        _file(context, AUTHORITY, "tls/ca.crt", 0o644),
+        _file(context, CERTIFICATE, f"tls/{host.name}.crt", 0o644),
+        _file(context, KEY, f"tls/{host.name}.key", 0o640),
     ]
     if cluster.monitoring.prometheus and host.name == cluster.control.name:
-        found.append(_file(given, f"{FOLDER}/{SCRAPE}.crt", f"tls/.{SCRAPE}.crt", 0o644))
-        found.append(_file(given, f"{FOLDER}/{SCRAPE}.key", f"tls/.{SCRAPE}.key", 0o640))
-    return (Group(name=GROUP, gid=GROUP_ID, system=True), Directory(path=FOLDER), *found)
+        files.append(_file(context, f"{FOLDER}/{SCRAPE}.crt", f"tls/.{SCRAPE}.crt", 0o644))
+        files.append(_file(context, f"{FOLDER}/{SCRAPE}.key", f"tls/.{SCRAPE}.key", 0o640))
+    return (Group(name=GROUP, gid=GROUP_ID, system=True), Directory(path=FOLDER), *files)
 
 
-def _file(given: Given, path: str, secret: str, mode: int) -> File:
-    return File(path=path, content=given.secrets.get(secret, b""), group=GROUP, mode=mode, secret=secret)
+def _file(context: RoleContext, path: str, secret: str, mode: int) -> File:
+    return File(path=path, content=context.secrets.get(secret, b""), group=GROUP, mode=mode, secret=secret)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.chrony_conf import chrony_conf
-from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Resource, Unit
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 # A virtual host has its machine's clock and may not set it: -x measures and sets nothing.
 LAB_UNIT = "[Unit]\nConditionCapability=\n"
 
 
-def clock(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def clock(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Chrony, running on every host; the control hosts are the others' servers.
 
     `reload`: it starts anew with what it had measured, and the clock does not jump.
     """
-    header, platform = given.header(), cluster.platform
+    header, platform = context.header(), cluster.platform
     unit, options = platform.unit("chrony.service"), platform.chrony_options_variable
     text = chrony_conf(cluster, host, header)
     check = ("chronyd", "-p", "-f", "{}") if platform.has_chrony_check else ()

@@ -7,9 +7,9 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
 from clusterwright.provision.gpu_packages import gpu_packages, of_nvidia
-from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Package, Resource, Unit
 
-AFTER = ("nvidia",)
+DEPENDENCIES = ("nvidia",)
 
 # From this one on the package writes the list itself, at boot and after changes (its page "Support for CDI").
 WRITES_ITSELF = (1, 18)
@@ -30,7 +30,7 @@ WantedBy=multi-user.target
 
 
 @alike
-def container_toolkit(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def container_toolkit(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """All four packages in one version; the list anew after each boot, because a new driver has other files."""
     section = of_nvidia(cluster, host)
     if section is None or section.container_toolkit is None:
@@ -38,10 +38,10 @@ def container_toolkit(cluster: Cluster, host: Host, given: Given) -> tuple[Resou
     packages = gpu_packages(cluster, "container", section.container_toolkit, Cost.DRAIN)
     if version(section.container_toolkit) >= WRITES_ITSELF:
         return packages
-    return (*packages, *_list(packages, given))
+    return (*packages, *_list(packages, context))
 
 
-def _list(packages: tuple[Package, ...], given: Given) -> tuple[Resource, ...]:
+def _list(packages: tuple[Package, ...], context: RoleContext) -> tuple[Resource, ...]:
     ids = tuple(package.id for package in packages)
-    file = File(path=PATH, content=given.header() + TEXT)
+    file = File(path=PATH, content=context.header() + TEXT)
     return (file, Unit(name=SERVICE, restart_on=(file.id, *ids), alone=True, needs=ids))

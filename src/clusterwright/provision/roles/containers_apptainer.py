@@ -5,26 +5,26 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision import container_mounts
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, Given, Package, Resource
+from clusterwright.provision.resources import File, RoleContext, Package, Resource
 
-AFTER = ("base", "repositories")
+DEPENDENCIES = ("base", "repositories")
 
 CONF = "/etc/apptainer/apptainer.conf"
 
 
 @alike
-def containers_apptainer(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def containers_apptainer(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """EPEL has the package; on Debian and Ubuntu the site's repository."""
     if "apptainer" not in cluster.environments.containers or host.group.role == "control":
         return ()
-    conf = File(path=CONF, content=_conf(cluster, host, given.header()))
+    conf = File(path=CONF, content=_conf(cluster, host, context.header()))
     return (Package(name="apptainer"), conf)
 
 
 def _conf(cluster: Cluster, host: Host, header: str) -> str:
     """What differs from Apptainer's own defaults, and the folders of this cluster."""
     places = container_mounts.mounts(cluster)
-    binds = "".join(f"bind path = {place.path}\n" for place in places if place.path != "/home")
+    binds = "".join(f"bind path = {mount.path}\n" for mount in places if mount.path != "/home")
     nvidia = "always use nv = yes\n" if host.group.gpus else ""
     return f"""{header}
 # Namespaces of the user's own do all that images of files need.

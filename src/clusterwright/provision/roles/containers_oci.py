@@ -10,10 +10,10 @@ from clusterwright.onhost.containers import in_image, outside
 from clusterwright.provision import container_mounts
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.oci_conf import STATE, STOPPED, oci_conf
-from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Symlink
+from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Symlink
 from clusterwright.provision.roles.slurm import FOLDER, fetches
 
-AFTER = ("base", "slurm", "training")
+DEPENDENCIES = ("base", "slurm", "training")
 
 OUTSIDE = "/opt/clusterwright/containers/outside.py"
 COMMANDS = ("sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun")
@@ -21,21 +21,21 @@ TMPFILES = "/etc/tmpfiles.d/clusterwright-oci.conf"
 
 
 @alike
-def containers_oci(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def containers_oci(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The runtime, what starts it, and what of the host is seen inside; commands alone need none of it."""
     if "oci" not in cluster.environments.containers or host.group.role == "login":
         return ()
-    conf = File(path=f"{FOLDER}/oci.conf", content=oci_conf(cluster, given.header()))
+    conf = File(path=f"{FOLDER}/oci.conf", content=oci_conf(cluster, context.header()))
     ours = () if fetches(cluster, host) else (conf,)
     if host.group.role == "control":
         return ours
-    shown = [{"path": each.path, "mode": each.mode} for each in container_mounts.mounts(cluster)]
-    kept = f"{given.header()}# Where crun keeps what it knows of a container while it runs.\nd {STATE} 1777 root root\n"
+    mounts = [{"path": mount.path, "mode": mount.mode} for mount in container_mounts.mounts(cluster)]
+    tmpfiles_text = f"{context.header()}# Where crun keeps what it knows of a container while it runs.\nd {STATE} 1777 root root\n"
     return (
         Package(name="crun"),
         File(path=STOPPED, content='{"status": "stopped"}\n'),
-        File(path=in_image.PLACES, content=json.dumps(shown, indent=1) + "\n"),
-        File(path=TMPFILES, content=kept),
+        File(path=in_image.PLACES, content=json.dumps(mounts, indent=1) + "\n"),
+        File(path=TMPFILES, content=tmpfiles_text),
         Directory(path=STATE, mode=0o1777),
         Directory(path=outside.ROOT),
         File(

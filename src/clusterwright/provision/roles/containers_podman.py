@@ -5,19 +5,19 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.packages import packages
-from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Resource, Unit
 
-AFTER = ("base", "accounts")
+DEPENDENCIES = ("base", "accounts")
 
 IDS = 65536  # of one user: what images use (nobody is 65534)
-FIRST = 1 << 20  # beyond what useradd gives out by itself (login.defs: from 100000 on)
+FIRST_SUBUID = 1 << 20  # beyond what useradd gives out by itself (login.defs: from 100000 on)
 PACKAGES = ("podman", "uidmap", "fuse-overlayfs", "slirp4netns")
 CDI = "clusterwright-cdi.service"
 NVIDIA_CTK = "/usr/bin/nvidia-ctk"
 
 
 @alike
-def containers_podman(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def containers_podman(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """On hosts that compute and those that people log in to."""
     if "podman" not in cluster.environments.containers or host.group.role == "control":
         return ()
@@ -26,14 +26,14 @@ def containers_podman(cluster: Cluster, host: Host, given: Given) -> tuple[Resou
         *packages(cluster, *PACKAGES),
         File(path="/etc/subuid", content=ids),
         File(path="/etc/subgid", content=ids),
-        File(path="/etc/containers/storage.conf", content=_storage(cluster, given.header())),
-        *(_devices(given.header()) if host.group.gpus else ()),
+        File(path="/etc/containers/storage.conf", content=_storage(cluster, context.header())),
+        *(_devices(context.header()) if host.group.gpus else ()),
     )
 
 
 def _ids(name: str, uid: int) -> str:
     """The same on every host and for good, as it follows from the user's own id; all fit below 2^32."""
-    return f"{name}:{FIRST + (uid - 1000) * IDS}:{IDS}\n"
+    return f"{name}:{FIRST_SUBUID + (uid - 1000) * IDS}:{IDS}\n"
 
 
 def _storage(cluster: Cluster, header: str) -> str:

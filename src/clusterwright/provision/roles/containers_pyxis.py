@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, Given, Package, Resource
+from clusterwright.provision.resources import File, RoleContext, Package, Resource
 from clusterwright.provision.roles.slurm import FOLDER, fetches
 
-AFTER = ("base", "repositories", "slurm")
+DEPENDENCIES = ("base", "repositories", "slurm")
 
 # Sources: enroot's pkg/deb/control and releases; pyxis' debian/control and pyxis.spec. No distribution has them.
 ENROOT = ("enroot", "enroot+caps")
@@ -16,11 +16,11 @@ PLUGIN = "spank_pyxis.so"
 
 
 @alike
-def containers_pyxis(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def containers_pyxis(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The plugin is on every host that submits or runs; what unpacks images on those that run them."""
     if "pyxis" not in cluster.environments.containers:
         return ()
-    header, plugin = given.header(), f"{cluster.platform.slurm_plugins}/{PLUGIN}"
+    header, plugin = context.header(), f"{cluster.platform.slurm_plugins}/{PLUGIN}"
     enroot = host.group.role == "compute"
     return (
         Package(name=PYXIS),
@@ -50,11 +50,11 @@ def _load(plugin: str) -> str:
 
 def _enroot_conf(cluster: Cluster, header: str) -> str:
     """Unpacked images are as large as themselves again, many small files: on the hosts' own disks."""
-    own = f"{cluster.environments.scratch}/enroot-$(id -u)"
-    return f"""{header}ENROOT_RUNTIME_PATH {own}/run
-ENROOT_CACHE_PATH {own}/cache
-ENROOT_DATA_PATH {own}/data
-ENROOT_TEMP_PATH {own}/temporary
+    scratch_path = f"{cluster.environments.scratch}/enroot-$(id -u)"
+    return f"""{header}ENROOT_RUNTIME_PATH {scratch_path}/run
+ENROOT_CACHE_PATH {scratch_path}/cache
+ENROOT_DATA_PATH {scratch_path}/data
+ENROOT_TEMP_PATH {scratch_path}/temporary
 
 # As in Slurm's own containers: homes are seen inside, and GPUs only those of the step.
 ENROOT_MOUNT_HOME yes

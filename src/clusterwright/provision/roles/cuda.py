@@ -6,13 +6,13 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
 from clusterwright.provision.gpu_packages import gpu_packages, of_nvidia
-from clusterwright.provision.resources import Given, Resource
+from clusterwright.provision.resources import RoleContext, Resource
 
-AFTER = ("nvidia",)
+DEPENDENCIES = ("nvidia",)
 
 
 @alike
-def cuda(cluster: Cluster, host: Host, _given: Given) -> tuple[Resource, ...]:
+def cuda(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
     """Each a set of its own, so that one that cannot be had keeps no other; jobs have their files open."""
     software = cluster.software
     if of_nvidia(cluster, host) is None:

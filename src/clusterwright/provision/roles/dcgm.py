@@ -6,13 +6,13 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
 from clusterwright.provision.gpu_packages import gpu_packages, of_nvidia
-from clusterwright.provision.resources import Given, Resource, Unit
+from clusterwright.provision.resources import RoleContext, Resource, Unit
 
-AFTER = ("nvidia",)
+DEPENDENCIES = ("nvidia",)
 
 
 @alike
-def dcgm(cluster: Cluster, host: Host, _given: Given) -> tuple[Resource, ...]:
+def dcgm(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
     """The daemon starts anew with another version of it; what jobs measure by it meanwhile is lost, hence the cost."""
     section = of_nvidia(cluster, host)
     if section is None or section.dcgm is None:

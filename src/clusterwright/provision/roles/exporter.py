@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.provision.render.firewall_table import OWN_EXPORTER_PORT
-from clusterwright.provision.resources import Directory, File, Given, Resource, Unit
+from clusterwright.provision.render.firewall_table import CLUSTER_EXPORTER_PORT
+from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Unit
 from clusterwright.provision.roles.certificates import AUTHORITY, CERTIFICATE, KEY
 from clusterwright.provision.roles.training import LIBRARY
 
-AFTER = ("base", "certificates", "training")
+DEPENDENCIES = ("base", "certificates", "training")
 
 UNIT = "clusterwright-exporter.service"
 SETTINGS = "/etc/clusterwright/exporter.json"
 SOURCES = (
     "clusterwright/onhost/exporter/",
     "clusterwright/onhost/lib/",
-    "clusterwright/onhost/supervisor/ledger/",
+    "clusterwright/onhost/supervisor/goodput/",
     "clusterwright/slurm/",
 )
 MEMORY_MIB = {"control": 256, "compute": 96, "login": 96}
@@ -71,7 +71,7 @@ WantedBy=multi-user.target
 """
 
 
-def exporter(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """A unit of the program that lies beside what jobs import, and what it is told of this host."""
     if not cluster.monitoring.exporter:
         return ()
@@ -81,8 +81,8 @@ def exporter(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]
         library=LIBRARY, start=_START.format(python=cluster.software.python),
         memory=MEMORY_MIB[role], cpu=CPU_PERCENT[role],
     )  # fmt: skip
-    unit = File(path=f"/etc/systemd/system/{UNIT}", content=given.header() + text)
-    code = [f"file:{LIBRARY}/{path}" for path in sorted(given.payload) if path.startswith(SOURCES)]
+    unit = File(path=f"/etc/systemd/system/{UNIT}", content=context.header() + text)
+    code = [f"file:{LIBRARY}/{path}" for path in sorted(context.payload) if path.startswith(SOURCES)]
     tls = [f"file:{path}" for path in (AUTHORITY, CERTIFICATE, KEY)]
     restart_on = (settings.id, unit.id, *code, *tls)
     return (
@@ -99,10 +99,10 @@ def _settings(cluster: Cluster, host: Host) -> str:
     gpus = host.group.gpus
     mounts = [disk.mount for disk in host.group.disks if disk.mount and cluster.lab is None]
     shared = [folder.path for folder in cluster.storage.values()]
-    told = {
-        "node": host.name, "listen": str(host.management), "port": OWN_EXPORTER_PORT, "slurmd": compute,
+    document = {
+        "node": host.name, "listen": str(host.management), "port": CLUSTER_EXPORTER_PORT, "slurmd": compute,
         "control": control, "gpus": gpus.count if gpus and compute else 0, "journal": cluster.lab is not None,
         "paths": list(dict.fromkeys(["/", *shared, *mounts])),
         "runs": f"{cluster.shared_folder}/runs" if cluster.shared_folder else "",
     }  # fmt: skip
-    return json.dumps(told, indent=1) + "\n"
+    return json.dumps(document, indent=1) + "\n"

@@ -6,9 +6,9 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.firewall_program import firewall_program
 from clusterwright.provision.render.firewalld import firewalld as rules
-from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Resource, Unit
 
-AFTER = ("base", "slurm", "shared_folders")
+DEPENDENCIES = ("base", "slurm", "shared_folders")
 
 NAME = "clusterwright-firewall.service"
 UNIT = """[Unit]
@@ -31,12 +31,14 @@ WantedBy=multi-user.target
 """
 
 
-def firewalld(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def firewalld(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Zones of our own and the default zone; zones, policies and services of the site stay as they are."""
     if firewall_program(cluster) != "firewalld":
         return ()
-    files = tuple(File(path=path, content=text) for path, text in rules(cluster, host, given.source).items())
-    unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)
+    files = tuple(
+        File(path=path, content=text) for path, text in rules(cluster, host, context.source).items()
+    )
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=context.header() + UNIT)
     inputs = tuple(file.id for file in (*files, unit))
     return (
         *packages(cluster, "firewalld"),

@@ -6,17 +6,17 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.storage import Gpfs
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import Given, Package, Resource
+from clusterwright.provision.resources import RoleContext, Package, Resource
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 
 @alike
-def gpfs(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def gpfs(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The site adds the hosts to its cluster (mmaddnode), which no file can; here they get client and mount."""
     folders = [folder for folder in cluster.storage.values() if isinstance(folder, Gpfs)]
     names = dict.fromkeys(name for folder in folders for name in folder.packages)
-    mounts = [one for folder in folders for one in _mounted(folder).resources(given.header())]
+    mounts = [resource for folder in folders for resource in _mounted(folder).resources(context.header())]
     return (*(Package(name=name) for name in names), *mounts)
 
 
@@ -26,5 +26,9 @@ def _mounted(folder: Gpfs) -> Mounted:
         Option("_netdev", "not before the network is there."),
     )
     return Mounted(
-        what=folder.filesystem, where=folder.path, kind="gpfs", options=options, after=("gpfs.service",)
+        source=folder.filesystem,
+        mount_path=folder.path,
+        kind="gpfs",
+        options=options,
+        required_units=("gpfs.service",),
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.monitoring.dashboards import dashboard_files
-from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Unit
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 FOLDER = "/var/lib/clusterwright/grafana"
 FIRST_LOGIN = "/etc/grafana/clusterwright.password"
@@ -45,23 +45,23 @@ Environment=GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH={HOME}
 """
 
 
-def grafana(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def grafana(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """`ssh -L 3000:127.0.0.1:3000` to the control host is the way in; the password is its first one only."""
     if not cluster.monitoring.grafana or host.name != cluster.control.name:
         return ()
-    package, header = Package(name="grafana"), given.header()
+    package, header = Package(name="grafana"), context.header()
     settings = (
         File(path="/etc/grafana/provisioning/datasources/clusterwright.yaml", content=header + SOURCES),
         File(path="/etc/grafana/provisioning/dashboards/clusterwright.yaml", content=header + PROVIDER),
         File(
             path="/etc/systemd/system/grafana-server.service.d/clusterwright.conf", content=header + DROP_IN
         ),
-        _password(given),
+        _password(context),
     )
     pages = (
         File(path=f"{FOLDER}/{name}", content=text, gentle=".*") for name, text in dashboard_files().items()
     )
-    restart_on = (package.id, *(each.id for each in settings))
+    restart_on = (package.id, *(file.id for file in settings))
     return (
         package,
         *settings,
@@ -71,7 +71,7 @@ def grafana(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     )
 
 
-def _password(given: Given) -> File:
+def _password(context: RoleContext) -> File:
     named = "grafana.password"
-    content = given.secrets.get(named, b"")
+    content = context.secrets.get(named, b"")
     return File(path=FIRST_LOGIN, content=content, group="grafana", mode=0o640, secret=named)

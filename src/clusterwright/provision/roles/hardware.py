@@ -5,13 +5,13 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.slurm_nodes import usable_memory_mib
-from clusterwright.provision.resources import Given, Hardware, Resource
+from clusterwright.provision.resources import RoleContext, Hardware, Resource
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 
 @alike
-def hardware(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:  # noqa: ARG001 (every role's signature)
+def hardware(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:  # noqa: ARG001 (every role's signature)
     """Device files of GPUs, and memory; a lab's hosts share the machine's memory and only model theirs."""
     group = host.group
     if group.role != "compute":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.authorized_keys import heal_key, logs_in
-from clusterwright.provision.resources import Directory, File, Given, Resource, Unit
+from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Unit
 from clusterwright.provision.roles.ssh import KEYS
 
-AFTER = ("ssh",)
+DEPENDENCIES = ("ssh",)
 
 FOLDER = "/etc/clusterwright/heal"
 STATE = "/var/lib/clusterwright/heal"
@@ -50,28 +50,31 @@ Host {hosts}
 """
 
 
-def heal(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def heal(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """On the control host the unit with its key; on every other host who may come with it, from there alone."""
     if not cluster.heal.watch:
         return ()
     if host.name == cluster.control.name:
-        return _loop(cluster, given)
+        return _loop(cluster, context)
     user = logs_in(cluster)
     if user in cluster.users:
         return ()  # the file of that user's keys is another role's, which has the line
     return (
         Directory(path=KEYS),
-        File(path=f"{KEYS}/{user}", content=given.header() + heal_key(cluster, given)),
+        File(path=f"{KEYS}/{user}", content=context.header() + heal_key(cluster, context)),
     )
 
 
-def _loop(cluster: Cluster, given: Given) -> tuple[Resource, ...]:
+def _loop(cluster: Cluster, context: RoleContext) -> tuple[Resource, ...]:
     program = cluster.heal.program
-    header, others = given.header(), [host.name for host in cluster.hosts() if host != cluster.control]
-    text = given.secrets.get("heal/cluster.yaml", b"<the cluster file>\n").decode()
+    header, managed_hosts = (
+        context.header(),
+        [host.name for host in cluster.hosts() if host != cluster.control],
+    )
+    text = context.secrets.get("heal/cluster.yaml", b"<the cluster file>\n").decode()
     key = File(
         path=f"{FOLDER}/key",
-        content=given.secrets.get("heal/key", b""),
+        content=context.secrets.get("heal/key", b""),
         mode=0o600,
         secret="heal/key",  # noqa: S106 (its name)
     )
@@ -80,7 +83,7 @@ def _loop(cluster: Cluster, given: Given) -> tuple[Resource, ...]:
         path=f"{FOLDER}/ssh_config",
         content=_SSH.format(
             header=header,
-            hosts=" ".join(others),
+            hosts=" ".join(managed_hosts),
             folder=FOLDER,
             state=STATE,
             port=cluster.ssh.port,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, Given, Resource
+from clusterwright.provision.resources import File, RoleContext, Resource
 from clusterwright.units import MiB
 
-AFTER = ("kernel",)
+DEPENDENCIES = ("kernel",)
 
 PAGE_BYTES = 2 * MiB  # of x86-64, and of arm64 with 4 KiB pages
 
@@ -19,11 +19,11 @@ def pages(cluster: Cluster) -> int:
 
 
 @alike
-def hugepages(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def hugepages(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Taken at boot only: on a host in use the kernel finds few whole pages, and takes them from running jobs."""
     if host.group.role != "compute" or not pages(cluster):
         return ()
-    text = f"""{given.header()}
+    text = f"""{context.header()}
 # Taken when the host boots (kernel: Documentation/admin-guide/mm/hugetlbpage).
 vm.nr_hugepages = {pages(cluster)}
 """

@@ -5,20 +5,20 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.job_hooks import FOLDER, PROGRAMS, declared, hook_texts, scratch_of
-from clusterwright.provision.resources import Directory, File, Given, Resource
+from clusterwright.provision.resources import Directory, File, RoleContext, Resource
 
-AFTER = ("base",)  # before slurm, whose file names them
+DEPENDENCIES = ("base",)  # before slurm, whose file names them
 
 
 @alike
-def job_hooks(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def job_hooks(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Read anew by each job, so a change costs nothing; there before slurm.conf names them.
 
     In a lab the first local disk is a folder, as its GPUs are files.
     """
     if not cluster.slurm.health or host.group.role != "compute":
         return ()
-    header = given.header()
+    header = context.header()
     names = tuple(f"{FOLDER}/{name}" for name in PROGRAMS)
     texts = {f"{FOLDER}/declared": declared(cluster, host, header)} | hook_texts(header)
     scratch = scratch_of(host)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Resource, Unit
 from clusterwright.units import MiB
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 
 @alike
-def journal(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def journal(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Rocky and Alma keep it in memory by default, and why a host died is gone with it.
 
     `reload`: journald starts anew before release 258 of systemd, but keeps every open stream, so nobody notices.
     """
-    text = f"""{given.header()}[Journal]
+    text = f"""{context.header()}[Journal]
 Storage=persistent
 SystemMaxUse={cluster.system.journal // MiB}M
 """

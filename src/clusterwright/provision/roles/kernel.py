@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, Given, Resource, Sysctl
+from clusterwright.provision.resources import File, RoleContext, Resource, Sysctl
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 PLAIN_MTU = 1500  # IEEE 802.3
 NEIGHBOURS = 512  # Linux's own net.ipv4.neigh.default.gc_thresh2: above it, entries are thrown out early
@@ -14,10 +14,10 @@ Setting = tuple[str, str, str]  # key, value, reason
 
 
 @alike
-def kernel(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def kernel(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The settings now, and the files that keep them across a reboot."""
     settings = _settings(cluster, host)
-    text = given.header() + "".join(f"\n# {why}\n-{key} = {value}\n" for key, value, why in settings)
+    text = context.header() + "".join(f"\n# {why}\n-{key} = {value}\n" for key, value, why in settings)
     return (
         File(path="/etc/sysctl.d/60-clusterwright.conf", content=text),
         *(Sysctl(key=key, value=value) for key, value, _why in settings),
@@ -25,19 +25,19 @@ def kernel(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
 
 
 def _settings(cluster: Cluster, host: Host) -> tuple[Setting, ...]:
-    first, last = cluster.slurm.ports
+    first_port, last = cluster.slurm.ports
     networks = cluster.networks.named().values()
-    many = len(cluster.hosts()) > NEIGHBOURS
+    is_large_cluster = len(cluster.hosts()) > NEIGHBOURS
     rails = any(network.rails > 1 for network in networks)
     jumbo = any(network.mtu > PLAIN_MTU for network in networks)
     return (
         (
             "net.ipv4.ip_local_reserved_ports",
-            f"{first}-{last}",
+            f"{first_port}-{last}",
             "srun's ports are not given to other connections.",
         ),
         *(_COMPUTE if host.group.role == "compute" else ()),
-        *(_MANY if many else ()),
+        *(_LARGE_CLUSTER if is_large_cluster else ()),
         *(_RAILS if rails else ()),
         *(_JUMBO if jumbo else ()),
     )
@@ -83,7 +83,7 @@ _COMPUTE: tuple[Setting, ...] = (
         "A data set or checkpoint of many files is mapped file by file (Ubuntu 24.04's and Fedora's own value).",
     ),
 )
-_MANY: tuple[Setting, ...] = (
+_LARGE_CLUSTER: tuple[Setting, ...] = (
     (
         "net.ipv4.neigh.default.gc_thresh1",
         "8192",

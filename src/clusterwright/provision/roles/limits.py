@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, Given, Resource
+from clusterwright.provision.resources import File, RoleContext, Resource
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 LIMITS = """
 # RDMA and NCCL pin their buffers in memory; the default of 8 MiB ends in `Cannot allocate memory`.
@@ -23,6 +23,6 @@ root hard memlock unlimited
 
 
 @alike
-def limits(_cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def limits(_cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Jobs have slurmd's limits (its unit); these are for what is started over SSH."""
-    return (File(path="/etc/security/limits.d/60-clusterwright.conf", content=given.header() + LIMITS),)
+    return (File(path="/etc/security/limits.d/60-clusterwright.conf", content=context.header() + LIMITS),)

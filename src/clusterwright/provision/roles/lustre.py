@@ -8,26 +8,26 @@ from clusterwright.config.storage import Lustre
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.lnet_conf import lnet_conf, lnet_network
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Package, Resource, Unit
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 LNET = "/etc/lnet.conf"
 MODULES = "/etc/modules-load.d/clusterwright-lustre.conf"
 
 
 @alike
-def lustre(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def lustre(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The client's packages come from the site, as no distribution has them."""
     folders = [folder for folder in cluster.storage.values() if isinstance(folder, Lustre)]
     if not folders:
         return ()
-    header = given.header()
+    header = context.header()
     conf = File(path=LNET, content=header + lnet_conf(cluster), cost=Cost.DRAIN)
     modules = File(path=MODULES, content=f"{header}lnet\nlustre\n")
     lnet = Unit(name="lnet.service", restart_on=(conf.id,), alone=True)
     names = dict.fromkeys(name for folder in folders for name in folder.packages)
-    mounts = [one for folder in folders for one in _mounted(cluster, folder).resources(header)]
+    mounts = [resource for folder in folders for resource in _mounted(cluster, folder).resources(header)]
     return (*(Package(name=name) for name in names), conf, modules, lnet, *mounts)
 
 
@@ -44,9 +44,9 @@ def _mounted(cluster: Cluster, folder: Lustre) -> Mounted:
         Option("flock", "locks hold between hosts, as some writers of checkpoints and caches ask for."),
     )
     return Mounted(
-        what=lustre_source(cluster, folder),
-        where=folder.path,
+        source=lustre_source(cluster, folder),
+        mount_path=folder.path,
         kind="lustre",
         options=options,
-        after=("lnet.service",),
+        required_units=("lnet.service",),
     )

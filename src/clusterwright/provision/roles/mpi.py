@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.rdma_packages import rdma_packages
-from clusterwright.provision.render.rdma import rdma_networks, told
-from clusterwright.provision.resources import Derived, File, Given, Resource
+from clusterwright.provision.render.rdma import rdma_networks, rdma_params
+from clusterwright.provision.resources import Derived, File, RoleContext, Resource
 
-AFTER = ("rdma_core", "slurm")
+DEPENDENCIES = ("rdma_core", "slurm")
 
 PATH = "/etc/openmpi/openmpi-mca-params.conf"
 UCX = "/etc/ucx/ucx.conf"
@@ -31,7 +31,7 @@ osc = ucx
 """
 
 
-def mpi(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def mpi(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """In a lab MPI goes over TCP: its adapters carry nothing."""
     if cluster.rdma is None or not cluster.rdma.mpi or host.group.role == "control":
         return ()
@@ -39,9 +39,12 @@ def mpi(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     if host.group.role != "compute":
         return packages
     path = cluster.platform.path(PATH)
-    text = given.header() + WHY + _params(cluster, host)
+    text = context.header() + WHY + _params(cluster, host)
     ucx = Derived(
-        path=UCX, program="ucx_conf", header=given.header(), given={**told(cluster, host, "UCX_"), "why": WHY}
+        path=UCX,
+        program="ucx_conf",
+        header=context.header(),
+        given={**rdma_params(cluster, host, "UCX_"), "why": WHY},
     )
     return (*packages, File(path=path, content=text), ucx)
 

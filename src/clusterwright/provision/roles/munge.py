@@ -5,18 +5,18 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Unit
 
-AFTER = ("base", "clock")
+DEPENDENCIES = ("base", "clock")
 KEY = "munge.key"  # its name among the secrets
 
 
 @alike
-def munge(_cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def munge(_cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The cluster's key, for munge's eyes only: munged refuses one that others can read."""
     key = File(
         path="/etc/munge/munge.key",
-        content=given.secrets[KEY],
+        content=context.secrets[KEY],
         owner="munge",
         group="munge",
         mode=0o400,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.render.rdma import TOPOLOGY, told
-from clusterwright.provision.resources import Derived, File, Given, Resource
+from clusterwright.provision.render.rdma import TOPOLOGY, rdma_params
+from clusterwright.provision.resources import Derived, File, RoleContext, Resource
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 PATH = "/etc/nccl.conf"  # NCCL's user guide, "Environment Variables": read by every process; the environment wins
 _WHY = """# A job's own environment wins over these. Trainings of ours have them in their environment as well.
@@ -16,29 +16,31 @@ _WORKED_OUT = """# A job's own environment wins over these.
 """
 
 
-def nccl(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def nccl(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """With `rdma` worked out on each host; else the file is there only where one of NCCL's variables is set."""
     if host.group.role != "compute":
         return ()
     if cluster.rdma is not None:
-        return _worked_out(cluster, host, given)
-    return _said(cluster, host, given)
+        return _worked_out(cluster, host, context)
+    return _static_conf(cluster, host, context)
 
 
 @alike
-def _said(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def _static_conf(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The same on all of a group."""
     rows = [f"{name}={text}\n" for name, text in cluster.jobs.variables.items() if name.startswith("NCCL_")]
     if not rows:
         return ()
-    return (File(path=PATH, content=given.header() + _WHY + "".join(rows)),)
+    return (File(path=PATH, content=context.header() + _WHY + "".join(rows)),)
 
 
-def _worked_out(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def _worked_out(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Names of interfaces and adapters are each host's own."""
-    words = told(cluster, host, "NCCL_")
-    file = Derived(path=PATH, program="nccl_conf", header=given.header(), given={**words, "why": _WORKED_OUT})
-    if not words["topology"]:
+    params = rdma_params(cluster, host, "NCCL_")
+    file = Derived(
+        path=PATH, program="nccl_conf", header=context.header(), given={**params, "why": _WORKED_OUT}
+    )
+    if not params["topology"]:
         return (file,)
-    head = f"<!-- {given.header().removeprefix('#').strip()} -->\n"
+    head = f"<!-- {context.header().removeprefix('#').strip()} -->\n"
     return (file, Derived(path=TOPOLOGY, program="topology", header=head, given={}))

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.config.once import once
+from clusterwright.config.memoize import cache_per_instance
 from clusterwright.config.storage import Nfs
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.mounts import Mounted
 from clusterwright.provision.render.nfs_options import NCONNECT_SINCE, nfs_options
-from clusterwright.provision.resources import Given, Resource
+from clusterwright.provision.resources import RoleContext, Resource
 
-AFTER = ("base", "accounts", "nfs_server")
+DEPENDENCIES = ("base", "accounts", "nfs_server")
 
 
-def nfs_client(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def nfs_client(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """By mount units that stand alone; `shared_folders` tries those again that could not be made."""
-    found: list[Resource] = []
+    resources: list[Resource] = []
     for folder in cluster.storage.values():
         if isinstance(folder, Nfs) and folder.server != host.name:
             options = nfs_options(cluster, folder)
-            many = any(option.text.startswith("nconnect=") for option in options)
-            new = many and not cluster.platform.backports_kernel_features
+            uses_nconnect = any(option.text.startswith("nconnect=") for option in options)
+            new = uses_nconnect and not cluster.platform.backports_kernel_features
             mount = Mounted(
-                what=nfs_source(cluster, folder),
-                where=folder.path,
+                source=nfs_source(cluster, folder),
+                mount_path=folder.path,
                 kind="nfs4",
                 options=options,
                 kernels={"nconnect": NCONNECT_SINCE} if new else {},
             )
-            found += [*packages(cluster, "nfs-common"), *mount.resources(given.header())]
-    return tuple(found)
+            resources += [*packages(cluster, "nfs-common"), *mount.resources(context.header())]
+    return tuple(resources)
 
 
 def nfs_source(cluster: Cluster, folder: Nfs) -> str:
@@ -38,7 +38,7 @@ def nfs_source(cluster: Cluster, folder: Nfs) -> str:
     return f"{folder.server}{'-storage' if ours else ''}:{folder.export or folder.path}"
 
 
-@once
+@cache_per_instance
 def _on_storage_network(cluster: Cluster) -> frozenset[str]:
     """Hosts of ours with an address there."""
     return frozenset(host.name for host in cluster.hosts() if "storage" in host.addresses)

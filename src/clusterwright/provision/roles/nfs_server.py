@@ -9,9 +9,9 @@ from clusterwright.config.storage import Nfs
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.ganesha_conf import ganesha_conf
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import Directory, File, Given, Resource, Unit
+from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Unit
 
-AFTER = ("base", "scratch")
+DEPENDENCIES = ("base", "scratch")
 
 EXPORTS = "/etc/exports.d/clusterwright.exports"
 GANESHA = "/etc/ganesha/ganesha.conf"
@@ -29,16 +29,20 @@ LimitNOFILE=1048576
 """
 
 
-def nfs_server(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def nfs_server(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Root of the others is nobody here: a host that is taken over does not own everyone's files."""
-    served = [one for one in cluster.storage.values() if isinstance(one, Nfs) and one.server == host.name]
+    served = [
+        folder
+        for folder in cluster.storage.values()
+        if isinstance(folder, Nfs) and folder.server == host.name
+    ]
     if not served:
         return ()
     folders = tuple(Directory(path=folder.export or folder.path) for folder in served)
-    own = tuple(one for folder in served for one in _seen_here(folder, given.header()))
+    bind_mounts = tuple(resource for folder in served for resource in _bind_mount(folder, context.header()))
     # One server has the port: what the first folder says holds for all of a host, and a rule has them say the same.
     serve = _by_ganesha if program(cluster, served[0]) == "ganesha" else _by_kernel
-    return (*folders, *serve(cluster, served, given.header()), *own)
+    return (*folders, *serve(cluster, served, context.header()), *bind_mounts)
 
 
 def _by_kernel(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resource, ...]:
@@ -59,11 +63,15 @@ def _by_ganesha(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resou
     return (*packages(cluster, "nfs-ganesha", "nfs-ganesha-vfs"), conf, drop_in, unit)
 
 
-def _seen_here(folder: Nfs, header: str) -> tuple[Resource, ...]:
+def _bind_mount(folder: Nfs, header: str) -> tuple[Resource, ...]:
     """The server has the folder under the same path as all others."""
     if folder.export in (None, folder.path):
         return ()
     mount = Mounted(
-        what=str(folder.export), where=folder.path, kind="none", options=(Option("bind"),), remote=False
+        source=str(folder.export),
+        mount_path=folder.path,
+        kind="none",
+        options=(Option("bind"),),
+        remote=False,
     )
     return mount.resources(header)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.firewall_table import EXPORTER_PORT
-from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Resource, Unit
 from clusterwright.provision.roles.certificates import AUTHORITY, CERTIFICATE, GROUP, KEY
 
-AFTER = ("base", "certificates")
+DEPENDENCIES = ("base", "certificates")
 
 NAME = "prometheus-node-exporter"
 WEB = "/etc/clusterwright/node-exporter.yml"
@@ -26,7 +26,7 @@ SupplementaryGroups={GROUP}
 """
 # EPEL's packages have named their unit and its variables in more than one way; the program has one name. Its flag has
 # had two, and EPEL goes on within a release.
-OWN_UNIT = """[Unit]
+EXPORTER_UNIT = """[Unit]
 Description=Host metrics (clusterwright)
 After=network-online.target
 Wants=network-online.target
@@ -43,26 +43,30 @@ WantedBy=multi-user.target
 """
 
 
-def speaks_tls(cluster: Cluster) -> bool:
+def supports_tls(cluster: Cluster) -> bool:
     """False where the distribution's node_exporter is too old for it: that one answers in the clear."""
     return cluster.platform.node_exporter_web_flag != ""
 
 
-def node_exporter(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def node_exporter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The distribution's node_exporter, listening on the management address and nowhere else."""
     if not cluster.monitoring.node_exporter:
         return ()
     platform, listen = cluster.platform, f"--web.listen-address={host.management}:{EXPORTER_PORT}"
     listen += f" {LAB_DISKS}" if cluster.lab is not None else ""
-    files = [File(path=WEB, content=given.header() + WEB_CONFIG)] if speaks_tls(cluster) else []
+    files = [File(path=WEB, content=context.header() + WEB_CONFIG)] if supports_tls(cluster) else []
     if not platform.has_node_exporter_unit:
-        text = OWN_UNIT.format(listen=listen, web=WEB, group=GROUP)
-        files.append(File(path=f"/etc/systemd/system/{NAME}.service", content=given.header() + text))
+        text = EXPORTER_UNIT.format(listen=listen, web=WEB, group=GROUP)
+        files.append(File(path=f"/etc/systemd/system/{NAME}.service", content=context.header() + text))
     else:
-        words = f"{listen} --{platform.node_exporter_web_flag}={WEB}" if files else listen
+        arguments = f"{listen} --{platform.node_exporter_web_flag}={WEB}" if files else listen
         drop_in = File(
-            path=f"/etc/systemd/system/{NAME}.service.d/clusterwright.conf", content=given.header() + DROP_IN
+            path=f"/etc/systemd/system/{NAME}.service.d/clusterwright.conf",
+            content=context.header() + DROP_IN,
         )
-        files += [File(path=f"/etc/default/{NAME}", content=given.header() + f'ARGS="{words}"\n'), drop_in]
+        files += [
+            File(path=f"/etc/default/{NAME}", content=context.header() + f'ARGS="{arguments}"\n'),
+            drop_in,
+        ]
     read = (*(file.id for file in files), f"file:{KEY}", f"file:{CERTIFICATE}", f"file:{AUTHORITY}")
     return (*packages(cluster, NAME), *files, Unit(name=f"{NAME}.service", restart_on=read))

@@ -6,17 +6,21 @@ import json
 from typing import Any
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.config.receivers import ROOMS, Receiver, Zabbix
+from clusterwright.config.receivers import CHAT_RECEIVERS, Receiver, Zabbix
 from clusterwright.provision.render.monitoring.alertmanager import ALERTMANAGER_PORT, NOTIFY_PORT, SECRETS
 from clusterwright.provision.render.monitoring.prometheus import PROMETHEUS_PORT, TLS
-from clusterwright.provision.render.monitoring.zabbix import told_alerts, told_figures, zabbix_template
-from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.render.monitoring.zabbix import (
+    template_alerts,
+    template_figures,
+    zabbix_template,
+)
+from clusterwright.provision.resources import File, RoleContext, Resource, Unit
 from clusterwright.provision.roles.alertmanager import OWNER
 from clusterwright.provision.roles.certificates import GROUP, SCRAPE
 from clusterwright.provision.roles.prometheus import PAGES
 from clusterwright.provision.roles.training import LIBRARY
 
-AFTER = ("alertmanager", "training")
+DEPENDENCIES = ("alertmanager", "training")
 
 UNIT = "clusterwright-notify.service"
 SETTINGS = "/etc/clusterwright/notify.json"
@@ -52,13 +56,13 @@ WantedBy=multi-user.target
 Json = dict[str, Any]
 
 
-def notify(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def notify(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """On loopback, with the rooms' addresses in files for its eyes only."""
     if not cluster.monitoring.prometheus or host.name != cluster.control.name:
         return ()
     settings = File(path=SETTINGS, content=_settings(cluster))
-    unit = File(path=f"/etc/systemd/system/{UNIT}", content=given.header() + _TEXT)
-    code = [f"file:{LIBRARY}/{path}" for path in sorted(given.payload) if path.startswith(SOURCES)]
+    unit = File(path=f"/etc/systemd/system/{UNIT}", content=context.header() + _TEXT)
+    code = [f"file:{LIBRARY}/{path}" for path in sorted(context.payload) if path.startswith(SOURCES)]
     secrets = [f"file:{SECRETS}/{name}" for name in _rooms(cluster)]
     running = Unit(name=UNIT, restart_on=(settings.id, unit.id, *code, *secrets), alone=True)
     return (settings, unit, *_template(cluster), running)
@@ -72,37 +76,45 @@ def _template(cluster: Cluster) -> tuple[Resource, ...]:
     return (File(path=TEMPLATE, content=text, gentle=".*"),)
 
 
-def _told(cluster: Cluster) -> dict[str, Receiver]:
+def _receivers(cluster: Cluster) -> dict[str, Receiver]:
     return {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
 
 
 def _rooms(cluster: Cluster) -> dict[str, str]:
-    return {name: one.kind for name, one in _told(cluster).items() if isinstance(one, ROOMS)}
+    return {
+        name: receiver.kind
+        for name, receiver in _receivers(cluster).items()
+        if isinstance(receiver, CHAT_RECEIVERS)
+    }
 
 
 def _sites(cluster: Cluster) -> dict[str, Json]:
-    return {name: _site(cluster, one) for name, one in _told(cluster).items() if isinstance(one, Zabbix)}
+    return {
+        name: _site(cluster, receiver)
+        for name, receiver in _receivers(cluster).items()
+        if isinstance(receiver, Zabbix)
+    }
 
 
-def _site(cluster: Cluster, one: Zabbix) -> Json:
-    found: Json = {"server": one.server, "host": one.host or cluster.name}
-    if one.tls is None:
-        return found
-    own = {"certificate": f"{TLS}/{SCRAPE}.crt", "key": f"{TLS}/{SCRAPE}.key"}
-    return found | {"tls": {"ca": str(one.tls), **own}}
+def _site(cluster: Cluster, receiver: Zabbix) -> Json:
+    config: Json = {"server": receiver.server, "host": receiver.host or cluster.name}
+    if receiver.tls is None:
+        return config
+    client_files = {"certificate": f"{TLS}/{SCRAPE}.crt", "key": f"{TLS}/{SCRAPE}.key"}
+    return config | {"tls": {"ca": str(receiver.tls), **client_files}}
 
 
 def _settings(cluster: Cluster) -> str:
     """As onhost/notify/settings reads it."""
     monitoring = cluster.monitoring
-    told: Json = {
+    document: Json = {
         "cluster": cluster.name, "node": cluster.control.name, "language": monitoring.language,
         "port": NOTIFY_PORT, "secrets": SECRETS, "rooms": _rooms(cluster),
         "alertmanager": f"http://127.0.0.1:{ALERTMANAGER_PORT}", "data": "/var/lib/prometheus",
     }  # fmt: skip
     if sites := _sites(cluster):
-        told |= {
+        document |= {
             "zabbix": sites, "prometheus": f"http://127.0.0.1:{PROMETHEUS_PORT}",
-            "alerts": [one.name for one in told_alerts()], "figures": told_figures(),
+            "alerts": [alert.name for alert in template_alerts()], "figures": template_figures(),
         }  # fmt: skip
-    return json.dumps(told, indent=1) + "\n"
+    return json.dumps(document, indent=1) + "\n"

@@ -9,9 +9,9 @@ from clusterwright.config.field import Cost
 from clusterwright.config.site import Nvidia
 from clusterwright.provision.alike import alike
 from clusterwright.provision.gpu_packages import Part, gpu_packages, of_nvidia
-from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Package, Resource, Unit
 
-AFTER = ("repositories", "base")
+DEPENDENCIES = ("repositories", "base")
 
 DRIVER = "driver"  # the set of packages that have one version
 MODULES = """
@@ -22,7 +22,7 @@ options nouveau modeset=0
 
 
 @alike
-def nvidia(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def nvidia(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Driver, persistence daemon, fabric manager: one version, one transaction, and then a reboot.
 
     The daemons are not restarted for a new driver: they would meet the old kernel module. The reboot does it.
@@ -32,19 +32,19 @@ def nvidia(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
         return ()
     packages = _packages(cluster, host, section, cluster.software.driver)
     modules = File(
-        path="/etc/modprobe.d/clusterwright-nvidia.conf", content=given.header() + MODULES, cost=Cost.REBOOT
+        path="/etc/modprobe.d/clusterwright-nvidia.conf", content=context.header() + MODULES, cost=Cost.REBOOT
     )
-    return (_pins(cluster, packages, given), *packages, modules, *_units(host, section, packages))
+    return (_pins(cluster, packages, context), *packages, modules, *_units(host, section, packages))
 
 
 def _packages(cluster: Cluster, host: Host, section: Nvidia, driver: str) -> tuple[Package, ...]:
     kind: Part = "driver-open" if opens(host, section) else "driver-proprietary"
-    found = list(gpu_packages(cluster, kind, driver, Cost.REBOOT, DRIVER))
+    package_list = list(gpu_packages(cluster, kind, driver, Cost.REBOOT, DRIVER))
     if section.persistence:
-        found += gpu_packages(cluster, "persistence", driver, Cost.REBOOT, DRIVER)
+        package_list += gpu_packages(cluster, "persistence", driver, Cost.REBOOT, DRIVER)
     if switched(host, section):
-        found += gpu_packages(cluster, "fabric", driver, Cost.REBOOT, DRIVER)
-    return tuple(found)
+        package_list += gpu_packages(cluster, "fabric", driver, Cost.REBOOT, DRIVER)
+    return tuple(package_list)
 
 
 def opens(host: Host, section: Nvidia) -> bool:
@@ -58,20 +58,20 @@ def opens(host: Host, section: Nvidia) -> bool:
 def switched(host: Host, section: Nvidia) -> bool:
     """True where fabric manager has switches to set up, or the file says so."""
     gpus = host.group.gpus
-    found = gpus is not None and has_nvswitch(gpus.model, gpus.count, nvlink=gpus.nvlink)
-    return section.fabric_manager == "always" or (section.fabric_manager == "auto" and found)
+    has_switches = gpus is not None and has_nvswitch(gpus.model, gpus.count, nvlink=gpus.nvlink)
+    return section.fabric_manager == "always" or (section.fabric_manager == "auto" and has_switches)
 
 
 def _units(host: Host, section: Nvidia, packages: tuple[Package, ...]) -> tuple[Unit, ...]:
     needs = tuple(package.id for package in packages)
-    wanted = [
+    unit_names = [
         *(["nvidia-persistenced.service"] if section.persistence else []),
         *(["nvidia-fabricmanager.service"] if switched(host, section) else []),
     ]
-    return tuple(Unit(name=name, alone=True, needs=needs) for name in wanted)
+    return tuple(Unit(name=name, alone=True, needs=needs) for name in unit_names)
 
 
-def _pins(cluster: Cluster, packages: tuple[Package, ...], given: Given) -> File:
+def _pins(cluster: Cluster, packages: tuple[Package, ...], context: RoleContext) -> File:
     """What else comes with the packages has their version too: the libraries, the module's common part.
 
     apt takes the newest of each otherwise, and refuses the whole; dnf takes its stream's (dnf(8), modules.d).
@@ -80,14 +80,14 @@ def _pins(cluster: Cluster, packages: tuple[Package, ...], given: Given) -> File
     if cluster.platform.package_manager == "dnf":
         is_open = any("open" in package.name for package in packages)
         stream = f"{major(driver)}-{'open' if is_open else 'dkms'}"
-        text = f"""{given.header()}[nvidia-driver]
+        text = f"""{context.header()}[nvidia-driver]
 name=nvidia-driver
 stream={stream}
 profiles=
 state=enabled
 """
         return File(path="/etc/dnf/modules.d/nvidia-driver.module", content=text, early=True)
-    text = f"""{given.header()}
+    text = f"""{context.header()}
 Explanation: of the driver's many packages each must have its version (apt_preferences(5); 1001 also goes back)
 Package: nvidia-* libnvidia-* libcuda1 libcudadebugger1 libnvcuvid1 firmware-nvidia-gsp cuda-drivers*
 Pin: version {driver}*

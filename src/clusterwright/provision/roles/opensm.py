@@ -5,9 +5,9 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.rdma_packages import rdma_packages
-from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Resource, Unit
 
-AFTER = ("rdma_core",)
+DEPENDENCIES = ("rdma_core",)
 
 PATH = "/etc/opensm/opensm.conf"
 TEXT = """# What is not said here is opensm's own default (`opensm -c FILE` writes all of it).
@@ -20,14 +20,14 @@ ignore_other_sm FALSE
 """
 
 
-def opensm(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def opensm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """On the hosts that the file names. A lab's ports carry nothing, so none is started there."""
     rdma = cluster.rdma
-    found = [one for one in (rdma.subnet_managers if rdma else ()) if one.host == host.name]
-    if not found:
+    managers = [manager for manager in (rdma.subnet_managers if rdma else ()) if manager.host == host.name]
+    if not managers:
         return ()
     path = cluster.platform.path(PATH)
-    text = given.header() + TEXT.format(priority=found[0].priority)
+    text = context.header() + TEXT.format(priority=managers[0].priority)
     file = File(path=path, content=text, cost=Cost.RESTART)
     unit = () if cluster.lab else (Unit(name="opensm.service", restart_on=(file.id,), alone=True),)
     return (*rdma_packages(cluster, "opensm"), file, *unit)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.firewall import firewall
 from clusterwright.provision.render.firewall_program import firewall_program
-from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Package, Resource, Unit
 
-AFTER = ("base", "slurm", "shared_folders")
+DEPENDENCIES = ("base", "slurm", "shared_folders")
 
 RULES = "/etc/clusterwright/firewall.nft"
 NAME = "clusterwright-firewall.service"  # the same for both programs, so that one takes over from the other
@@ -31,7 +31,7 @@ WantedBy=multi-user.target
 """
 
 
-def packet_filter(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def packet_filter(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """A unit of our own, so that the site's nftables.conf and its other tables stay as they are.
 
     firewalld, where it runs, is stopped once our rules are loaded: its rules and ours would both have to agree.
@@ -39,8 +39,8 @@ def packet_filter(cluster: Cluster, host: Host, given: Given) -> tuple[Resource,
     if firewall_program(cluster) != "nftables":
         return ()
     rules = File(
-        path=RULES, content=firewall(cluster, host, given.header()), validate=("nft", "-c", "-f", "{}")
+        path=RULES, content=firewall(cluster, host, context.header()), validate=("nft", "-c", "-f", "{}")
     )
-    unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT.format(rules=RULES))
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=context.header() + UNIT.format(rules=RULES))
     runs = Unit(name=NAME, restart_on=(rules.id, unit.id), reload=True, replaces=("firewalld.service",))
     return (Package(name="nftables"), rules, unit, runs)

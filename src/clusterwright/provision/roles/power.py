@@ -6,9 +6,9 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.power_saving import Ipmi
 from clusterwright.edge.bundler import power_programs
 from clusterwright.provision.render.power import PROGRAMS, power_settings
-from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Unit
 
-AFTER = ("slurm_account",)  # before slurm, whose file names the programs
+DEPENDENCIES = ("slurm_account",)  # before slurm, whose file names the programs
 
 LIBRARY = "/opt/clusterwright/power"
 SETTINGS = f"{PROGRAMS}/power.json"
@@ -51,34 +51,34 @@ ExecStart=/bin/sh -c 'mkdir /run/clusterwright-booted 2>/dev/null && set -- -b; 
 """
 
 
-def power(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def power(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Nothing where hosts stay on, or where Slurm calls the site's own programs."""
     saving = cluster.slurm.power_saving
     if saving is None or saving.provider is None:
         return ()
     if host.name == cluster.control.name:
         tool = (Package(name="ipmitool"),) if isinstance(saving.provider, Ipmi) and not cluster.lab else ()
-        return (*tool, *_keeper(power_settings(cluster, saving), given.header()))
+        return (*tool, *_keeper(power_settings(cluster, saving), context.header()))
     if cluster.lab and host.group.role == "compute":
         path = "/etc/systemd/system/slurmd.service.d/clusterwright-power.conf"
-        return (File(path=path, content=given.header() + _BOOTED),)
+        return (File(path=path, content=context.header() + _BOOTED),)
     return ()
 
 
 def _keeper(settings: str, header: str) -> tuple[Resource, ...]:
     code = [File(path=f"{LIBRARY}/{path}", content=text) for path, text in sorted(power_programs().items())]
-    told = File(path=SETTINGS, content=settings)
+    settings_file = File(path=SETTINGS, content=settings)
     text = header + _KEEPER.format(library=LIBRARY, python=PYTHON.replace("$", "$$"))
     unit = File(path=f"/etc/systemd/system/{UNIT}", content=text)
     return (
         Directory(path="/etc/slurm"),
         Directory(path=PROGRAMS),
         *code,
-        told,
+        settings_file,
         *(_called(name, verb, header) for name, verb in CALLED.items()),
         File(path=f"{PROGRAMS}/power_joined", content=_JOINED.format(header=header), mode=0o755),
         unit,
-        Unit(name=UNIT, restart_on=(told.id, unit.id, *(file.id for file in code)), alone=True),
+        Unit(name=UNIT, restart_on=(settings_file.id, unit.id, *(file.id for file in code)), alone=True),
     )
 
 
@@ -86,6 +86,6 @@ def _called(name: str, verb: str, header: str) -> File:
     """A program of Slurm's; it refuses those that others may write."""
     text = f"""#!/bin/sh
 {header}export PYTHONPATH={LIBRARY}
-exec {PYTHON} -m clusterwright.onhost.power.asked '{verb}' "$1"
+exec {PYTHON} -m clusterwright.onhost.power.slurm_hook '{verb}' "$1"
 """
     return File(path=f"{PROGRAMS}/{name}", content=text, mode=0o755)

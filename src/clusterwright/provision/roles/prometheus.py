@@ -5,16 +5,16 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.monitoring.prometheus import PROMETHEUS_PORT, RULES, SITE, prometheus_conf
 from clusterwright.provision.render.monitoring.rules import rules
-from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Unit
 from clusterwright.provision.roles.certificates import FOLDER, GROUP, SCRAPE
-from clusterwright.provision.roles.node_exporter import speaks_tls
+from clusterwright.provision.roles.node_exporter import supports_tls
 
-AFTER = ("base", "certificates")
+DEPENDENCIES = ("base", "certificates")
 
 PAGES = "docs/reference/alerts"
 # Alertmanager holds an alert for four times as long as it takes to be said again: the one that always fires as well,
 # so with Prometheus's own minute it would be four minutes before anybody could see that Prometheus is gone.
-AGAIN = "15s"
+RESEND_DELAY = "15s"
 DROP_IN = f"""[Service]
 # The group may read the key by which exporters know Prometheus.
 SupplementaryGroups={GROUP}
@@ -27,25 +27,25 @@ StartLimitIntervalSec=0
 """
 
 
-def prometheus(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def prometheus(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The distribution's package; a change of what it watches is read without a restart."""
     if not cluster.monitoring.prometheus or host.name != cluster.control.name:
         return ()
-    monitoring, header = cluster.monitoring, given.header()
-    words = [
+    monitoring, header = cluster.monitoring, context.header()
+    arguments = [
         f"--web.listen-address=127.0.0.1:{PROMETHEUS_PORT}",
         f"--storage.tsdb.retention.time={monitoring.retention}s",
-        f"--rules.alert.resend-delay={AGAIN}",
+        f"--rules.alert.resend-delay={RESEND_DELAY}",
     ]
     if monitoring.external_url:
-        words += [f"--web.external-url={monitoring.external_url}", "--web.route-prefix=/"]
-    settings = File(path="/etc/default/prometheus", content=f'{header}ARGS="{" ".join(words)}"\n')
+        arguments += [f"--web.external-url={monitoring.external_url}", "--web.route-prefix=/"]
+    settings = File(path="/etc/default/prometheus", content=f'{header}ARGS="{" ".join(arguments)}"\n')
     conf = File(
         path="/etc/prometheus/prometheus.yml",
-        content=header + prometheus_conf(cluster, host_metrics_over_tls=speaks_tls(cluster)),
+        content=header + prometheus_conf(cluster, host_metrics_over_tls=supports_tls(cluster)),
         gentle=".*", validate=("promtool", "check", "config", "--syntax-only", "{}"),
     )  # fmt: skip
-    told = File(
+    rules_file = File(
         path=RULES,
         content=header + rules(monitoring.language, monitoring.pages or PAGES),
         gentle=".*",
@@ -58,13 +58,13 @@ def prometheus(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ..
     return (
         Package(name="prometheus"),
         Directory(path=SITE),
-        told,
+        rules_file,
         conf,
         settings,
         drop_in,
         Unit(
             name="prometheus.service",
             alone=True,
-            restart_on=(conf.id, told.id, settings.id, drop_in.id, *keys),
+            restart_on=(conf.id, rules_file.id, settings.id, drop_in.id, *keys),
         ),
     )

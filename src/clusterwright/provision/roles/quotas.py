@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.storage import Quota
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import Given, Package, Records, Resource
-from clusterwright.provision.roles.scratch import made, quota_of
+from clusterwright.provision.resources import RoleContext, Package, Records, Resource
+from clusterwright.provision.roles.scratch import managed_disks, quota_of
 
-AFTER = ("scratch", "accounts")
+DEPENDENCIES = ("scratch", "accounts")
 
 Row = dict[str, str]
 
 
 @alike
-def quotas(cluster: Cluster, host: Host, _given: Given) -> tuple[Resource, ...]:
+def quotas(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
     """After the units, when the file systems are mounted. NFS clients are held to what the server's disk is."""
     rows: list[Row] = []
-    for disk in made(cluster, host):
+    for disk in managed_disks(cluster, host):
         quota = quota_of(cluster, host, disk)
         rows += _rows(cluster, str(disk.mount), quota) if quota else ()
     if not rows:

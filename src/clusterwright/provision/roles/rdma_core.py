@@ -7,10 +7,10 @@ from clusterwright.provision.alike import alike
 from clusterwright.provision.gpudirect import GpuDirect
 from clusterwright.provision.oneshot import oneshot
 from clusterwright.provision.rdma_packages import rdma_packages
-from clusterwright.provision.render.rdma import FOLDER, network_of, rdma_networks, way_to_gpus
-from clusterwright.provision.resources import Derived, File, Given, Package, Resource, Unit
+from clusterwright.provision.render.rdma import FOLDER, network_of, rdma_networks, find_gpudirect
+from clusterwright.provision.resources import Derived, File, RoleContext, Package, Resource, Unit
 
-AFTER = ("repositories", "base")
+DEPENDENCIES = ("repositories", "base")
 
 PORTS = f"{FOLDER}/rdma-ports"
 SCRIPT = f"{FOLDER}/rdma-modules.sh"
@@ -28,7 +28,7 @@ exit 0
 
 
 @alike
-def rdma_core(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def rdma_core(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """On hosts with an InfiniBand or RoCE network; a lab's kernel is its machine's, so no module is loaded there."""
     networks = rdma_networks(cluster, host)
     if cluster.rdma is None or not networks:
@@ -36,44 +36,49 @@ def rdma_core(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...
     ports = Derived(
         path=PORTS,
         program="rdma_ports",
-        header=given.header(),
+        header=context.header(),
         given={
             "networks": [network_of(cluster, host, name) for name in networks],
             "driver": cluster.rdma.driver,
             "mpi": cluster.rdma.mpi and host.group.role == "compute",
         },
     )
-    return (*rdma_packages(cluster, "drivers"), *_peer(cluster, host), ports, *_modules(cluster, host, given))
+    return (
+        *rdma_packages(cluster, "drivers"),
+        *_peer(cluster, host),
+        ports,
+        *_modules(cluster, host, context),
+    )
 
 
 def _peer(cluster: Cluster, host: Host) -> tuple[Package, ...]:
-    way = way_to_gpus(cluster, host)
-    return (Package(name=way.package),) if way and way.package else ()
+    method = find_gpudirect(cluster, host)
+    return (Package(name=method.package),) if method and method.package else ()
 
 
-def _modules(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def _modules(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Loaded at boot and when the list changes."""
     if cluster.lab:
         return ()
     kinds = {cluster.networks.named()[name].kind for name in rdma_networks(cluster, host)}
-    way = way_to_gpus(cluster, host)
+    method = find_gpudirect(cluster, host)
     modules = [
         "ib_uverbs",
         "rdma_ucm",
         *(["ib_umad", "ib_ipoib"] if "infiniband" in kinds else []),
-        *([way.module] if way and way.module else []),
+        *([method.module] if method and method.module else []),
     ]
-    text = given.header() + _note(cluster, host, way) + LOAD.format(modules=" ".join(modules))
+    text = context.header() + _note(cluster, host, method) + LOAD.format(modules=" ".join(modules))
     script = File(path=SCRIPT, content=text, validate=("sh", "-n", "{}"))
-    unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=context.header() + UNIT)
     return (script, unit, Unit(name=NAME, restart_on=(script.id, unit.id), reload=True))
 
 
-def _note(cluster: Cluster, host: Host, way: GpuDirect | None) -> str:
+def _note(cluster: Cluster, host: Host, method: GpuDirect | None) -> str:
     """How the GPUs' memory is reached, or that it is not."""
-    if way is not None:
-        return f"# GPUs are reached by {way.name}.\n# {way.source}.\n"
-    asked = cluster.rdma is not None and cluster.rdma.gpudirect == "auto"
-    if not asked or host.group.gpus is None or cluster.software.driver is None:
+    if method is not None:
+        return f"# GPUs are reached by {method.name}.\n# {method.source}.\n"
+    is_auto = cluster.rdma is not None and cluster.rdma.gpudirect == "auto"
+    if not is_auto or host.group.gpus is None or cluster.software.driver is None:
         return ""
     return "# No way to the GPUs' memory with this driver, kernel and rdma.driver: data is copied through the host.\n"

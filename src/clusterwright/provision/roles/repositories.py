@@ -5,9 +5,9 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.repositories import Repository
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, Given, Package, Resource
+from clusterwright.provision.resources import File, RoleContext, Package, Resource
 
-AFTER: tuple[str, ...] = ()
+DEPENDENCIES: tuple[str, ...] = ()
 
 # dnf.conf(5): the lower number wins, whatever the versions; 99 is what EPEL has. So EPEL's Slurm never takes
 # the place of the site's, as Slurm's own installation page warns.
@@ -15,28 +15,32 @@ PRIORITY = 50
 
 
 @alike
-def repositories(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def repositories(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The site's repositories; and EPEL, where the distribution stands on it and something comes from there."""
     make = {"apt": _apt, "dnf": _dnf}[cluster.platform.package_manager]
-    ours = [file for name, one in cluster.software.repositories.items() for file in make(name, one, given)]
+    ours = [
+        file
+        for name, repository in cluster.software.repositories.items()
+        for file in make(name, repository, context)
+    ]
     return (*ours, *(_epel(cluster) if cluster.platform.uses_epel else ()))
 
 
 def _epel(cluster: Cluster) -> tuple[Resource, ...]:
     """A site that cannot reach EPEL names its copy `epel`."""
     environments = cluster.environments
-    wanted = (
+    needs_epel = (
         cluster.monitoring.node_exporter
         or cluster.platform.has_slurm(cluster.software.slurm)
         or "apptainer" in environments.containers
         or environments.modules == "lmod"
     )
-    if not wanted or "epel" in cluster.software.repositories:
+    if not needs_epel or "epel" in cluster.software.repositories:
         return ()
     return (Package(name="epel-release", early=True),)
 
 
-def _apt(name: str, repository: Repository, given: Given) -> list[File]:
+def _apt(name: str, repository: Repository, context: RoleContext) -> list[File]:
     """deb822, which apt reads since 1.1."""
     key = f"/etc/apt/keyrings/clusterwright-{name}.asc"
     lines = ["Types: deb", f"URIs: {repository.url}"]
@@ -46,14 +50,14 @@ def _apt(name: str, repository: Repository, given: Given) -> list[File]:
         lines += ["Suites: ./"]
     lines.append(f"Signed-By: {key}" if repository.key else "Trusted: yes")
     path = f"/etc/apt/sources.list.d/clusterwright-{name}.sources"
-    file = File(path=path, content=given.header() + "\n".join(lines) + "\n", early=True)
+    file = File(path=path, content=context.header() + "\n".join(lines) + "\n", early=True)
     return [*_key(key, repository), file]
 
 
-def _dnf(name: str, repository: Repository, given: Given) -> list[File]:
+def _dnf(name: str, repository: Repository, context: RoleContext) -> list[File]:
     key = f"/etc/pki/rpm-gpg/RPM-GPG-KEY-clusterwright-{name}"
     signed = f"gpgcheck=1\ngpgkey=file://{key}\n" if repository.key else "gpgcheck=0\n"
-    text = f"""{given.header()}[clusterwright-{name}]
+    text = f"""{context.header()}[clusterwright-{name}]
 name={name}
 baseurl={repository.url}
 priority={PRIORITY}

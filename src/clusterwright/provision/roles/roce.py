@@ -10,10 +10,10 @@ from clusterwright.provision.alike import alike
 from clusterwright.provision.oneshot import oneshot
 from clusterwright.provision.render.rdma import FOLDER, rdma_networks
 from clusterwright.provision.render.roce_script import roce_script
-from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Resource, Unit
 from clusterwright.provision.roles.rdma_core import PORTS
 
-AFTER = ("rdma_core",)
+DEPENDENCIES = ("rdma_core",)
 
 SCRIPT = f"{FOLDER}/roce.sh"
 NAME = "clusterwright-roce.service"
@@ -24,13 +24,13 @@ UNIT = oneshot(
 
 
 @alike
-def roce(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def roce(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Where a network of the host is RoCE. A change of it stops what is under way, so it wants an empty host."""
     networks = cluster.networks.named()
     names = [name for name in rdma_networks(cluster, host) if networks[name].kind == "roce"]
     if cluster.rdma is None or not names:
         return ()
-    text = roce_script(cluster.rdma.roce, names, given.header(), PurePosixPath(PORTS))
+    text = roce_script(cluster.rdma.roce, names, context.header(), PurePosixPath(PORTS))
     script = File(path=SCRIPT, content=text, cost=Cost.DRAIN, validate=("sh", "-n", "{}"))
-    unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=context.header() + UNIT)
     return (script, unit, Unit(name=NAME, restart_on=(script.id, unit.id, f"file:{PORTS}"), reload=True))

@@ -7,9 +7,9 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
 from clusterwright.provision.gpu_packages import gpu_packages
-from clusterwright.provision.resources import File, Given, Resource
+from clusterwright.provision.resources import File, RoleContext, Resource
 
-AFTER = ("repositories", "base")
+DEPENDENCIES = ("repositories", "base")
 
 PINS = "/etc/apt/preferences.d/clusterwright-rocm"
 RULES = "/etc/udev/rules.d/70-clusterwright-amdgpu.rules"
@@ -21,22 +21,22 @@ SUBSYSTEM=="drm", KERNEL=="renderD*", MODE="0666"
 
 
 @alike
-def rocm(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def rocm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Only rendered and planned so far: no lab has AMD's GPUs."""
     section, gpus = cluster.software.rocm, host.group.gpus
     if section is None or gpus is None or vendor(gpus.model) != "AMD":
         return ()
     return (
-        *_pins(cluster, given),
+        *_pins(cluster, context),
         *gpu_packages(cluster, "amdgpu", section.driver, Cost.REBOOT),
         *gpu_packages(cluster, "rocm", section.version, Cost.DRAIN),
-        File(path=RULES, content=given.header() + OPEN, cost=Cost.REBOOT),
+        File(path=RULES, content=context.header() + OPEN, cost=Cost.REBOOT),
     )
 
 
-def _pins(cluster: Cluster, given: Given) -> tuple[Resource, ...]:
+def _pins(cluster: Cluster, context: RoleContext) -> tuple[Resource, ...]:
     """Before the distribution's own ROCm, which Debian and Ubuntu have too (ROCm's page on the package manager)."""
     if cluster.platform.package_manager == "dnf":
         return ()
-    text = f"{given.header()}\nPackage: *\nPin: release o=repo.radeon.com\nPin-Priority: 600\n"
+    text = f"{context.header()}\nPackage: *\nPin: release o=repo.radeon.com\nPin-Priority: 600\n"
     return (File(path=PINS, content=text, early=True),)

@@ -9,9 +9,9 @@ from clusterwright.config.nodes import Disk
 from clusterwright.config.storage import Nfs, Quota
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import Disks, Given, Package, Resource, Unit
+from clusterwright.provision.resources import Disks, RoleContext, Package, Resource, Unit
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 _LABEL = {"xfs": 12, "ext4": 16}  # letters: mkfs.xfs(8), mkfs.ext4(8)
 _PROGRAMS = {"xfs": "xfsprogs", "ext4": "e2fsprogs"}
@@ -19,20 +19,22 @@ _COUNTED = {"xfs": ("uquota", "gquota"), "ext4": ("usrquota", "grpquota")}  # xf
 
 
 @alike
-def scratch(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def scratch(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """In a lab it is a folder (`job_hooks`): its hosts have the disks of the machine beneath."""
-    ours = made(cluster, host)
+    ours = managed_disks(cluster, host)
     if not ours:
         return ()
     names = [_PROGRAMS[str(disk.filesystem)] for disk in ours]
     names += ["mdadm"] if any(disk.raid != "none" for disk in ours) else []
-    made_and_mounted = [one for disk in ours for one in _of(cluster, host, disk, given.header())]
+    disk_resources = [
+        resource for disk in ours for resource in _disk_resources(cluster, host, disk, context.header())
+    ]
     # Blocks that are free are told to the disks once a week: `discard` on each delete would stall jobs.
     trim = Unit(name="fstrim.timer", alone=True)
-    return (*(Package(name=name) for name in dict.fromkeys(names)), *made_and_mounted, trim)
+    return (*(Package(name=name) for name in dict.fromkeys(names)), *disk_resources, trim)
 
 
-def made(cluster: Cluster, host: Host) -> list[Disk]:
+def managed_disks(cluster: Cluster, host: Host) -> list[Disk]:
     """The rows of the host's disks that we make; none in a lab."""
     return [] if cluster.lab else [disk for disk in host.group.disks if disk.filesystem and disk.mount]
 
@@ -55,11 +57,11 @@ def quota_of(cluster: Cluster, host: Host, disk: Disk) -> Quota | None:
 
 def is_on(folder: Nfs, disk: Disk) -> bool:
     """True when the folder, on its server, lies on that disk."""
-    place = PurePosixPath(folder.export or folder.path)
-    return disk.mount is not None and place.is_relative_to(disk.mount)
+    path = PurePosixPath(folder.export or folder.path)
+    return disk.mount is not None and path.is_relative_to(disk.mount)
 
 
-def _of(cluster: Cluster, host: Host, disk: Disk, header: str) -> tuple[Resource, ...]:
+def _disk_resources(cluster: Cluster, host: Host, disk: Disk, header: str) -> tuple[Resource, ...]:
     label, counted = label_of(disk), quota_of(cluster, host, disk) is not None
     disks = Disks(
         label=label,
@@ -72,8 +74,8 @@ def _of(cluster: Cluster, host: Host, disk: Disk, header: str) -> tuple[Resource
         quota=counted,
     )
     mount = Mounted(
-        what=f"/dev/disk/by-label/{label}",
-        where=str(disk.mount),
+        source=f"/dev/disk/by-label/{label}",
+        mount_path=str(disk.mount),
         kind=str(disk.filesystem),
         options=_options(disk, counted=counted),
         remote=False,
@@ -89,5 +91,5 @@ def _options(disk: Disk, *, counted: bool) -> tuple[Option, ...]:
         ),
         # a disk that is lost must not keep the host from booting: then nobody could look at it from afar
         Option("nofail", "the host comes up without it, and its checks and prolog keep jobs away."),
-        *(Option(word) for word in _COUNTED[str(disk.filesystem)] if counted),
+        *(Option(option) for option in _COUNTED[str(disk.filesystem)] if counted),
     )

@@ -6,9 +6,9 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.config.storage import Nfs
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Resource, Unit
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 NAME = "clusterwright-selinux.service"
 CONFIG = """
@@ -34,7 +34,7 @@ ExecStart=/bin/sh -c 'selinuxenabled || exit 0; getsebool {name} | grep -q " on$
 
 
 @alike
-def selinux(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def selinux(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The mode, and the booleans with their reasons.
 
     Slurm's daemons have no policy of their own on Rocky and Alma, and run unconfined; so do their programs and jobs.
@@ -42,7 +42,7 @@ def selinux(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]
     """
     if not cluster.platform.has_selinux:
         return ()
-    header = given.header()
+    header = context.header()
     config = File(
         path="/etc/selinux/config",
         content=header + CONFIG.format(mode=cluster.security.selinux),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.storage import Beegfs, Local, Nfs
-from clusterwright.provision.render.mounts import PATIENCE_S
-from clusterwright.provision.resources import Directory, File, Given, Resource, Unit, mount_unit_name
+from clusterwright.provision.render.mounts import MOUNT_TIMEOUT_S
+from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Unit, mount_unit_name
 
-AFTER = ("nfs_client", "nfs_server", "lustre", "ceph", "gpfs", "beegfs")
+DEPENDENCIES = ("nfs_client", "nfs_server", "lustre", "ceph", "gpfs", "beegfs")
 
 NAME = "clusterwright-mounts"
 FOLDER = "/etc/systemd/system"
@@ -23,7 +23,7 @@ TIMER = f"""[Unit]
 Description=Missing mounts are tried again (clusterwright); stop this one to keep a folder off for a while
 
 [Timer]
-OnBootSec={PATIENCE_S}
+OnBootSec={MOUNT_TIMEOUT_S}
 OnUnitInactiveSec=60
 
 [Install]
@@ -31,17 +31,17 @@ WantedBy=timers.target
 """
 
 
-def shared_folders(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def shared_folders(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """`runs` is open to all, and kept as /tmp is."""
-    return (*_tried_again(_mounts(cluster, host), given.header()), *_runs(cluster, host))
+    return (*_retry_mounts(_mounts(cluster, host), context.header()), *_runs(cluster, host))
 
 
 def _runs(cluster: Cluster, host: Host) -> tuple[Directory, ...]:
     """Made by the server, where it is ours: what a mount brings is not there before the mount."""
     folder = next(iter(cluster.storage.values()), None)
-    if isinstance(folder, Nfs) and folder.server in {one.name for one in cluster.hosts()}:
-        place = f"{folder.export or folder.path}/runs"
-        return (Directory(path=place, mode=0o1777),) if host.name == folder.server else ()
+    if isinstance(folder, Nfs) and folder.server in {cluster_host.name for cluster_host in cluster.hosts()}:
+        runs_path = f"{folder.export or folder.path}/runs"
+        return (Directory(path=runs_path, mode=0o1777),) if host.name == folder.server else ()
     if folder is None or host.name != cluster.control.name:
         return ()
     return (Directory(path=f"{folder.path}/runs", mode=0o1777, parents=False),)
@@ -57,11 +57,11 @@ def _mounts(cluster: Cluster, host: Host) -> list[str]:
     ]
 
 
-def _tried_again(units: list[str], header: str) -> tuple[Resource, ...]:
+def _retry_mounts(units: list[str], header: str) -> tuple[Resource, ...]:
     if not units:
         return ()
     # $ and \ have a meaning in a command line of a unit, and names of units have \x2d
-    words = " ".join(unit.replace("\\", "\\\\") for unit in units)
-    service = File(path=f"{FOLDER}/{NAME}.service", content=header + SERVICE.format(units=words))
+    unit_names = " ".join(unit.replace("\\", "\\\\") for unit in units)
+    service = File(path=f"{FOLDER}/{NAME}.service", content=header + SERVICE.format(units=unit_names))
     timer = File(path=f"{FOLDER}/{NAME}.timer", content=header + TIMER)
     return (service, timer, Unit(name=f"{NAME}.timer", restart_on=(timer.id,)))

@@ -16,9 +16,9 @@ from clusterwright.provision.render.slurm_gentle import gentle
 from clusterwright.provision.render.slurm_releases import reconfigures_by_new_process, release_of
 from clusterwright.provision.render.slurm_settings import CONTROL_PORT, LOGS, SPOOL, STATE
 from clusterwright.provision.render.topology_conf import topology
-from clusterwright.provision.resources import Directory, File, Given, Resource, Trial, Unit
+from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Trial, Unit
 
-AFTER = ("base", "clock", "kernel", "munge", "slurm_account")
+DEPENDENCIES = ("base", "clock", "kernel", "munge", "slurm_account")
 
 FOLDER = "/etc/slurm"
 COMMENTS = "(?!)"  # matches no line: a reload covers what differs in comments alone
@@ -33,7 +33,7 @@ LimitNOFILE=1048576
 Restart=on-failure
 RestartSec=2
 """
-ASKED_BY_COMMAND = """
+RELOAD_BY_COMMAND = """
 [Service]
 # By a signal, Slurm before 23.02 keeps its partitions as they were, and sends nothing to hosts that fetch files.
 ExecReload=
@@ -51,16 +51,16 @@ ConditionPathExists=
 """
 
 
-def slurm(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def slurm(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The daemon of the host's role; files everywhere, or not on compute hosts where those fetch them."""
-    files = () if fetches(cluster, host) else _files(cluster, host, given.header())
+    files = () if fetches(cluster, host) else _files(cluster, host, context.header())
     folder = () if fetches(cluster, host) else (Directory(path=FOLDER),)
     return (
         *slurm_packages(cluster, "client"),
         *folder,
         Directory(path=LOGS, owner="slurm", group="slurm"),
         *files,
-        *_daemon(cluster, host, given.header(), files),
+        *_daemon(cluster, host, context.header(), files),
     )
 
 
@@ -77,14 +77,14 @@ def _files(cluster: Cluster, host: Host, header: str) -> tuple[File, ...]:
     files = [_slurm_conf(cluster, header)]
     if host.group.role == "login":
         return tuple(files)
-    again = ".*" if reconfigures_by_new_process(release_of(cluster)) else COMMENTS
-    held = cgroup_conf(cluster, header)
-    files.append(File(path=f"{FOLDER}/cgroup.conf", content=held, cost=Cost.RESTART, gentle=COMMENTS))
+    gentle_pattern = ".*" if reconfigures_by_new_process(release_of(cluster)) else COMMENTS
+    cgroup_text = cgroup_conf(cluster, header)
+    files.append(File(path=f"{FOLDER}/cgroup.conf", content=cgroup_text, cost=Cost.RESTART, gentle=COMMENTS))
     files.append(_gres_conf(cluster, host, header))
-    told = topology(cluster, header)
-    if told is not None:
-        name, text = told
-        files.append(File(path=f"{FOLDER}/{name}", content=text, cost=Cost.RESTART, gentle=again))
+    topology_conf = topology(cluster, header)
+    if topology_conf is not None:
+        name, text = topology_conf
+        files.append(File(path=f"{FOLDER}/{name}", content=text, cost=Cost.RESTART, gentle=gentle_pattern))
     return tuple(files)
 
 
@@ -133,7 +133,7 @@ def _unit(name: str, header: str, inputs: tuple[str, ...], more: str = "") -> tu
 
 
 def _of_slurmctld(cluster: Cluster, host: Host) -> str:
-    return ASKED_BY_COMMAND + (AFTER_ACCOUNTS if host == cluster.accountant else "")
+    return RELOAD_BY_COMMAND + (AFTER_ACCOUNTS if host == cluster.accountant else "")
 
 
 def _trial(daemon: str, host: Host, files: tuple[File, ...]) -> Trial:
@@ -151,8 +151,10 @@ def _fetching(cluster: Cluster, header: str) -> File:
     Reloads reach it through slurmctld, which sends the new files with them.
     """
     files = _files(cluster, cluster.control, header)
-    rest = [line for file in files for line in str(file.content).splitlines() if not _covered(file, line)]
-    digest = hashlib.sha256("\n".join(rest).encode()).hexdigest()[:12]
+    restart_lines = [
+        line for file in files for line in str(file.content).splitlines() if not _covered(file, line)
+    ]
+    digest = hashlib.sha256("\n".join(restart_lines).encode()).hexdigest()[:12]
     text = f"""{header}# Of the files that it fetches, what asks for a restart: {digest}
 SLURMD_OPTIONS="--conf-server {cluster.control.name}:{CONTROL_PORT}"
 """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import Given, Group, Resource, User
+from clusterwright.provision.resources import RoleContext, Group, Resource, User
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 SLURM_ID = (
     64030  # Debian's id for slurm (base-passwd's list of static ids); the same everywhere, as Slurm asks
@@ -14,7 +14,7 @@ SLURM_ID = (
 
 
 @alike
-def slurm_account(cluster: Cluster, _host: Host, _given: Given) -> tuple[Resource, ...]:
+def slurm_account(cluster: Cluster, _host: Host, _context: RoleContext) -> tuple[Resource, ...]:
     """A distribution's package makes it; one of Slurm's own packaging does not."""
     if cluster.platform.has_slurm(cluster.software.slurm):
         return ()

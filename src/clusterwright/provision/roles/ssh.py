@@ -6,9 +6,9 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.authorized_keys import authorized_keys
 from clusterwright.provision.render.ssh_config import CLUSTER_KEYS, ssh_config
-from clusterwright.provision.resources import Directory, File, Given, Resource, Unit
+from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Unit
 
-AFTER = ("accounts",)
+DEPENDENCIES = ("accounts",)
 KEYS = "/etc/ssh/authorized_keys.d"
 
 # Keys from the cluster file are in the last place; users keep their own in the first two.
@@ -21,31 +21,31 @@ ExecStart=/usr/sbin/sshd -D $OPTIONS $CRYPTO_POLICY {options}
 
 
 @alike
-def ssh(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def ssh(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Settings of sshd, the keys of the file, and a key pair of the cluster's own for each user.
 
     The pairs lie beside the users' own keys and not in their homes: a home on NFS is not root's to write in.
     """
-    header = given.header()
+    header = context.header()
     return (
         *_daemon(cluster, header),
         Directory(path=KEYS),
         *(
-            File(path=f"{KEYS}/{name}", content=authorized_keys(cluster, name, given, header))
+            File(path=f"{KEYS}/{name}", content=authorized_keys(cluster, name, context, header))
             for name in cluster.users
         ),
         Directory(path=CLUSTER_KEYS),
-        *(_own_key(name, user.team, given) for name, user in cluster.users.items()),
+        *(_cluster_key(name, user.team, context) for name, user in cluster.users.items()),
         File(path="/etc/ssh/ssh_config.d/50-clusterwright.conf", content=ssh_config(cluster, header)),
     )
 
 
-def _own_key(name: str, team: str, given: Given) -> File:
+def _cluster_key(name: str, team: str, context: RoleContext) -> File:
     """The private half: ssh refuses one that others can read."""
     secret = f"ssh/{name}"
     return File(
         path=f"{CLUSTER_KEYS}/{name}",
-        content=given.secrets.get(secret, b""),
+        content=context.secrets.get(secret, b""),
         owner=name,
         group=team,
         mode=0o600,

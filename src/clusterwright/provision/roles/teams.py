@@ -7,17 +7,17 @@ from clusterwright.provision.render.accounts import Row, account_rows, qos_names
 from clusterwright.provision.render.firewall_table import ACCOUNTING_PORT
 from clusterwright.provision.render.reservations import reservation_rows
 from clusterwright.provision.render.slurm_settings import CONTROL_PORT
-from clusterwright.provision.resources import Given, Records, Resource
+from clusterwright.provision.resources import RoleContext, Records, Resource
 
-AFTER = ("slurm", "accounting")
+DEPENDENCIES = ("slurm", "accounting")
 
 
-def teams(cluster: Cluster, host: Host, _given: Given) -> tuple[Resource, ...]:
+def teams(cluster: Cluster, host: Host, _context: RoleContext) -> tuple[Resource, ...]:
     """Names that slurmctld needs before it starts; then all of it."""
     accountant = cluster.accountant
     if accountant is None or host.name != cluster.control.name:
         return ()
-    where: Row = {
+    server: Row = {
         "kind": "slurmdbd",
         "name": accountant.name,
         "cluster": cluster.name,
@@ -27,7 +27,7 @@ def teams(cluster: Cluster, host: Host, _given: Given) -> tuple[Resource, ...]:
         "controller_port": str(CONTROL_PORT),
     }
     return (
-        Records(name="qos-names", rows=(where, *qos_names(cluster)), before=("slurmctld.service",)),
-        Records(name="accounts", rows=(where, *account_rows(cluster))),
+        Records(name="qos-names", rows=(server, *qos_names(cluster)), before=("slurmctld.service",)),
+        Records(name="accounts", rows=(server, *account_rows(cluster))),
         Records(name="reservations", rows=reservation_rows(cluster)),
     )

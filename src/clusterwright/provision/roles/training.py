@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, Given, Resource
+from clusterwright.provision.resources import File, RoleContext, Resource
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 LIBRARY = "/opt/clusterwright/lib"
 
 
 @alike
-def training(_cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def training(_cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """Plain files that running jobs have already read: changing them costs nothing."""
-    return tuple(File(path=f"{LIBRARY}/{path}", content=text) for path, text in sorted(given.payload.items()))
+    return tuple(
+        File(path=f"{LIBRARY}/{path}", content=text) for path, text in sorted(context.payload.items())
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.oneshot import oneshot
-from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.resources import File, RoleContext, Resource, Unit
 
-AFTER = ("base",)
+DEPENDENCIES = ("base",)
 
 SCRIPT = "/etc/clusterwright/tuning.sh"
 NAME = "clusterwright-tuning.service"
@@ -37,7 +37,7 @@ if [ "$(wc -l </proc/swaps)" -gt 1 ]; then swapoff -a; fi
 
 
 @alike
-def tuning(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+def tuning(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """A script that stands alone, run at boot and when it changes. An empty unit file is a masked unit.
 
     `reload`: there is no daemon that would end; the script runs again.
@@ -46,7 +46,7 @@ def tuning(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
         return ()
     system = cluster.system
     text = HEAD + (GOVERNOR if system.governor == "performance" else "") + ("" if system.swap else NO_SWAP)
-    script = File(path=SCRIPT, content=f"{given.header()}{text}\nexit 0\n", validate=("sh", "-n", "{}"))
-    unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)
+    script = File(path=SCRIPT, content=f"{context.header()}{text}\nexit 0\n", validate=("sh", "-n", "{}"))
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=context.header() + UNIT)
     mask = () if system.swap else (File(path="/etc/systemd/system/swap.target", content=""),)
     return (script, unit, *mask, Unit(name=NAME, restart_on=(script.id, unit.id), reload=True))

@@ -43,7 +43,7 @@ class Ahead:
         """Whether there is still more to come."""
         return self._thread.is_alive()
 
-    def take(self) -> torch.Tensor:
+    def claim(self) -> torch.Tensor:
         """The memory, from now on the caller's to write to."""
         self._stop()
         if not self._pinned:
@@ -92,5 +92,5 @@ def _pages(length: int) -> torch.Tensor:
 def _scarce() -> bool:
     """Whether no more than what is to be spared is left."""
     rows = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-    total, left = (int(rows[name].split()[0]) for name in ("MemTotal", "MemAvailable"))
-    return left < _SPARED * total
+    total, available = (int(rows[name].split()[0]) for name in ("MemTotal", "MemAvailable"))
+    return available < _SPARED * total

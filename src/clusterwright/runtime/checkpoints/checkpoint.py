@@ -25,15 +25,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clusterwright.runtime.checkpoints import disk, keep, manifest
+from clusterwright.runtime.checkpoints import disk, retention, manifest
 from clusterwright.runtime.checkpoints.ahead import Ahead
 from clusterwright.runtime.checkpoints.assembling import assemble
-from clusterwright.runtime.checkpoints.behind import Behind, Order, Saved
+from clusterwright.runtime.checkpoints.async_saver import AsyncSaver, Order, Saved
 from clusterwright.runtime.checkpoints.dealing import Dealer
 from clusterwright.runtime.checkpoints.part import Reader
 from clusterwright.runtime.checkpoints.source import Damaged
 from clusterwright.runtime.checkpoints.staging import Staging
-from clusterwright.runtime.checkpoints.wanted import Wanted
+from clusterwright.runtime.checkpoints.target_state import TargetState
 from clusterwright.runtime.group import Group
 
 
@@ -66,22 +66,22 @@ class Checkpoints:
         folder: Path,
         group: Group,
         *,
-        kept: int,
+        save_total_limit: int,
         generation: int = 0,
         dealer: Dealer | None = None,
         on_saved: Callable[[Saved], None] | None = None,
     ) -> None:
         self._folder, self._group, self._generation = folder, group, generation
-        self._keeper = keep.Keeper(folder, kept)
+        self._keeper = retention.Keeper(folder, save_total_limit)
         self._dealer, self._staging = dealer or Dealer(group), Staging(group.device)
-        self._behind = Behind(group, self._keeper, on_saved)
-        self._room: Path | None = None
+        self._saver = AsyncSaver(group, self._keeper, on_saved)
+        self._partial_folder: Path | None = None
         self._number = 0
         self._value: float | None = None
 
     def prepare(self, shared: dict[str, Any], local: dict[str, Any]) -> Ahead:
         """Begin what the first save of such a state would have to wait for; the memory that is being made for it."""
-        self._open_room()
+        self._open_partial_folder()
         return self._staging.prepare(self._staging.plan(self._dealer.chunks(shared, local)).bytes)
 
     def save(self, step: int, shared: dict[str, Any], local: dict[str, Any]) -> float:
@@ -92,76 +92,80 @@ class Checkpoints:
         further and further behind in silence.
         """
         begun = time.perf_counter()
-        self._behind.wait_for_staging()
-        room = self._open_room()
-        if isinstance(room, str):
-            self._behind.refuse(Saved(step, time.perf_counter() - begun, why=room))
+        self._saver.wait_for_staging()
+        partial_folder = self._open_partial_folder()
+        if isinstance(partial_folder, str):
+            self._saver.refuse(Saved(step, time.perf_counter() - begun, why=partial_folder))
             return time.perf_counter() - begun
         chunks = self._dealer.chunks(shared, local)
         plan = self._staging.plan(chunks)
-        staged = self._staging.take(plan, chunks)
-        order = Order(self._number, step, begun, room, plan, staged, self._value)
+        staged = self._staging.stage(plan, chunks)
+        order = Order(self._number, step, begun, partial_folder, plan, staged, self._value)
         self._number, self._value = self._number + 1, None
-        self._behind.begin(order)
+        self._saver.begin(order)
         return time.perf_counter() - begun
 
     def wait(self) -> Saved | None:
         """How the last save went, when that is known on all ranks; None when nothing was saved."""
-        return self._behind.wait()
+        return self._saver.wait()
 
     def close(self) -> Saved | None:
         """How the last save went, when that is known; then nothing but checkpoints is left in the folder."""
         saved = self.wait()
-        if self._room and self._group.rank == 0:
-            keep.remove(self._room)
-        self._room = None
+        if self._partial_folder and self._group.rank == 0:
+            retention.remove(self._partial_folder)
+        self._partial_folder = None
         return saved
 
-    def measured(self, value: float) -> None:
+    def set_value(self, value: float) -> None:
         """The state that is saved next has this measure; the checkpoint with the lowest one is kept too."""
         self._value = value
 
-    def newest(self, wanted: Wanted | None = None) -> tuple[Loaded | None, list[Skipped]]:
+    def newest(self, target: TargetState | None = None) -> tuple[Loaded | None, list[Skipped]]:
         """The newest good checkpoint, the same on all ranks, and the newer ones that are no good.
 
         One that any rank finds damaged, or cannot read, is passed over by all and stays where it is. Tensors come
-        whole, or as the pieces that `wanted` asks for, whatever the number of ranks that saved them.
+        whole, or as the pieces that `target` asks for, whatever the number of ranks that saved them.
 
         Raises:
             Mismatch: the newest good one is of another architecture.
         """
         self.wait()
-        self._open_room()
+        self._open_partial_folder()
         skipped: list[Skipped] = []
-        for step in self._group.share(keep.steps(self._folder)):
-            found = self._try_to_load(step, wanted)
-            problems = [each for each in self._group.gather(_problem(found)) if each]
-            if isinstance(found, Loaded) and not problems:
+        for step in self._group.share(retention.steps(self._folder)):
+            result = self._try_to_load(step, target)
+            problems = [problem for problem in self._group.gather(_problem(result)) if problem]
+            if isinstance(result, Loaded) and not problems:
                 self._keeper.verified.add(step)
-                return found, skipped
+                return result, skipped
             skipped.append(problems[0])
         return None, skipped
 
-    def _open_room(self) -> Path | str:
+    def _open_partial_folder(self) -> Path | str:
         """Rank 0 makes the folder for saves, once; on all ranks, the folder or what was in its way."""
-        if self._room:
-            return self._room
-        made: Path | str = ""
+        if self._partial_folder:
+            return self._partial_folder
+        result: Path | str = ""
         if self._group.rank == 0:
             try:
-                made = keep.open_room(self._folder, self._generation)
+                result = retention.open_partial_folder(self._folder, self._generation)
             except OSError as error:
-                made = str(error)
-        made = self._group.share(made)
-        self._room = made if isinstance(made, Path) else None
-        return made
+                result = str(error)
+        result = self._group.share(result)
+        self._partial_folder = result if isinstance(result, Path) else None
+        return result
 
-    def _try_to_load(self, step: int, wanted: Wanted | None) -> Loaded | Skipped:
+    def _try_to_load(self, step: int, target: TargetState | None) -> Loaded | Skipped:
         folder = self._folder / manifest.step_name(step)
         try:
-            said = manifest.read(folder)
-            shared, own = assemble(_opened(folder, said), rank=self._group.rank, wanted=wanted, step=step)
-            return Loaded(step, shared, own if said.world_size == self._group.world_size else None)
+            saved_manifest = manifest.read(folder)
+            shared, local = assemble(
+                _opened(folder, saved_manifest), rank=self._group.rank, target=target, step=step
+            )
+            return Loaded(
+                step, shared, local if saved_manifest.world_size == self._group.world_size else None
+            )
         except (Damaged, OSError) as error:
             return Skipped(step, f"rank {self._group.rank}: {error}", damaged=isinstance(error, Damaged))
 
@@ -170,14 +174,14 @@ def load(
     folder: Path, rank: int = 0, world_size: int | None = None
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """What was saved: the shared state, whole, and the rank's own if the number of ranks is still the same."""
-    said = manifest.read(folder)
-    shared, own = assemble(_opened(folder, said), rank=rank)
-    return shared, own if said.world_size == world_size else None
+    saved_manifest = manifest.read(folder)
+    shared, local = assemble(_opened(folder, saved_manifest), rank=rank)
+    return shared, local if saved_manifest.world_size == world_size else None
 
 
-def _opened(folder: Path, said: manifest.Manifest) -> Iterator[AbstractContextManager[Reader]]:
-    return (disk.reader(folder, each) for each in said.parts)
+def _opened(folder: Path, saved_manifest: manifest.Manifest) -> Iterator[AbstractContextManager[Reader]]:
+    return (disk.reader(folder, part) for part in saved_manifest.parts)
 
 
-def _problem(found: Loaded | Skipped) -> Skipped | None:
-    return found if isinstance(found, Skipped) else None
+def _problem(result: Loaded | Skipped) -> Skipped | None:
+    return result if isinstance(result, Skipped) else None

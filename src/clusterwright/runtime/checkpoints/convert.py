@@ -33,9 +33,9 @@ RANDOM = "the random states of its ranks"
 class Refused(Exception):  # noqa: N818 (an answer, which somebody else shows)
     """Why there is no converted checkpoint; nothing was left behind."""
 
-    def __init__(self, code: str, message: str, mend: str) -> None:
+    def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)
-        self.code, self.mend = code, mend
+        self.code, self.fix = code, fix
 
 
 def convert(
@@ -47,9 +47,13 @@ def convert(
         raise Refused("checkpoint-form", message, "say one of them")
     if os.path.lexists(target):
         raise Refused("checkpoint-target-there", f"{target} is there already", "choose another path")
-    left = to_other(source, target, to, name) if to else from_other(source, target, str(origin), name)
+    omissions = to_other(source, target, to, name) if to else from_other(source, target, str(origin), name)
     paths = [path for path in target.rglob("*") if path.is_file()] if target.is_dir() else [target]
-    return {"target": str(target), "bytes": sum(path.stat().st_size for path in paths), "left_behind": left}
+    return {
+        "target": str(target),
+        "bytes": sum(path.stat().st_size for path in paths),
+        "left_behind": omissions,
+    }
 
 
 def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
@@ -57,21 +61,21 @@ def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
     try:
         shared, _ = load(source)
     except Damaged as why:
-        mend = "wright checkpoints list shows the others"
-        raise Refused("checkpoint-damaged", f"{source.name}: {why}", mend) from None
-    left = [RANDOM]
+        fix = "wright checkpoints list shows the others"
+        raise Refused("checkpoint-damaged", f"{source.name}: {why}", fix) from None
+    omissions = [RANDOM]
     if form == "safetensors":
         shared, more = _model(shared, name)
-        left += more
+        omissions += more
     write, read = forms.FORMS[form]
-    with _Whole(target) as scratch:
+    with _AtomicTarget(target) as scratch:
         try:
             write(shared, scratch)
         except (ValueError, TypeError, KeyError) as why:
             message = f"{form} cannot hold it: {why}"
             raise Refused("checkpoint-not-carried", message, "choose another form") from None
         _compare(shared, read(scratch), form)
-    return left
+    return omissions
 
 
 def from_other(source: Path, target: Path, form: str, name: str) -> list[str]:
@@ -86,7 +90,7 @@ def from_other(source: Path, target: Path, form: str, name: str) -> list[str]:
         state = {name: state}  # the bare weights of a model
     _same_model(state, target.parent)
     state.setdefault("run", {"loss": None})
-    with _Whole(target, keep_name=True) as scratch:
+    with _AtomicTarget(target, use_target_name=True) as scratch:
         write_step(scratch, _step(target), state)
         _compare(state, load(scratch)[0], "ours")
     return [RANDOM]
@@ -96,13 +100,13 @@ def _read_other(source: Path, form: str) -> dict[str, Any]:
     try:
         state = forms.FORMS[form][1](source)
     except (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as why:
-        said = (str(why).splitlines() or [type(why).__name__])[0]
+        reason = (str(why).splitlines() or [type(why).__name__])[0]
         if form == "torch" and "global" in str(why).lower():  # torch's word for what it will not unpickle
-            message = f"{source} holds more than values, and loading it would run code: {said}"
+            message = f"{source} holds more than values, and loading it would run code: {reason}"
             raise Refused(
                 "checkpoint-unsafe", message, "save its state_dict alone, and convert that"
             ) from None
-        message = f"{source} cannot be read as {form}: {said}"
+        message = f"{source} cannot be read as {form}: {reason}"
         raise Refused("checkpoint-unreadable", message, "see that it is whole, and of that form") from None
     if not isinstance(state, dict) or not state:
         raise Refused("checkpoint-unreadable", f"{source} holds no dictionary", "save a state_dict") from None
@@ -116,18 +120,18 @@ def _model(shared: dict[str, Any], name: str) -> tuple[dict[str, Any], list[str]
         message = f"`{name}` is not in it, only {', '.join(shared)}"
         raise Refused("checkpoint-no-model", message, "say which is the model: --name NAME")
     tensors = {key: value for key, value in chosen.items() if isinstance(value, torch.Tensor)}
-    left = [other for other in shared if other != name]
-    return tensors, left + [f"{name}/{key}" for key in chosen if key not in tensors]
+    omissions = [other_name for other_name in shared if other_name != name]
+    return tensors, omissions + [f"{name}/{key}" for key in chosen if key not in tensors]
 
 
 def _same_model(state: dict[str, Any], folder: Path) -> None:
     """A run's folder takes no checkpoint of another model: the tensors that differ are named."""
     for path in sorted(folder.glob("step-*"), reverse=True):
         try:
-            there = _saved_shapes(path)
+            saved = _saved_shapes(path)
         except (Damaged, OSError):
             continue
-        differ = list(_differences(there, _shapes(state)))
+        differ = list(_differences(saved, _shapes(state)))
         if differ:
             more = f"; and {len(differ) - 5} more" if len(differ) > 5 else ""
             message = f"{folder} holds checkpoints of another model: {'; '.join(differ[:5])}{more}"
@@ -137,17 +141,17 @@ def _same_model(state: dict[str, Any], folder: Path) -> None:
 
 def _saved_shapes(path: Path) -> dict[str, list[int]]:
     """As the headers say; no tensor is read."""
-    found: dict[str, list[int]] = {}
-    for each in manifest.read(path).parts:
-        with disk.reader(path, each) as reader:
-            found.update({entry.name: list(entry.whole) for entry in reader.entries})
-    own = ("rank", "tree")
-    return {name: shape for name, shape in found.items() if name not in own and not _of_optimizer(name)}
+    shapes: dict[str, list[int]] = {}
+    for part_record in manifest.read(path).parts:
+        with disk.reader(path, part_record) as reader:
+            shapes.update({entry.name: list(entry.full_shape) for entry in reader.entries})
+    reserved = ("rank", "tree")
+    return {name: shape for name, shape in shapes.items() if name not in reserved and not _of_optimizer(name)}
 
 
 def _shapes(state: dict[str, Any]) -> dict[str, list[int]]:
     tensors: dict[str, torch.Tensor] = {}
-    tree.apart(state, "", tensors)
+    tree.flatten(state, "", tensors)
     return {name: list(tensor.shape) for name, tensor in tensors.items() if not _of_optimizer(name)}
 
 
@@ -156,25 +160,25 @@ def _of_optimizer(name: str) -> bool:
     return name.startswith("optimizer/")
 
 
-def _differences(there: dict[str, list[int]], new: dict[str, list[int]]) -> Iterator[str]:
-    for name in sorted(there.keys() | new.keys()):
+def _differences(saved: dict[str, list[int]], new: dict[str, list[int]]) -> Iterator[str]:
+    for name in sorted(saved.keys() | new.keys()):
         if name not in new:
-            yield f"{name} {there[name]} is missing in the new one"
-        elif name not in there:
+            yield f"{name} {saved[name]} is missing in the new one"
+        elif name not in saved:
             yield f"{name} {new[name]} is in the new one alone"
-        elif there[name] != new[name]:
-            yield f"{name} is {there[name]} there and {new[name]} in the new one"
+        elif saved[name] != new[name]:
+            yield f"{name} is {saved[name]} there and {new[name]} in the new one"
 
 
-class _Whole:
+class _AtomicTarget:
     """A path beside the target, renamed to it when all went well, and removed when not."""
 
-    def __init__(self, target: Path, *, keep_name: bool = False) -> None:
+    def __init__(self, target: Path, *, use_target_name: bool = False) -> None:
         self._target, self._folder = target, target.parent / f".partial-{target.name}-{os.getpid()}"
-        self.path = self._folder / target.name if keep_name else self._folder / "converted"
+        self.path = self._folder / target.name if use_target_name else self._folder / "converted"
 
     def __enter__(self) -> Path:
-        self._made = not self._target.parent.exists()
+        self._created_parent = not self._target.parent.exists()
         try:
             self._target.parent.mkdir(exist_ok=True)
             self._folder.mkdir()
@@ -189,7 +193,7 @@ class _Whole:
         except OSError as failed:
             why = failed
         shutil.rmtree(self._folder, ignore_errors=True)
-        if self._made and why is not None:
+        if self._created_parent and why is not None:
             with suppress(OSError):
                 self._target.parent.rmdir()
         cause = why
@@ -203,43 +207,43 @@ class _Whole:
         return Refused("checkpoint-not-written", message, "nothing was left behind; choose a place with room")
 
 
-def _compare(wanted: Any, found: Any, form: str) -> None:
+def _compare(expected: Any, actual: Any, form: str) -> None:
     """Refuses when one bit differs, so that no one has to find out later."""
-    for where in _unlike(wanted, found, ""):
-        message = f"{where} does not come back from {form} as it was"
+    for path in _unlike(expected, actual, ""):
+        message = f"{path} does not come back from {form} as it was"
         raise Refused("checkpoint-not-carried", message, "choose another form")
 
 
-def _unlike(a: Any, b: Any, where: str) -> Iterator[str]:
+def _unlike(a: Any, b: Any, path: str) -> Iterator[str]:
     """Places that differ."""
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.dtype != b.dtype or a.shape != b.shape or not torch.equal(forms.flat(a), forms.flat(b)):
-            yield where
+            yield path
     elif isinstance(a, dict) and isinstance(b, dict):
         if a.keys() != b.keys():
-            yield f"{where}/{next(iter(a.keys() ^ b.keys()))}"
+            yield f"{path}/{next(iter(a.keys() ^ b.keys()))}"
         else:
             for key in a:
-                yield from _unlike(a[key], b[key], f"{where}/{key}" if where else str(key))
+                yield from _unlike(a[key], b[key], f"{path}/{key}" if path else str(key))
     elif isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)) and len(a) == len(b):
         for index, item in enumerate(a):
-            yield from _unlike(item, b[index], f"{where}/{index}")
+            yield from _unlike(item, b[index], f"{path}/{index}")
     elif isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor) or (a != b and a == a):  # noqa: PLR0124 (NaN)
-        yield where
+        yield path
 
 
 def write_step(folder: Path, step: int, state: dict[str, Any]) -> None:
     """Ours, as one rank writes it."""
     tensors: dict[str, torch.Tensor] = {}
-    rest = tree.apart(state, "", tensors)
-    tensors |= {"rank": tree.pack({}), "tree": tree.pack(rest)}
+    skeleton = tree.flatten(state, "", tensors)
+    tensors |= {"rank": tree.pack({}), "tree": tree.pack(skeleton)}
     chunks = [Chunk(name, tensor) for name, tensor in tensors.items()]
     plan = part.layout(chunks)
     staged = torch.empty(plan.bytes, dtype=torch.uint8)
     part.stage(plan, chunks, staged)
     folder.mkdir()
-    made = disk.write(folder / "part-00000-of-00001.safetensors", plan, staged)
-    manifest.write(folder, manifest.Manifest(step, 1, torch.__version__, time.time(), (made,)))
+    written_part = disk.write(folder / "part-00000-of-00001.safetensors", plan, staged)
+    manifest.write(folder, manifest.Manifest(step, 1, torch.__version__, time.time(), (written_part,)))
 
 
 def _step(target: Path) -> int:
@@ -256,11 +260,13 @@ def main() -> int:
     parser.add_argument("--from", dest="origin", choices=("torch", "dcp"))
     parser.add_argument("--name", default="model", help="what the model was tracked as")
     try:
-        told = convert(**vars(parser.parse_args()))
+        result = convert(**vars(parser.parse_args()))
     except Refused as why:
-        sys.stderr.write(f"{why}; {why.mend}\n")
+        sys.stderr.write(f"{why}; {why.fix}\n")
         return 1
-    sys.stdout.write(f"{told['target']}: {told['bytes']} bytes; without {', '.join(told['left_behind'])}\n")
+    sys.stdout.write(
+        f"{result['target']}: {result['bytes']} bytes; without {', '.join(result['left_behind'])}\n"
+    )
     return 0
 
 

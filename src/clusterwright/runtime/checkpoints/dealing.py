@@ -30,7 +30,7 @@ class Dealer:
     def __init__(self, group: Group, rank_0s: Callable[[], Iterable[str]] = tuple) -> None:
         self._group, self._rank_0s = group, rank_0s
         self._key: tuple[Any, ...] = ()
-        self._mine: list[int] = []
+        self._owned_indexes: list[int] = []
 
     def chunks(self, shared: dict[str, Any], local: dict[str, Any]) -> list[Chunk]:
         """This rank's share of what all have, and its own state; all ranks call it together.
@@ -40,30 +40,30 @@ class Dealer:
             TypeError: a tensor that is in no state to be saved.
         """
         tensors: dict[str, Any] = {}
-        rest = tree.apart(shared, "", tensors)
-        found = [shards.chunk(name, tensor) for name, tensor in tensors.items()]
-        key = tuple((each.name, each.data.dtype, shape_of(each)) for each in found)
+        skeleton = tree.flatten(shared, "", tensors)
+        all_chunks = [shards.chunk(name, tensor) for name, tensor in tensors.items()]
+        key = tuple((chunk.name, chunk.data.dtype, shape_of(chunk)) for chunk in all_chunks)
         if key != self._key:
-            self._mine = self._agree(found, key)
+            self._owned_indexes = self._agree(all_chunks, key)
             self._key = key
-        own = [found[index] for index in self._mine]
-        own.append(Chunk("rank", tree.pack(local)))
-        return [*own, Chunk("tree", tree.pack(rest))] if self._group.rank == 0 else own
+        rank_chunks = [all_chunks[index] for index in self._owned_indexes]
+        rank_chunks.append(Chunk("rank", tree.pack(local)))
+        return [*rank_chunks, Chunk("tree", tree.pack(skeleton))] if self._group.rank == 0 else rank_chunks
 
-    def _agree(self, found: list[Chunk], key: tuple[Any, ...]) -> list[int]:
+    def _agree(self, all_chunks: list[Chunk], key: tuple[Any, ...]) -> list[int]:
         rank_0s = set(self._rank_0s())
         names = [f"{name} ({dtype}, {list(shape)})" for name, dtype, shape in key]
         tag = hashlib.sha256("\n".join(names).encode()).digest()
-        held = b"".join(_tag(each) for each in found)
-        said = self._group.gather((tag, held))
-        if any(other != tag for other, _ in said):
+        box_tags = b"".join(_tag(chunk) for chunk in all_chunks)
+        replies = self._group.gather((tag, box_tags))
+        if any(peer_tag != tag for peer_tag, _ in replies):
             raise ValueError(_differ(self._group.gather(names)))
         sizes = [
-            0 if each.name in rank_0s else each.data.element_size() * math.prod(shape_of(each))
-            for each in found
+            0 if chunk.name in rank_0s else chunk.data.element_size() * math.prod(shape_of(chunk))
+            for chunk in all_chunks
         ]
-        boxes = [[held[8 * n : 8 * n + 8] for _, held in said] for n in range(len(found))]
-        if nowhere := [name for name, held in zip(names, boxes, strict=True) if {*held} == {_NOTHING}]:
+        boxes = [[peer_tags[8 * n : 8 * n + 8] for _, peer_tags in replies] for n in range(len(all_chunks))]
+        if nowhere := [name for name, tags in zip(names, boxes, strict=True) if {*tags} == {_NOTHING}]:
             raise TypeError(
                 f"no rank holds {', '.join(nowhere[:_NAMED])}: on the device meta there are no values"
             )
@@ -77,43 +77,43 @@ def owned(rank: int, sizes: Sequence[int], boxes: Sequence[Sequence[bytes]]) -> 
     All ranks come to the same result.
     """
     heights = [0.0] * len(boxes[0]) if boxes else []
-    mine = []
+    indexes = []
     for number in sorted(range(len(sizes)), key=lambda n: (-sizes[n], n)):
         holders: dict[bytes, list[int]] = {}
-        for holder, held in enumerate(boxes[number]):
-            if held != _NOTHING:
-                holders.setdefault(held, []).append(holder)
+        for holder, box_tag in enumerate(boxes[number]):
+            if box_tag != _NOTHING:
+                holders.setdefault(box_tag, []).append(holder)
         for ranks in holders.values():
             size = sizes[number] / len(holders)
             owner = min(ranks, key=heights.__getitem__) if size >= _DEALT_FROM_BYTES else ranks[0]
             heights[owner] += size
             if owner == rank:
-                mine.append(number)
-    return sorted(mine)
+                indexes.append(number)
+    return sorted(indexes)
 
 
 def shape_of(chunk: Chunk) -> tuple[int, ...]:
     """That of the whole tensor."""
-    return tuple(chunk.data.shape) if chunk.whole is None else chunk.whole
+    return tuple(chunk.data.shape) if chunk.full_shape is None else chunk.full_shape
 
 
 def _tag(chunk: Chunk) -> bytes:
     """The same for the same box; zeroes for a piece that is empty though its tensor is not."""
-    if chunk.whole is not None and not chunk.data.numel():
+    if chunk.full_shape is not None and not chunk.data.numel():
         return _NOTHING
-    words = repr((chunk.offset, tuple(chunk.data.shape)))
-    return hashlib.blake2b(words.encode(), digest_size=8).digest()
+    text = repr((chunk.offset, tuple(chunk.data.shape)))
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
 
 
 def _differ(names: Sequence[Iterable[str]]) -> str:
     """Words about the first rank whose state has other tensors than rank 0's."""
-    first = set(names[0])
-    rank, other = next((rank, set(each)) for rank, each in enumerate(names) if set(each) != first)
-    words = [
-        f"only rank {who} has {', '.join(sorted(only)[:_NAMED])}"
-        for who, only in ((0, first - other), (rank, other - first))
+    reference = set(names[0])
+    rank, rank_names = next(
+        (rank, set(tensor_names)) for rank, tensor_names in enumerate(names) if set(tensor_names) != reference
+    )
+    details = [
+        f"only rank {holder} has {', '.join(sorted(only)[:_NAMED])}"
+        for holder, only in ((0, reference - rank_names), (rank, rank_names - reference))
         if only
     ]
-    return (
-        f"rank {rank} tracks other tensors than rank 0: {'; '.join(words)}. What is not sharded must be alike"
-    )
+    return f"rank {rank} tracks other tensors than rank 0: {'; '.join(details)}. What is not sharded must be alike"

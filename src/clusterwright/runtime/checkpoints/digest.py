@@ -23,8 +23,8 @@ from clusterwright.runtime.checkpoints import memory
 
 BLOCK_BYTES = 1 << 20
 SUM_BYTES = 16
-_ROW_WORDS = 512
-_ROW_BYTES = 8 * _ROW_WORDS
+_ROW_ELEMENTS = 512
+_ROW_BYTES = 8 * _ROW_ELEMENTS
 _SERIAL_ROWS = 63  # torch shares out what has 32,768 elements or more (at::internal::GRAIN_SIZE)
 
 
@@ -33,21 +33,21 @@ def block_sum(block: torch.Tensor) -> bytes:
 
     The work is not shared out over torch's threads, which training needs for itself.
     """
-    whole = block.numel() - block.numel() % _ROW_BYTES
-    taken = hashlib.blake2b(block.numel().to_bytes(8, "little"), digest_size=SUM_BYTES)
-    if whole:
+    aligned = block.numel() - block.numel() % _ROW_BYTES
+    hasher = hashlib.blake2b(block.numel().to_bytes(8, "little"), digest_size=SUM_BYTES)
+    if aligned:
         if block.storage_offset() % 8:  # a view of words must begin at one; rare, see part.layout
             block = block.clone()
-        rows = block[:whole].view(torch.int64).view(-1, _ROW_WORDS)
+        rows = block[:aligned].view(torch.int64).view(-1, _ROW_ELEMENTS)
         pieces = torch.split(rows, _SERIAL_ROWS) if torch.get_num_threads() > 1 else (rows,)
         for piece in pieces:
-            _take(taken, piece.sum(1))
+            _update(hasher, piece.sum(1))
         columns = pieces[0].sum(0)
         for piece in pieces[1:]:
             columns += piece.sum(0)
-        _take(taken, columns)
-    taken.update(memory.view(block[whole:]))
-    return taken.digest()
+        _update(hasher, columns)
+    hasher.update(memory.view(block[aligned:]))
+    return hasher.digest()
 
 
 def blocks(length: int) -> int:
@@ -55,5 +55,5 @@ def blocks(length: int) -> int:
     return -(-length // BLOCK_BYTES)
 
 
-def _take(taken: Any, sums: torch.Tensor) -> None:
-    taken.update(memory.view(sums.view(torch.uint8)))
+def _update(hasher: Any, sums: torch.Tensor) -> None:
+    hasher.update(memory.view(sums.view(torch.uint8)))

@@ -23,40 +23,40 @@ def write(path: Path, plan: Layout, staged: torch.Tensor) -> Part:
             for block in part.blocks(staged, entry):
                 sums.append(digest.block_sum(block))
                 _write(file.fileno(), memory.view(block))
-        made = part.finish(plan, staged, b"".join(sums), path.name)
+        new_part = part.finish(plan, staged, b"".join(sums), path.name)
         os.lseek(file.fileno(), 0, os.SEEK_SET)
         _write(file.fileno(), memory.view(staged[: plan.body]))
         os.fsync(file.fileno())
-    return made
+    return new_part
 
 
 @contextlib.contextmanager
-def reader(folder: Path, said: Part) -> Iterator[Reader]:
+def reader(folder: Path, part_record: Part) -> Iterator[Reader]:
     """The part, its length, header and sums verified."""
-    source = FileSource(folder / said.file)
+    source = FileSource(folder / part_record.file)
     try:
-        yield Reader(source, said)
+        yield Reader(source, part_record)
     finally:
         source.close()
 
 
-def verify(folder: Path, said: Part) -> None:
+def verify(folder: Path, part_record: Part) -> None:
     """Read every byte; raises Damaged, or OSError when it cannot be read."""
-    with reader(folder, said) as found:
-        found.verify()
+    with reader(folder, part_record) as part_reader:
+        part_reader.verify()
 
 
-def read_back(path: Path, said: Part) -> None:
+def read_back(path: Path, part_record: Part) -> None:
     """Read from the disk what was just written; raises Damaged if it is not that.
 
     The system is asked to forget the file first. It is free to keep it, and then this sees only what it remembers.
     """
     with path.open("rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    verify(path.parent, said)
+    verify(path.parent, part_record)
 
 
 def _write(file: int, data: memoryview) -> None:
-    done = 0
-    while done < len(data):  # write(2) takes at most 2 GiB at once, and less when the disk is nearly full
-        done += os.write(file, data[done:])
+    written = 0
+    while written < len(data):  # write(2) takes at most 2 GiB at once, and less when the disk is nearly full
+        written += os.write(file, data[written:])

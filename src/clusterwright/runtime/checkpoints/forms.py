@@ -33,18 +33,18 @@ def _write_dcp(state: dict[str, Any], path: Path) -> None:
     from torch.distributed.checkpoint.filesystem import FileSystemWriter
     from torch.distributed.checkpoint.state_dict_saver import save
 
-    rest = tree.pack(tree.apart(state, "", {}))
+    skeleton = tree.pack(tree.flatten(state, "", {}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it is one process alone, as is meant
-        _alone(save, {**state, _OURS: {"tree": rest}}, storage_writer=FileSystemWriter(path))
+        _run_single_process(save, {**state, _OURS: {"tree": skeleton}}, storage_writer=FileSystemWriter(path))
 
 
-def _alone(act: Callable[..., object], *arguments: Any, **named: Any) -> None:
+def _run_single_process(action: Callable[..., object], *arguments: Any, **named: Any) -> None:
     """DCP wraps what goes wrong into a BaseException, for all ranks; here it is the one error that it was."""
     from torch.distributed.checkpoint.api import CheckpointException
 
     try:
-        act(*arguments, **named)
+        action(*arguments, **named)
     except CheckpointException as why:
         error = next(iter(why.failures.values()))[0]
     else:
@@ -59,7 +59,7 @@ def _read_dcp(path: Path) -> Any:
     from torch.distributed.checkpoint.state_dict_loader import load
 
     about = FileSystemReader(path).read_metadata()
-    found = {
+    state = {
         key: torch.empty(entry.size, dtype=entry.properties.dtype)
         if isinstance(entry, TensorStorageMetadata)
         else None
@@ -67,27 +67,27 @@ def _read_dcp(path: Path) -> Any:
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _alone(load, found, storage_reader=FileSystemReader(path))
+        _run_single_process(load, state, storage_reader=FileSystemReader(path))
     paths = about.planner_data or {}
-    named = {tuple(map(str, paths.get(key, (key,)))): value for key, value in found.items()}
+    named = {tuple(map(str, paths.get(key, (key,)))): value for key, value in state.items()}
     ours = named.pop((_OURS, "tree"), None)
     if ours is None:
-        return _nested({tuple(paths.get(key, (key,))): value for key, value in found.items()})
+        return _nested({tuple(paths.get(key, (key,))): value for key, value in state.items()})
     tensors: dict[str, torch.Tensor] = {}
-    for where, value in named.items():
-        tree.apart(value, "/".join(where), tensors)
-    return tree.together(tree.unpack(ours), tensors)
+    for key_path, value in named.items():
+        tree.flatten(value, "/".join(key_path), tensors)
+    return tree.unflatten(tree.unpack(ours), tensors)
 
 
-def _nested(found: dict[tuple[Any, ...], Any]) -> dict[str, Any]:
+def _nested(values_by_path: dict[tuple[Any, ...], Any]) -> dict[str, Any]:
     """Dictionaries by path."""
-    whole: dict[Any, Any] = {}
-    for path, value in found.items():
-        inner = whole
+    result: dict[Any, Any] = {}
+    for path, value in values_by_path.items():
+        inner = result
         for key in path[:-1]:
             inner = inner.setdefault(key, {})
         inner[path[-1]] = value
-    return {name: _shaped(value) for name, value in whole.items()}
+    return {name: _shaped(value) for name, value in result.items()}
 
 
 def _shaped(value: Any) -> Any:
@@ -131,11 +131,11 @@ def _read_safetensors(path: Path) -> Any:
     header = json.loads(bytes(memory.view(data[8:start])))
     header.pop("__metadata__")
     named = {name: dtype for dtype, name in part.DTYPES.items()}
-    found = {}
+    tensors = {}
     for name, row in header.items():
         begin, end = row["data_offsets"]
-        found[name] = data[start + begin : start + end].clone().view(named[row["dtype"]]).view(row["shape"])
-    return found
+        tensors[name] = data[start + begin : start + end].clone().view(named[row["dtype"]]).view(row["shape"])
+    return tensors
 
 
 def flat(tensor: torch.Tensor) -> torch.Tensor:

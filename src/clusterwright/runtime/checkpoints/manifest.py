@@ -38,9 +38,9 @@ class Manifest:
 
 def write(folder: Path, manifest: Manifest) -> None:
     """Write the manifest, whole and on disk, with a sum over itself."""
-    words = {"format": FORMAT, **asdict(manifest)}
+    document = {"format": FORMAT, **asdict(manifest)}
     with (folder / NAME).open("w") as file:
-        file.write(json.dumps({**words, "sha256": _sum(words)}, indent=1) + "\n")
+        file.write(json.dumps({**document, "sha256": _sum(document)}, indent=1) + "\n")
         file.flush()
         os.fsync(file.fileno())
     sync_folder(folder)
@@ -49,15 +49,20 @@ def write(folder: Path, manifest: Manifest) -> None:
 def read(folder: Path) -> Manifest:
     """The manifest; raises Damaged when it is not whole or is another folder's."""
     try:
-        words = json.loads((folder / NAME).read_text())
-        said = words.pop("sha256")
-        if words["format"] != FORMAT:
-            raise Damaged(f"{folder.name} has format {words['format']}; this version reads {FORMAT}")
-        if said != _sum(words):
+        document = json.loads((folder / NAME).read_text())
+        checksum = document.pop("sha256")
+        if document["format"] != FORMAT:
+            raise Damaged(f"{folder.name} has format {document['format']}; this version reads {FORMAT}")
+        if checksum != _sum(document):
             raise Damaged(f"{folder.name}/{NAME} does not match its own checksum")
-        parts = tuple(Part(**part) for part in words["parts"])
+        parts = tuple(Part(**part) for part in document["parts"])
         manifest = Manifest(
-            words["step"], words["world_size"], words["torch"], words["time"], parts, words["value"]
+            document["step"],
+            document["world_size"],
+            document["torch"],
+            document["time"],
+            parts,
+            document["value"],
         )
     except FileNotFoundError:
         raise Damaged(f"{folder.name} has no {NAME}: its save was never finished") from None
@@ -73,5 +78,5 @@ def step_name(step: int) -> str:
     return f"step-{step:08d}"
 
 
-def _sum(words: dict[str, object]) -> str:
-    return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
+def _sum(document: dict[str, object]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()

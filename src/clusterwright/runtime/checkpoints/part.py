@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import torch
 
 from clusterwright.runtime.checkpoints import digest, memory
-from clusterwright.runtime.checkpoints.beside import Beside
+from clusterwright.runtime.checkpoints.background_worker import BackgroundWorker
 from clusterwright.runtime.checkpoints.source import Damaged, Source
 
 DTYPES = {
@@ -44,27 +44,27 @@ _ALIGNED = 64  # bytes; a header of such a length leaves every tensor where its 
 class Chunk(NamedTuple):  # thousands are made in each save, and a dataclass takes four times as long to make
     """A box of a tensor, as one rank holds it: its place in the tensor, and that tensor's shape.
 
-    `whole` is None when the box is the tensor.
+    `full_shape` is None when the box is the tensor.
     """
 
     name: str
     data: torch.Tensor
-    whole: tuple[int, ...] | None = None
+    full_shape: tuple[int, ...] | None = None
     offset: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where one chunk lies in a part: its bytes begin at `start`, its sums at number `first` of all sums."""
+    """Where one chunk lies in a part: its bytes begin at `start`, its sums at number `first_sum` of all sums."""
 
     name: str
     dtype: torch.dtype
     shape: tuple[int, ...]
-    whole: tuple[int, ...]
+    full_shape: tuple[int, ...]
     offset: tuple[int, ...]
     start: int
     end: int
-    first: int
+    first_sum: int
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,10 @@ def layout(chunks: Sequence[Chunk]) -> Layout:
     order = tuple(sorted(range(len(chunks)), key=lambda number: _alignment(chunks[number])))
     ordered = [chunks[number] for number in order]
     sums = digest.SUM_BYTES * sum(digest.blocks(_bytes(chunk)) for chunk in ordered)
-    header: dict[str, Any] = {"__metadata__": {"boxes": ""}, SUMS: _words(torch.uint8, (sums,), 0, sums)}
+    header: dict[str, Any] = {
+        "__metadata__": {"boxes": ""},
+        SUMS: _header_fields(torch.uint8, (sums,), 0, sums),
+    }
     boxes: dict[str, Any] = {}
     end = sums
     for chunk in ordered:
@@ -104,9 +107,9 @@ def layout(chunks: Sequence[Chunk]) -> Layout:
         if key in header:
             raise ValueError(f"two tensors are called {key}")
         start, end = end, end + _bytes(chunk)
-        header[key] = _words(chunk.data.dtype, tuple(chunk.data.shape), start, end)
-        if chunk.whole is not None:
-            boxes[key] = [chunk.name, chunk.whole, chunk.offset]
+        header[key] = _header_fields(chunk.data.dtype, tuple(chunk.data.shape), start, end)
+        if chunk.full_shape is not None:
+            boxes[key] = [chunk.name, chunk.full_shape, chunk.offset]
     header["__metadata__"]["boxes"] = json.dumps(boxes)  # a text, as the format has it
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % _ALIGNED)
@@ -116,15 +119,15 @@ def layout(chunks: Sequence[Chunk]) -> Layout:
 
 def places(plan: Layout, into: torch.Tensor) -> list[torch.Tensor]:
     """Where the chunks go, in the layout's order: views of `into`, which is flat, uint8 and `plan.bytes` long."""
-    return [into[each.start : each.end].view(each.dtype).view(each.shape) for each in plan.entries]
+    return [into[entry.start : entry.end].view(entry.dtype).view(entry.shape) for entry in plan.entries]
 
 
 def stage(
-    plan: Layout, chunks: Sequence[Chunk], into: torch.Tensor, found: list[torch.Tensor] | None = None
+    plan: Layout, chunks: Sequence[Chunk], into: torch.Tensor, views: list[torch.Tensor] | None = None
 ) -> None:
-    """Copy the chunks to their places (`found`, where these are known already); one copy of each, no more."""
+    """Copy the chunks to their places (`views`, where these are known already); one copy of each, no more."""
     torch._foreach_copy_(  # as torch.optim does; for many small tensors twice as fast as one by one
-        places(plan, into) if found is None else found,
+        places(plan, into) if views is None else views,
         [chunks[number].data for number in plan.order],
         non_blocking=True,
     )
@@ -147,10 +150,10 @@ def finish(plan: Layout, memory_of_part: torch.Tensor, sums: bytes, name: str) -
 
 def blocks(memory_of_part: torch.Tensor, entry: Entry) -> tuple[torch.Tensor, ...]:
     """The blocks of one tensor."""
-    return cut(memory_of_part[entry.start : entry.end])
+    return split_blocks(memory_of_part[entry.start : entry.end])
 
 
-def cut(data: torch.Tensor) -> tuple[torch.Tensor, ...]:
+def split_blocks(data: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Blocks, of which only the last may be short; none of nothing."""
     return torch.split(data, digest.BLOCK_BYTES) if data.numel() else ()
 
@@ -180,20 +183,22 @@ class Reader:
                 f"{part.file} has another header or other sums than were saved: its checksum differs"
             )
 
-    def read(self, entry: Entry, beside: Beside | None = None) -> torch.Tensor:
-        """A chunk as it was saved; with `beside` it is verified only when that has ended."""
-        return self.read_bytes(entry, 0, entry.end - entry.start, beside).view(entry.dtype).view(entry.shape)
+    def read(self, entry: Entry, worker: BackgroundWorker | None = None) -> torch.Tensor:
+        """A chunk as it was saved; with `worker` it is verified only when that has ended."""
+        return self.read_bytes(entry, 0, entry.end - entry.start, worker).view(entry.dtype).view(entry.shape)
 
-    def read_bytes(self, entry: Entry, start: int, end: int, beside: Beside | None = None) -> torch.Tensor:
+    def read_bytes(
+        self, entry: Entry, start: int, end: int, worker: BackgroundWorker | None = None
+    ) -> torch.Tensor:
         """Some of a chunk's bytes, in the same way; whole blocks are read, and only those that are needed."""
-        if beside is None:
-            with Beside() as own:
-                return self.read_bytes(entry, start, end, own)
+        if worker is None:
+            with BackgroundWorker() as local_worker:
+                return self.read_bytes(entry, start, end, local_worker)
         low = start - start % digest.BLOCK_BYTES
         high = min(entry.end - entry.start, digest.blocks(end) * digest.BLOCK_BYTES)
         data = torch.empty(max(0, high - low), dtype=torch.uint8)
-        for index, block in enumerate(cut(data)):
-            beside.do(self._verify, entry, self._fill(entry, low, index, block), block)
+        for index, block in enumerate(split_blocks(data)):
+            worker.do(self._verify, entry, self._fill(entry, low, index, block), block)
         return data[start - low : end - low]
 
     def verify(self) -> None:
@@ -209,11 +214,11 @@ class Reader:
     def _fill(self, entry: Entry, low: int, index: int, block: torch.Tensor) -> int:
         """Read a block, the one of this index from `low` on; its number among all."""
         self._source.read(entry.start + low + index * digest.BLOCK_BYTES, memory.view(block))
-        return entry.first + low // digest.BLOCK_BYTES + index
+        return entry.first_sum + low // digest.BLOCK_BYTES + index
 
     def _verify(self, entry: Entry, number: int, block: torch.Tensor) -> None:
-        said = self._sums[number * digest.SUM_BYTES : (number + 1) * digest.SUM_BYTES]
-        if digest.block_sum(block) != said:
+        expected = self._sums[number * digest.SUM_BYTES : (number + 1) * digest.SUM_BYTES]
+        if digest.block_sum(block) != expected:
             raise Damaged(
                 f"{self._name} holds other bytes of {entry.name} than were saved: its checksum differs"
             )
@@ -228,17 +233,17 @@ def _entries(head: bytes) -> tuple[Entry, ...]:
     """What the header says, in the order of the bytes; each tensor begins where the one before it ends."""
     header = json.loads(head[8:])
     boxes = json.loads(header.pop("__metadata__")["boxes"])
-    at = len(head) + header.pop(SUMS)["data_offsets"][1]
-    end, first, entries = at, 0, []
-    for key, words in header.items():
-        shape = tuple(int(size) for size in words["shape"])
-        name, whole, offset = boxes.get(key, (key, shape, (0,) * len(shape)))
-        dtype = NAMED[words["dtype"]]
+    body_start = len(head) + header.pop(SUMS)["data_offsets"][1]
+    end, first_sum, entries = body_start, 0, []
+    for key, fields in header.items():
+        shape = tuple(int(size) for size in fields["shape"])
+        name, full_shape, offset = boxes.get(key, (key, shape, (0,) * len(shape)))
+        dtype = NAMED[fields["dtype"]]
         start, end = end, end + torch.Size(shape).numel() * dtype.itemsize
-        if min(shape, default=0) < 0 or end - start != words["data_offsets"][1] - words["data_offsets"][0]:
+        if min(shape, default=0) < 0 or end - start != fields["data_offsets"][1] - fields["data_offsets"][0]:
             raise ValueError(f"{key} of shape {shape} is {end - start} bytes")
-        entries.append(Entry(name, dtype, shape, tuple(whole), tuple(offset), start, end, first))
-        first += digest.blocks(end - start)
+        entries.append(Entry(name, dtype, shape, tuple(full_shape), tuple(offset), start, end, first_sum))
+        first_sum += digest.blocks(end - start)
     return tuple(entries)
 
 
@@ -249,10 +254,10 @@ def _alignment(chunk: Chunk) -> tuple[bool, int]:
 
 def _key(chunk: Chunk) -> str:
     """The tensor's name; of a piece also where it begins, as one rank may hold several pieces of a tensor."""
-    return chunk.name if chunk.whole is None else f"{chunk.name}@{','.join(map(str, chunk.offset))}"
+    return chunk.name if chunk.full_shape is None else f"{chunk.name}@{','.join(map(str, chunk.offset))}"
 
 
-def _words(dtype: torch.dtype, shape: tuple[int, ...], start: int, end: int) -> dict[str, Any]:
+def _header_fields(dtype: torch.dtype, shape: tuple[int, ...], start: int, end: int) -> dict[str, Any]:
     return {"dtype": DTYPES[dtype], "shape": list(shape), "data_offsets": [start, end]}
 
 

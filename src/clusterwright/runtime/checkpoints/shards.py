@@ -32,12 +32,12 @@ class Box:
         shape = tuple(end - start for start, end in zip(begin, ends))
         return Box(begin, shape) if all(size > 0 for size in shape) else None
 
-    def within(self, outer: Box) -> tuple[slice, ...]:
+    def slices_in(self, outer: Box) -> tuple[slice, ...]:
         """The slices of `outer` that this box is."""
         return tuple(slice(a - b, a - b + n) for a, b, n in zip(self.offset, outer.offset, self.shape))
 
 
-def whole(shape: tuple[int, ...]) -> Box:
+def full_box(shape: tuple[int, ...]) -> Box:
     """All of a tensor."""
     return Box((0,) * len(shape), tuple(shape))
 
@@ -59,10 +59,10 @@ def box(tensor: Any) -> Box:
     """
     if absent(tensor):
         return Box((0,) * tensor.dim(), (0,) * tensor.dim())
-    if any(each.is_partial() for each in tensor.placements):
+    if any(placement.is_partial() for placement in tensor.placements):
         raise TypeError("a DTensor of partial sums has no values yet; redistribute it before it is saved")
-    (found,) = tensor.__create_chunk_list__()
-    return Box(tuple(found.offsets), tuple(found.sizes))
+    (chunk_metadata,) = tensor.__create_chunk_list__()
+    return Box(tuple(chunk_metadata.offsets), tuple(chunk_metadata.sizes))
 
 
 def chunk(name: str, tensor: torch.Tensor) -> Chunk:
@@ -71,11 +71,11 @@ def chunk(name: str, tensor: torch.Tensor) -> Chunk:
         return Chunk(name, torch.empty(0, dtype=tensor.dtype), tuple(tensor.shape), (0,) * tensor.dim())
     if not sharded(tensor):
         return Chunk(name, tensor)
-    held, local = box(tensor), local_of(tensor)
+    piece, local = box(tensor), local_of(tensor)
     shape = tuple(tensor.shape)
-    if held.shape == shape:
+    if piece.shape == shape:
         return Chunk(name, local)
-    return Chunk(name, local, shape, held.offset)
+    return Chunk(name, local, shape, piece.offset)
 
 
 def local_of(tensor: Any) -> torch.Tensor:
@@ -90,6 +90,6 @@ def like(tensor: torch.Tensor, local: torch.Tensor) -> torch.Tensor:
     if absent(tensor):
         return torch.empty(tensor.shape, dtype=local.dtype, device="meta")
     with torch.no_grad():
-        made = torch.empty_like(tensor, dtype=local.dtype)
-        local_of(made).copy_(local)
-    return made
+        result = torch.empty_like(tensor, dtype=local.dtype)
+        local_of(result).copy_(local)
+    return result

@@ -50,11 +50,11 @@ class FileSource:
 
     def read(self, start: int, into: memoryview) -> None:
         """One system call reads at most 2 GiB, and may stop earlier."""
-        done = 0
-        while done < len(into):
-            if not (got := os.preadv(self._file.fileno(), [into[done:]], start + done)):
+        offset = 0
+        while offset < len(into):
+            if not (count := os.preadv(self._file.fileno(), [into[offset:]], start + offset)):
                 raise Damaged(f"{self.name} ends early")
-            done += got
+            offset += count
 
     def close(self) -> None:
         """Close the file."""

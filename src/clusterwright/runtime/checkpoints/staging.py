@@ -28,7 +28,10 @@ class Staging:
 
     def plan(self, chunks: Sequence[Chunk]) -> Layout:
         """Where each of these chunks goes; found again when they are like the last ones."""
-        key = [(each.name, each.data.shape, each.data.dtype, each.whole, each.offset) for each in chunks]
+        key = [
+            (chunk.name, chunk.data.shape, chunk.data.dtype, chunk.full_shape, chunk.offset)
+            for chunk in chunks
+        ]
         if key != self._plan[0]:
             self._plan, self._places = (key, part.layout(chunks)), []
         return self._plan[1]
@@ -43,9 +46,9 @@ class Staging:
         self._memory = Ahead(int(length * _SLACK) + _SLACK_BYTES, self._device)
         return self._memory
 
-    def take(self, plan: Layout, chunks: Sequence[Chunk]) -> torch.Tensor:
+    def stage(self, plan: Layout, chunks: Sequence[Chunk]) -> torch.Tensor:
         """The chunks in their places. On a GPU they are copied on a stream of their own, to pinned memory."""
-        staged = self.prepare(plan.bytes).take()[: plan.bytes]
+        staged = self.prepare(plan.bytes).claim()[: plan.bytes]
         self._places = self._places or part.places(plan, staged)
         if not self._cuda:
             part.stage(plan, chunks, staged, self._places)

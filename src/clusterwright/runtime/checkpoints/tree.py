@@ -12,49 +12,53 @@ from clusterwright.runtime.checkpoints import memory
 from clusterwright.runtime.checkpoints.part import DTYPES, NAMED, SUMS
 from clusterwright.runtime.checkpoints.source import Damaged
 
-_MARK = "\0tensor"  # no state_dict has this key
+_TENSOR_KEY = "\0tensor"  # no state_dict has this key
 _RESERVED = {"rank", "tree", SUMS}  # what else lies in a part under a name
-_PLAIN, _TORCH = b"P", b"T"  # how the rest was packed
+_PICKLE, _TORCH = b"P", b"T"  # how the rest was packed
 _PACKED = (
     1024  # bytes; with sizes rounded up to these, a part's layout is nearly always that of the last save
 )
 
 
-def apart(value: Any, name: str, tensors: dict[str, torch.Tensor], seen: dict[Any, str] | None = None) -> Any:
+def flatten(
+    value: Any, name: str, tensors: dict[str, torch.Tensor], names_by_identity: dict[Any, str] | None = None
+) -> Any:
     """The value with its tensors taken out into `tensors`, under names like `optimizer/state/0/exp_avg`.
 
     Tensors that are not dense (sparse, quantised) stay where they are and are pickled. One that is met again, as tied
     weights are, is taken once.
     """
-    seen = {} if seen is None else seen
+    names_by_identity = {} if names_by_identity is None else names_by_identity
     if isinstance(value, torch.Tensor) and _dense(value, name):
-        if (known := _identity(value)) in seen:
-            return {_MARK: seen[known]}
+        if (identity := _identity(value)) in names_by_identity:
+            return {_TENSOR_KEY: names_by_identity[identity]}
         while name in tensors or name in _RESERVED:  # the keys 0 and "0" side by side
             name += "'"
         tensors[name] = value.detach() if value.requires_grad else value
-        seen[known] = name
-        return {_MARK: name}
+        names_by_identity[identity] = name
+        return {_TENSOR_KEY: name}
     if isinstance(value, dict):
         return {
-            key: apart(item, f"{name}/{key}" if name else str(key), tensors, seen)
+            key: flatten(item, f"{name}/{key}" if name else str(key), tensors, names_by_identity)
             for key, item in value.items()
         }
     if isinstance(value, (list, tuple)):
         kind = tuple if isinstance(value, tuple) else list
-        return kind(apart(item, f"{name}/{index}", tensors, seen) for index, item in enumerate(value))
+        return kind(
+            flatten(item, f"{name}/{index}", tensors, names_by_identity) for index, item in enumerate(value)
+        )
     return value
 
 
-def together(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
-    """What `apart` was given; dicts and tuples of special kinds come back as plain ones."""
+def unflatten(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
+    """What `flatten` was given; dicts and tuples of special kinds come back as plain ones."""
     if isinstance(value, dict):
-        if value.keys() == {_MARK}:
-            return tensors[value[_MARK]]
-        return {key: together(item, tensors) for key, item in value.items()}
+        if value.keys() == {_TENSOR_KEY}:
+            return tensors[value[_TENSOR_KEY]]
+        return {key: unflatten(item, tensors) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         kind = tuple if isinstance(value, tuple) else list
-        return kind(together(item, tensors) for item in value)
+        return kind(unflatten(item, tensors) for item in value)
     return value
 
 
@@ -79,7 +83,7 @@ def pack(value: Any) -> torch.Tensor:
     data = _pickled(value)
     data = len(data).to_bytes(8, "little") + data
     packed = memory.tensor(data + bytes(-len(data) % _PACKED))
-    if data[8:9] != _PLAIN:
+    if data[8:9] != _PICKLE:
         unpack(packed)
     return packed
 
@@ -88,7 +92,7 @@ def unpack(packed: torch.Tensor) -> Any:
     """What `pack` was given; no code in it is ever run."""
     length = int.from_bytes(memory.view(packed[:8]), "little")
     stream = io.BytesIO(memory.view(packed[8 : 8 + length]))
-    if stream.read(1) == _PLAIN:
+    if stream.read(1) == _PICKLE:
         return _PlainUnpickler(stream).load()
     return torch.load(stream, map_location="cpu", weights_only=True)
 
@@ -97,7 +101,7 @@ def _pickled(value: Any) -> bytes:
     """By Python's own pickle if it is plain, which is quick; else by torch.save, which knows more."""
     stream = io.BytesIO()
     try:
-        stream.write(_PLAIN)
+        stream.write(_PICKLE)
         _PlainPickler(stream, protocol=4).dump(value)
     except _NotPlainError:
         stream = io.BytesIO()
@@ -138,9 +142,9 @@ def _tensor(dtype: str, shape: tuple[int, ...], data: bytes) -> torch.Tensor:
 def _identity(tensor: Any) -> Any:
     """Equal for two views of the same memory that are alike; memory that is empty has no address, but an identity."""
     local = tensor.to_local() if hasattr(tensor, "to_local") else tensor
-    where = local.data_ptr() or local.untyped_storage()._cdata  # noqa: SLF001 (torch.save tells storages apart by it)
+    address = local.data_ptr() or local.untyped_storage()._cdata  # noqa: SLF001 (torch.save tells storages apart by it)
     more = (tensor.shape, str(tensor.placements)) if local is not tensor else ()
-    return where, local.shape, local.stride(), local.dtype, *more
+    return address, local.shape, local.stride(), local.dtype, *more
 
 
 def _dense(tensor: Any, name: str) -> bool:

@@ -15,8 +15,8 @@ import torch
 from clusterwright.runtime.checkpoints import part, pinned
 from clusterwright.runtime.checkpoints.part import Chunk, Layout
 from clusterwright.runtime.checkpoints.staging import Staging
-from clusterwright.runtime.copies.slots import REFUSED, SLOTS, Slots, Stored
-from clusterwright.runtime.events import say
+from clusterwright.runtime.replicas.slots import REFUSED, SLOTS, Slots, Stored
+from clusterwright.runtime.events import log_line
 from clusterwright.runtime.group import Group
 
 # the state grows a little: a number gets one more digit, a list one more entry
@@ -38,19 +38,19 @@ class Unable:
     refused = True
 
     def __init__(self, why: str) -> None:
-        say(f"no copies in memory: {why}")
+        log_line(f"no copies in memory: {why}")
 
     def ready(self) -> bool:
         """Never."""
         return False
 
-    def ask(self, chunks: Sequence[Chunk]) -> None:
+    def request_capacity(self, chunks: Sequence[Chunk]) -> None:
         """Nobody."""
 
     def resumed(self, step: int) -> None:
         """Nobody hears it."""
 
-    def copy(self, step: int, chunks: Sequence[Chunk], whole: Moment | None) -> int:  # noqa: ARG002 (Writer's signature)
+    def copy(self, step: int, chunks: Sequence[Chunk], complete: Moment | None) -> int:  # noqa: ARG002 (Writer's signature)
         """Nothing."""
         return 0
 
@@ -69,7 +69,7 @@ class Writer:
         self._slots = Slots(environ["CLUSTERWRIGHT_COPY"])
         self._pipe = os.open(environ["CLUSTERWRIGHT_COPY_WAKE"], os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._staging = Staging(group.device)
-        self._wanted = 0
+        self._required_bytes = 0
         self._thread = ThreadPoolExecutor(1, "copies")
         self._prepared = 0
         self._work: Future[None] | None = None
@@ -77,42 +77,46 @@ class Writer:
     @property
     def refused(self) -> bool:
         """There is no memory for copies on this host."""
-        return self._slots.room == REFUSED
+        return self._slots.capacity == REFUSED
 
     def ready(self) -> bool:
         """There is room, and the last copy is complete. What is missing is set off, and nobody waits for it here."""
-        if not self._wanted or self._slots.room < self._wanted or (self._work and not self._work.done()):
+        if (
+            not self._required_bytes
+            or self._slots.capacity < self._required_bytes
+            or (self._work and not self._work.done())
+        ):
             return False
-        if self._prepared < self._wanted:
-            self._work = self._thread.submit(self._prepare, self._slots.room)
+        if self._prepared < self._required_bytes:
+            self._work = self._thread.submit(self._prepare, self._slots.capacity)
             return False
         if self._work:
             self._work.result()
         return True
 
-    def ask(self, chunks: Sequence[Chunk]) -> None:
+    def request_capacity(self, chunks: Sequence[Chunk]) -> None:
         """Tell the agent how much room a slot needs; its answer comes by itself."""
-        self._ask(self._staging.plan(chunks).bytes)
+        self._request_bytes(self._staging.plan(chunks).bytes)
 
     def resumed(self, step: int) -> None:
         """Tell the agent where this generation goes on."""
-        self._say(resumed=step)
+        self._send(resumed=step)
 
-    def copy(self, step: int, chunks: Sequence[Chunk], whole: Moment | None) -> int:
+    def copy(self, step: int, chunks: Sequence[Chunk], complete: Moment | None) -> int:
         """Copy the part into a slot that the newest whole set does not need; its bytes, 0 when the room is too small.
 
         It counts when sums and header are there too, which a thread adds.
         """
         plan = self._staging.plan(chunks)
         if plan.bytes > self._prepared:
-            self._ask(plan.bytes)
+            self._request_bytes(plan.bytes)
             return 0
-        slot = self._free(whole)
+        slot = self._free(complete)
         self._slots.clear(slot)
         staged = self._slots.bytes(slot, plan.bytes)
         part.stage(plan, chunks, staged)
         pinned.wait(self._group.device)
-        self._work = self._thread.submit(self._seal, plan, staged, (slot, step), whole)
+        self._work = self._thread.submit(self._seal, plan, staged, (slot, step), complete)
         return plan.bytes
 
     def settle(self) -> None:
@@ -125,34 +129,43 @@ class Writer:
         self._thread.shutdown()
         os.close(self._pipe)
 
-    def _ask(self, length: int) -> None:
-        self._wanted = int(length * _SLACK) + _SLACK_BYTES
-        self._say(room=self._wanted)
+    def _request_bytes(self, length: int) -> None:
+        self._required_bytes = int(length * _SLACK) + _SLACK_BYTES
+        self._send(room=self._required_bytes)
 
-    def _prepare(self, room: int) -> None:
+    def _prepare(self, capacity: int) -> None:
         """Have the memory mapped, and known to the GPU, before training would wait for it."""
         for slot in range(SLOTS):
-            pinned.register(self._slots.bytes(slot, room), self._group.device)
-        self._prepared = room
+            pinned.register(self._slots.bytes(slot, capacity), self._group.device)
+        self._prepared = capacity
 
-    def _free(self, whole: Moment | None) -> int:
-        found = {each.slot: each for each in self._slots.stored()}
-        needed = [each.slot for each in found.values() if Moment(each.generation, each.step) == whole]
+    def _free(self, complete: Moment | None) -> int:
+        entries_by_slot = {entry.slot: entry for entry in self._slots.stored()}
+        needed = [
+            entry.slot
+            for entry in entries_by_slot.values()
+            if Moment(entry.generation, entry.step) == complete
+        ]
         free = [slot for slot in range(SLOTS) if slot not in needed]
         age = {
-            slot: (found[slot].generation, found[slot].step) if slot in found else (-1, -1) for slot in free
+            slot: (entries_by_slot[slot].generation, entries_by_slot[slot].step)
+            if slot in entries_by_slot
+            else (-1, -1)
+            for slot in free
         }
         return min(free, key=age.__getitem__)
 
-    def _seal(self, plan: Layout, staged: torch.Tensor, where: tuple[int, int], whole: Moment | None) -> None:
-        slot, step = where
-        made = part.seal(plan, staged)
+    def _seal(
+        self, plan: Layout, staged: torch.Tensor, slot_step: tuple[int, int], complete: Moment | None
+    ) -> None:
+        slot, step = slot_step
+        new_part = part.seal(plan, staged)
         moment = (self._group.world_size, self._group.rank)
-        self._slots.write(Stored(slot, step, self._generation, *moment, made.bytes, made.digest))
-        before = [whole.generation, whole.step] if whole else None
-        self._say(copy=[self._generation, step, *moment], whole=before)
+        self._slots.write(Stored(slot, step, self._generation, *moment, new_part.bytes, new_part.digest))
+        complete_key = [complete.generation, complete.step] if complete else None
+        self._send(copy=[self._generation, step, *moment], whole=complete_key)
 
-    def _say(self, **words: Any) -> None:
+    def _send(self, **words: Any) -> None:
         line = {"generation": self._generation, "local_rank": self._group.local_rank, **words}
         with contextlib.suppress(
             OSError

@@ -11,7 +11,7 @@ class BadSampleError(ValueError):
     """What is wrong with which sample of which file; of one text, so that a worker's reaches its rank as it is."""
 
     @classmethod
-    def of(cls, path: object, number: int, why: object) -> BadSampleError:
+    def from_sample(cls, path: object, number: int, why: object) -> BadSampleError:
         """That sample of that file."""
         return cls(f"{path}: sample {number}: {why}")
 
@@ -19,12 +19,12 @@ class BadSampleError(ValueError):
 class Tolerant(Dataset[Any]):
     """A dataset in which the next good sample stands for a bad one: the same on every rank and after a resume.
 
-    `told` is called with each bad sample once (in the worker that read it); more than `most` of them are an error
+    `report` is called with each bad sample once (in the worker that read it); more than `most` of them are an error
     after all: a folder that has gone bad is no data.
     """
 
-    def __init__(self, dataset: Any, *, most: int = 100, told: Any = print) -> None:
-        self._dataset, self._most, self._told = dataset, most, told
+    def __init__(self, dataset: Any, *, most: int = 100, report: Any = print) -> None:
+        self._dataset, self._most, self._report = dataset, most, report
         self.bad: set[int] = set()
 
     def __len__(self) -> int:
@@ -36,17 +36,17 @@ class Tolerant(Dataset[Any]):
         return str(self._dataset.fingerprint)
 
     def __getitem__(self, number: int) -> Any:
-        for place in range(number, number + len(self)):
+        for index in range(number, number + len(self)):
             try:
-                return self._dataset[place % len(self)]
+                return self._dataset[index % len(self)]
             except BadSampleError as why:
-                self._note(place % len(self), why)
+                self._note(index % len(self), why)
         raise ValueError("not one sample of the data can be read")
 
     def _note(self, number: int, why: BadSampleError) -> None:
         if number in self.bad:
             return
         self.bad.add(number)
-        self._told(f"bad sample passed over: {why}")
+        self._report(f"bad sample passed over: {why}")
         if len(self.bad) > self._most:
             raise ValueError(f"more than {self._most} bad samples; the last one: {why}") from why

@@ -26,9 +26,9 @@ def pixels(image: bytes) -> torch.Tensor:
     from PIL import Image
 
     with Image.open(io.BytesIO(image)) as opened:
-        plain = opened.convert("RGB")
-        flat = torch.frombuffer(bytearray(plain.tobytes()), dtype=torch.uint8)
-        return flat.view(plain.height, plain.width, 3).permute(2, 0, 1)
+        rgb = opened.convert("RGB")
+        flat = torch.frombuffer(bytearray(rgb.tobytes()), dtype=torch.uint8)
+        return flat.view(rgb.height, rgb.width, 3).permute(2, 0, 1)
 
 
 class Images(Dataset[Any]):
@@ -42,12 +42,12 @@ class Images(Dataset[Any]):
 
     def __init__(self, folder: str | Path, decode: Callable[[bytes], Any] = pixels) -> None:
         self.folder, self._decode = Path(folder), decode
-        self.classes = tuple(sorted(each.name for each in os.scandir(folder) if each.is_dir()))
+        self.classes = tuple(sorted(entry.name for entry in os.scandir(folder) if entry.is_dir()))
         self._samples: list[tuple[str, int]] = []
         for number, name in enumerate(self.classes):
-            before = len(self._samples)
+            count = len(self._samples)
             self._samples += ((path, number) for path in _images(self.folder / name))
-            if len(self._samples) == before:
+            if len(self._samples) == count:
                 raise ValueError(f"{self.folder / name} holds no images ({', '.join(SUFFIXES)})")
         if not self.classes:
             raise ValueError(f"{folder} holds no folder; one for each class is expected, with images in it")
@@ -58,10 +58,10 @@ class Images(Dataset[Any]):
     @property
     def fingerprint(self) -> str:
         """Of the images' names, in their order."""
-        told = hashlib.sha256()
+        hasher = hashlib.sha256()
         for path, _ in self._samples:
-            told.update(os.path.relpath(path, self.folder).encode() + b"\n")
-        return told.hexdigest()[:16]
+            hasher.update(os.path.relpath(path, self.folder).encode() + b"\n")
+        return hasher.hexdigest()[:16]
 
     def __getitem__(self, number: int) -> tuple[Any, int]:
         """An image and its class.
@@ -74,7 +74,7 @@ class Images(Dataset[Any]):
             with open(path, "rb") as file:  # noqa: PTH123 (a third of the time of Path.read_bytes, a million times)
                 return self._decode(file.read()), kind
         except (OSError, SyntaxError, ValueError) as why:  # Pillow says SyntaxError of a broken PNG
-            raise BadSampleError.of(path, number, why) from why
+            raise BadSampleError.from_sample(path, number, why) from why
 
 
 def _images(folder: Path) -> Iterator[str]:

@@ -18,7 +18,7 @@ Spans = Sequence[int]
 Scan = Callable[[Path], Iterable[tuple[int, int]]]
 
 _HEAD = struct.Struct("<8s4Q")  # mark, size and time of the file, samples, 0
-_MARK = b"wright1\n"
+_MAGIC = b"wright1\n"
 
 
 def spans(path: Path, scan: Scan) -> Spans:
@@ -29,16 +29,16 @@ def spans(path: Path, scan: Scan) -> Spans:
     Raises:
         ValueError: the file has no samples.
     """
-    kept = path.with_name(f".{path.name}.index")
-    found = _kept(kept, path)
-    if found is None:
-        made = array("Q", (number for span in scan(path) for number in span))
-        found = made
-        if made and _keep(kept, path, made):
-            found = _kept(kept, path) or made
-    if not found:
+    index_path = path.with_name(f".{path.name}.index")
+    result = _read_index(index_path, path)
+    if result is None:
+        numbers = array("Q", (number for span in scan(path) for number in span))
+        result = numbers
+        if numbers and _write_index(index_path, path, numbers):
+            result = _read_index(index_path, path) or numbers
+    if not result:
         raise ValueError(f"{path} holds no samples: leave it out, or make it anew")
-    return found
+    return result
 
 
 def _state(path: Path) -> tuple[int, int]:
@@ -46,29 +46,33 @@ def _state(path: Path) -> tuple[int, int]:
     return stat.st_size, stat.st_mtime_ns
 
 
-def _kept(kept: Path, path: Path) -> Spans | None:
+def _read_index(index_path: Path, path: Path) -> Spans | None:
     """Mapped, so that all ranks of a host share its pages; nothing where it is of another file, or cut short."""
     try:
-        with kept.open("rb") as file:
+        with index_path.open("rb") as file:
             head = file.read(_HEAD.size)
             if len(head) < _HEAD.size:
                 return None
-            mark, size, changed, count, _ = _HEAD.unpack(head)
-            whole = _HEAD.size + 16 * count
-            if mark != _MARK or (size, changed) != _state(path) or os.fstat(file.fileno()).st_size != whole:
+            magic, size, changed, count, _ = _HEAD.unpack(head)
+            length = _HEAD.size + 16 * count
+            if (
+                magic != _MAGIC
+                or (size, changed) != _state(path)
+                or os.fstat(file.fileno()).st_size != length
+            ):
                 return None
-            mapped = mmap.mmap(file.fileno(), whole, access=mmap.ACCESS_READ)
+            mapped = mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ)
     except OSError:
         return None
     return memoryview(mapped)[_HEAD.size :].cast("Q")
 
 
-def _keep(kept: Path, path: Path, made: array[int]) -> bool:
+def _write_index(index_path: Path, path: Path, numbers: array[int]) -> bool:
     """Whole or not at all; several ranks may do it at once, with the same bytes."""
     try:
-        with replacing(kept) as file:
-            file.write(_HEAD.pack(_MARK, *_state(path), len(made) // 2, 0))
-            made.tofile(file)
+        with replacing(index_path) as file:
+            file.write(_HEAD.pack(_MAGIC, *_state(path), len(numbers) // 2, 0))
+            numbers.tofile(file)
     except OSError:
         return False
     return True

@@ -23,13 +23,13 @@ class Jsonl(Shards):
         if not path.stat().st_size:
             return
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            first = 0
-            while first < len(text):
-                end = text.find(b"\n", first)
+            start = 0
+            while start < len(text):
+                end = text.find(b"\n", start)
                 end = len(text) if end < 0 else end
-                if end > first and text[first:end].strip():
-                    yield first, end - first
-                first = end + 1
+                if end > start and text[start:end].strip():
+                    yield start, end - start
+                start = end + 1
 
     def __getitem__(self, number: int) -> Any:
         """What the line says.
@@ -40,5 +40,5 @@ class Jsonl(Shards):
         try:
             return json.loads(self.read(number))
         except ValueError as why:
-            shard, inside = self.place(number)
-            raise BadSampleError.of(self.paths[shard], inside, f"not JSON: {why}") from why
+            shard, inside = self.locate(number)
+            raise BadSampleError.from_sample(self.paths[shard], inside, f"not JSON: {why}") from why

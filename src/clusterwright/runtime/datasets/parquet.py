@@ -25,12 +25,14 @@ class Parquet(Dataset[Any]):
         ValueError: no file is there, or none has a row.
     """
 
-    def __init__(self, *paths: str | Path, columns: tuple[str, ...] | None = None, keep: int = 8) -> None:
+    def __init__(
+        self, *paths: str | Path, columns: tuple[str, ...] | None = None, cache_size: int = 8
+    ) -> None:
         import pyarrow.parquet
 
         # Buffering a group's columns together is for storage over HTTP; from files it costs a sixth of the reading.
         self._open = functools.partial(pyarrow.parquet.ParquetFile, pre_buffer=False)
-        self.paths, self._columns, self._keep = files(paths, (".parquet",)), columns, keep
+        self.paths, self._columns, self._cache_size = files(paths, (".parquet",)), columns, cache_size
         self._groups = [
             (path, group, count)
             for path in self.paths
@@ -42,8 +44,8 @@ class Parquet(Dataset[Any]):
         self._ends = list(itertools.accumulate(count for _, _, count in self._groups))
         self._starts = [0, *self._ends]
         # Rows by number: one look-up finds one, where most are sought.
-        self._held: dict[int, dict[str, Any]] = {}
-        self._groups_held: list[int] = []  # whose rows these are, in the order in which they were read
+        self._row_cache: dict[int, dict[str, Any]] = {}
+        self._cached_groups: list[int] = []  # whose rows these are, in the order in which they were read
         self._files: dict[tuple[int, Path], Any] = {}  # by process: one that was forked opens its own
 
     def _rows(self, path: Path) -> list[int]:
@@ -54,10 +56,10 @@ class Parquet(Dataset[Any]):
         return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
     def _file(self, path: Path) -> Any:
-        mine = os.getpid(), path
-        if mine not in self._files:
-            self._files[mine] = self._open(path)
-        return self._files[mine]
+        key = os.getpid(), path
+        if key not in self._files:
+            self._files[key] = self._open(path)
+        return self._files[key]
 
     def __len__(self) -> int:
         return self._ends[-1]
@@ -70,14 +72,14 @@ class Parquet(Dataset[Any]):
     @property
     def fingerprint(self) -> str:
         """Of the files' names, sizes and groups."""
-        told = hashlib.sha256()
+        hasher = hashlib.sha256()
         for path, group, count in self._groups:
-            told.update(f"{path.name} {path.stat().st_size} {group} {count}\n".encode())
-        return told.hexdigest()[:16]
+            hasher.update(f"{path.name} {path.stat().st_size} {group} {count}\n".encode())
+        return hasher.hexdigest()[:16]
 
     def __getitem__(self, number: int) -> dict[str, Any]:
         """A row."""
-        row = self._held.get(number)
+        row = self._row_cache.get(number)
         return self._read(number) if row is None else row
 
     def _read(self, number: int) -> dict[str, Any]:
@@ -85,13 +87,13 @@ class Parquet(Dataset[Any]):
         if not 0 <= number < self._ends[-1]:
             raise IndexError(f"row {number} of {len(self)}")
         group = bisect.bisect_right(self._ends, number)
-        while len(self._groups_held) >= self._keep:
-            gone = self._groups_held.pop(0)
-            for each in range(self._starts[gone], self._ends[gone]):
-                del self._held[each]
+        while len(self._cached_groups) >= self._cache_size:
+            evicted = self._cached_groups.pop(0)
+            for row_number in range(self._starts[evicted], self._ends[evicted]):
+                del self._row_cache[row_number]
         path, inside, _ = self._groups[group]
         columns = list(self._columns) if self._columns else None
         table = self._file(path).read_row_group(inside, columns=columns, use_threads=False)
-        self._held.update(enumerate(table.to_pylist(), self._starts[group]))
-        self._groups_held.append(group)
-        return self._held[number]
+        self._row_cache.update(enumerate(table.to_pylist(), self._starts[group]))
+        self._cached_groups.append(group)
+        return self._row_cache[number]

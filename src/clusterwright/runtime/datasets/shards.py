@@ -30,7 +30,7 @@ class Shards(Dataset[Any]):
     def __init__(self, *paths: str | Path) -> None:
         self.paths = files(paths, self.suffixes)
         self._spans = [spans(path, self.scan) for path in self.paths]
-        self._ends = list(itertools.accumulate(len(each) // 2 for each in self._spans))
+        self._ends = list(itertools.accumulate(len(file_spans) // 2 for file_spans in self._spans))
         self._starts = [0, *self._ends]
         self._files = [-1] * len(self.paths)
 
@@ -45,17 +45,17 @@ class Shards(Dataset[Any]):
     @property
     def blocks(self) -> tuple[int, ...]:
         """How many samples each file holds: neighbours, which are read in one go."""
-        return tuple(len(each) // 2 for each in self._spans)
+        return tuple(len(file_spans) // 2 for file_spans in self._spans)
 
     @property
     def fingerprint(self) -> str:
         """Of the files' names, sizes and numbers of samples, in their order."""
-        told = hashlib.sha256()
+        hasher = hashlib.sha256()
         for path, samples in zip(self.paths, self.blocks):
-            told.update(f"{path.name} {path.stat().st_size} {samples}\n".encode())
-        return told.hexdigest()[:16]
+            hasher.update(f"{path.name} {path.stat().st_size} {samples}\n".encode())
+        return hasher.hexdigest()[:16]
 
-    def place(self, number: int) -> tuple[int, int]:
+    def locate(self, number: int) -> tuple[int, int]:
         """Which file a sample is in, and its number there.
 
         Raises:
@@ -68,7 +68,7 @@ class Shards(Dataset[Any]):
 
     def read(self, number: int) -> bytes:
         """The bytes of a sample."""
-        shard, inside = self.place(number)
+        shard, inside = self.locate(number)
         row = self._spans[shard]
         file = self._files[shard]
         if file < 0:
@@ -90,14 +90,14 @@ def files(paths: Iterable[str | Path], suffixes: tuple[str, ...]) -> tuple[Path,
     Raises:
         ValueError: there is none.
     """
-    found: list[Path] = []
+    matches: list[Path] = []
     for path in map(Path, paths):
         inside = path.rglob("*") if path.is_dir() else (path,)
-        found += (each for each in inside if each == path or _taken(each, suffixes))
-    if not found:
+        matches += (candidate for candidate in inside if candidate == path or _is_shard(candidate, suffixes))
+    if not matches:
         raise ValueError(f"no file {' or '.join(suffixes)} in {', '.join(map(str, paths)) or 'nothing'}")
-    return tuple(sorted(found))
+    return tuple(sorted(matches))
 
 
-def _taken(path: Path, suffixes: tuple[str, ...]) -> bool:
+def _is_shard(path: Path, suffixes: tuple[str, ...]) -> bool:
     return path.name.endswith(suffixes) and not path.name.startswith(".") and path.is_file()

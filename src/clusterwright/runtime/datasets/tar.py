@@ -28,7 +28,7 @@ class Tar(Shards):
         Raises:
             ValueError: it is not a tar file, or ends in the middle.
         """
-        now, first, end = "", 0, 0
+        now, start, end = "", 0, 0
         try:
             with tarfile.open(path, "r:") as archive:
                 for member in archive:
@@ -36,16 +36,16 @@ class Tar(Shards):
                         continue
                     key = split(member.name)[0]
                     if key != now and end:
-                        yield first, end - first
+                        yield start, end - start
                     if key != now:
-                        now, first = key, member.offset
+                        now, start = key, member.offset
                     end = member.offset_data + member.size
         except tarfile.TarError as why:
             raise ValueError(f"{path} is no tar file that can be read to its end: {why}") from why
         if end > path.stat().st_size:
             raise ValueError(f"{path} ends in the middle of a file: it was not copied whole")
         if end:
-            yield first, end - first
+            yield start, end - start
 
     def __getitem__(self, number: int) -> dict[str, Any]:
         """The files of a sample, by what follows the first dot of their names.
@@ -54,41 +54,46 @@ class Tar(Shards):
             BadSampleError: the bytes are no longer those of the index.
         """
         part = self.read(number)
-        found = dict(plain(part) or ())
-        if found:
-            return found
+        sample = dict(parse_simple(part) or ())
+        if sample:
+            return sample
         try:
             with tarfile.open(fileobj=io.BytesIO(part + bytes(-len(part) % _BLOCK)), mode="r:") as archive:
                 for member in archive:
-                    held = archive.extractfile(member)
-                    if held is not None:
-                        found["__key__"], ending = split(member.name)
-                        found[ending] = held.read()
+                    member_file = archive.extractfile(member)
+                    if member_file is not None:
+                        sample["__key__"], ending = split(member.name)
+                        sample[ending] = member_file.read()
         except tarfile.TarError as why:
-            shard, inside = self.place(number)
-            raise BadSampleError.of(self.paths[shard], inside, f"not a tar file's: {why}") from why
-        return found
+            shard, inside = self.locate(number)
+            raise BadSampleError.from_sample(self.paths[shard], inside, f"not a tar file's: {why}") from why
+        return sample
 
 
-def plain(part: bytes) -> list[tuple[str, Any]]:
+def parse_simple(part: bytes) -> list[tuple[str, Any]]:
     """The files of a sample whose heads say all that there is to say; nothing where one needs more (tar(5)).
 
     Twenty times as fast as tarfile, which reads everything that a tar file may be.
     """
-    found: list[tuple[str, Any]] = []
-    key, at = "", 0
-    while at < len(part):
-        digits = part[at + 124 : at + 136].rstrip(b" \0")
-        if part[at + 156] not in _FILE or part[at + 345] or not _OCTAL.issuperset(digits) or not digits:
+    entries: list[tuple[str, Any]] = []
+    key, offset = "", 0
+    while offset < len(part):
+        digits = part[offset + 124 : offset + 136].rstrip(b" \0")
+        if (
+            part[offset + 156] not in _FILE
+            or part[offset + 345]
+            or not _OCTAL.issuperset(digits)
+            or not digits
+        ):
             return []
-        name = part[at : part.index(b"\0", at, at + 101)].decode("utf-8", "surrogateescape")
-        if not found:
+        name = part[offset : part.index(b"\0", offset, offset + 101)].decode("utf-8", "surrogateescape")
+        if not entries:
             key = split(name)[0]
-            found.append(("__key__", key))
-        size, at = int(digits, 8), at + _BLOCK
-        found.append((name[len(key) + 1 :], part[at : at + size]))
-        at += -(-size // _BLOCK) * _BLOCK
-    return found
+            entries.append(("__key__", key))
+        size, offset = int(digits, 8), offset + _BLOCK
+        entries.append((name[len(key) + 1 :], part[offset : offset + size]))
+        offset += -(-size // _BLOCK) * _BLOCK
+    return entries
 
 
 def split(name: str) -> tuple[str, str]:

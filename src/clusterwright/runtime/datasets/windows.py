@@ -39,7 +39,7 @@ class Windows(Dataset[torch.Tensor]):
         ]
         if not self._files:
             raise ValueError(f"none of {len(self.paths)} files is long enough for a window of {context + 1}")
-        self._ends = list(itertools.accumulate((each.numel() - 1) // context for each in self._files))
+        self._ends = list(itertools.accumulate((values.numel() - 1) // context for values in self._files))
 
     def __len__(self) -> int:
         return self._ends[-1]
@@ -47,10 +47,10 @@ class Windows(Dataset[torch.Tensor]):
     @property
     def fingerprint(self) -> str:
         """Of the files' names and sizes, and of the window's."""
-        told = hashlib.sha256(f"{self.context}\n".encode())
+        hasher = hashlib.sha256(f"{self.context}\n".encode())
         for path in self.paths:
-            told.update(f"{path.name} {path.stat().st_size}\n".encode())
-        return told.hexdigest()[:16]
+            hasher.update(f"{path.name} {path.stat().st_size}\n".encode())
+        return hasher.hexdigest()[:16]
 
     def __getitem__(self, number: int) -> torch.Tensor:
         """A window as int64, of length `context` + 1."""

@@ -19,7 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 from clusterwright.runtime.gradients.hosts import Hosts
 from clusterwright.runtime.gradients.power import Power
 from clusterwright.runtime.gradients.rounded import Rounded
-from clusterwright.runtime.gradients.told import Told
+from clusterwright.runtime.gradients.settings import GradientSettings
 from clusterwright.runtime.services import names
 
 # So a way of several collectives goes on beneath the backward pass, and nothing can come between them: the
@@ -48,14 +48,14 @@ class Lane:
         while True:
             index, buffer, future, ready = self._waiting.get()
             try:
-                with torch.no_grad(), self._beside(buffer, ready):
+                with torch.no_grad(), self._side_stream(buffer, ready):
                     self._add_up(index, buffer)
                     future.set_result(buffer)
             except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
                 future.set_exception(error)
             del buffer, future
 
-    def _beside(self, buffer: Tensor, ready: Any) -> Any:
+    def _side_stream(self, buffer: Tensor, ready: Any) -> Any:
         """On a GPU, a stream of our own, once the bucket is full."""
         if ready is None:
             return torch.cuda.stream(None)
@@ -69,39 +69,39 @@ class Lane:
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def buckets(told: Told) -> None:
+def buckets(settings: GradientSettings) -> None:
     """Models that are wrapped from now on have buckets of that size, unless the program says another."""
-    if told.bucket_mib:
-        plain = DistributedDataParallel.__init__
-        sized: Any = functools.partialmethod(plain, bucket_cap_mb=told.bucket_mib)
+    if settings.bucket_mib:
+        original_init = DistributedDataParallel.__init__
+        sized: Any = functools.partialmethod(original_init, bucket_cap_mb=settings.bucket_mib)
         DistributedDataParallel.__init__ = sized  # type: ignore[method-assign]  # (for all models of the process)
 
 
-def attach(each: Any, told: Told) -> Power | Rounded | None:
+def attach(item: Any, settings: GradientSettings) -> Power | Rounded | None:
     """A model in DistributedDataParallel adds up as told; what has a state that is to be kept, if any."""
-    for model in hookable(each):
-        dtype = _DTYPES.get(told.compress)
-        if told.compress == "power":
-            power = Power(model, told.rank, told.warm_up)
+    for model in hookable(item):
+        dtype = _DTYPES.get(settings.compress)
+        if settings.compress == "power":
+            power = Power(model, settings.rank, settings.warm_up)
             model.register_comm_hook(None, lambda _state, bucket, power=power: power.reduce(bucket))
             return power
-        if told.compress == "int8":
+        if settings.compress == "int8":
             rounded = Rounded(model)
             _in_a_lane(model, rounded.add_up)
             return rounded
-        elif told.hierarchical and model.device_type == "cpu":  # NCCL does so by itself
+        elif settings.hierarchical and model.device_type == "cpu":  # NCCL does so by itself
             _in_a_lane(model, Hosts(model, dtype).add_up)
         elif dtype:
             _halve(model, dtype)
     return None
 
 
-def hookable(each: Any) -> Iterator[DistributedDataParallel]:
+def hookable(item: Any) -> Iterator[DistributedDataParallel]:
     """The DistributedDataParallel in it, if there is one without a hook.
 
     Torch reads a hook's annotations, and refuses those that are strings; so hooks are lambdas, which have none.
     """
-    for model in names.layers(each):
+    for model in names.layers(item):
         if isinstance(model, DistributedDataParallel) and not model._comm_hooks:  # noqa: SLF001 (no public way to it)
             yield model
 
@@ -118,7 +118,7 @@ def _halve(model: DistributedDataParallel, dtype: torch.dtype) -> None:
 
 def _in_16_bits(dtype: torch.dtype, group: Any, bucket: Any) -> Any:
     """As torch's own hooks do, of which the one for bf16 refuses to work without CUDA."""
-    whole = bucket.buffer()
-    half = whole.to(dtype).div_(dist.get_world_size(group))
-    sent = dist.all_reduce(half, group=group, async_op=True).get_future()
-    return sent.then(lambda done: whole.copy_(done.value()[0]))
+    buffer = bucket.buffer()
+    half = buffer.to(dtype).div_(dist.get_world_size(group))
+    reduction = dist.all_reduce(half, group=group, async_op=True).get_future()
+    return reduction.then(lambda future: buffer.copy_(future.value()[0]))

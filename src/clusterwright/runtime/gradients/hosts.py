@@ -20,48 +20,48 @@ class Hosts:
 
     def __init__(self, model: DistributedDataParallel, dtype: torch.dtype | None) -> None:
         ranks = dist.get_process_group_ranks(model.process_group)
-        said: list[Any] = [None] * len(ranks)
-        dist.all_gather_object(said, _here(), group=model.process_group)
+        host_names: list[Any] = [None] * len(ranks)
+        dist.all_gather_object(host_names, _host_name(), group=model.process_group)
         rank, self._ranks, self._dtype = dist.get_rank(), len(ranks), dtype
         self._inside: Any = None
-        hosts = by_host(ranks, said)
+        hosts = by_host(ranks, host_names)
         for host in hosts:  # all ranks make all groups, in one order
             group = dist.new_group(list(host), backend="gloo")
             if rank in host:
-                self._inside, self._first, self._alone = group, host[0], len(host) == 1
+                self._inside, self._first_rank, self._is_single = group, host[0], len(host) == 1
         firsts = [host[0] for host in hosts]
-        self._between = dist.new_group(firsts, backend="gloo")
+        self._leaders_group = dist.new_group(firsts, backend="gloo")
         self._between_hosts = len(firsts) > 1 and rank in firsts
-        self._leads = rank == self._first
+        self._leads = rank == self._first_rank
 
     def add_up(self, _index: int, buffer: torch.Tensor) -> None:
         """The mean over all ranks, in place."""
-        if not self._alone:
-            dist.reduce(buffer, self._first, group=self._inside)
+        if not self._is_single:
+            dist.reduce(buffer, self._first_rank, group=self._inside)
         if self._leads:
-            self._mean(buffer)
-        if not self._alone:
-            dist.broadcast(buffer, self._first, group=self._inside)
+            self._reduce_mean(buffer)
+        if not self._is_single:
+            dist.broadcast(buffer, self._first_rank, group=self._inside)
 
-    def _mean(self, buffer: torch.Tensor) -> None:
+    def _reduce_mean(self, buffer: torch.Tensor) -> None:
         """Over all ranks, of what the first rank of each host holds."""
         buffer.div_(self._ranks)
         if self._between_hosts:
-            sent = buffer if self._dtype is None else buffer.to(self._dtype)
-            dist.all_reduce(sent, group=self._between)
-            buffer.copy_(sent)
+            payload = buffer if self._dtype is None else buffer.to(self._dtype)
+            dist.all_reduce(payload, group=self._leaders_group)
+            buffer.copy_(payload)
         elif self._dtype is not None:
             buffer.copy_(buffer.to(self._dtype))
 
 
 def by_host(ranks: Sequence[int], hosts: Sequence[str]) -> list[tuple[int, ...]]:
     """The ranks of each host, hosts in the order of their first ranks."""
-    found: dict[str, list[int]] = {}
+    ranks_by_host: dict[str, list[int]] = {}
     for rank, host in zip(ranks, hosts):
-        found.setdefault(host, []).append(rank)
-    return [tuple(each) for each in found.values()]
+        ranks_by_host.setdefault(host, []).append(rank)
+    return [tuple(members) for members in ranks_by_host.values()]
 
 
-def _here() -> str:
+def _host_name() -> str:
     """The host as its launcher numbers it; without one, by its name."""
     return os.environ.get("GROUP_RANK") or socket.gethostname()

@@ -15,14 +15,14 @@ _MOST = 127  # of a signed byte
 
 
 @dataclass
-class Left:
+class Residual:
     """What a rank has rounded away of its own numbers, and of the sums that it hands round; the next mean has it."""
 
-    own: Tensor | None = None
+    numbers: Tensor | None = None
     sums: Tensor | None = None
 
 
-def mean(flat: Tensor, group: Any, bits: int, left: Left | None = None) -> Tensor:
+def mean(flat: Tensor, group: Any, bits: int, residual: Residual | None = None) -> Tensor:
     """The same bits on all ranks; `flat` may be overwritten. 32 and 16 bits (bfloat16) are one all-reduce.
 
     With 8, each rank adds up one share of the vector and hands the sum round, so that it sends half of what it would
@@ -30,35 +30,35 @@ def mean(flat: Tensor, group: Any, bits: int, left: Left | None = None) -> Tenso
     """
     ranks = dist.get_world_size(group)
     if bits == 8 and ranks > 1:
-        return _in_bytes(flat, group, ranks, left or Left())
-    sent = flat.div_(ranks).to(torch.bfloat16 if bits == 16 else torch.float32)
-    dist.all_reduce(sent, group=group)
-    return sent.to(flat.dtype)
+        return _in_bytes(flat, group, ranks, residual or Residual())
+    payload = flat.div_(ranks).to(torch.bfloat16 if bits == 16 else torch.float32)
+    dist.all_reduce(payload, group=group)
+    return payload.to(flat.dtype)
 
 
-def _in_bytes(flat: Tensor, group: Any, ranks: int, left: Left) -> Tensor:
+def _in_bytes(flat: Tensor, group: Any, ranks: int, residual: Residual) -> Tensor:
     length = len(flat)
-    whole = pad(flat.float(), (0, -length % (BLOCK * ranks)))
-    left.own = _with(left.own, whole)
-    mine = _unpacked(_exchanged(_packed(left.own), group)).view(ranks, -1).mean(0)
-    left.sums = _with(left.sums, mine)
-    packed = _packed(left.sums)
+    padded = pad(flat.float(), (0, -length % (BLOCK * ranks)))
+    residual.numbers = _with(residual.numbers, padded)
+    share = _unpacked(_exchanged(_packed(residual.numbers), group)).view(ranks, -1).mean(0)
+    residual.sums = _with(residual.sums, share)
+    packed = _packed(residual.sums)
     shares = [torch.empty_like(packed) for _ in range(ranks)]
     dist.all_gather(shares, packed, group=group)
     return _unpacked(torch.cat(shares)).flatten()[:length]
 
 
-def _with(left: Tensor | None, numbers: Tensor) -> Tensor:
+def _with(residual: Tensor | None, numbers: Tensor) -> Tensor:
     """What is to travel, in blocks; where something is left of before, in its memory."""
     blocks = numbers.view(-1, BLOCK)
-    return blocks.clone() if left is None else left.to(blocks.device).add_(blocks)
+    return blocks.clone() if residual is None else residual.to(blocks.device).add_(blocks)
 
 
 def _exchanged(packed: Tensor, group: Any) -> Tensor:
     """Each rank gets its share of everyone's."""
-    found = torch.empty_like(packed)
-    dist.all_to_all_single(found, packed, group=group)
-    return found
+    output = torch.empty_like(packed)
+    dist.all_to_all_single(output, packed, group=group)
+    return output
 
 
 def _packed(blocks: Tensor) -> Tensor:

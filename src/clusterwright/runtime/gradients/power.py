@@ -20,27 +20,27 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from clusterwright.runtime.gradients.plain import as_it_is
+from clusterwright.runtime.gradients.allreduce import all_reduce_mean
 
 _WORTH = 2  # a matrix is sent whole where a sketch of it is not half as large: as torch's hook has it
 
 
 @dataclass(frozen=True)
 class _Matrix:
-    """A gradient that is sketched: where it lies, and in `whole`, of 32 bits, with what was left of those before."""
+    """A gradient that is sketched: where it lies, and in `values`, of 32 bits, with what was left of those before."""
 
     name: str
     gradient: Tensor
-    whole: Tensor
+    values: Tensor
 
 
 @dataclass(frozen=True)
-class _Sent:
+class _Transfer:
     """A bucket under way: the sketches of its matrices, and what is sent as it is, in one message."""
 
     buffer: Tensor
     matrices: Sequence[_Matrix]
-    rest: Sequence[Tensor]
+    uncompressed: Sequence[Tensor]
     message: Tensor
     work: Any
     future: Any
@@ -52,91 +52,93 @@ class Power:
     def __init__(self, model: DistributedDataParallel, rank: int, warm_up: int) -> None:
         self._group, self._rank, self._warm_up = model.process_group, rank, warm_up
         self._ranks = dist.get_world_size(self._group)
-        self._names = {id(each): name for name, each in model.module.named_parameters()}
+        self._names = {id(parameter): name for name, parameter in model.module.named_parameters()}
         self._steps = 0
-        self._left: dict[str, Tensor] = {}
+        self._residuals: dict[str, Tensor] = {}
         self._directions: dict[str, Tensor] = {}
-        self._open: list[_Sent] = []
+        self._open: list[_Transfer] = []
 
     def state(self) -> dict[str, Any]:
         """All that the next step needs."""
-        return {"steps": self._steps, "left": dict(self._left), "directions": dict(self._directions)}
+        return {"steps": self._steps, "left": dict(self._residuals), "directions": dict(self._directions)}
 
-    def put_back(self, steps: int, state: Mapping[str, Any] | None) -> None:
+    def load_state(self, steps: int, state: Mapping[str, Any] | None) -> None:
         """Go on after so many steps; without the state, what was not sent is lost."""
         self._steps = state["steps"] if state else steps
-        self._left = dict(state["left"]) if state else {}
+        self._residuals = dict(state["left"]) if state else {}
         self._directions = dict(state["directions"]) if state else {}
 
     def reduce(self, bucket: Any) -> Any:
         """The bucket's mean, or what stands for it; the first steps as they are."""
         if self._steps < self._warm_up:
             self._steps += bucket.is_last()
-            return as_it_is(bucket.buffer(), self._group)
+            return all_reduce_mean(bucket.buffer(), self._group)
         self._send(bucket)
         if bucket.is_last():
             self._steps += 1
-            sent, self._open = self._open, []
-            self._finish(sent)
-            return sent[-1].future
+            transfers, self._open = self._open, []
+            self._finish(transfers)
+            return transfers[-1].future
         return self._open[-1].future
 
     def _send(self, bucket: Any) -> None:
         """The P of its matrices is under way, with what is sent as it is."""
-        matrices, rest = [], []
+        matrices, uncompressed = [], []
         for parameter, gradient in zip(bucket.parameters(), bucket.gradients()):
             if _worth(gradient, self._rank):
                 matrices.append(self._matrix(self._names[id(parameter)], gradient))
             else:
-                rest.append(gradient)
-        sketches = [each.whole @ self._directions[each.name] for each in matrices]
-        message = _flat([*sketches, *rest], bucket.buffer()).div_(self._ranks)
+                uncompressed.append(gradient)
+        sketches = [matrix.values @ self._directions[matrix.name] for matrix in matrices]
+        message = _flat([*sketches, *uncompressed], bucket.buffer()).div_(self._ranks)
         work = dist.all_reduce(message, group=self._group, async_op=True)
-        self._open.append(_Sent(bucket.buffer(), matrices, rest, message, work, _future(message)))
+        self._open.append(_Transfer(bucket.buffer(), matrices, uncompressed, message, work, _future(message)))
 
     def _matrix(self, name: str, gradient: Tensor) -> _Matrix:
         rows = gradient.reshape(len(gradient), -1)
-        whole = rows.float()  # the gradient itself, where that has 32 bits
-        if name in self._left:
-            whole.add_(_there(self._left[name], whole))
+        values = rows.float()  # the gradient itself, where that has 32 bits
+        if name in self._residuals:
+            values.add_(_to_device(self._residuals[name], values))
         if name not in self._directions:
-            self._directions[name] = _random(name, whole.shape[1], self._rank)
-        self._directions[name] = _there(self._directions[name], whole)
-        return _Matrix(name, gradient, whole)
+            self._directions[name] = _random(name, values.shape[1], self._rank)
+        self._directions[name] = _to_device(self._directions[name], values)
+        return _Matrix(name, gradient, values)
 
-    def _finish(self, sent: Sequence[_Sent]) -> None:
-        for each in sent:
-            each.work.wait()
-        if not all(bool(each.message.isfinite().all()) for each in sent):  # the same on all ranks
-            _spoil(sent)
+    def _finish(self, transfers: Sequence[_Transfer]) -> None:
+        for transfer in transfers:
+            transfer.work.wait()
+        if not all(
+            bool(transfer.message.isfinite().all()) for transfer in transfers
+        ):  # the same on all ranks
+            _spoil(transfers)
             return
-        matrices = [matrix for each in sent for matrix in each.matrices]
-        sketches = [sketch for each in sent for sketch in self._received(each)]
-        columns = [torch.linalg.qr(each)[0] for each in sketches]
+        matrices = [matrix for transfer in transfers for matrix in transfer.matrices]
+        sketches = [sketch for transfer in transfers for sketch in self._received(transfer)]
+        columns = [torch.linalg.qr(projection)[0] for projection in sketches]
         for matrix, column in zip(matrices, columns):
-            self._directions[matrix.name] = matrix.whole.t() @ column
-            self._left[matrix.name] = matrix.whole - column @ self._directions[matrix.name].t()
-        self._share([each.name for each in matrices], sent[0].message)
+            self._directions[matrix.name] = matrix.values.t() @ column
+            self._residuals[matrix.name] = matrix.values - column @ self._directions[matrix.name].t()
+        self._share([entry.name for entry in matrices], transfers[0].message)
         for matrix, column in zip(matrices, columns):
             mean = column @ self._directions[matrix.name].t()
             matrix.gradient.copy_(mean.view_as(matrix.gradient))
-        for each in sent:
-            each.future.set_result(each.buffer)
+        for transfer in transfers:
+            transfer.future.set_result(transfer.buffer)
 
-    def _received(self, sent: _Sent) -> list[Tensor]:
+    def _received(self, transfer: _Transfer) -> list[Tensor]:
         """The sketches; what was sent as it is goes where it belongs."""
-        shapes = [(len(each.gradient), self._rank) for each in sent.matrices]
-        parts = _parts(sent.message, [*shapes, *(each.shape for each in sent.rest)])
-        for gradient, part in zip(sent.rest, parts[len(shapes) :]):
+        shapes = [(len(matrix.gradient), self._rank) for matrix in transfer.matrices]
+        parts = _parts(transfer.message, [*shapes, *(tensor.shape for tensor in transfer.uncompressed)])
+        for gradient, part in zip(transfer.uncompressed, parts[len(shapes) :]):
             gradient.copy_(part)
         return parts[: len(shapes)]
 
     def _share(self, matrices: Sequence[str], like: Tensor) -> None:
         """The mean of their directions, in one message."""
-        held = [self._directions[name] for name in matrices]
-        message = _flat(held, like).div_(self._ranks)
+        directions = [self._directions[name] for name in matrices]
+        message = _flat(directions, like).div_(self._ranks)
         dist.all_reduce(message, group=self._group)
-        parts = _parts(message, [each.shape for each in held])
+        parts = _parts(message, [direction.shape for direction in directions])
         self._directions.update(zip(matrices, parts))
 
 
@@ -153,7 +155,7 @@ def _random(name: str, rows: int, rank: int) -> Tensor:
 
 
 def _flat(tensors: Iterable[Tensor], like: Tensor) -> Tensor:
-    return torch.cat([torch.empty(0, device=like.device), *(each.flatten().float() for each in tensors)])
+    return torch.cat([torch.empty(0, device=like.device), *(tensor.flatten().float() for tensor in tensors)])
 
 
 def _parts(flat: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
@@ -161,7 +163,7 @@ def _parts(flat: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
     return [part.view(torch.Size(shape)) for part, shape in zip(torch.split(flat, sizes), shapes)]
 
 
-def _there(tensor: Tensor, like: Tensor) -> Tensor:
+def _to_device(tensor: Tensor, like: Tensor) -> Tensor:
     """On the device of the other: a state that was loaded is in the host's memory."""
     return tensor.to(like.device)
 
@@ -170,8 +172,8 @@ def _future(like: Tensor) -> Any:
     return torch.futures.Future(devices=[like.device] if like.is_cuda else [])
 
 
-def _spoil(sent: Iterable[_Sent]) -> None:
+def _spoil(transfers: Iterable[_Transfer]) -> None:
     """Nobody takes these gradients for good ones, and nothing of them is kept for the next step."""
-    for each in sent:
-        each.buffer.fill_(float("nan"))
-        each.future.set_result(each.buffer)
+    for transfer in transfers:
+        transfer.buffer.fill_(float("nan"))
+        transfer.future.set_result(transfer.buffer)

@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from clusterwright.runtime.gradients.mean import Left, mean
+from clusterwright.runtime.gradients.mean import Residual, mean
 
 
 class Rounded:
@@ -17,17 +17,17 @@ class Rounded:
 
     def __init__(self, model: DistributedDataParallel) -> None:
         self._group = dist.new_group(dist.get_process_group_ranks(model.process_group))
-        self._left: dict[int, Left] = {}
+        self._residuals: dict[int, Residual] = {}
 
     def state(self) -> dict[str, Any]:
         """All that the next step needs."""
-        return {str(index): [each.own, each.sums] for index, each in self._left.items()}
+        return {str(index): [residual.numbers, residual.sums] for index, residual in self._residuals.items()}
 
-    def put_back(self, _steps: int, state: Mapping[str, Any] | None) -> None:
+    def load_state(self, _steps: int, state: Mapping[str, Any] | None) -> None:
         """Go on with this; without it, what was left is lost."""
-        self._left = {int(index): Left(*each) for index, each in (state or {}).items()}
+        self._residuals = {int(index): Residual(*tensors) for index, tensors in (state or {}).items()}
 
     def add_up(self, index: int, buffer: Tensor) -> None:
         """The mean of this bucket, in place."""
-        left = self._left.setdefault(index, Left())
-        buffer.copy_(mean(buffer, self._group, 8, left))
+        residual = self._residuals.setdefault(index, Residual())
+        buffer.copy_(mean(buffer, self._group, 8, residual))

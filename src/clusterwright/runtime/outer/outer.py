@@ -16,66 +16,70 @@ from torch import Tensor, nn
 
 from clusterwright.runtime.gradients.hooks import hookable
 from clusterwright.runtime.gradients.mean import mean
-from clusterwright.runtime.gradients.plain import as_it_is
-from clusterwright.runtime.outer.told import Told
+from clusterwright.runtime.gradients.allreduce import all_reduce_mean
+from clusterwright.runtime.outer.settings import OuterSettings
 from clusterwright.runtime.services import names
 
 
 class Outer:
     """The weights where ranks met last, and the momentum: the same on all ranks, saved and resumed with the rest."""
 
-    def __init__(self, told: Told) -> None:
-        self._told = told
+    def __init__(self, settings: OuterSettings) -> None:
+        self._settings = settings
         self._parameters: dict[str, nn.Parameter] = {}
         self._group: Any = None
         self._completed = 0
         self._met: dict[str, Tensor] = {}
         self._momentum: dict[str, Tensor] = {}
 
-    def add(self, name: str, each: Any) -> None:
+    def add(self, name: str, item: Any) -> None:
         """This model's ranks meet, if it is one; its gradients stay where they are.
 
         Raises:
             ValueError: its gradients travel in a way that cannot be stopped.
         """
-        model = names.bare(each)
+        model = names.bare(item)
         if not isinstance(model, nn.Module):
             return
-        wrapped = list(hookable(each))
+        wrapped = list(hookable(item))
         if dist.get_world_size() > 1 and not wrapped:
             raise ValueError(
                 f"outer: {name} is not in DistributedDataParallel, or has a hook of its own: track what wraps it"
             )
-        for one in wrapped:
-            self._group = one.process_group
-            one.register_comm_hook(None, lambda _state, bucket: self._reduce(bucket.buffer()))
-        trained = ((path, one) for path, one in model.named_parameters() if one.requires_grad)
-        self._parameters.update({f"{name}/{names.plain(path)}": one for path, one in trained})
+        for wrapper in wrapped:
+            self._group = wrapper.process_group
+            wrapper.register_comm_hook(None, lambda _state, bucket: self._reduce(bucket.buffer()))
+        trained = (
+            (path, parameter) for path, parameter in model.named_parameters() if parameter.requires_grad
+        )
+        self._parameters.update(
+            {f"{name}/{names.unwrap_name(path)}": parameter for path, parameter in trained}
+        )
 
     def begin(self, completed: int) -> None:
         """The first step after these comes; weights that were not resumed are those to begin with."""
         self._completed = completed
-        for name, each in self._parameters.items():
+        for name, parameter in self._parameters.items():
             if name not in self._met:
-                self._met[name] = each.detach().to(torch.float32, copy=True)
+                self._met[name] = parameter.detach().to(torch.float32, copy=True)
                 self._momentum[name] = torch.zeros_like(self._met[name])
 
     @torch.no_grad()
     def stepped(self, completed: int, *, last: bool) -> bool:
         """A step is complete; whether the ranks met."""
         self._completed = completed
-        if completed <= self._told.warm_up:
-            for name, each in self._parameters.items():
-                self._met[name].copy_(each)
+        if completed <= self._settings.warm_up:
+            for name, parameter in self._parameters.items():
+                self._met[name].copy_(parameter)
             return False
-        if completed % self._told.every and not last:
+        if completed % self._settings.every and not last:
             return False
-        moved = [(self._met[name] - each).flatten() for name, each in self._parameters.items()]
-        flat = mean(torch.cat(moved), self._group, self._told.bits)
-        parts = torch.split(flat, [each.numel() for each in moved])
-        for (name, each), part in zip(self._parameters.items(), parts):
-            self._step(name, part.view_as(each))
-            each.copy_(self._met[name])
+        moved = [(self._met[name] - parameter).flatten() for name, parameter in self._parameters.items()]
+        flat = mean(torch.cat(moved), self._group, self._settings.bits)
+        parts = torch.split(flat, [difference.numel() for difference in moved])
+        for (name, parameter), part in zip(self._parameters.items(), parts):
+            self._step(name, part.view_as(parameter))
+            parameter.copy_(self._met[name])
         return True
 
     def state_dict(self) -> dict[str, Any]:
@@ -84,20 +88,20 @@ class Outer:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on with this; with nothing, from the weights as they are."""
-        for name, each in self._parameters.items():
+        for name, parameter in self._parameters.items():
             if name in state.get("met", {}):
-                self._met[name] = state["met"][name].to(each.device)
-                self._momentum[name] = state["momentum"][name].to(each.device)
+                self._met[name] = state["met"][name].to(parameter.device)
+                self._momentum[name] = state["momentum"][name].to(parameter.device)
 
     def _reduce(self, buffer: Tensor) -> Any:
         """Torch takes the bucket for added up; in the warm-up it is."""
-        if self._completed < self._told.warm_up:
-            return as_it_is(buffer, self._group)
+        if self._completed < self._settings.warm_up:
+            return all_reduce_mean(buffer, self._group)
         future: Any = torch.futures.Future(devices=[buffer.device] if buffer.is_cuda else [])
         future.set_result(buffer)
         return future
 
     def _step(self, name: str, gradient: Tensor) -> None:
         """As torch.optim.SGD with nesterov=True."""
-        momentum = self._momentum[name].mul_(self._told.momentum).add_(gradient)
-        self._met[name].sub_(gradient + self._told.momentum * momentum, alpha=self._told.lr)
+        momentum = self._momentum[name].mul_(self._settings.momentum).add_(gradient)
+        self._met[name].sub_(gradient + self._settings.momentum * momentum, alpha=self._settings.lr)

@@ -22,7 +22,7 @@ from clusterwright.runtime.recipes.text import Text
 from clusterwright.runtime.recipes.windows import Windows
 
 _SHARE = 0.15
-_MASKED, _OTHER = 0.8, 0.9  # up to here the sign of the mask; up to there another token; then the right one
+_MASKED, _RANDOM = 0.8, 0.9  # up to here the sign of the mask; up to there another token; then the right one
 
 
 class Mask:
@@ -39,10 +39,10 @@ class Mask:
             draw = torch.Generator().manual_seed(sample_seed(number, self._seed))
             places[row] = torch.randperm(windows.shape[1], generator=draw)[: self.count]
             odds = torch.rand(self.count, generator=draw)
-            others = torch.randint(self._tokens, (self.count,), generator=draw)
+            random_tokens = torch.randint(self._tokens, (self.count,), generator=draw)
             stays = windows[row, places[row]]
-            wrong = torch.where(odds < _MASKED, torch.tensor(self._sign), others)
-            hidden[row, places[row]] = torch.where(odds < _OTHER, wrong, stays)
+            wrong = torch.where(odds < _MASKED, torch.tensor(self._sign), random_tokens)
+            hidden[row, places[row]] = torch.where(odds < _RANDOM, wrong, stays)
         return hidden, places
 
 
@@ -87,9 +87,9 @@ class Masked(Windows):
         return F.cross_entropy(*self._scores(model, data, numbers), reduction="sum")
 
     def _scores(self, model: nn.Module, data: Text, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
-        whole = data.windows(numbers, torch.device("cpu"))[:, : self._context]
-        hidden, places = (each.to(self._device) for each in self._mask.hide(whole, numbers))
-        aims = torch.gather(whole.to(self._device), 1, places)
+        windows = data.windows(numbers, torch.device("cpu"))[:, : self._context]
+        hidden, places = (tensor.to(self._device) for tensor in self._mask.hide(windows, numbers))
+        aims = torch.gather(windows.to(self._device), 1, places)
         return model(hidden, places).float().flatten(0, 1), aims.flatten()
 
 
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = Bert(config).to(run.device)
     train(run, Masked(run, model, data, options.context, mask), options)
     if options.save and not run.stopped:
-        folder.keep(model, options.save, "", run.rank)
+        folder.save_model(model, options.save, "", run.rank)
     run.finish()
 
 
@@ -117,14 +117,14 @@ def shape(options: Options) -> Config:
     """That of the file; else what the options say."""
     if options.config:
         return Config.read(Path(options.config))
-    told = {
+    raw_config = {
         "architectures": ["BertForMaskedLM"], "model_type": "bert", "vocab_size": tokens.Bytes.size + 1,
         "hidden_size": options.width, "num_hidden_layers": options.layers,
         "num_attention_heads": options.heads, "intermediate_size": 4 * options.width,
         "max_position_embeddings": options.context, "hidden_dropout_prob": options.dropout,
     }  # fmt: skip
-    known = {name: value for name, value in told.items() if name in Config.__dataclass_fields__}
-    return Config(**known, told=told)  # type: ignore[arg-type]  # (each is of its field's type)
+    config_fields = {name: value for name, value in raw_config.items() if name in Config.__dataclass_fields__}
+    return Config(**config_fields, raw_config=raw_config)  # type: ignore[arg-type]  # (each is of its field's type)
 
 
 if __name__ == "__main__":

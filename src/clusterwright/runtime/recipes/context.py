@@ -30,25 +30,25 @@ class Context:
             raise ValueError(
                 f"a sequence of {length} does not divide into 2 chunks for each of {self.size} ranks"
             )
-        return self._of(self.rank, length, device)
+        return self._positions(self.rank, length, device)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, *, enable_gqa: bool) -> Tensor:
         """Attention of this rank's positions to all positions before them; all of shape B, H, T, E."""
         length = q.shape[2] * self.size
-        mine = self._of(self.rank, length, q.device)
-        everyone = torch.cat([self._of(rank, length, q.device) for rank in range(self.size)])
-        seen = mine[:, None] >= everyone
-        keys, values = (_gather(each, self.group) for each in (k, v))
-        return F.scaled_dot_product_attention(q, keys, values, attn_mask=seen, enable_gqa=enable_gqa)
+        positions = self._positions(self.rank, length, q.device)
+        everyone = torch.cat([self._positions(rank, length, q.device) for rank in range(self.size)])
+        mask = positions[:, None] >= everyone
+        keys, values = (_gather(tensor, self.group) for tensor in (k, v))
+        return F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, enable_gqa=enable_gqa)
 
-    def _of(self, rank: int, length: int, device: torch.device) -> Tensor:
+    def _positions(self, rank: int, length: int, device: torch.device) -> Tensor:
         chunks = torch.arange(length, device=device).chunk(2 * self.size)
         return torch.cat((chunks[rank], chunks[2 * self.size - 1 - rank]))
 
 
 def _gather(x: Tensor, group: Any) -> Tensor:
-    whole: Tensor = _Gather.apply(x, group)  # type: ignore[no-untyped-call]  # (torch's)
-    return whole
+    gathered: Tensor = _Gather.apply(x, group)  # type: ignore[no-untyped-call]  # (torch's)
+    return gathered
 
 
 class _Gather(torch.autograd.Function):
@@ -63,7 +63,7 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        whole = gradient.contiguous()
-        dist.all_reduce(whole, group=ctx.group)
-        parts = whole.chunk(dist.get_world_size(ctx.group), dim=2)
+        total = gradient.contiguous()
+        dist.all_reduce(total, group=ctx.group)
+        parts = total.chunk(dist.get_world_size(ctx.group), dim=2)
         return parts[dist.get_rank(ctx.group)], None

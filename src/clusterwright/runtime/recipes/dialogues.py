@@ -19,7 +19,7 @@ from clusterwright.runtime.recipes.tokens import Bytes, File
 
 IGNORED = -100
 _ROLES = ("system", "user", "assistant")
-_HELD_OUT = 20  # each twentieth line is for validation
+_VALIDATION_STRIDE = 20  # each twentieth line is for validation
 _MULTIPLE = 16  # lengths are filled up to it: tensor and context groups divide them
 
 
@@ -47,10 +47,10 @@ class Read:
     @property
     def fingerprint(self) -> str:
         """Of the tokens to train on."""
-        told = hashlib.sha256()
-        for each in self.training:
-            told.update(str(each.tokens).encode())
-        return told.hexdigest()[:16]
+        hasher = hashlib.sha256()
+        for sample in self.training:
+            hasher.update(str(sample.tokens).encode())
+        return hasher.hexdigest()[:16]
 
 
 def read(path: str, tokenizer: Bytes | File, context: int, *, skip_bad: bool) -> Read:
@@ -60,83 +60,83 @@ def read(path: str, tokenizer: Bytes | File, context: int, *, skip_bad: bool) ->
         ValueError: a line cannot be used, or too few are left; file and line are named.
     """
     lines, bad = Jsonl(path), []
-    good: list[Sample] = []
+    samples: list[Sample] = []
     for number in range(len(lines)):
         try:
-            good.append(_sample(lines, number, tokenizer, context))
+            samples.append(_sample(lines, number, tokenizer, context))
         except BadSampleError as why:
             if not skip_bad:
                 raise ValueError(f"{why}; --skip-bad passes over such lines") from why
             bad.append(str(why))
-    held = [n % _HELD_OUT == 1 for n in range(len(good))]
-    if not any(held):
+    validation_mask = [n % _VALIDATION_STRIDE == 1 for n in range(len(samples))]
+    if not any(validation_mask):
         raise ValueError(
-            f"{path} holds {len(good)} good lines of {len(lines)}; two are the least, one is held out"
+            f"{path} holds {len(samples)} good lines of {len(lines)}; two are the least, one is held out"
         )
-    training = [each for each, out in zip(good, held) if not out]
-    return Read(training, [each for each, out in zip(good, held) if out], bad)
+    training = [sample for sample, out in zip(samples, validation_mask) if not out]
+    return Read(training, [sample for sample, out in zip(samples, validation_mask) if out], bad)
 
 
 def pad(samples: list[Sample]) -> tuple[Tensor, Tensor]:
     """Tokens and targets (B, T); what only fills up is neither seen by others nor scored."""
-    longest = max(len(each.tokens) for each in samples) - 1
+    longest = max(len(sample.tokens) for sample in samples) - 1
     length = -(-longest // _MULTIPLE) * _MULTIPLE
     tokens = torch.zeros(len(samples), length, dtype=torch.int64)
     targets = torch.full((len(samples), length), IGNORED)
-    for row, each in enumerate(samples):
-        size = len(each.tokens) - 1
-        tokens[row, :size] = torch.tensor(each.tokens[:-1])
-        aims = [token if learned else IGNORED for token, learned in zip(each.tokens, each.learned)]
+    for row, sample in enumerate(samples):
+        size = len(sample.tokens) - 1
+        tokens[row, :size] = torch.tensor(sample.tokens[:-1])
+        aims = [token if learned else IGNORED for token, learned in zip(sample.tokens, sample.learned)]
         targets[row, :size] = torch.tensor(aims[1:])
     return tokens, targets
 
 
 def _sample(lines: Jsonl, number: int, tokenizer: Bytes | File, context: int) -> Sample:
-    told = lines[number]
-    shard, inside = lines.place(number)
+    record = lines[number]
+    shard, inside = lines.locate(number)
     try:
-        made = encode(list(turns(told)), tokenizer)
+        full_sample = encode(list(turns(record)), tokenizer)
     except (ValueError, KeyError, TypeError) as why:
-        raise BadSampleError.of(lines.paths[shard], inside, why) from why
-    cut = Sample(made.tokens[: context + 1], made.learned[: context + 1])
-    if not cut.count:
-        raise BadSampleError.of(lines.paths[shard], inside, f"no answer within --context {context}")
-    return cut
+        raise BadSampleError.from_sample(lines.paths[shard], inside, why) from why
+    sample = Sample(full_sample.tokens[: context + 1], full_sample.learned[: context + 1])
+    if not sample.count:
+        raise BadSampleError.from_sample(lines.paths[shard], inside, f"no answer within --context {context}")
+    return sample
 
 
-def turns(told: Any) -> Iterator[tuple[str, str]]:
+def turns(record: Any) -> Iterator[tuple[str, str]]:
     """Role and words of each turn.
 
     Raises:
         ValueError: it is no dialogue.
     """
-    if "messages" in told:
-        found = [(each["role"], each["content"]) for each in told["messages"]]
-    elif "instruction" in told:
-        asked = "\n\n".join(each for each in (told["instruction"], told.get("input", "")) if each)
-        found = [("user", asked), ("assistant", told["output"])]
-    elif "prompt" in told:
-        found = [("user", told["prompt"]), ("assistant", told.get("response") or told["completion"])]
+    if "messages" in record:
+        pairs = [(message["role"], message["content"]) for message in record["messages"]]
+    elif "instruction" in record:
+        prompt = "\n\n".join(part for part in (record["instruction"], record.get("input", "")) if part)
+        pairs = [("user", prompt), ("assistant", record["output"])]
+    elif "prompt" in record:
+        pairs = [("user", record["prompt"]), ("assistant", record.get("response") or record["completion"])]
     else:
         raise ValueError("it has neither `messages`, `instruction` nor `prompt`")
-    for role, words in found:
-        if role not in _ROLES or not isinstance(words, str):
+    for role, text in pairs:
+        if role not in _ROLES or not isinstance(text, str):
             raise ValueError(f"role {role}: a turn is text by {', '.join(_ROLES)}")
-        yield role, words
+        yield role, text
 
 
-def encode(said: list[tuple[str, str]], tokenizer: Bytes | File) -> Sample:
+def encode(dialogue: list[tuple[str, str]], tokenizer: Bytes | File) -> Sample:
     """In the form of Llama 3 where the tokenizer has its signs; else plain. An answer's end is learned, too."""
     begin, end = tokenizer.special("<|begin_of_text|>", "<s>"), tokenizer.special("<|eot_id|>", "</s>")
     opens, closes = tokenizer.special("<|start_header_id|>"), tokenizer.special("<|end_header_id|>")
     tokens = [begin] if begin is not None else []
     learned = [False] * len(tokens)
-    for role, words in said:
+    for role, text in dialogue:
         if opens is None or closes is None:
             head = tokenizer.encode(f"{role}: ")
         else:
             head = [opens, *tokenizer.encode(role), closes, *tokenizer.encode("\n\n")]
-        body = [*tokenizer.encode(words), *([end] if end is not None else tokenizer.encode("\n"))]
+        body = [*tokenizer.encode(text), *([end] if end is not None else tokenizer.encode("\n"))]
         tokens += head + body
         learned += [False] * len(head) + [role == "assistant"] * len(body)
     return Sample(tokens, learned)

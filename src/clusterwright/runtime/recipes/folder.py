@@ -13,24 +13,29 @@ from torch import nn
 from clusterwright.runtime.recipes import weights
 
 M = TypeVar("M", bound=nn.Module)
-_BESIDE = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json")
+_EXTRA_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "generation_config.json",
+)
 
 
 def begin(model: M, folder: str, *, needed: bool = False) -> M:
     """The model with the folder's weights; where there are none and they are not needed, as it is."""
-    there = any(Path(folder, name).exists() for name in (weights.ONE, weights.INDEX))
-    if folder and (there or needed):
+    has_weights = any(Path(folder, name).exists() for name in (weights.SINGLE_FILE, weights.INDEX))
+    if folder and (has_weights or needed):
         weights.load(model, Path(folder))
     return model
 
 
-def keep(model: Any, folder: str, source: str, rank: int) -> None:
+def save_model(model: Any, folder: str, source: str, rank: int) -> None:
     """Write the model into a folder, in the numbers that its config names; all ranks call it."""
-    told = dict(model.config.told)
-    name = str(told.get("dtype") or told.get("torch_dtype") or "float32")
+    raw_config = dict(model.config.told)
+    name = str(raw_config.get("dtype") or raw_config.get("torch_dtype") or "float32")
     weights.save(dict(model.named_parameters()), Path(folder), dtype=getattr(torch, name), rank=rank)
     if rank == 0:
-        Path(folder, "config.json").write_text(json.dumps(told, indent=2) + "\n")
-        for beside in _BESIDE:
-            if source and Path(source, beside).exists() and Path(source) != Path(folder):
-                shutil.copy(Path(source, beside), Path(folder, beside))
+        Path(folder, "config.json").write_text(json.dumps(raw_config, indent=2) + "\n")
+        for file_name in _EXTRA_FILES:
+            if source and Path(source, file_name).exists() and Path(source) != Path(folder):
+                shutil.copy(Path(source, file_name), Path(folder, file_name))

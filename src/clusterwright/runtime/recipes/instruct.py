@@ -47,7 +47,7 @@ class Answers:
     def __init__(self, run: Run, model: nn.Module, data: dialogues.Read) -> None:
         self.model, self._device = model, run.device
         self._training, self._validation = data.training, data.validation
-        self.size, self.held_out = len(data.training), len(data.validation)
+        self.size, self.validation_size = len(data.training), len(data.validation)
         self.fingerprint = data.fingerprint
 
     def batches(self, sampler: Sampler) -> Sampler:
@@ -74,10 +74,10 @@ class Answers:
         """The answers' tokens, and their losses."""
         samples = [self._validation[n] for n in batch]
         loss = self._loss(model, samples)
-        return torch.stack((torch.full_like(loss, sum(each.count for each in samples)), loss))
+        return torch.stack((torch.full_like(loss, sum(sample.count for sample in samples)), loss))
 
     def _loss(self, model: nn.Module, samples: list[dialogues.Sample]) -> Tensor:
-        loss: Tensor = model(*(each.to(self._device) for each in dialogues.pad(samples)))
+        loss: Tensor = model(*(tensor.to(self._device) for tensor in dialogues.pad(samples)))
         return loss
 
     @staticmethod
@@ -108,20 +108,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         lora.adapt(model, options.lora, options.alpha or 2 * options.lora)
     train(run, Answers(run, model, data), options)
     if not run.stopped:
-        keep(run, model, options)
+        save_model(run, model, options)
     run.finish()
 
 
-def keep(run: Run, model: Llama, options: Options) -> None:
+def save_model(run: Run, model: Llama, options: Options) -> None:
     """Write what was learned, where there is a place for it."""
     if not options.save and not run.folder:
         return
     target = Path(options.save) if options.save else Path(run.folder or "", "model")
     if options.lora:
         alpha = options.alpha or 2 * options.lora
-        lora.keep(model, target, base=options.model, rank=options.lora, alpha=alpha, own=run.rank)
+        lora.save_adapter(
+            model, target, base=options.model, rank=options.lora, alpha=alpha, writer_rank=run.rank
+        )
     else:
-        folder.keep(model, str(target), options.model, run.rank)
+        folder.save_model(model, str(target), options.model, run.rank)
 
 
 if __name__ == "__main__":

@@ -40,8 +40,8 @@ class Layout:
     @property
     def replicated(self) -> bool:
         """Whether each rank has the whole model, and needs no other to use it."""
-        whole = self.tensor == self.context == self.stages == 1
-        return whole and self._parallel.get("shard", "none") == "none"
+        has_full_model = self.tensor == self.context == self.stages == 1
+        return has_full_model and self._parallel.get("shard", "none") == "none"
 
     @property
     def judges(self) -> bool:
@@ -57,14 +57,14 @@ class Layout:
         if batch < self.replicas:
             raise ValueError(f"--batch {batch} leaves some of {self.replicas} replicas without a sample")
         share = batch / self.replicas
-        least, most = (math.ceil(each / microbatch) for each in (math.floor(share), math.ceil(share)))
-        said = f"--batch {batch} over {self.replicas} replicas in microbatches of {microbatch} is {least} of them"
+        least, most = (math.ceil(samples / microbatch) for samples in (math.floor(share), math.ceil(share)))
+        summary = f"--batch {batch} over {self.replicas} replicas in microbatches of {microbatch} is {least} of them"
         if least < self.stages:
-            mend = f"needs {self.stages} or more: take a smaller --microbatch, or fewer stages"
-            raise ValueError(f"{said}, and parallel: pipeline {self.stages} {mend}")
+            fix = f"needs {self.stages} or more: take a smaller --microbatch, or fewer stages"
+            raise ValueError(f"{summary}, and parallel: pipeline {self.stages} {fix}")
         if least < most and not self.replicated:
-            mend = f"take a batch that {self.replicas} divides"
-            raise ValueError(f"{said} for some and {most} for others, which share weights: {mend}")
+            fix = f"take a batch that {self.replicas} divides"
+            raise ValueError(f"{summary} for some and {most} for others, which share weights: {fix}")
 
     def spread(self, model: nn.Module) -> nn.Module:
         """The model, laid out over the ranks.
@@ -81,14 +81,14 @@ class Layout:
         if self.stage:
             deal(model, self.stage)
         if self.tensor * self.context > 1:
-            cut: Any = model
-            cut.cut(self._run.mesh)
-        again = self._parallel.get("recompute", "none")
-        if again == "selective":
+            parallel_model: Any = model
+            parallel_model.cut(self._run.mesh)
+        recompute_mode = self._parallel.get("recompute", "none")
+        if recompute_mode == "selective":
             raise ValueError(
                 "parallel: recompute: selective: attention keeps little anyway; say full, or none"
             )
-        if again == "full":
+        if recompute_mode == "full":
             recompute(model)
         if self.replicated:
             return DistributedDataParallel(model)
@@ -96,7 +96,7 @@ class Layout:
         return model
 
     @staticmethod
-    def whole(model: nn.Module) -> nn.Module:
+    def unwrap(model: nn.Module) -> nn.Module:
         """What an evaluation calls: the model inside DistributedDataParallel."""
         return model.module if isinstance(model, DistributedDataParallel) else model
 
@@ -108,13 +108,13 @@ class Layout:
             "mesh": self._mesh(),
             "reshard_after_forward": self._parallel.get("shard") == "full",
         }
-        for each in model.parameters():
-            each.data = each.data.contiguous()  # fully_shard refuses channels-last weights
+        for parameter in model.parameters():
+            parameter.data = parameter.data.contiguous()  # fully_shard refuses channels-last weights
         for layer in layers(model):
             if not elsewhere(layer):
                 fully_shard(layer, **how)
         if self.stage:
-            how["ignored_params"] = {each for each in model.parameters() if each.is_meta}
+            how["ignored_params"] = {parameter for parameter in model.parameters() if parameter.is_meta}
         fully_shard(model, **how)
 
     def _mesh(self) -> Any:
@@ -128,7 +128,7 @@ class Layout:
 
 def layers(model: nn.Module) -> list[nn.Module]:
     """The members of each ModuleList and Sequential that lies in no other."""
-    found: list[nn.Module] = []
+    members: list[nn.Module] = []
     for child in model.children():
-        found += list(child) if isinstance(child, (nn.ModuleList, nn.Sequential)) else layers(child)
-    return found
+        members += list(child) if isinstance(child, (nn.ModuleList, nn.Sequential)) else layers(child)
+    return members

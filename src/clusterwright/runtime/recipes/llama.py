@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = folder.begin(Llama(config), options.model).to(run.device)
     train(run, Windows(run, model, data, options.context), options)
     if options.save and not run.stopped:
-        folder.keep(model, options.save, options.model, run.rank)
+        folder.save_model(model, options.save, options.model, run.rank)
     run.finish()
 
 
@@ -55,14 +55,14 @@ def shape(options: Options) -> Config:
     """That of the folder; else what the options say."""
     if options.model:
         return Config.read(Path(options.model, "config.json"))
-    told: dict[str, Any] = {
+    raw_config: dict[str, Any] = {
         "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": tokens.Bytes.size,
         "hidden_size": options.width, "intermediate_size": options.inner,
         "num_hidden_layers": options.layers, "num_attention_heads": options.heads,
         "num_key_value_heads": options.kv_heads, "max_position_embeddings": options.context,
         "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "tie_word_embeddings": False,
     }  # fmt: skip
-    return Config.of(told)
+    return Config.from_dict(raw_config)
 
 
 if __name__ == "__main__":

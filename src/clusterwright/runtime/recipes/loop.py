@@ -34,7 +34,7 @@ def per_sample(task: Any) -> float:
     with FlopCounterMode(display=False) as counter:
         task.judge(model, batch)
     model.train()
-    sizes = [(each.numel(), each.requires_grad) for each in model.parameters()]
+    sizes = [(parameter.numel(), parameter.requires_grad) for parameter in model.parameters()]
     trained = sum(size for size, does in sizes if does) / sum(size for size, _ in sizes)
     return float(counter.get_total_flops() * (2 + trained))
 
@@ -45,7 +45,7 @@ class Task(Protocol):
     model: nn.Module
     size: int  # samples to train on
     fingerprint: str  # of what they were made of: a run is not resumed on others
-    held_out: int  # samples to evaluate on
+    validation_size: int  # samples to evaluate on
     alike: bool  # whether all samples cost the same
     measures: Sequence[str]  # what an evaluation gives
 
@@ -89,7 +89,7 @@ def train(run: Run, task: Task, options: Common) -> None:
         task.size, batch=options.batch, seed=options.seed,
         data=task.fingerprint, replica=(layout.replica, layout.replicas),
     )  # fmt: skip
-    for batch in run.steps(task.batches(sampler), until=options.steps):
+    for batch in run.steps(task.batches(sampler), total_steps=options.steps):
         total = gradients(run, task, (layout, model, sampler), batch, options.microbatch)
         update(run, model, optimizer, total, options)
         dist.all_reduce(total)
@@ -99,12 +99,12 @@ def train(run: Run, task: Task, options: Common) -> None:
 
 
 def gradients(
-    run: Run, task: Task, cut: tuple[Layout, nn.Module, Sampler], batch: Any, microbatch: int
+    run: Run, task: Task, setup: tuple[Layout, nn.Module, Sampler], batch: Any, microbatch: int
 ) -> Tensor:
     """Add up this rank's gradients; returns its share of the step's mean loss."""
-    layout, model, sampler = cut
+    layout, model, sampler = setup
     if layout.stage:
-        return staged(run, task, cut, layout.stage, list(run.accumulate(batch, microbatch)))
+        return staged(run, task, setup, layout.stage, list(run.accumulate(batch, microbatch)))
     weight = task.weight(sampler)
     total = torch.zeros((), device=run.device)
     for piece in run.accumulate(batch, microbatch, model):
@@ -117,10 +117,10 @@ def gradients(
 
 
 def staged(
-    run: Run, task: Task, cut: tuple[Layout, nn.Module, Sampler], stage: Stage, pieces: list[Any]
+    run: Run, task: Task, setup: tuple[Layout, nn.Module, Sampler], stage: Stage, pieces: list[Any]
 ) -> Tensor:
     """The same, where each microbatch goes through the stages of several ranks; only the last knows its loss."""
-    layout, model, sampler = cut
+    layout, model, sampler = setup
     weight = task.weight(sampler)
     total = torch.zeros((), device=run.device)
 
@@ -152,10 +152,13 @@ def update(
 
 def groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     """Only matrices decay, as in GPT-3; what is frozen is in neither."""
-    parameters = [each for each in model.parameters() if each.requires_grad]
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     return [
-        {"params": [each for each in parameters if each.dim() > 1], "weight_decay": weight_decay},
-        {"params": [each for each in parameters if each.dim() <= 1], "weight_decay": 0.0},
+        {
+            "params": [parameter for parameter in parameters if parameter.dim() > 1],
+            "weight_decay": weight_decay,
+        },
+        {"params": [parameter for parameter in parameters if parameter.dim() <= 1], "weight_decay": 0.0},
     ]
 
 
@@ -163,37 +166,37 @@ def learning_rate(completed: int, options: Common) -> float:
     """Up in a line, then down along a cosine to a tenth."""
     if completed < options.warmup:
         return options.learning_rate * (completed + 1) / options.warmup
-    done = min(1.0, (completed - options.warmup) / max(1, options.steps - options.warmup))
-    return options.learning_rate * (0.1 + 0.45 * (1 + math.cos(math.pi * done)))
+    fraction = min(1.0, (completed - options.warmup) / max(1, options.steps - options.warmup))
+    return options.learning_rate * (0.1 + 0.45 * (1 + math.cos(math.pi * fraction)))
 
 
 @torch.no_grad()
-def evaluate(run: Run, task: Task, cut: tuple[Layout, nn.Module], options: Common) -> None:
+def evaluate(run: Run, task: Task, setup: tuple[Layout, nn.Module], options: Common) -> None:
     """Measure over the same samples each time; each replica takes its share of them."""
-    layout, model = cut
-    count = min(options.evaluate_samples, task.held_out)
-    mine = list(passes(count, options.microbatch, layout.replica, layout.replicas))
-    batches = task.validation([each or [0] for each in mine])
+    layout, model = setup
+    count = min(options.evaluate_samples, task.validation_size)
+    sample_batches = list(passes(count, options.microbatch, layout.replica, layout.replicas))
+    batches = task.validation([numbers or [0] for numbers in sample_batches])
     sums = torch.zeros(1 + len(task.measures), device=run.device)
-    whole = layout.whole(model)
-    whole.eval()
-    for remembered in whole.buffers():  # by a norm: each rank saw samples of its own
+    inner_model = layout.unwrap(model)
+    inner_model.eval()
+    for remembered in inner_model.buffers():  # by a norm: each rank saw samples of its own
         dist.broadcast(remembered, 0)
     with run.pause("evaluation") as pause:
         # where the weights are in parts, every rank's pass needs the others: none may leave early
         shared: Iterable[Any] = pause.over(batches) if layout.replicated else batches
-        for each, batch in zip(mine, shared):
+        for numbers, batch in zip(sample_batches, shared):
             with run.autocast():
-                sums += task.judge(whole, batch) * (bool(each) and layout.judges)
-    whole.train()
+                sums += task.judge(inner_model, batch) * (bool(numbers) and layout.judges)
+    inner_model.train()
     dist.all_reduce(sums)
     sums[0] /= layout.context  # the ranks of a sequence share its losses, and each counts it
     for name, value in zip(task.measures, sums[1:]):
         run.measure(name, value / sums[0])
 
 
-def passes(count: int, microbatch: int, which: int, of: int) -> Iterator[list[int]]:
+def passes(count: int, microbatch: int, which: int, replicas: int) -> Iterator[list[int]]:
     """One replica's part of so many samples; all have as many passes, though the last may be empty."""
-    mine = range(which, count, of)
-    for number in range(math.ceil(math.ceil(count / of) / microbatch)):
-        yield list(mine[number * microbatch : (number + 1) * microbatch])
+    samples = range(which, count, replicas)
+    for number in range(math.ceil(math.ceil(count / replicas) / microbatch)):
+        yield list(samples[number * microbatch : (number + 1) * microbatch])

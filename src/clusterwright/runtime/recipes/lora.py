@@ -15,15 +15,15 @@ from clusterwright.runtime.recipes import weights
 MATRICES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
-class Beside(nn.Linear):
+class LoraLinear(nn.Linear):
     """What a matrix gives, and what a small one beside it adds: nothing, in the beginning."""
 
     def __init__(self, old: nn.Linear, rank: int, alpha: float) -> None:
         super().__init__(old.in_features, old.out_features, bias=old.bias is not None, device="meta")
         self.weight, self.bias = old.weight, old.bias
-        where: dict[str, Any] = {"bias": False, "device": old.weight.device, "dtype": torch.float32}
-        self.lora_A = nn.Linear(old.in_features, rank, **where)
-        self.lora_B = nn.Linear(rank, old.out_features, **where)
+        options: dict[str, Any] = {"bias": False, "device": old.weight.device, "dtype": torch.float32}
+        self.lora_A = nn.Linear(old.in_features, rank, **options)
+        self.lora_B = nn.Linear(rank, old.out_features, **options)
         self.scale = alpha / rank
         nn.init.kaiming_uniform_(self.lora_A.weight, a=math.sqrt(5))
         nn.init.zeros_(self.lora_B.weight)
@@ -40,17 +40,21 @@ def adapt(model: nn.Module, rank: int, alpha: float) -> None:
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if name in MATRICES and isinstance(child, nn.Linear):
-                setattr(parent, name, Beside(child, rank, alpha))
+                setattr(parent, name, LoraLinear(child, rank, alpha))
 
 
-def keep(model: nn.Module, target: Path, *, base: str, rank: int, alpha: float, own: int) -> None:
-    """Write what has been learned, as the package peft reads it; all ranks call it, and rank 0 (`own`) writes."""
+def save_adapter(
+    model: nn.Module, target: Path, *, base: str, rank: int, alpha: float, writer_rank: int
+) -> None:
+    """Write what has been learned, as the package peft reads it; all ranks call it, and rank 0 (`writer_rank`) writes."""
     learned = {
-        f"base_model.model.{name}": each for name, each in model.named_parameters() if ".lora_" in name
+        f"base_model.model.{name}": parameter
+        for name, parameter in model.named_parameters()
+        if ".lora_" in name
     }
-    weights.save(learned, target, dtype=torch.float32, rank=own, stem="adapter_model")
-    if own == 0:
-        told = {
+    weights.save(learned, target, dtype=torch.float32, rank=writer_rank, stem="adapter_model")
+    if writer_rank == 0:
+        adapter_config = {
             "peft_type": "LORA",
             "task_type": "CAUSAL_LM",
             "base_model_name_or_path": base,
@@ -60,4 +64,4 @@ def keep(model: nn.Module, target: Path, *, base: str, rank: int, alpha: float, 
             "bias": "none",
             "target_modules": list(MATRICES),
         }
-        (target / "adapter_config.json").write_text(json.dumps(told, indent=2) + "\n")
+        (target / "adapter_config.json").write_text(json.dumps(adapter_config, indent=2) + "\n")

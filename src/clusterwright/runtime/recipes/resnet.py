@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from clusterwright.runtime import Feeder, Reproducible, Run, Sampler, start
-from clusterwright.runtime.recipes import pictures
+from clusterwright.runtime.recipes import image_data
 from clusterwright.runtime.recipes.loop import train
 from clusterwright.runtime.recipes.models.resnet import ResNet
 from clusterwright.runtime.recipes.options import Common, parse
@@ -46,24 +46,24 @@ class Classes:
     measures: Sequence[str] = ("validation", "top1")
     alike = True
 
-    def __init__(self, run: Run, data: tuple[Any, Any, pictures.Kind], options: Options) -> None:
+    def __init__(self, run: Run, data: tuple[Any, Any, image_data.Kind], options: Options) -> None:
         training, self._validation, kind = data
-        draws = isinstance(training, pictures.InMemory)  # by itself, from numbers and the seed
+        draws = isinstance(training, image_data.InMemory)  # by itself, from numbers and the seed
         self._training: Any = training if draws else Reproducible(training, seed=options.seed)
         self._run, self._workers = run, options.workers
-        self._how: dict[str, Any] = {"collate_fn": pictures.as_it_is} if draws else {}
-        made = ResNet(
+        self._how: dict[str, Any] = {"collate_fn": image_data.identity_collate} if draws else {}
+        network = ResNet(
             options.depth, kind.classes, channels=kind.channels, image=kind.side,
             width=options.width, norm=options.norm,
         )  # fmt: skip
-        self.model: nn.Module = made.to(run.device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # (not in torch's types)
-        self.size, self.held_out = len(training), len(self._validation)
+        self.model: nn.Module = network.to(run.device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # (not in torch's types)
+        self.size, self.validation_size = len(training), len(self._validation)
         self.fingerprint = training.fingerprint
 
     def batches(self, sampler: Sampler) -> Iterable[Any]:
         """Images and classes, read ahead by workers."""
-        wanted = None if self._workers < 0 else self._workers
-        return Feeder(self._training, sampler, workers=wanted, pin_memory=self._cuda, **self._how)
+        workers = None if self._workers < 0 else self._workers
+        return Feeder(self._training, sampler, workers=workers, pin_memory=self._cuda, **self._how)
 
     def weight(self, sampler: Sampler) -> float:
         """The images of a step."""
@@ -91,7 +91,7 @@ class Classes:
         return torch.stack((torch.full_like(loss, len(classes)), loss, (scores.argmax(1) == classes).sum()))
 
     def _scores(self, model: nn.Module, batch: Any) -> tuple[Tensor, Tensor]:
-        images, classes = (each.to(self._run.device, non_blocking=True) for each in batch)
+        images, classes = (tensor.to(self._run.device, non_blocking=True) for tensor in batch)
         return model(images.contiguous(memory_format=torch.channels_last)).float(), classes
 
     @property
@@ -103,8 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train until `steps`, or until told to stop."""
     options = parse(Options, arguments)
     run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
-    data = pictures.read(
-        options.data, options.side, skip_bad=options.skip_bad, told=run.passed_over, seed=options.seed
+    data = image_data.read(
+        options.data, options.side, skip_bad=options.skip_bad, report=run.passed_over, seed=options.seed
     )
     train(run, Classes(run, data, options), options)
     run.finish()

@@ -18,17 +18,17 @@ from clusterwright.runtime.services import accumulate
 SCHEDULES = ("1f1b", "afab")
 
 
-class Whole:
+class SingleStage:
     """No stages: each rank has all layers."""
 
-    first = last = True
+    is_first = last = True
 
-    def own(self, layers: nn.ModuleList) -> nn.ModuleList:
+    def select_layers(self, layers: nn.ModuleList) -> nn.ModuleList:
         """All of them."""
         return layers
 
 
-WHOLE = Whole()
+SINGLE_STAGE = SingleStage()
 
 
 class Stage:
@@ -43,63 +43,63 @@ class Stage:
             raise ValueError(f"parallel: schedule: {schedule}: a recipe's is one of {', '.join(SCHEDULES)}")
         self._group, self._schedule = group, schedule
         self.count, self.index = dist.get_world_size(group), dist.get_rank(group)
-        self.first, self.last = self.index == 0, self.index == self.count - 1
-        self._came: Tensor | None = None
+        self.is_first, self.last = self.index == 0, self.index == self.count - 1
+        self._activation: Tensor | None = None
         self._messages: list[dist.P2POp] = []
 
-    def own(self, layers: nn.ModuleList) -> list[nn.Module]:
+    def select_layers(self, layers: nn.ModuleList) -> list[nn.Module]:
         """Those of this stage."""
-        each = len(layers) // self.count
-        return list(layers)[self.index * each : (self.index + 1) * each]
+        size = len(layers) // self.count
+        return list(layers)[self.index * size : (self.index + 1) * size]
 
     def receive(self, shape: Sequence[int], device: torch.device) -> Tensor:
         """What the stage before hands on, in the forward pass of a model."""
-        came = self._receive(torch.empty(*shape, device=device), self.index - 1)
-        self._came = came.requires_grad_(torch.is_grad_enabled())
-        return came
+        activation = self._receive(torch.empty(*shape, device=device), self.index - 1)
+        self._activation = activation.requires_grad_(torch.is_grad_enabled())
+        return activation
 
-    def hand_on(self, x: Tensor) -> Tensor:
+    def send_forward(self, x: Tensor) -> Tensor:
         """To the stage behind. Where gradients are wanted, x comes back; else a loss of nothing."""
         x = x.float()
         self._send(x, self.index + 1)
         if torch.is_grad_enabled():
             return x
-        self._go()
+        self._flush()
         return x.new_zeros(())
 
     def add_up(self, model: nn.Module, pieces: Sequence[Any], forward: Callable[[Any], Tensor]) -> None:
         """The gradients of a step; `forward` gives the loss of a microbatch, or what is handed on in its place."""
-        held: dict[int, tuple[Tensor | None, Tensor]] = {}
+        pending: dict[int, tuple[Tensor | None, Tensor]] = {}
         for forth, number in order(self._schedule, self.index, self.count, len(pieces)):
             if forth:
-                if self.first:  # nothing is waited for
-                    self._go()
+                if self.is_first:  # nothing is waited for
+                    self._flush()
                 out = forward(pieces[number])
-                held[number] = self._came, out
+                pending[number] = self._activation, out
             else:
                 accumulate.send(model, now=number == len(pieces) - 1)
-                self._backward(*held.pop(number))
-        self._go()
+                self._backward(*pending.pop(number))
+        self._flush()
 
-    def _backward(self, came: Tensor | None, out: Tensor) -> None:
+    def _backward(self, activation: Tensor | None, out: Tensor) -> None:
         """From the loss, or from what the stage behind says of it."""
         gradient = None if self.last else self._receive(torch.empty_like(out), self.index + 1)
         torch.autograd.backward(out, gradient)
-        if came is not None and came.grad is not None:
-            self._send(came.grad, self.index - 1)
+        if activation is not None and activation.grad is not None:
+            self._send(activation.grad, self.index - 1)
 
     def _send(self, x: Tensor, to: int) -> None:
         self._messages.append(self._message(dist.isend, x.detach().contiguous(), to))
 
     def _receive(self, x: Tensor, sender: int) -> Tensor:
         self._messages.append(self._message(dist.irecv, x, sender))
-        self._go()
+        self._flush()
         return x
 
-    def _message(self, what: Any, x: Tensor, peer: int) -> dist.P2POp:
-        return dist.P2POp(what, x, dist.get_global_rank(self._group, peer), self._group)
+    def _message(self, operation: Any, x: Tensor, peer: int) -> dist.P2POp:
+        return dist.P2POp(operation, x, dist.get_global_rank(self._group, peer), self._group)
 
-    def _go(self) -> None:
+    def _flush(self) -> None:
         """All messages that wait, at once."""
         messages, self._messages = self._messages, []
         for work in dist.batch_isend_irecv(messages) if messages else ():
@@ -135,17 +135,17 @@ def deal(model: Any, stage: Stage) -> None:
             "parallel: pipeline: the embedding is the output matrix, too (tie_word_embeddings),"
             " and the first and the last stage cannot share it; leave pipeline out"
         )
-    own = stage.own(layers)
-    others = [layer for layer in layers if layer not in own]
-    for each in (*others, *(() if stage.first else begin), *(() if stage.last else end)):
-        each.to("meta")
+    stage_layers = stage.select_layers(layers)
+    other_layers = [layer for layer in layers if layer not in stage_layers]
+    for module in (*other_layers, *(() if stage.is_first else begin), *(() if stage.last else end)):
+        module.to("meta")
     model.stage = stage
 
 
 def elsewhere(module: nn.Module) -> bool:
     """Whether another stage holds it."""
-    return any(each.is_meta for each in module.parameters())
+    return any(parameter.is_meta for parameter in module.parameters())
 
 
 def _weights(modules: Sequence[nn.Module]) -> list[nn.Parameter]:
-    return [each for module in modules for each in module.parameters()]
+    return [parameter for module in modules for parameter in module.parameters()]

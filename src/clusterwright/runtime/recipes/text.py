@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-_HELD_OUT = 20  # each twentieth file is for validation
+_VALIDATION_STRIDE = 20  # each twentieth file is for validation
 _SUFFIXES = (".py", ".txt", ".md", ".rst")
 _ELSEWHERE = {
     "site-packages",
@@ -26,7 +26,7 @@ class Text:
 
     def __init__(self, data: bytes | torch.Tensor, context: int) -> None:
         self._context = context
-        self._data = data if isinstance(data, torch.Tensor) else plain(data)
+        self._data = data if isinstance(data, torch.Tensor) else encode_bytes(data)
         if len(self) < 1:
             raise ValueError(f"{len(data)} bytes of text are not enough for one window of {context + 1}")
 
@@ -45,19 +45,19 @@ class Text:
         return self._data[places].to(device=device, dtype=torch.int64)
 
 
-def plain(data: bytes) -> torch.Tensor:
+def encode_bytes(data: bytes) -> torch.Tensor:
     """Every byte is a token."""
     return torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0)
 
 
 def read(
-    name: str, *, context: int, limit: int, encode: Callable[[bytes], torch.Tensor] = plain
+    name: str, *, context: int, limit: int, encode: Callable[[bytes], torch.Tensor] = encode_bytes
 ) -> tuple[Text, Text]:
     """Text for training and for validation, of about `limit` bytes together: whole files are taken."""
     folder = Path(name or sysconfig.get_path("stdlib"))
     training, validation = bytearray(), bytearray()
     for number, path in enumerate(files(folder)):
-        (validation if number % _HELD_OUT == 1 else training).extend(path.read_bytes())
+        (validation if number % _VALIDATION_STRIDE == 1 else training).extend(path.read_bytes())
         if len(training) + len(validation) >= limit:
             break
     if not validation:

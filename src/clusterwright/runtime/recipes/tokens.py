@@ -32,19 +32,19 @@ class File:
         except ModuleNotFoundError as why:
             raise ModuleNotFoundError(f"{path} needs `pip install clusterwright[train]`") from why
         try:
-            self._made: Any = tokenizers.Tokenizer.from_file(str(path))
+            self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(path))
         except Exception as why:
             raise ValueError(f"{path}: {why}") from why
-        self.size: int = self._made.get_vocab_size()
+        self.size: int = self._tokenizer.get_vocab_size()
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text, without those that begin and end it."""
-        found: list[int] = self._made.encode(text, add_special_tokens=False).ids
-        return found
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
 
     def special(self, *names: str) -> int | None:
         """The number of the first of these that the file has."""
-        return next((n for n in map(self._made.token_to_id, names) if n is not None), None)
+        return next((n for n in map(self._tokenizer.token_to_id, names) if n is not None), None)
 
 
 def find(path: str) -> Bytes | File:

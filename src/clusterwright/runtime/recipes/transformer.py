@@ -12,7 +12,7 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clusterwright.runtime.recipes.stages import WHOLE
+from clusterwright.runtime.recipes.stages import SINGLE_STAGE
 
 VOCABULARY = 256  # every byte is a token: no tokenizer to ship, any file is text
 
@@ -73,7 +73,7 @@ class Transformer(nn.Module):
         super().__init__()
         if shape.width % shape.heads:
             raise ValueError(f"width {shape.width} is not a multiple of heads {shape.heads}")
-        self.stage: Any = WHOLE  # or this rank's, where layers are dealt out
+        self.stage: Any = SINGLE_STAGE  # or this rank's, where layers are dealt out
         self.bytes = nn.Embedding(VOCABULARY, shape.width)
         self.positions = nn.Embedding(shape.context, shape.width)
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
@@ -88,8 +88,8 @@ class Transformer(nn.Module):
         """
         x = self._through(tokens)
         if not self.stage.last:
-            handed: Tensor = self.stage.hand_on(x)
-            return handed
+            output: Tensor = self.stage.send_forward(x)
+            return output
         scores = self.out(self.norm(x)).float()
         return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), reduction="sum")
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from clusterwright.onhost.lib.files import rename
 from clusterwright.runtime.checkpoints import shards
 
-INDEX, ONE = "model.safetensors.index.json", "model.safetensors"
+INDEX, SINGLE_FILE = "model.safetensors.index.json", "model.safetensors"
 _GB = 10**9
 
 
@@ -39,14 +39,16 @@ def load(model: nn.Module, folder: Path) -> None:
         ValueError: a tensor is missing, there is one too many, or one has another shape; it is named.
     """
     files = _files(folder)
-    own = dict(model.named_parameters())  # a tied weight comes once, under its first name
+    model_parameters = dict(model.named_parameters())  # a tied weight comes once, under its first name
     places = {name for name, _ in model.named_parameters(remove_duplicate=False)}
-    if missing := sorted(set(own) - set(files)):
+    if missing := sorted(set(model_parameters) - set(files)):
         raise ValueError(f"{folder} has no tensor {_some(missing)}, which config.json asks for")
-    if spare := sorted(each for each in set(files) - places if not each.endswith("rotary_emb.inv_freq")):
+    if spare := sorted(
+        tensor_name for tensor_name in set(files) - places if not tensor_name.endswith("rotary_emb.inv_freq")
+    ):
         raise ValueError(f"{folder} has {_some(spare)}, for which config.json has no place")
     opened = {path: _opened(path) for path in sorted(set(files.values()))}
-    for name, parameter in own.items():
+    for name, parameter in model_parameters.items():
         _fill(parameter, opened[files[name]].get_slice(name), f"{files[name]}: {name}")
 
 
@@ -68,30 +70,35 @@ def save(
     names = names if len(parts) > 1 else [f"{stem}.safetensors"]
     holders = _holders(parameters)
     for name, part in zip(names, parts):
-        gathered = {each: _whole(parameters[each], holders.get(each)) for each in part}
-        whole = {each: tensor.to("cpu", dtype).contiguous() for each, tensor in gathered.items()}
+        gathered = {
+            tensor_name: _gather_full(parameters[tensor_name], holders.get(tensor_name))
+            for tensor_name in part
+        }
+        full_tensors = {
+            tensor_name: tensor.to("cpu", dtype).contiguous() for tensor_name, tensor in gathered.items()
+        }
         if rank == 0:
             folder.mkdir(parents=True, exist_ok=True)
-            package().torch.save_file(whole, str(folder / f".{name}"), metadata={"format": "pt"})
+            package().torch.save_file(full_tensors, str(folder / f".{name}"), metadata={"format": "pt"})
             rename(folder / f".{name}", folder / name, durable=False)
     if rank == 0 and len(parts) > 1:
-        total = sum(math.prod(each.shape) for each in parameters.values()) * dtype.itemsize
-        where = {each: name for name, part in zip(names, parts) for each in part}
-        index = {"metadata": {"total_size": total}, "weight_map": where}
+        total = sum(math.prod(parameter.shape) for parameter in parameters.values()) * dtype.itemsize
+        weight_map = {tensor_name: name for name, part in zip(names, parts) for tensor_name in part}
+        index = {"metadata": {"total_size": total}, "weight_map": weight_map}
         (folder / INDEX).write_text(json.dumps(index, indent=2) + "\n")
 
 
 def _files(folder: Path) -> dict[str, Path]:
     """In which file each tensor is."""
     if (folder / INDEX).exists():
-        told = json.loads((folder / INDEX).read_text())["weight_map"]
-        gone = sorted({file for file in told.values() if not (folder / file).exists()})
-        if gone:
-            raise ValueError(f"{folder / INDEX} names {_some(gone)}, which is not there")
-        return {name: folder / file for name, file in told.items()}
-    if not (folder / ONE).exists():
-        raise ValueError(f"{folder} holds neither {ONE} nor {INDEX}")
-    return dict.fromkeys(_opened(folder / ONE).keys(), folder / ONE)
+        weight_map = json.loads((folder / INDEX).read_text())["weight_map"]
+        missing_files = sorted({file for file in weight_map.values() if not (folder / file).exists()})
+        if missing_files:
+            raise ValueError(f"{folder / INDEX} names {_some(missing_files)}, which is not there")
+        return {name: folder / file for name, file in weight_map.items()}
+    if not (folder / SINGLE_FILE).exists():
+        raise ValueError(f"{folder} holds neither {SINGLE_FILE} nor {INDEX}")
+    return dict.fromkeys(_opened(folder / SINGLE_FILE).keys(), folder / SINGLE_FILE)
 
 
 def _opened(path: Path) -> Any:
@@ -102,24 +109,24 @@ def _opened(path: Path) -> Any:
 
 
 @torch.no_grad()
-def _fill(parameter: Any, held: Any, where: str) -> None:
-    if tuple(held.get_shape()) != tuple(parameter.shape):
+def _fill(parameter: Any, tensor_slice: Any, source: str) -> None:
+    if tuple(tensor_slice.get_shape()) != tuple(parameter.shape):
         raise ValueError(
-            f"{where} has shape {held.get_shape()}, and config.json makes it {list(parameter.shape)}"
+            f"{source} has shape {tensor_slice.get_shape()}, and config.json makes it {list(parameter.shape)}"
         )
     if not shards.sharded(parameter):
-        parameter.copy_(held[:])
+        parameter.copy_(tensor_slice[:])
         return
     box = shards.box(parameter)
-    mine = tuple(slice(start, start + size) for start, size in zip(box.offset, box.shape))
-    shards.local_of(parameter).copy_(held[mine] if box.numel else torch.empty(box.shape))
+    slices = tuple(slice(start, start + size) for start, size in zip(box.offset, box.shape))
+    shards.local_of(parameter).copy_(tensor_slice[slices] if box.numel else torch.empty(box.shape))
 
 
 def _parts(parameters: dict[str, Any], width: int, largest: int) -> Iterator[list[str]]:
     part: list[str] = []
     size = 0
-    for name, each in parameters.items():
-        bytes_ = math.prod(each.shape) * width
+    for name, parameter in parameters.items():
+        bytes_ = math.prod(parameter.shape) * width
         if part and size + bytes_ > largest:
             yield part
             part, size = [], 0
@@ -130,23 +137,25 @@ def _parts(parameters: dict[str, Any], width: int, largest: int) -> Iterator[lis
 
 def _holders(parameters: dict[str, Any]) -> dict[str, tuple[int, torch.device]]:
     """Where a model's layers are dealt out to stages: the first rank that holds each, and where it is to come."""
-    present = [each for each in parameters.values() if not each.is_meta]
+    present = [parameter for parameter in parameters.values() if not parameter.is_meta]
     if len(present) == len(parameters):
         return {}
-    held: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(held, [not each.is_meta for each in parameters.values()])
-    where = present[0].device
-    return {name: (each.index(True), where) for name, *each in zip(parameters, *held)}
+    present_by_rank: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(present_by_rank, [not parameter.is_meta for parameter in parameters.values()])
+    device = present[0].device
+    return {name: (flags.index(True), device) for name, *flags in zip(parameters, *present_by_rank)}
 
 
 @torch.no_grad()
-def _whole(parameter: Any, holder: tuple[int, torch.device] | None) -> Tensor:
-    whole: Tensor = parameter.full_tensor() if shards.sharded(parameter) else parameter
+def _gather_full(parameter: Any, holder: tuple[int, torch.device] | None) -> Tensor:
+    full_tensor: Tensor = parameter.full_tensor() if shards.sharded(parameter) else parameter
     if holder:
         rank, device = holder
-        whole = torch.empty_like(whole, device=device) if whole.is_meta else whole.contiguous()
-        dist.broadcast(whole, rank)
-    return whole.detach()
+        full_tensor = (
+            torch.empty_like(full_tensor, device=device) if full_tensor.is_meta else full_tensor.contiguous()
+        )
+        dist.broadcast(full_tensor, rank)
+    return full_tensor.detach()
 
 
 def _some(names: list[str]) -> str:

@@ -20,7 +20,7 @@ class Windows:
     def __init__(self, run: Run, model: nn.Module, data: tuple[Text, Text], context: int) -> None:
         self.model, self._context, self._device = model, context, run.device
         self._training, self._validation = data
-        self.size, self.held_out, self.fingerprint = len(data[0]), len(data[1]), data[0].fingerprint
+        self.size, self.validation_size, self.fingerprint = len(data[0]), len(data[1]), data[0].fingerprint
 
     def batches(self, sampler: Sampler) -> Sampler:
         """Numbers of windows."""

@@ -26,7 +26,7 @@ def pieces(batch: Any, micro: int, model: nn.Module | None = None) -> Iterator[A
     try:
         for start in range(0, size, micro):
             send(model, now=start + micro >= size)
-            yield cut(batch, start, start + micro)
+            yield slice_batch(batch, start, start + micro)
     finally:
         send(model, now=True)
 
@@ -40,12 +40,12 @@ def length(batch: Any) -> int:
     return len(batch)
 
 
-def cut(batch: Any, start: int, end: int) -> Any:
+def slice_batch(batch: Any, start: int, end: int) -> Any:
     """The samples from `start` to before `end`."""
     if isinstance(batch, Mapping):
-        return {name: cut(each, start, end) for name, each in batch.items()}
+        return {name: slice_batch(value, start, end) for name, value in batch.items()}
     if isinstance(batch, (tuple, list)) and batch and isinstance(batch[0], torch.Tensor) and batch[0].dim():
-        return type(batch)(each[start:end] for each in batch)
+        return type(batch)(tensor[start:end] for tensor in batch)
     return batch[start:end]
 
 

@@ -24,9 +24,9 @@ def settle(model: Any) -> None:
     never does (`find_unused_parameters`), nothing is done; nor with `static_graph` or its own `mixed_precision`,
     whose resumed trainings agree closely, not bit for bit.
     """
-    for each in names.layers(model):
-        if isinstance(each, DistributedDataParallel) and not _special(each):
-            _show_zeros(each)
+    for layer in names.layers(model):
+        if isinstance(layer, DistributedDataParallel) and not _special(layer):
+            _show_zeros(layer)
 
 
 def _special(model: DistributedDataParallel) -> bool:
@@ -34,22 +34,22 @@ def _special(model: DistributedDataParallel) -> bool:
 
 
 def _show_zeros(model: DistributedDataParallel) -> None:
-    trained = [each for each in model.module.parameters() if each.requires_grad]
-    held = [each.grad for each in trained]
-    _put(trained, [None] * len(trained))
-    whole, broadcasts = model.module, model.broadcast_buffers
+    trained = [parameter for parameter in model.module.parameters() if parameter.requires_grad]
+    gradients = [parameter.grad for parameter in trained]
+    _set_gradients(trained, [None] * len(trained))
+    module, broadcasts = model.module, model.broadcast_buffers
     model.module, model.broadcast_buffers = _Touching(trained), False
     try:
         forward: Any = model.forward  # not the call, which torch.compile may have replaced
         torch.autograd.backward(forward())
     finally:
-        model.module, model.broadcast_buffers = whole, broadcasts
-        _put(trained, held)
+        model.module, model.broadcast_buffers = module, broadcasts
+        _set_gradients(trained, gradients)
 
 
-def _put(parameters: Sequence[nn.Parameter], gradients: Sequence[torch.Tensor | None]) -> None:
-    for each, gradient in zip(parameters, gradients, strict=True):
-        each.grad = gradient
+def _set_gradients(parameters: Sequence[nn.Parameter], gradients: Sequence[torch.Tensor | None]) -> None:
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        parameter.grad = gradient
 
 
 class _Touching(nn.Module):
@@ -61,4 +61,4 @@ class _Touching(nn.Module):
 
     def forward(self) -> list[torch.Tensor]:
         """One zero for each parameter; gradients arrive from the last to the first."""
-        return [each.sum() * 0 for each in self._used]
+        return [parameter.sum() * 0 for parameter in self._used]

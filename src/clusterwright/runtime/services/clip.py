@@ -19,11 +19,11 @@ def clip(parameters: Iterable[Tensor], largest: float, stages: Any = None) -> Te
     Works on plain tensors and on DTensors of any meshes. `stages` is the group of the pipeline's stages, each of which
     has parameters of its own. Unlike torch's function it takes all kinds together.
     """
-    gradients = [each.grad for each in parameters if each.grad is not None]
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     norm = _norm(gradients, stages)
     scale = (largest / (norm + _EPSILON)).clamp(max=1.0)
-    for each in gradients:
-        _local(each).mul_(scale)
+    for gradient in gradients:
+        _local(gradient).mul_(scale)
     return norm
 
 
@@ -42,20 +42,24 @@ def _norm(gradients: list[Tensor], stages: Any) -> Tensor:
 
 def _by_groups(gradients: list[Tensor]) -> list[tuple[list[Any], list[Tensor]]]:
     """Gradients that are sharded over the same groups, together; in the same order on all ranks."""
-    found: dict[tuple[int, ...], tuple[list[Any], list[Tensor]]] = {}
-    for each in gradients:
-        groups = _sharded_over(each)
-        found.setdefault(tuple(map(id, groups)), (groups, []))[1].append(_local(each))
-    return list(found.values())
+    parts_by_groups: dict[tuple[int, ...], tuple[list[Any], list[Tensor]]] = {}
+    for gradient in gradients:
+        groups = _sharded_over(gradient)
+        parts_by_groups.setdefault(tuple(map(id, groups)), (groups, []))[1].append(_local(gradient))
+    return list(parts_by_groups.values())
 
 
 def _sharded_over(gradient: Any) -> list[Any]:
     if not hasattr(gradient, "placements"):
         return []
     mesh = gradient.device_mesh
-    if any(each.is_partial() for each in gradient.placements):
+    if any(placement.is_partial() for placement in gradient.placements):
         raise ValueError("a gradient is a sum that is not made yet: clip after the last backward pass")
-    return [mesh.get_group(dim) for dim, each in enumerate(gradient.placements) if not each.is_replicate()]
+    return [
+        mesh.get_group(dim)
+        for dim, placement in enumerate(gradient.placements)
+        if not placement.is_replicate()
+    ]
 
 
 def _local(gradient: Any) -> Tensor:

@@ -18,7 +18,7 @@ _SKIPS = (
 
 
 @dataclass(frozen=True)
-class Found:
+class NonFinite:
     """What was not finite in a step, and on which ranks."""
 
     step: int
@@ -27,7 +27,7 @@ class Found:
     values: tuple[str, ...]
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         """For people, with the first of the ranks."""
         more = f" and {len(self.ranks) - 1} more" if len(self.ranks) > 1 else ""
         return f"{self.what} is {self.values[0]} on rank {self.ranks[0]}{more} in step {self.step}"
@@ -41,49 +41,60 @@ class Finite:
             raise ValueError(f"on_nan {policy}: it is {', '.join(POLICIES)}")
         self._group, self._log, self.policy = joined, log, policy
         self._skipped = 0
-        self._seen = 0
+        self._checked_step = 0
         self._unseen: tuple[int, str, float] | None = None
 
-    def look(self, step: int, loss: float, norm: float | None) -> Found | None:
+    def check(self, step: int, loss: float, norm: float | None) -> NonFinite | None:
         """What is not finite on any rank, before the weights take it in; all ranks look together."""
-        self._seen = step
+        self._checked_step = step
         if math.isfinite(loss) and norm is not None and not math.isfinite(norm):
             return self._gather((step, "the norm of the gradients", norm))
         return self._gather(None if math.isfinite(loss) else (step, "the loss", loss))
 
-    def stops(self, found: Found | None) -> bool:
+    def stops(self, problem: NonFinite | None) -> bool:
         """Write down what was found; whether the training ends over it."""
-        if found is None:
+        if problem is None:
             self._skipped = 0
             return False
         self._skipped += 1
-        return self._write(found, stop=self.policy == "stop" or self._skipped > _SKIPS)
+        return self._write(problem, stop=self.policy == "stop" or self._skipped > _SKIPS)
 
     def unseen(self, loss: float, step: int) -> bool:
         """Whether the weights have taken in a loss that was not finite and that nobody looked at."""
-        if self.policy != "ignore" and self._seen != step and not math.isfinite(loss):
+        if self.policy != "ignore" and self._checked_step != step and not math.isfinite(loss):
             self._unseen = self._unseen or (step, "the loss", loss)
         return bool(self._unseen)
 
-    def agreed(self) -> Found | None:
+    def agreed(self) -> NonFinite | None:
         """What was not seen in time, on any rank; whatever the policy, there is nothing left but to stop."""
-        found = None if self.policy == "ignore" else self._gather(self._unseen)
-        if found:
-            self._write(found, stop=True)
-        return found
+        problem = None if self.policy == "ignore" else self._gather(self._unseen)
+        if problem:
+            self._write(problem, stop=True)
+        return problem
 
-    def _gather(self, own: tuple[int, str, float] | None) -> Found | None:
-        bad = torch.tensor([int(own is not None)])
+    def _gather(self, local_problem: tuple[int, str, float] | None) -> NonFinite | None:
+        bad = torch.tensor([int(local_problem is not None)])
         dist.all_reduce(bad, dist.ReduceOp.MAX, group=self._group.control)
         if not bad.item():
             return None
-        said = self._group.gather(own)
-        step, what, _ = min(each for each in said if each)
-        alike = [(rank, each[2]) for rank, each in enumerate(said) if each and each[:2] == (step, what)]
-        return Found(step, what, tuple(rank for rank, _ in alike), tuple(str(value) for _, value in alike))
+        reports = self._group.gather(local_problem)
+        step, quantity, _ = min(report for report in reports if report)
+        alike = [
+            (rank, report[2])
+            for rank, report in enumerate(reports)
+            if report and report[:2] == (step, quantity)
+        ]
+        return NonFinite(
+            step, quantity, tuple(rank for rank, _ in alike), tuple(str(value) for _, value in alike)
+        )
 
-    def _write(self, found: Found, *, stop: bool) -> bool:
-        what, ranks, values, then = found.what, found.ranks, found.values, "stop" if stop else "skip"
-        self._log.record("nan", step=found.step, what=what, ranks=ranks, values=values, then=then)
-        self._log.say(f"{found.words}: {'the training ends' if stop else 'its update is dropped'}")
+    def _write(self, problem: NonFinite, *, stop: bool) -> bool:
+        quantity, ranks, values, then = (
+            problem.what,
+            problem.ranks,
+            problem.values,
+            "stop" if stop else "skip",
+        )
+        self._log.record("nan", step=problem.step, what=quantity, ranks=ranks, values=values, then=then)
+        self._log.log_line(f"{problem.message}: {'the training ends' if stop else 'its update is dropped'}")
         return stop

@@ -13,62 +13,68 @@ _COMPILED = "_orig_mod"  # torch.compile(model) puts the model here
 _WRAPPED = (f"{_COMPILED}.", "_checkpoint_wrapped_module.")  # likewise torch's checkpoint_wrapper
 
 
-def layers(each: Any) -> Iterator[Any]:
+def layers(item: Any) -> Iterator[Any]:
     """The object, and what is in it: DistributedDataParallel and torch.compile, in whichever order, then the model."""
-    while each is not None:
-        yield each
-        each = _inside(each)
+    while item is not None:
+        yield item
+        item = _inside(item)
 
 
-def bare(each: Any) -> Any:
+def bare(item: Any) -> Any:
     """The model inside DistributedDataParallel and torch.compile."""
-    return list(layers(each))[-1]
+    return list(layers(item))[-1]
 
 
-def state(each: Any) -> Any:
+def state(item: Any) -> Any:
     """The state of an object; of a model, under plain names."""
-    found = each.state_dict()
-    if isinstance(each, torch.optim.Optimizer):
-        moments = {**_of_others(each), **found["state"]}
-        return {**found, "state": dict(sorted(moments.items()))}  # in the same order on all ranks
-    return {plain(name): value for name, value in found.items()} if isinstance(each, nn.Module) else found
+    values = item.state_dict()
+    if isinstance(item, torch.optim.Optimizer):
+        moments = {**_of_others(item), **values["state"]}
+        return {**values, "state": dict(sorted(moments.items()))}  # in the same order on all ranks
+    return (
+        {unwrap_name(name): value for name, value in values.items()}
+        if isinstance(item, nn.Module)
+        else values
+    )
 
 
-def load(each: Any, saved: Any) -> None:
+def load(item: Any, saved: Any) -> None:
     """Give an object the state that `state` gave, even if it is wrapped otherwise now."""
-    if isinstance(each, nn.Module):
-        own = {plain(name): name for name in each.state_dict()}
-        saved = {own.get(name, name): value for name, value in saved.items()}
-    each.load_state_dict(saved)
-    if isinstance(each, torch.optim.Optimizer):
-        for weight in [weight for weight in each.state if weight.is_meta]:
-            del each.state[weight]
-        _lay_out(each)
+    if isinstance(item, nn.Module):
+        wrapped_names = {unwrap_name(name): name for name in item.state_dict()}
+        saved = {wrapped_names.get(name, name): value for name, value in saved.items()}
+    item.load_state_dict(saved)
+    if isinstance(item, torch.optim.Optimizer):
+        for weight in [weight for weight in item.state if weight.is_meta]:
+            del item.state[weight]
+        _match_strides(item)
 
 
 def _of_others(optimizer: torch.optim.Optimizer) -> dict[int, Any]:
     """The moments of weights that other ranks hold (on the device `meta` here), by number: names and shapes alone."""
-    weights = [each for group in optimizer.param_groups for each in group["params"]]
-    own = next((each for each in weights if not each.is_meta and optimizer.state.get(each)), None)
-    if own is None:
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    reference = next(
+        (weight for weight in weights if not weight.is_meta and optimizer.state.get(weight)), None
+    )
+    if reference is None:
         return {}
     return {
-        number: {name: _like(value, own, each) for name, value in optimizer.state[own].items()}
-        for number, each in enumerate(weights)
-        if each.is_meta
+        number: {name: _like(value, reference, weight) for name, value in optimizer.state[reference].items()}
+        for number, weight in enumerate(weights)
+        if weight.is_meta
     }
 
 
-def _like(value: Any, own: torch.Tensor, other: torch.Tensor) -> Any:
+def _like(value: Any, reference: torch.Tensor, weight: torch.Tensor) -> Any:
     """What stands for a moment of another weight."""
     if not isinstance(value, torch.Tensor):
         return value
     return torch.empty(
-        other.shape if value.shape == own.shape else value.shape, dtype=value.dtype, device="meta"
+        weight.shape if value.shape == reference.shape else value.shape, dtype=value.dtype, device="meta"
     )
 
 
-def _lay_out(optimizer: torch.optim.Optimizer) -> None:
+def _match_strides(optimizer: torch.optim.Optimizer) -> None:
     """Moments lie in memory as their weights do; fused optimisers take that for granted, and a save is in rows."""
     for weight, moments in optimizer.state.items():
         for name, value in moments.items():
@@ -77,16 +83,16 @@ def _lay_out(optimizer: torch.optim.Optimizer) -> None:
                 moments[name] = torch.empty_like(weight, dtype=value.dtype).copy_(value)
 
 
-def plain(name: str) -> str:
+def unwrap_name(name: str) -> str:
     """A parameter's name without what wrapping adds."""
-    for each in _WRAPPED:
-        name = name.replace(each, "")
+    for prefix in _WRAPPED:
+        name = name.replace(prefix, "")
     return name
 
 
-def _inside(each: Any) -> Any:
-    if isinstance(each, DistributedDataParallel):
-        return each.module
-    if isinstance(each, nn.Module):
-        return each._modules.get(_COMPILED)  # noqa: SLF001 (its class is in torch._dynamo, two seconds to import)
+def _inside(item: Any) -> Any:
+    if isinstance(item, DistributedDataParallel):
+        return item.module
+    if isinstance(item, nn.Module):
+        return item._modules.get(_COMPILED)  # noqa: SLF001 (its class is in torch._dynamo, two seconds to import)
     return None

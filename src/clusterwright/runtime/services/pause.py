@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from clusterwright.runtime import shield
 
 T = TypeVar("T")
-_ASK_EVERY_S = 0.2  # a question to the store is a round trip over the network
+_POLL_INTERVAL_S = 0.2  # a question to the store is a round trip over the network
 _KEY = "clusterwright/interrupted"
 
 
@@ -19,22 +19,22 @@ class Interruption:
     Ranks may have different numbers of batches to evaluate, or none, so there can be no vote.
     """
 
-    def __init__(self, store: Any, own: Callable[[], bool]) -> None:
-        self._store, self._own = store, own
-        self._asked_at = float("-inf")
-        self._known = False
+    def __init__(self, store: Any, must_stop: Callable[[], bool]) -> None:
+        self._store, self._must_stop = store, must_stop
+        self._polled_at = float("-inf")
+        self._is_set = False
 
-    def here(self) -> bool:
+    def check(self) -> bool:
         """Asked by this rank; it looks a few times a second, and knows its own signal at once."""
-        if self._known:
+        if self._is_set:
             return True
-        if self._own():
+        if self._must_stop():
             self._store.set(_KEY, "1")
-            self._known = True
-        elif time.monotonic() - self._asked_at >= _ASK_EVERY_S:
-            self._asked_at = time.monotonic()
-            self._known = self._store.check([_KEY])
-        return self._known
+            self._is_set = True
+        elif time.monotonic() - self._polled_at >= _POLL_INTERVAL_S:
+            self._polled_at = time.monotonic()
+            self._is_set = self._store.check([_KEY])
+        return self._is_set
 
 
 class Pause:
@@ -46,7 +46,7 @@ class Pause:
     @property
     def interrupted(self) -> bool:
         """A rank was asked to leave: finish what the others wait for, and measure nothing."""
-        return self._interruption.here()
+        return self._interruption.check()
 
     def over(self, batches: Iterable[T]) -> Iterator[T]:
         """The batches, until there are no more or a rank is asked to leave."""

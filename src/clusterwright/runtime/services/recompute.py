@@ -18,12 +18,12 @@ def recompute(model: nn.Module, *, every: int = 1, layers: Iterable[nn.Module] |
     Raises:
         ValueError: no layers are found.
     """
-    found = list(layers) if layers is not None else list(_layers(model))
-    if not found or every < 1:
+    targets = list(layers) if layers is not None else list(_layers(model))
+    if not targets or every < 1:
         raise ValueError(
-            f"every {every} of {len(found)} layers of {type(model).__name__}: say layers=[...], and every=1 or more"
+            f"every {every} of {len(targets)} layers of {type(model).__name__}: say layers=[...], and every=1 or more"
         )
-    for layer in found[::every]:
+    for layer in targets[::every]:
         layer.forward = functools.partial(checkpoint, layer.forward, use_reentrant=False)
     return model
 

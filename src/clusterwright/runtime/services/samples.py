@@ -29,7 +29,11 @@ class Reproducible(Dataset[Any]):
 
     def __getitem__(self, number: int) -> Any:
         numpy = sys.modules["numpy"].random if "numpy" in sys.modules else None
-        before = random.getstate(), torch.random.get_rng_state(), numpy and numpy.get_state(legacy=False)
+        saved_states = (
+            random.getstate(),
+            torch.random.get_rng_state(),
+            numpy and numpy.get_state(legacy=False),
+        )
         chosen = sample_seed(number, self._seed)
         random.seed(chosen)
         torch.default_generator.manual_seed(chosen)  # the processor's alone: a worker may have no GPU
@@ -38,7 +42,7 @@ class Reproducible(Dataset[Any]):
         try:
             return self._dataset[number]
         finally:
-            random.setstate(before[0])
-            torch.random.set_rng_state(before[1])
+            random.setstate(saved_states[0])
+            torch.random.set_rng_state(saved_states[1])
             if numpy:
-                numpy.set_state(before[2])
+                numpy.set_state(saved_states[2])

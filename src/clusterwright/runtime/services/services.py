@@ -47,8 +47,8 @@ def sizes(parallel: Mapping[str, Any], world_size: int) -> dict[str, int]:
         raise ValueError(
             f"shard_group {shard} does not divide data {data}, of {world_size} ranks by {product}"
         )
-    found = {"dp_replicate": data // shard, "dp_shard": shard, "cp": context, "tp": tensor}
-    return {"pp": pipeline, **found} if pipeline > 1 else found
+    dimensions = {"dp_replicate": data // shard, "dp_shard": shard, "cp": context, "tp": tensor}
+    return {"pp": pipeline, **dimensions} if pipeline > 1 else dimensions
 
 
 def make(device: str, dimensions: Mapping[str, int]) -> DeviceMesh:
@@ -59,20 +59,20 @@ def make(device: str, dimensions: Mapping[str, int]) -> DeviceMesh:
 NAMES = {"bf16": torch.bfloat16, "fp16": torch.float16, "none": None}
 
 
-def choose(wanted: str, device: torch.device) -> torch.dtype | None:
+def choose(precision: str, device: torch.device) -> torch.dtype | None:
     """The numbers by name; `auto` is bf16 on a GPU that has it, fp16 on one that has not, none elsewhere.
 
     Raises:
         ValueError: no such numbers.
     """
-    if wanted == "auto":
+    if precision == "auto":
         if device.type != "cuda":
             return None
         has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
         return torch.bfloat16 if has_bf16 else torch.float16
-    if wanted not in NAMES:
-        raise ValueError(f"precision {wanted}: it is auto, {', '.join(NAMES)}")
-    return NAMES[wanted]
+    if precision not in NAMES:
+        raise ValueError(f"precision {precision}: it is auto, {', '.join(NAMES)}")
+    return NAMES[precision]
 
 
 def autocast(dtype: torch.dtype | None, device: torch.device) -> AbstractContextManager[object]:
@@ -98,12 +98,12 @@ class Services:
 
     flops: float | None = None
 
-    def __init__(self, joined: Group, given: Settings) -> None:
+    def __init__(self, joined: Group, settings: Settings) -> None:
         self.rank, self.local_rank, self.world_size = joined.rank, joined.local_rank, joined.world_size
-        self.device, self.folder, self.generation = joined.device, given.run, given.generation
-        self.parallel = given.parallel
-        self.dimensions = sizes(given.parallel, joined.world_size)
-        self._dtype = choose(given.precision, joined.device)
+        self.device, self.folder, self.generation = joined.device, settings.run, settings.generation
+        self.parallel = settings.parallel
+        self.dimensions = sizes(settings.parallel, joined.world_size)
+        self._dtype = choose(settings.precision, joined.device)
         self._tracked = Tracked()
         self._meter = Meter(self.device)
         self.scaler = scaler(self._dtype, self.device)

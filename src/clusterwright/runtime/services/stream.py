@@ -11,8 +11,8 @@ from clusterwright.runtime.data import Sampler
 
 def sampler(batches: Any) -> Sampler | None:
     """The Sampler that deals the batches out; its position is the same for all ranks."""
-    found = getattr(batches, "batch_sampler", batches)
-    return found if isinstance(found, Sampler) else None
+    candidate = getattr(batches, "batch_sampler", batches)
+    return candidate if isinstance(candidate, Sampler) else None
 
 
 def stream(batches: Any) -> Any:
@@ -26,15 +26,15 @@ def stream(batches: Any) -> Any:
     workers = batches.num_workers if isinstance(batches, DataLoader) else 0
     if isinstance(batches, DataLoader) and _stateful(batches.dataset) and not workers:
         return batches.dataset
-    where = f" with {workers} workers, which read ahead" if workers else ""
+    detail = f" with {workers} workers, which read ahead" if workers else ""
     raise TypeError(
-        f"steps({type(batches).__name__}{where}): nothing says where in the data it is, so a resumed run would repeat"
+        f"steps({type(batches).__name__}{detail}): nothing says where in the data it is, so a resumed run would repeat"
         " samples; give a Sampler as batch_sampler, or batches with state_dict and load_state_dict"
         " (torchdata's StatefulDataLoader), or none and make them from the number of the step"
     )
 
 
-def put_back(position: Any, step: int, local: dict[str, Any] | None) -> None:
+def restore_position(position: Any, step: int, local: dict[str, Any] | None) -> None:
     """Go to this rank's position as it was saved at a step.
 
     Raises:
@@ -50,5 +50,5 @@ def put_back(position: Any, step: int, local: dict[str, Any] | None) -> None:
     position.load_state_dict(local["data"])
 
 
-def _stateful(each: Any) -> bool:
-    return hasattr(each, "state_dict") and hasattr(each, "load_state_dict")
+def _stateful(item: Any) -> bool:
+    return hasattr(item, "state_dict") and hasattr(item, "load_state_dict")

@@ -21,7 +21,7 @@ from clusterwright.runtime.events import Events
 from clusterwright.runtime.group import Group
 from clusterwright.runtime.services import names
 
-_WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+_INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 @torch.no_grad()
@@ -30,18 +30,18 @@ def total(tensors: Iterable[Any]) -> int:
 
     One changed word is always seen; two that change by the same amount in opposite ways are not.
     """
-    sums = [_sum(each) * (2 * place + 1) for place, each in enumerate(tensors)]
-    return int(torch.stack([each.cpu() for each in sums]).sum()) if sums else 0
+    sums = [_sum(tensor) * (2 * index + 1) for index, tensor in enumerate(tensors)]
+    return int(torch.stack([value.cpu() for value in sums]).sum()) if sums else 0
 
 
 def _sum(tensor: Any) -> torch.Tensor:
     local = (tensor.to_local() if hasattr(tensor, "to_local") else tensor).detach()
-    if local.element_size() not in _WORDS:  # complex128
+    if local.element_size() not in _INTEGERS:  # complex128
         local = torch.view_as_real(local)
-    words: torch.Tensor = local.view(_WORDS[local.element_size()])
+    integers: torch.Tensor = local.view(_INTEGERS[local.element_size()])
     if local.is_contiguous() and local.nbytes % 8 == 0 and local.data_ptr() % 8 == 0:
-        words = local.view(-1).view(torch.int64)  # several times as fast as narrow ones
-    return words.sum(dtype=torch.int64)
+        integers = local.view(-1).view(torch.int64)  # several times as fast as narrow ones
+    return integers.sum(dtype=torch.int64)
 
 
 def holders(
@@ -54,17 +54,19 @@ def holders(
     """
     mesh = torch.arange(torch.Size(dimensions.values()).numel()).view(tuple(dimensions.values()))
     replicated = [name == "dp_replicate" for name in dimensions]
-    found: dict[tuple[int, ...], list[Any]] = {}
-    for each in tensors:
-        if each.is_meta:
+    tensors_by_ranks: dict[tuple[int, ...], list[Any]] = {}
+    for tensor in tensors:
+        if tensor.is_meta:
             continue
-        if hasattr(each, "placements"):
-            ranks = _alike(each.device_mesh.mesh, [one.is_replicate() for one in each.placements], rank)
+        if hasattr(tensor, "placements"):
+            ranks = _alike(
+                tensor.device_mesh.mesh, [placement.is_replicate() for placement in tensor.placements], rank
+            )
         else:
             ranks = _alike(mesh, replicated, rank)
         if len(ranks) > 1:
-            found.setdefault(ranks, []).append(each)
-    return found
+            tensors_by_ranks.setdefault(ranks, []).append(tensor)
+    return tensors_by_ranks
 
 
 def odd_replicas(sums: Mapping[int, object]) -> tuple[tuple[int, ...], bool]:
@@ -72,13 +74,13 @@ def odd_replicas(sums: Mapping[int, object]) -> tuple[tuple[int, ...], bool]:
     value, votes = Counter(sums.values()).most_common(1)[0]
     if 2 * votes <= len(sums) and votes < len(sums):
         return tuple(sums), False
-    return tuple(rank for rank, each in sums.items() if each != value), True
+    return tuple(rank for rank, rank_sum in sums.items() if rank_sum != value), True
 
 
 def _alike(mesh: torch.Tensor, replicated: list[bool], rank: int) -> tuple[int, ...]:
-    place = (mesh == rank).nonzero()[0].tolist()
-    where = tuple(slice(None) if free else at for free, at in zip(replicated, place))
-    return tuple(mesh[where].flatten().tolist())
+    coordinates = (mesh == rank).nonzero()[0].tolist()
+    index = tuple(slice(None) if free else coordinate for free, coordinate in zip(replicated, coordinates))
+    return tuple(mesh[index].flatten().tolist())
 
 
 POLICIES = ("stop", "continue")
@@ -103,9 +105,9 @@ class Verify:
         self, step: int, models: list[nn.Module], dimensions: Mapping[str, int]
     ) -> codes.Leaving | None:
         """Compare what replicas hold; how to end the training, None to go on."""
-        parameters = [each for model in models for each in model.parameters()]
-        held = holders(parameters, self._group.rank, dimensions)
-        sums = {ranks: total(tensors) for ranks, tensors in held.items()}
+        parameters = [parameter for model in models for parameter in model.parameters()]
+        tensors_by_ranks = holders(parameters, self._group.rank, dimensions)
+        sums = {ranks: total(tensors) for ranks, tensors in tensors_by_ranks.items()}
         return self._judge(step, "weights", sums)
 
     def computing(self, step: int, model: nn.Module, loss_of: Loss, batch: Any) -> codes.Leaving | None:
@@ -114,61 +116,64 @@ class Verify:
         A model that gives other bits when the same rank computes again cannot be compared: that is said, once.
         """
         inner = names.bare(model)
-        if any(hasattr(each, "placements") for each in inner.parameters()):
+        if any(hasattr(parameter, "placements") for parameter in inner.parameters()):
             raise ValueError("verify compares models that every rank holds whole; this one is sharded")
         if self._unsteady:
             return None
         batch = self._group.share(batch)
         everyone = tuple(range(self._group.world_size))
-        first = _compute(inner, loss_of, batch, step)
-        if len(set(self._group.gather(first))) == 1:
+        reference = _compute(inner, loss_of, batch, step)
+        if len(set(self._group.gather(reference))) == 1:
             return None
-        self._unsteady = any(self._group.gather(_compute(inner, loss_of, batch, step) != first))
+        self._unsteady = any(self._group.gather(_compute(inner, loss_of, batch, step) != reference))
         if self._unsteady:
-            self._log.say(
+            self._log.log_line(
                 "the model computes other bits each time: ranks cannot be compared by what they compute"
             )
             return None
-        return self._judge(step, "gradients", {everyone: first})
+        return self._judge(step, "gradients", {everyone: reference})
 
     def _judge(self, step: int, what: str, sums: Mapping[tuple[int, ...], object]) -> codes.Leaving | None:
-        said = self._group.gather((socket.gethostname(), dict(sums)))
+        reports = self._group.gather((socket.gethostname(), dict(sums)))
         wrong: set[int] = set()
         sure = True
-        for ranks in sorted({ranks for _, each in said for ranks in each}):
-            found, known = odd_replicas({rank: said[rank][1].get(ranks) for rank in ranks})
-            wrong |= set(found)
-            sure = sure and known
+        for ranks in sorted({ranks for _, rank_sums in reports for ranks in rank_sums}):
+            odd_ranks, has_majority = odd_replicas({rank: reports[rank][1].get(ranks) for rank in ranks})
+            wrong |= set(odd_ranks)
+            sure = sure and has_majority
         if not wrong:
             return None
         odd = sorted(wrong)
-        hosts = sorted({said[rank][0] for rank in odd})
+        hosts = sorted({reports[rank][0] for rank in odd})
         then = self._policy
         self._log.record("corrupt", step=step, what=what, ranks=odd, hosts=hosts, sure=sure, then=then)
-        who = f"rank{'s' if len(odd) > 1 else ''} {', '.join(map(str, odd))} on {', '.join(hosts)}"
-        words = f"{what} of {who} {'are wrong' if sure else 'differ'} in step {step}"
-        self._log.say(words)
+        ranks_text = f"rank{'s' if len(odd) > 1 else ''} {', '.join(map(str, odd))} on {', '.join(hosts)}"
+        message = f"{what} of {ranks_text} {'are wrong' if sure else 'differ'} in step {step}"
+        self._log.log_line(message)
         if then != "stop":
             return None
         if sure and self._group.rank in odd:
-            return codes.Leaving(codes.CORRUPT_HOST, f"{words}: silent corruption on this host")
-        return codes.Leaving(codes.CORRUPT, words)
+            return codes.Leaving(codes.CORRUPT_HOST, f"{message}: silent corruption on this host")
+        return codes.Leaving(codes.CORRUPT, message)
 
 
 def _compute(model: nn.Module, loss_of: Loss, batch: Any, seed: int) -> tuple[int, int]:
     """The bits of the loss and of the gradients; nothing in model or random states is other afterwards."""
-    random, buffers = state.take(), [(each, each.clone()) for each in model.buffers()]
-    gradients = [(each, each.grad) for each in model.parameters()]
+    random, buffers = (
+        state.capture(),
+        [(module_buffer, module_buffer.clone()) for module_buffer in model.buffers()],
+    )
+    gradients = [(weight, weight.grad) for weight in model.parameters()]
     for parameter, _ in gradients:
         parameter.grad = None
     seeds.plant(seed)
     loss = loss_of(model, batch)
     torch.autograd.backward(loss)
-    sums = total([loss]), total(each.grad for each, _ in gradients if each.grad is not None)
-    for parameter, before in gradients:
-        parameter.grad = before
+    sums = total([loss]), total(weight.grad for weight, _ in gradients if weight.grad is not None)
+    for parameter, saved in gradients:
+        parameter.grad = saved
     with torch.no_grad():
-        for buffer, before in buffers:
-            buffer.copy_(before)
-    state.put_back(random)
+        for buffer, saved in buffers:
+            buffer.copy_(saved)
+    state.restore(random)
     return sums

@@ -14,10 +14,10 @@ def taught(usual, *, first=0.1, hang="auto"):
     """An envelope that has seen the first looks of a generation, and then these."""
     made = Envelope(hang)
     made.begin()
-    for _ in range(envelope.FIRST):
-        made.saw(first)
+    for _ in range(envelope.WARM_UP_POLLS):
+        made.observe(first)
     for one in usual:
-        made.saw(one)
+        made.observe(one)
     return made
 
 
@@ -29,16 +29,16 @@ def test_nothing_is_known_before_ranks_have_moved():
 def test_who_was_stopped_is_given_seconds_only():
     """However long steps take, unless the job file says otherwise."""
     assert Envelope().limits(stopped=True) == Limits(envelope.STOPPED_S, 600)
-    assert taught([10.0] * 20).limits(patience=4, stopped=True).behind == envelope.STOPPED_S
-    assert taught([0.1] * 20).limits(stopped=True).behind == envelope.LEAST_S
+    assert taught([10.0] * 20).limits(timeout_factor=4, stopped=True).straggler == envelope.STOPPED_S
+    assert taught([0.1] * 20).limits(stopped=True).straggler == envelope.LEAST_S
     assert Envelope(90.0).limits(stopped=True) == Limits(90.0, 90.0)
-    assert Envelope("never").limits(stopped=True).behind == math.inf
+    assert Envelope("never").limits(stopped=True).straggler == math.inf
 
 
 @given(st.lists(seconds, min_size=envelope.ENOUGH, max_size=600))
 def test_the_limit_is_well_above_nearly_all_steps(usual):
     """Eight times what 95 of 100 take, and never less than a second."""
-    limit = taught(usual).limits().behind
+    limit = taught(usual).limits().straggler
     remembered = usual[-envelope.REMEMBERED :]
 
     assert limit >= 1
@@ -50,7 +50,7 @@ def test_everyone_together_may_stand_still_for_longer(usual, patience):
     """At least a minute, three times the longest seen, and never less than one rank alone."""
     limits = taught(usual).limits(patience)
 
-    assert limits.everyone >= max(60, 3 * max(usual), limits.behind)
+    assert limits.everyone >= max(60, 3 * max(usual), limits.straggler)
 
 
 def test_quick_steps_are_watched_by_the_second():
@@ -66,13 +66,13 @@ def test_one_long_step_in_a_hundred_does_not_blind():
 def test_the_first_steps_of_a_generation_are_apart():
     """They neither count as usual, nor are they held to it."""
     made = taught([0.05] * 50, first=4)
-    assert made.limits().behind == 1
+    assert made.limits().straggler == 1
     made.begin()
-    before_the_first = made.limits().behind
-    made.saw(4)
+    before_the_first = made.limits().straggler
+    made.observe(4)
 
     assert before_the_first == 60
-    assert made.limits().behind == 12
+    assert made.limits().straggler == 12
 
 
 @given(st.floats(1, 1024))

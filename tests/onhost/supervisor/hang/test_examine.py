@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.onhost.supervisor.hang import examine, stacks
-from clusterwright.onhost.supervisor.hang.examine import Examination, Look, judge
+from clusterwright.onhost.supervisor.hang.examine import Examination, Sample, judge
 
 SOURCE = Path(__file__).parents[4] / "src"
 HEAD = (
@@ -27,8 +27,8 @@ def looks(*answers, state="S", **each_s):
     """Looks a third of a second apart with these answers; what grows does so by so much a second."""
     grows = {"cpu": 0.0, "beside": 0.0, "others": 0.0, "moved": 0, "waited": 0.0, "written": 0, **each_s}
     return [
-        Look(
-            at=at, state=state, cpu_s=(grows["cpu"] + grows["beside"]) * at, main_cpu_s=grows["cpu"] * at,
+        Sample(
+            time=at, state=state, cpu_s=(grows["cpu"] + grows["beside"]) * at, main_cpu_s=grows["cpu"] * at,
             others_s=grows["others"] * at, bytes=int(grows["moved"] * at), waited_s=grows["waited"] * at,
             stacks=answer, written=int(grows["written"] * at),
         )
@@ -60,7 +60,7 @@ def test_the_evidence_is_weighed(seen, verdict, words):
     """Each kind once."""
     found = judge(seen)
 
-    assert (found.verdict, found.words) == (verdict, words)
+    assert (found.verdict, found.message) == (verdict, words)
     assert found.proven is (seen[-1].state == "T")
 
 
@@ -115,7 +115,7 @@ def examined(process, tmp_path):
     found, looks = None, 0
     while not found:
         time.sleep(examination.due(time.monotonic()))
-        found, looks = examination.look(time.monotonic()), looks + 1
+        found, looks = examination.poll(time.monotonic()), looks + 1
     return found, looks
 
 
@@ -143,7 +143,7 @@ def test_a_real_process_that_hangs(rank, tmp_path, text, words):
     found, _ = examined(rank(text), tmp_path)
 
     assert found.verdict == "hung" or ("nowhere" in words and found.verdict == "starved")  # a busy machine
-    assert found.words.startswith(words) or found.verdict == "starved"
+    assert found.message.startswith(words) or found.verdict == "starved"
 
 
 @pytest.mark.parametrize(

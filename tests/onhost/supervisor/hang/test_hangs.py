@@ -31,8 +31,8 @@ def found(generation, rank, verdict="hung", *, proven=False):
 
 def suspect(hangs):
     """Rank 1 is behind."""
-    assert hangs.heard("a", still(4, 0, 100), 0.0) == []
-    assert hangs.heard("b", still(4, 1, 99), 0.1) == []
+    assert hangs.receive("a", still(4, 0, 100), 0.0) == []
+    assert hangs.receive("b", still(4, 1, 99), 0.1) == []
 
 
 def test_the_host_of_the_suspect_is_asked(job):
@@ -47,7 +47,7 @@ def test_a_verdict_is_told_as_an_event(job):
     """With the rank, its host, what was seen, and where the stacks are."""
     hangs, _ = job
     suspect(hangs)
-    (told,) = hangs.heard("b", found(4, 1), 1.1)
+    (told,) = hangs.receive("b", found(4, 1), 1.1)
 
     assert hangs.guilty == "b"
     assert told == {
@@ -63,10 +63,10 @@ def test_only_a_verdict_without_proof_makes_patient(job, verdict, proven, patien
     """For the rest of the job."""
     hangs, _ = job
     suspect(hangs)
-    hangs.heard("b", found(4, 1, verdict, proven=proven), 1.1)
+    hangs.receive("b", found(4, 1, verdict, proven=proven), 1.1)
     hangs.begin(5, ["a", "b"], "")
 
-    assert hangs.patience == patience
+    assert hangs.timeout_factor == patience
 
 
 def test_a_generation_that_ended_is_not_spoken_of(job):
@@ -75,6 +75,6 @@ def test_a_generation_that_ended_is_not_spoken_of(job):
     suspect(hangs)
     hangs.end()
 
-    assert hangs.heard("b", found(4, 1), 1.1) == []
-    assert hangs.heard("b", still(3, 1, 99), 1.2) == []
+    assert hangs.receive("b", found(4, 1), 1.1) == []
+    assert hangs.receive("b", still(3, 1, 99), 1.2) == []
     assert len(asked) == 1

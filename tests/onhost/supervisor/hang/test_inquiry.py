@@ -91,7 +91,7 @@ def test_some_are_behind_but_never_all_of_one_group(counts):
     """Whoever is behind has somebody ahead of it in a group that both are in."""
     ranks = [inquiry.Rank(host="a", **rank(number, groups)) for number, groups in enumerate(counts)]
 
-    for late in inquiry.behind(ranks):
+    for late in inquiry.stragglers(ranks):
         if any(counts):
             assert any(
                 other.groups[name] > number
@@ -102,9 +102,9 @@ def test_some_are_behind_but_never_all_of_one_group(counts):
 def test_nothing_is_asked_before_every_host_has_spoken():
     """A host that goes on is no standstill."""
     case = Inquiry(["a", "b"])
-    case.heard("a", [rank(0)], 0.5, 0.0)
+    case.receive("a", [rank(0)], 0.5, 0.0)
     assert case.due(0.1) == {}
-    case.heard("b", [rank(1, {"all": 99})], 0.5, 0.2)
+    case.receive("b", [rank(1, {"all": 99})], 0.5, 0.2)
 
     assert case.due(0.3) == {"b": [1]}
     assert case.due(0.4) == {}
@@ -113,7 +113,7 @@ def test_nothing_is_asked_before_every_host_has_spoken():
 def test_a_stopped_rank_is_asked_about_before_the_others_stand_still_for_long():
     """Its host says so; the others' limits may be far."""
     case = Inquiry(["a", "b"])
-    case.heard("a", [rank(0, state="T")], 0.5, 0.0)
+    case.receive("a", [rank(0, state="T")], 0.5, 0.0)
 
     assert case.due(0.1) == {"a": [0]}
 
@@ -121,8 +121,8 @@ def test_a_stopped_rank_is_asked_about_before_the_others_stand_still_for_long():
 def test_what_was_said_long_ago_counts_no_more():
     """The host has moved since; it would have said it again."""
     case = Inquiry(["a", "b"])
-    case.heard("a", [rank(0)], 0.5, 0.0)
-    case.heard("b", [rank(1, {"all": 99})], 0.5, 3.0)
+    case.receive("a", [rank(0)], 0.5, 0.0)
+    case.receive("b", [rank(1, {"all": 99})], 0.5, 3.0)
 
     assert case.due(3.1) == {}
 
@@ -130,9 +130,9 @@ def test_what_was_said_long_ago_counts_no_more():
 def test_a_host_that_moves_again_ends_the_case():
     """It says so, and nobody is examined."""
     case = Inquiry(["a", "b"])
-    case.heard("a", [rank(0)], 0.5, 0.0)
-    case.heard("a", [], 0.0, 0.1)
-    case.heard("b", [rank(1, {"all": 99})], 0.5, 0.2)
+    case.receive("a", [rank(0)], 0.5, 0.0)
+    case.receive("a", [], 0.0, 0.1)
+    case.receive("b", [rank(1, {"all": 99})], 0.5, 0.2)
 
     assert case.due(0.3) == {}
 
@@ -140,8 +140,8 @@ def test_a_host_that_moves_again_ends_the_case():
 def test_a_hung_rank_is_a_verdict():
     """With how long it has stood still, and whether there is no doubt."""
     case = Inquiry(["a", "b"])
-    case.heard("a", [rank(0)], 0.5, 0.0)
-    case.heard("b", [rank(1, {"all": 99})], 0.5, 0.0)
+    case.receive("a", [rank(0)], 0.5, 0.0)
+    case.receive("b", [rank(1, {"all": 99})], 0.5, 0.0)
     case.due(0.0)
 
     (hung,) = case.examined([found(1, proven=True)], 1.0)
@@ -153,10 +153,10 @@ def test_a_hung_rank_is_a_verdict():
 def test_a_rank_that_works_is_asked_again_later_and_later(verdict):
     """After as long as it has stood still."""
     case = Inquiry(["a"])
-    case.heard("a", [rank(0), rank(1, {"all": 99}, still_s=5.0)], 0.5, 0.0)
+    case.receive("a", [rank(0), rank(1, {"all": 99}, still_s=5.0)], 0.5, 0.0)
     case.due(0.0)
     assert case.examined([found(1, verdict)], 1.0) == []
-    case.heard("a", [rank(0), rank(1, {"all": 99}, still_s=10.0)], 0.5, 5.5)
+    case.receive("a", [rank(0), rank(1, {"all": 99}, still_s=10.0)], 0.5, 5.5)
 
     assert case.due(5.9) == {}
     assert case.due(6.0) == {"a": [1]}
@@ -166,14 +166,14 @@ def test_one_that_works_excuses_those_that_wait():
     """Nobody is behind: the verdict needs every answer, and every one must be hung."""
     still = [rank(number, still_s=61.0) for number in range(3)]
     case = Inquiry(["a"])
-    case.heard("a", still, 0.5, 0.0)
+    case.receive("a", still, 0.5, 0.0)
     assert case.due(0.0) == {"a": [0, 1, 2]}
     assert case.examined([found(0), found(1, "active")], 1.0) == []
     assert case.examined([found(2)], 1.2) == []
 
     again = Inquiry(["a", "b"])
-    again.heard("a", still[:2], 0.5, 0.0)
-    again.heard("b", still[2:], 0.5, 0.0)
+    again.receive("a", still[:2], 0.5, 0.0)
+    again.receive("b", still[2:], 0.5, 0.0)
     again.due(0.0)
     assert again.examined([found(0), found(1)], 1.0) == []
     assert [each.rank for each in again.examined([found(2)], 1.2)] == [0, 1, 2]
@@ -182,9 +182,9 @@ def test_one_that_works_excuses_those_that_wait():
 def test_an_answer_that_never_comes_is_asked_for_again():
     """The host may have been lost; its silence is found in another way."""
     case = Inquiry(["a"])
-    case.heard("a", [rank(0), rank(1, {"all": 99})], 0.5, 0.0)
+    case.receive("a", [rank(0), rank(1, {"all": 99})], 0.5, 0.0)
     case.due(0.0)
-    case.heard("a", [rank(0), rank(1, {"all": 99})], 0.5, 15.5)
+    case.receive("a", [rank(0), rank(1, {"all": 99})], 0.5, 15.5)
 
     assert case.due(14.0) == {}
     assert case.due(16.0) == {"a": [1]}

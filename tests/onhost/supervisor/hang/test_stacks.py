@@ -47,7 +47,7 @@ def rank(path, tmp_path):
 def answer(path, begin=0):
     """What is written, once some of it is there and no more comes; a busy machine takes seconds for that."""
     end, before = time.monotonic() + 60, None
-    while (found := stacks.threads(stacks.since(path, begin))) != before or not found:
+    while (found := stacks.threads(stacks.read_from(path, begin))) != before or not found:
         assert time.monotonic() < end, "nothing is written"
         before = found
         time.sleep(0.3)
@@ -59,8 +59,8 @@ def stands(process, path, place):
     end = time.monotonic() + 60
     while True:
         begin = stacks.size(path)
-        stacks.ask(process.pid)
-        if stacks.place(answer(path, begin)[-1]) == place:
+        stacks.request_dump(process.pid)
+        if stacks.location(answer(path, begin)[-1]) == place:
             return stacks.size(path)
         assert time.monotonic() < end, "it does not come there"
 
@@ -72,7 +72,7 @@ def test_all_threads_answer_and_the_main_one_comes_last(rank, path):
         "print(os.read(0, 1))\n"
     )
     begin = stands(process, path, "train.py:8 (<module>)")
-    assert stacks.ask(process.pid)
+    assert stacks.request_dump(process.pid)
     found = answer(path, begin)
     process.stdin.write("x")
     process.stdin.flush()
@@ -90,18 +90,18 @@ def test_all_threads_answer_and_the_main_one_comes_last(rank, path):
 def test_a_busy_process_answers(rank, path, spin):
     """The handler needs no interpreter."""
     process = rank(spin)
-    stacks.ask(process.pid)
+    stacks.request_dump(process.pid)
 
-    assert stacks.place(answer(path)[-1]).startswith("train.py:")
+    assert stacks.location(answer(path)[-1]).startswith("train.py:")
 
 
 def test_a_process_that_does_not_listen_is_left_alone(rank, path):
     """The signal would end it."""
     process = rank("time.sleep(60)", head="import time\n")
 
-    assert not stacks.ask(process.pid)
+    assert not stacks.request_dump(process.pid)
     assert process.poll() is None
-    assert not stacks.ask(2**22 + 1)
+    assert not stacks.request_dump(2**22 + 1)
 
 
 def test_a_stopped_process_answers_when_it_is_let_go_on(rank, path):
@@ -112,18 +112,18 @@ def test_a_stopped_process_answers_when_it_is_let_go_on(rank, path):
     end = time.monotonic() + 60
     while stacks.state(process.pid) != "T":
         assert time.monotonic() < end
-    stacks.ask_all([process.pid])
+    stacks.dump_all([process.pid])
 
-    assert stacks.place(answer(path, begin)[-1]) == "train.py:5 (<module>)"
+    assert stacks.location(answer(path, begin)[-1]) == "train.py:5 (<module>)"
 
 
 def test_answers_are_told_apart_by_their_place(rank, path):
     """Each is what was written since."""
     process = rank("time.sleep(600)")
     begin = stands(process, path, "train.py:5 (<module>)")
-    stacks.ask(process.pid)
+    stacks.request_dump(process.pid)
     first, then = answer(path, begin), stacks.size(path)
-    stacks.ask(process.pid)
+    stacks.request_dump(process.pid)
 
     assert answer(path, then) == first
 
@@ -135,6 +135,6 @@ def test_the_script_s_own_line_is_named():
         '  File "/home/a/train.py", line 41 in batch',
     ]
 
-    assert stacks.place("\n".join(lines)) == "train.py:41 (batch)"
-    assert stacks.place(lines[0]) == "queue.py:171 (get)"
-    assert stacks.place("") == "no Python code"
+    assert stacks.location("\n".join(lines)) == "train.py:41 (batch)"
+    assert stacks.location(lines[0]) == "queue.py:171 (get)"
+    assert stacks.location("") == "no Python code"

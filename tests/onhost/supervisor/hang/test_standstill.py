@@ -27,7 +27,7 @@ for step in range(1, 10**6):
 def host(tmp_path):
     """Two ranks, 4 and 5 of their training, that step 50 times a second; and what looks at them."""
     looks = Standstill(2)
-    looks.prepare({"start": 3}, str(tmp_path), first=4)
+    looks.prepare({"start": 3}, str(tmp_path), first_rank=4)
     ranks = []
     for local_rank in range(2):
         env = {"PYTHONPATH": str(SOURCE), **looks.variables(local_rank)}
@@ -44,7 +44,7 @@ def told(looks, kind, limit_s):
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
         time.sleep(min(looks.due(time.monotonic()), 0.1))
-        for message in looks.look(time.monotonic()):
+        for message in looks.poll(time.monotonic()):
             if kind in message:
                 return message
     return None
@@ -54,7 +54,7 @@ def test_a_stopped_rank_is_said_examined_and_written_down(host, tmp_path):
     """With real processes: what the supervisor is told, and stacks of both ranks at the end."""
     looks, ranks = host
     end = time.monotonic() + 60
-    while looks._watch.envelope.limits().behind > 2 and time.monotonic() < end:
+    while looks._watch.envelope.limits().straggler > 2 and time.monotonic() < end:
         assert told(looks, "stalled", 0.5) is None
     os.kill(ranks[1].pid, signal.SIGSTOP)
     stalled = told(looks, "stalled", 60)
@@ -83,14 +83,14 @@ def test_ranks_that_show_their_steps_are_asked_to_regroup(host):
     """Every page says so; when one of them shows no step, somebody may not hear it."""
     looks, _ = host
     end = time.monotonic() + 150
-    while not looks.ask_to_regroup() and time.monotonic() < end:
+    while not looks.request_regroup() and time.monotonic() < end:
         time.sleep(0.02)
     asked = [looks.pages[number][progress.REGROUP] for number in range(2)]
-    looks.prepare({"start": 4}, "", first=4)
+    looks.prepare({"start": 4}, "", first_rank=4)
 
     assert asked == [1, 1]
     assert [looks.pages[number][progress.REGROUP] for number in range(2)] == [0, 0]
-    assert not Standstill(2).ask_to_regroup()
+    assert not Standstill(2).request_regroup()
 
 
 def test_torch_records_its_collectives_unless_the_user_says_otherwise(host, tmp_path, monkeypatch):
@@ -110,8 +110,8 @@ def test_without_ranks_there_is_nothing_to_do(host):
     for each in ranks:
         each.kill()
         each.wait()
-    looks.prepare({"start": 4}, "", first=0)
+    looks.prepare({"start": 4}, "", first_rank=0)
 
     assert looks.due(time.monotonic()) is None
-    assert looks.look(time.monotonic()) == []
+    assert looks.poll(time.monotonic()) == []
     assert looks.pages[1].read() == (0, 0, 0, progress.STARTING, 0, {})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clusterwright.onhost.supervisor.hang import progress
 from clusterwright.onhost.supervisor.hang.envelope import STOPPED_S
 from clusterwright.onhost.supervisor.hang.inquiry import Inquiry
-from clusterwright.onhost.supervisor.hang.watch import LOOK_S, Watch, Watched
+from clusterwright.onhost.supervisor.hang.watch import POLL_INTERVAL_S, Watch, Watched
 
 HOSTS, EACH = ("a", "b"), 2
 START_S = 100.0  # of the simulated clock
@@ -63,15 +63,15 @@ def watched(training, until, *, works=frozenset(), looks_late=()):
         hosts[host].begin(ranks, START_S)
     case, examinations, now = Inquiry(HOSTS), [], START_S
     while now < until:
-        now += LOOK_S / 2
+        now += POLL_INTERVAL_S / 2
         if any(begin < now < end for begin, end in looks_late):
             continue
         for number, (host, watch) in enumerate(hosts.items()):
             for n in range(EACH):
                 training.write(pages[host][n], number * EACH + n, now)
-            still = watch.look(now) if watch.due(now) == 0 else None
+            still = watch.poll(now) if watch.due(now) == 0 else None
             if still:
-                case.heard(host, still.ranks, still.again_s, now)
+                case.receive(host, still.ranks, still.again_s, now)
         for ranks in case.due(now).values():
             examinations.append((round(now - START_S, 1), ranks))
             verdicts = [
@@ -121,11 +121,11 @@ def test_a_stopped_rank_is_said_within_seconds_however_long_steps_take():
     watch = Watch()
     watch.begin([Watched(0, process.pid, pages[0])], START_S)
     try:
-        looks = [START_S + number * LOOK_S for number in range(1, 25)]
-        assert [watch.look(now) for now in looks[:-1]] == [None] * 23
+        looks = [START_S + number * POLL_INTERVAL_S for number in range(1, 25)]
+        assert [watch.poll(now) for now in looks[:-1]] == [None] * 23
         process.send_signal(signal.SIGSTOP)
         os.waitpid(process.pid, os.WUNTRACED)
-        (said,) = watch.look(looks[-1]).ranks
+        (said,) = watch.poll(looks[-1]).ranks
     finally:
         process.kill()
         process.wait()
@@ -158,10 +158,10 @@ def test_a_standstill_is_said_more_and_more_seldom():
     training = Training(400, lambda step, _: 50 if step == 300 else 0.05)
     watch, page, times = Watch(), progress.Pages(1)[0], []
     watch.begin([Watched(0, os.getpid(), page)], START_S)
-    for tick in range(int((training.end - START_S) / LOOK_S)):
-        now = START_S + (tick + 1) * LOOK_S
+    for tick in range(int((training.end - START_S) / POLL_INTERVAL_S)):
+        now = START_S + (tick + 1) * POLL_INTERVAL_S
         training.write(page, 0, now)
-        still = watch.look(now)
+        still = watch.poll(now)
         times += [(now, bool(still.ranks))] if still else []
 
     assert [stands for _, stands in times].count(False) == 1
@@ -203,7 +203,7 @@ def test_a_hang_is_found_whatever_the_pace(seed, usual, rank):
     _, verdict, hung = watched(training, hangs + 60)
 
     assert [each.rank for each in hung] == [rank]
-    assert verdict - hangs <= 3 + 9 * (1.25 * usual + LOOK_S)
+    assert verdict - hangs <= 3 + 9 * (1.25 * usual + POLL_INTERVAL_S)
 
 
 def test_a_look_reads_two_pages_and_no_file(monkeypatch):
@@ -220,8 +220,8 @@ def test_a_look_reads_two_pages_and_no_file(monkeypatch):
         now += max(watch.due(now), 0.01)
         for rank in range(EACH):
             pages[rank][progress.STEP] += 1
-        assert watch.look(now) is None
+        assert watch.poll(now) is None
         looks += 1
 
-    assert looks <= 60 / LOOK_S + 1
+    assert looks <= 60 / POLL_INTERVAL_S + 1
     assert (len(reads), opened) == (looks * EACH, [])

@@ -2,7 +2,7 @@ from clusterwright.onhost.supervisor.host.generation import Generation, environm
 
 GENERATION = Generation(
     number=3, hosts=("gpu-node1", "gpu-node4"), host="gpu-node4", ranks=2, address="10.77.1.11", port=20031,
-    own_address="10.77.1.14", interface="compute", restarts=3, log_dir="/r/logs/3/gpu-node4", run="/shared/runs/r",
+    local_address="10.77.1.14", interface="compute", restarts=3, log_dir="/r/logs/3/gpu-node4", run="/shared/runs/r",
 )  # fmt: skip
 
 

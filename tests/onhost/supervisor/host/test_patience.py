@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from clusterwright.onhost.supervisor.host.ranks import LONGEST_S, STILL_S, Patience, work
+from clusterwright.onhost.supervisor.host.ranks import LONGEST_S, IDLE_S, ProgressTimeout, work
 
-HALF = STILL_S / 2
+HALF = IDLE_S / 2
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def started():
 
 def test_who_works_is_waited_for(started):
     """Long beyond the time in which one that stands still is given up."""
-    busy, patience = started("while True: pass"), Patience()
+    busy, patience = started("while True: pass"), ProgressTimeout()
     patience.begin(0)
     said = []
     for turn in range(10):
@@ -43,13 +43,13 @@ def test_who_works_is_waited_for(started):
 
 def test_who_stands_still_is_given_up(started):
     """And why."""
-    idle, patience = started("import time; time.sleep(600)"), Patience()
+    idle, patience = started("import time; time.sleep(600)"), ProgressTimeout()
     time.sleep(0.3)
     patience.begin(0)
 
     assert patience.over(idle, 1) == ""
-    assert patience.over(idle, 1 + STILL_S - 1) == ""
-    assert patience.over(idle, 1 + STILL_S + 1) == f"has done nothing for {STILL_S:.0f} s"
+    assert patience.over(idle, 1 + IDLE_S - 1) == ""
+    assert patience.over(idle, 1 + IDLE_S + 1) == f"has done nothing for {IDLE_S:.0f} s"
 
 
 def test_who_only_reads_is_waited_for(started):
@@ -57,7 +57,7 @@ def test_who_only_reads_is_waited_for(started):
     program = (
         "import os, time\nfile = os.open('/dev/zero', 0)\nwhile True: os.read(file, 10); time.sleep(0.01)"
     )
-    reads, patience = started(program), Patience()
+    reads, patience = started(program), ProgressTimeout()
     patience.begin(0)
     first = work(reads)
     time.sleep(0.3)
@@ -68,7 +68,7 @@ def test_who_only_reads_is_waited_for(started):
 
 def test_there_is_an_end_to_it():
     """Whatever it does."""
-    patience = Patience()
+    patience = ProgressTimeout()
     patience.begin(0)
 
     assert patience.over(os.getpid(), LONGEST_S - 1) == ""

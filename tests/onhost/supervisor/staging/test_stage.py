@@ -113,11 +113,11 @@ def test_the_longest_unused_goes_when_room_is_short_and_what_a_job_uses_stays(
 
     def free(self):  # a disk that holds three: no file system of that size is at hand
         there = sum(
-            manifest_of(f"{self.folder}/{name}/data").room
+            manifest_of(f"{self.folder}/{name}/data").disk_bytes
             for name in os.listdir(self.folder)
             if name[0] != "."
         )
-        return store.LEFT_OVER + 3 * wanted.room - there
+        return store.LEFT_OVER + 3 * wanted.disk_bytes - there
 
     monkeypatch.setattr(Store, "free", free)
     kept("4").find(str(source), wanted)

@@ -6,7 +6,7 @@ import pytest
 
 from clusterwright.plan.sizing.claims import CLAIMS, Verdict, checked, judged
 from clusterwright.plan.sizing.claims.collectives import IMAGES, USED, split
-from clusterwright.plan.sizing.claims.page import off, page
+from clusterwright.plan.sizing.claims.markdown_report import off, render_markdown
 
 PAGE = Path(__file__).parents[4] / "docs" / "concepts" / "guides-checked.md"
 
@@ -19,7 +19,7 @@ def claims():
 
 def test_the_page_is_current(claims):
     """Made anew it is the same: `wright plan claims --page > docs/concepts/guides-checked.md`."""
-    assert page(claims.values()).rstrip() == PAGE.read_text().rstrip()
+    assert render_markdown(claims.values()).rstrip() == PAGE.read_text().rstrip()
 
 
 def test_every_row_of_the_mission_with_figures_is_there(claims):

@@ -67,7 +67,7 @@ def test_empty_disks_of_the_kind_and_size_are_taken(machine):
         row("nvme1n1"), row("nvme2n1", size=2 * TB), row("nvme3n1", size=int(0.96 * TB)), row("nvme4n1"),
     ])  # fmt: skip
 
-    assert disks.look_disks(host(), WANTED)["what"] == "make xfs cw-scratch on RAID 0 of nvme1n1, nvme3n1"
+    assert disks.plan_disks(host(), WANTED)["what"] == "make xfs cw-scratch on RAID 0 of nvme1n1, nvme3n1"
 
 
 def test_a_file_system_that_is_there_is_left_alone(machine):
@@ -75,7 +75,7 @@ def test_a_file_system_that_is_there_is_left_alone(machine):
     array = row("md127", type="raid0", label="cw-scratch", fstype="xfs", mountpoint="/scratch")
     machine([row("nvme1n1", fstype="linux_raid_member", children=[array])], label="cw-scratch")
 
-    assert disks.look_disks(host(), WANTED) is None
+    assert disks.plan_disks(host(), WANTED) is None
 
 
 @pytest.mark.parametrize(
@@ -93,11 +93,11 @@ def test_a_disk_that_holds_anything_is_named_and_never_touched(machine, full, si
     """With what would make it free; it is the host's own trouble."""
     ran = machine([row("nvme1n1"), full], signatures, data)
     with pytest.raises(ChangeError, match=words) as why:
-        disks.look_disks(host(), WANTED)
+        disks.plan_disks(host(), WANTED)
 
     assert "1 of 2 are empty" in str(why.value)
     assert "wipefs --all /dev/nvme2n1" in str(why.value)
-    assert (ran, why.value.blame) == ([], "host")
+    assert (ran, why.value.record_fault) == ([], "host")
 
 
 def test_disks_that_are_not_there_are_counted(machine):
@@ -106,15 +106,15 @@ def test_disks_that_are_not_there_are_counted(machine):
     with pytest.raises(
         ChangeError, match=r"2 empty disks of kind nvme and 1 TB are wanted .* a disk may be missing"
     ):
-        disks.look_disks(host(), WANTED)
+        disks.plan_disks(host(), WANTED)
 
 
 def test_two_rows_of_the_file_never_take_the_same_disk(machine):
     """They are looked at before either is made."""
     machine([row("nvme1n1"), row("nvme2n1"), row("nvme3n1")])
     one = host()
-    first = disks.look_disks(one, WANTED)
-    second = disks.look_disks(one, WANTED | {"label": "cw-data", "count": 1, "raid": "none"})
+    first = disks.plan_disks(one, WANTED)
+    second = disks.plan_disks(one, WANTED | {"label": "cw-data", "count": 1, "raid": "none"})
 
     assert first["what"].endswith("nvme1n1, nvme2n1")
     assert second["what"] == "make xfs cw-data on nvme3n1"
@@ -175,18 +175,18 @@ def loop(tmp_path):
 def test_a_real_disk_is_made_once_and_mounted(loop, tmp_path, filesystem, monkeypatch):
     """By the real lsblk, wipefs and mkfs; a second look changes nothing, and another label finds it full."""
     device, size = loop
-    monkeypatch.setattr(disks, "NEAR", 0.0001)  # other loop devices of this machine are not ours
+    monkeypatch.setattr(disks, "SIZE_TOLERANCE", 0.0001)  # other loop devices of this machine are not ours
     wanted = WANTED | {"type": "loop", "count": 1, "size": size, "raid": "none", "filesystem": filesystem,
                        "label": f"cw{filesystem}{os.getpid()}"[:12]}  # fmt: skip
 
-    assert device.rpartition("/")[2] in disks.look_disks(host(), wanted)["what"]
+    assert device.rpartition("/")[2] in disks.plan_disks(host(), wanted)["what"]
     disks.do_disks(host(), wanted)
     (tmp_path / "mnt").mkdir()
     subprocess.run(["mount", "-o", "noatime", device, str(tmp_path / "mnt")], check=True)
 
-    assert disks.look_disks(host(), wanted) is None
+    assert disks.plan_disks(host(), wanted) is None
     with pytest.raises(ChangeError, match=f"{device.rpartition('/')[2]} holds what is mounted on {tmp_path}"):
-        disks.look_disks(host(), wanted | {"label": "other"})
+        disks.plan_disks(host(), wanted | {"label": "other"})
 
 
 @pytest.mark.lab
@@ -194,7 +194,7 @@ def test_a_real_disk_is_made_once_and_mounted(loop, tmp_path, filesystem, monkey
 def test_a_real_disk_with_data_is_refused(loop, monkeypatch):
     """A signature, and bytes without one."""
     device, size = loop
-    monkeypatch.setattr(disks, "NEAR", 0.0001)
+    monkeypatch.setattr(disks, "SIZE_TOLERANCE", 0.0001)
     wanted = WANTED | {"type": "loop", "count": 1, "size": size, "raid": "none"}
     with open(device, "r+b") as disk:
         disk.seek(5000)

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from clusterwright.onhost.provision.host import ChangeError, Host
-from clusterwright.onhost.provision.storage.mountpoint import look_mountpoint, mounted_at, version_of
+from clusterwright.onhost.provision.storage.mountpoint import check_mountpoint, mounted_at, version_of
 
 WANTED = {
     "path": "/shared", "what": "control:/srv/shared", "type": "nfs4",
@@ -27,9 +27,9 @@ def host(tmp_path):
 
 def test_an_empty_folder_and_none_are_fine(host, tmp_path):
     """The mount makes the folder."""
-    assert look_mountpoint(host(), WANTED) is None
+    assert check_mountpoint(host(), WANTED) is None
     (tmp_path / "shared").mkdir()
-    assert look_mountpoint(host(), WANTED) is None
+    assert check_mountpoint(host(), WANTED) is None
 
 
 def test_files_that_a_mount_would_hide_are_named(host, tmp_path):
@@ -40,23 +40,23 @@ def test_files_that_a_mount_would_hide_are_named(host, tmp_path):
     with pytest.raises(
         ChangeError, match=r"/shared is no mount here and holds file0, .* and 3 more: .*Move them"
     ) as why:
-        look_mountpoint(host(), WANTED)
+        check_mountpoint(host(), WANTED)
 
-    assert why.value.blame == "host"
+    assert why.value.record_fault == "host"
 
 
 def test_what_somebody_else_has_mounted_there_is_named(host):
     """Another server, another kind; with what to take away."""
     for table in ("old:/export /shared nfs4 rw 0 0\n", "/dev/sdb1 /shared ext4 rw 0 0\n"):
         with pytest.raises(ChangeError, match=r"is mounted on /shared already.*/etc/fstab"):
-            look_mountpoint(host(table), WANTED)
+            check_mountpoint(host(table), WANTED)
 
 
 def test_the_same_mount_by_hand_is_taken_over(host):
     """A site that had it in fstab before."""
     for kind in ("nfs4", "fuse.nfs4"):
         one = host(f"control:/srv/shared /shared {kind} rw 0 0\n")
-        assert look_mountpoint(one, WANTED) is None
+        assert check_mountpoint(one, WANTED) is None
         assert one.notes == []
 
 
@@ -64,7 +64,7 @@ def test_our_own_mount_is_never_in_the_way(host, tmp_path):
     """Its unit file is there: another source remounts."""
     (tmp_path / "etc/systemd/system").mkdir(parents=True)
     (tmp_path / "etc/systemd/system/shared.mount").touch()
-    assert look_mountpoint(host("old:/export /shared nfs4 rw 0 0\n"), WANTED) is None
+    assert check_mountpoint(host("old:/export /shared nfs4 rw 0 0\n"), WANTED) is None
 
 
 def test_of_two_mounts_on_one_path_the_last_is_seen(host):
@@ -80,7 +80,7 @@ def test_an_option_that_the_kernel_does_not_know_is_a_note(host, monkeypatch):
     """Linux 5.3 brought nconnect."""
     monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "h", "4.19.0-27-amd64", "", "x86_64")))
     old = host()
-    look_mountpoint(old, WANTED | {"kernels": {"nconnect": "5.3"}})
+    check_mountpoint(old, WANTED | {"kernels": {"nconnect": "5.3"}})
 
     assert "Linux 4.19.0-27-amd64 knows no nconnect (since 5.3)" in old.notes[0]
     assert version_of("5.10.0-28") > version_of("5.3")

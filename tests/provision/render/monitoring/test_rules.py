@@ -89,7 +89,7 @@ def test_dcgms_names_and_ours_become_one(tmp_path):
 def test_an_alert_fires_and_does_not(alert):
     """It has a case for each, and its words name only labels that it has, the same in both languages."""
     firing = [found for case in alert.cases for found in case.fires]
-    words = {one: (text.summary, text.description, text.mend) for one, text in alert.words.items()}
+    words = {one: (text.summary, text.description, text.fix) for one, text in alert.texts.items()}
     named = {one: set(LABELS.findall(" ".join(texts))) for one, texts in words.items()}
 
     assert firing
@@ -103,7 +103,7 @@ def test_an_alert_fires_and_does_not(alert):
 def test_fatal_xids_are_those_of_the_table():
     """An XID for which a host takes no job raises the alert; what depends on the line's words does not."""
     fatal = {str(number) for number, row in table().items() if row.severity == "fail"}
-    by_words = {str(number) for number, row in table().items() if row.words}
+    by_words = {str(number) for number, row in table().items() if row.texts}
     alert = next(alert for alert in alerts() if alert.name == "GpuXidFatal")
     told = set(re.search(r'xid=~"([0-9|]+)"', alert.expression)[1].split("|"))
 

@@ -7,7 +7,7 @@ import pytest
 
 from clusterwright.catalog.watch.alert import alerts
 from clusterwright.catalog.watch.figure import figures, read
-from clusterwright.provision.render.monitoring.zabbix import alert_key, told_alerts, uuid, zabbix_template
+from clusterwright.provision.render.monitoring.zabbix import alert_key, template_alerts, uuid, zabbix_template
 
 PAGES = "https://wiki.example.org/alerts"
 KEY = r"[0-9a-zA-Z_.-]+(\[[^\[\]]*\])?"
@@ -52,8 +52,8 @@ def test_severities_are_zabbixs_own(template):
     found = triggers(template)
     said = {"critical": "HIGH", "warning": "WARNING", "info": "INFO"}
 
-    assert [found[alert_key(one.name)]["priority"] for one in told_alerts()] == [
-        said[one.severity] for one in told_alerts()
+    assert [found[alert_key(one.name)]["priority"] for one in template_alerts()] == [
+        said[one.severity] for one in template_alerts()
     ]
 
 
@@ -101,7 +101,7 @@ def test_only_who_the_macro_names_may_send(template):
     assert [(one["macro"], one["value"]) for one in template["macros"]] == [
         ("{$CLUSTERWRIGHT.SENDERS}", "127.0.0.1")
     ]
-    assert len(takers) > len(told_alerts())
+    assert len(takers) > len(template_alerts())
 
 
 def test_a_problem_is_closed_by_its_own_fingerprint(template):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clusterwright.check.bench.fleet import FAR, FEWEST, TINY, factors
+from clusterwright.check.bench.fleet import OUTLIER_DEVIATIONS, FEWEST, TINY, factors
 from clusterwright.check.verdict import Status, Verdict
 
 BENCH = "burn_in"
@@ -29,28 +29,28 @@ class Burned:
     pairs: int = 0
     pairs_failed: list[str] = field(default_factory=list)
 
-    def add(self, found: Mapping[str, Any]) -> None:
+    def add(self, document: Mapping[str, Any]) -> None:
         """One more order that it carried out."""
-        for name, rates in found["rates"].items():
+        for name, rates in document["rates"].items():
             self.rates.setdefault(name, []).extend(rates)
-        for name, words in found["wrong"].items():
-            self.wrong.setdefault(name, []).extend(words)
-        self.broken |= found["broken"]
-        for device, total in found["sums"].items():
+        for name, messages in document["wrong"].items():
+            self.wrong.setdefault(name, []).extend(messages)
+        self.broken |= document["broken"]
+        for device, total in document["sums"].items():
             self.sums.setdefault(device, set()).add(total)
-        for name, values in found["heat"].items():
+        for name, values in document["heat"].items():
             self.heat.setdefault(name, []).extend(values)
-        if found["pair"] is not None:
+        if document["pair"] is not None:
             self.pairs += 1
-            self.pairs_failed += [found["pair"]["failed"]] if "failed" in found["pair"] else []
+            self.pairs_failed += [document["pair"]["failed"]] if "failed" in document["pair"] else []
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The last quarter's rate over the first's; `apart` when no slice of the last is as fast as any of the first."""
+    """The last quarter's rate over the first's; `is_disjoint` when no slice of the last is as fast as any of the first."""
 
     share: float
-    apart: bool
+    is_disjoint: bool
 
 
 def drift(rates: Sequence[float]) -> Drift | None:
@@ -58,54 +58,56 @@ def drift(rates: Sequence[float]) -> Drift | None:
     quarter = len(rates) // 4
     if quarter < LEAST_QUARTER:
         return None
-    first, last = rates[:quarter], rates[-quarter:]
-    before = statistics.median(first)
-    return Drift(statistics.median(last) / before, max(last) < min(first)) if before else None
+    first_quarter, last = rates[:quarter], rates[-quarter:]
+    baseline = statistics.median(first_quarter)
+    return Drift(statistics.median(last) / baseline, max(last) < min(first_quarter)) if baseline else None
 
 
 def verdicts(burned: Sequence[Burned]) -> Iterator[Verdict]:
     """On every host's results, on loads that could not be run, and on every load that became slower."""
-    for each in burned:
-        yield _of_results(each)
-        for name, why in each.broken.items():
-            yield Verdict(each.host, BENCH, Status.UNKNOWN, why, f"{name} all the time", part=name)
-    names = dict.fromkeys(name for each in burned for name in each.rates)
+    for record in burned:
+        yield _of_results(record)
+        for name, why in record.broken.items():
+            yield Verdict(record.host, BENCH, Status.UNKNOWN, why, f"{name} all the time", part=name)
+    names = dict.fromkeys(name for record in burned for name in record.rates)
     for name in names:
-        found = {each.host: drift(each.rates.get(name, ())) for each in burned}
-        yield from _of_drift(name, {host: one for host, one in found.items() if one})
+        drifts = {record.host: drift(record.rates.get(name, ())) for record in burned}
+        yield from _of_drift(name, {host: host_drift for host, host_drift in drifts.items() if host_drift})
 
 
-def _of_results(each: Burned) -> Verdict:
+def _of_results(record: Burned) -> Verdict:
     """One wrong result is too many; so is another one for the same product on another minute."""
-    said = [f"{name}: {words[0]}, {len(words)} times" for name, words in each.wrong.items()]
-    said += [
-        f"{device}: {len(sums)} results of one product" for device, sums in each.sums.items() if len(sums) > 1
+    errors = [f"{name}: {messages[0]}, {len(messages)} times" for name, messages in record.wrong.items()]
+    errors += [
+        f"{device}: {len(sums)} results of one product"
+        for device, sums in record.sums.items()
+        if len(sums) > 1
     ]
-    want = "every result the same to the last bit, everything read back as it was written"
-    if not each.rates:
-        return Verdict(each.host, BENCH, Status.UNKNOWN, "nothing was measured", want, part="results")
-    mend = (
+    expected = "every result the same to the last bit, everything read back as it was written"
+    if not record.rates:
+        return Verdict(record.host, BENCH, Status.UNKNOWN, "nothing was measured", expected, part="results")
+    fix = (
         "take it out of use: a processor, a GPU, memory or a disk changes data; see its ECC counts"
-        if said
+        if errors
         else ""
     )
-    saw = "; ".join(said) or f"all right: {', '.join(each.rates)}"
-    return Verdict(each.host, BENCH, Status.FAIL if said else Status.OK, saw, want, mend, "results")
+    observed = "; ".join(errors) or f"all right: {', '.join(record.rates)}"
+    return Verdict(
+        record.host, BENCH, Status.FAIL if errors else Status.OK, observed, expected, fix, "results"
+    )
 
 
-def _of_drift(name: str, found: Mapping[str, Drift]) -> Iterator[Verdict]:
+def _of_drift(name: str, drifts: Mapping[str, Drift]) -> Iterator[Verdict]:
     """A host fails that became slower, slice by slice, and further than the others; all together are a warning."""
-    if not found:
+    if not drifts:
         return
-    shares = {host: max(each.share, TINY) for host, each in found.items()}
+    shares = {host: max(host_drift.share, TINY) for host, host_drift in drifts.items()}
     usual, spread = statistics.median(shares.values()), factors(shares.values())
-    want = f"the last quarter at least {ENOUGH:.0%} of the first one"
-    for host, each in found.items():
-        low = each.share < ENOUGH and each.apart
-        far = len(found) >= FEWEST and math.log(shares[host] / usual) / spread < -FAR
-        status = Status.FAIL if low and far else Status.WARN if low else Status.OK
-        saw = (
-            f"last quarter {each.share:.0%} of the first one; {usual:.0%} in the median of {len(found)} hosts"
-        )
-        mend = "compare heat, clocks and reasons for them with the other hosts: fans, inlet, power supply"
-        yield Verdict(host, BENCH, status, saw, want, mend if low else "", f"{name} drift")
+    expected = f"the last quarter at least {ENOUGH:.0%} of the first one"
+    for host, host_drift in drifts.items():
+        low = host_drift.share < ENOUGH and host_drift.is_disjoint
+        is_outlier = len(drifts) >= FEWEST and math.log(shares[host] / usual) / spread < -OUTLIER_DEVIATIONS
+        status = Status.FAIL if low and is_outlier else Status.WARN if low else Status.OK
+        observed = f"last quarter {host_drift.share:.0%} of the first one; {usual:.0%} in the median of {len(drifts)} hosts"
+        fix = "compare heat, clocks and reasons for them with the other hosts: fans, inlet, power supply"
+        yield Verdict(host, BENCH, status, observed, expected, fix if low else "", f"{name} drift")

@@ -18,7 +18,7 @@ from clusterwright.errors import WrightError
 
 EVERY_S = 60.0
 BAD = (Status.WARN, Status.FAIL)
-TWICE = 2
+MIN_FAILURES = 2
 
 Key = tuple[str, str, str]
 
@@ -31,61 +31,65 @@ class Sampled:
     lab: bool
     samples: int = 0
     bad: dict[Key, list[Verdict]] = field(default_factory=dict)
-    after: tuple[Verdict, ...] = ()
+    final_verdicts: tuple[Verdict, ...] = ()
 
-    def see(self, found: list[Verdict]) -> None:
+    def add(self, sample: list[Verdict]) -> None:
         """One sample."""
         self.samples += 1
-        for each in found:
-            if each.status in BAD:
-                self.bad.setdefault((each.subject, each.check, each.part), []).append(each)
+        for verdict in sample:
+            if verdict.status in BAD:
+                self.bad.setdefault((verdict.subject, verdict.check, verdict.part), []).append(verdict)
 
     def verdicts(self) -> Iterator[Verdict]:
         """All of afterwards, then those that were bad under load alone; each names its check in its part."""
-        bad = {(each.subject, each.check, each.part) for each in self.after if each.status in BAD}
-        for each in self.after:
-            if each.status is not Status.SKIPPED:
-                yield _named(each)
+        bad = {
+            (verdict.subject, verdict.check, verdict.part)
+            for verdict in self.final_verdicts
+            if verdict.status in BAD
+        }
+        for verdict in self.final_verdicts:
+            if verdict.status is not Status.SKIPPED:
+                yield _named(verdict)
         for key, several in self.bad.items():
             if key not in bad:
                 yield self._under_load(several)
 
     def _under_load(self, several: list[Verdict]) -> Verdict:
-        fails = [each for each in several if each.status is Status.FAIL]
-        status = Status.FAIL if len(fails) >= TWICE and not self.lab else Status.WARN
+        fails = [verdict for verdict in several if verdict.status is Status.FAIL]
+        status = Status.FAIL if len(fails) >= MIN_FAILURES and not self.lab else Status.WARN
         last = _named((fails or several)[-1])
-        saw = f"under load, in {len(several)} of {self.samples} looks: {last.saw}"
-        return replace(last, status=status, saw=saw)
+        observed = f"under load, in {len(several)} of {self.samples} looks: {last.observed}"
+        return replace(last, status=status, observed=observed)
 
 
 @contextmanager
 def sampling(site: Site) -> Iterator[Sampled]:
     """Asked while the block runs, and when it has ended."""
-    found, over = Sampled(site.stage.hosts, site.cluster.lab is not None), threading.Event()
+    state, over = Sampled(site.stage.hosts, site.cluster.lab is not None), threading.Event()
     pause_s = min(EVERY_S, site.lasts_s / 4)
 
-    def ask() -> None:
+    def poll() -> None:
         while not over.wait(pause_s):
-            found.see(_asked(site, found))
+            state.add(_run_checks(site, state))
 
-    thread = threading.Thread(target=ask, daemon=True)
+    thread = threading.Thread(target=poll, daemon=True)
     thread.start()
     try:
-        yield found
+        yield state
     finally:
         over.set()
         thread.join()
-    found.after = tuple(_asked(site, found))
+    state.final_verdicts = tuple(_run_checks(site, state))
 
 
-def _asked(site: Site, found: Sampled) -> list[Verdict]:
+def _run_checks(site: Site, state: Sampled) -> list[Verdict]:
     """What the checks say of the hosts; nothing where they cannot be asked now."""
     try:
-        return [each for each in site.check() if each.subject in found.hosts]
+        return [verdict for verdict in site.check() if verdict.subject in state.hosts]
     except WrightError as why:
-        site.say(f"checks: {why}")
+        site.log(f"checks: {why}")
         return []
 
 
-def _named(each: Verdict) -> Verdict:
-    return replace(each, check=BENCH, part=f"{each.check} {each.part}".strip())
+def _named(verdict: Verdict) -> Verdict:
+    return replace(verdict, check=BENCH, part=f"{verdict.check} {verdict.part}".strip())

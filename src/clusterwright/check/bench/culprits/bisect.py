@@ -20,95 +20,97 @@ FEW = 3  # so many hosts have no more pairs than halving has rounds, and pairs l
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Bisection:
     """Slow hosts; groups that are well by themselves and slow together; groups that nothing tells apart."""
 
     hosts: Group = ()
-    between: tuple[tuple[Group, Group], ...] = ()
+    slow_pairs: tuple[tuple[Group, Group], ...] = ()
     open: tuple[Group, ...] = ()
     rounds: int = 0
 
 
-def bisect(hosts: Sequence[str], slow: Slow, *, known: bool = False, good: Sequence[str] = ()) -> Found:
-    """What makes the group of all these hosts slow, which may be `known`; nothing where it is not.
+def bisect(
+    hosts: Sequence[str], slow: Slow, *, is_slow: bool = False, healthy_hosts: Sequence[str] = ()
+) -> Bisection:
+    """What makes the group of all these hosts slow, which may be `is_slow`; nothing where it is not.
 
-    `good` are other hosts, known to be so, that single hosts are measured beside.
+    `healthy_hosts` are other hosts, known to be so, that single hosts are measured beside.
     """
-    search, whole = _Search(slow, good=dict.fromkeys(good)), tuple(hosts)
-    if len(hosts) <= FEW and not good:
-        return search.by_pairs(whole)
-    if not known:
-        search.measure([whole])
-    suspects = [whole] if search.answers.get(whole, known) else []
+    search, all_hosts = _Search(slow, healthy_hosts=dict.fromkeys(healthy_hosts)), tuple(hosts)
+    if len(hosts) <= FEW and not healthy_hosts:
+        return search.by_pairs(all_hosts)
+    if not is_slow:
+        search.measure([all_hosts])
+    suspects = [all_hosts] if search.answers.get(all_hosts, is_slow) else []
     while suspects or search.waiting:
         suspects = search.halve(suspects)
-        if not suspects and search.waiting and not search.good and not search.find_good():
+        if not suspects and search.waiting and not search.healthy_hosts and not search.find_good():
             break
-    return search.found()
+    return search.result()
 
 
 @dataclass(slots=True)
 class _Search:
     slow: Slow
     answers: dict[Group, bool] = field(default_factory=dict)
-    good: dict[str, None] = field(default_factory=dict)  # in the order in which they were found
+    healthy_hosts: dict[str, None] = field(default_factory=dict)  # in the order in which they were found
     waiting: list[str] = field(default_factory=list)  # alone, and not yet measured beside a good one
     halved: list[tuple[Group, Group]] = field(default_factory=list)
     rounds: int = 0
 
     def measure(self, groups: Iterable[Group]) -> None:
         """One round; the hosts of a group that is well are good from then on."""
-        asked = tuple(groups)
-        if not asked:
+        batch = tuple(groups)
+        if not batch:
             return
         self.rounds += 1
-        for group, bad in zip(asked, self.slow(asked), strict=True):
+        for group, bad in zip(batch, self.slow(batch), strict=True):
             self.answers[group] = bad
             if not bad:
-                self.good |= dict.fromkeys(group)
+                self.healthy_hosts |= dict.fromkeys(group)
                 self.answers |= {(host,): False for host in group}
 
     def halve(self, suspects: list[Group]) -> list[Group]:
         """One round with the halves of all suspects; those of more than one host that are slow."""
-        both = [_halves(group) for group in suspects]
-        self.halved += both
-        parts = [part for halves in both for part in halves]
+        pairs = [_halves(group) for group in suspects]
+        self.halved += pairs
+        parts = [part for halves in pairs for part in halves]
         self.waiting += [part[0] for part in parts if len(part) == 1]
         larger = [part for part in parts if len(part) > 1]
-        self.waiting = [host for host in self.waiting if host not in self.good]
-        beside = dict(zip(self.waiting, self.good, strict=False))
-        self.measure([*larger, *beside.items()])
-        for host, partner in beside.items():
+        self.waiting = [host for host in self.waiting if host not in self.healthy_hosts]
+        partners = dict(zip(self.waiting, self.healthy_hosts, strict=False))
+        self.measure([*larger, *partners.items()])
+        for host, partner in partners.items():
             self.answers[host,] = self.answers[host, partner]
-        self.waiting = [host for host in self.waiting if host not in beside]
+        self.waiting = [host for host in self.waiting if host not in partners]
         return [part for part in larger if self.answers[part]]
 
     def find_good(self) -> bool:
         """Hosts alone in pairs that have not been together yet, until one pair is well."""
         for pairs in round_robin(self.waiting):
             self.measure(pair for pair in pairs if pair not in self.answers)
-            if self.good:
+            if self.healthy_hosts:
                 return True
         return False
 
-    def by_pairs(self, hosts: Group) -> Found:
+    def by_pairs(self, hosts: Group) -> Bisection:
         """From all pairs of a few hosts."""
         for pairs in round_robin(hosts):
             self.measure(pairs)
         bad = [pair for pair, slow in self.answers.items() if slow]
         if len(self.answers) < len(hosts) or len(bad) == len(hosts):
-            return Found(open=(hosts,) if bad else (), rounds=self.rounds)
+            return Bisection(open=(hosts,) if bad else (), rounds=self.rounds)
         shared = tuple(host for host in hosts if len(bad) > 1 and all(host in pair for pair in bad))
-        between = () if shared else tuple(((one,), (other,)) for one, other in bad)
-        return Found(shared, between, rounds=self.rounds)
+        slow_pairs = () if shared else tuple(((member,), (peer,)) for member, peer in bad)
+        return Bisection(shared, slow_pairs, rounds=self.rounds)
 
-    def found(self) -> Found:
+    def result(self) -> Bisection:
         """What the answers come to."""
-        alone = {group[0]: bad for group, bad in self.answers.items() if len(group) == 1}
-        between = [both for both in self.halved if all(self.answers.get(half) is False for half in both)]
-        left = tuple(host for host in self.waiting if host not in alone)
-        hosts = tuple(host for host, bad in alone.items() if bad)
-        return Found(hosts, tuple(between), (left,) if left else (), self.rounds)
+        singles = {group[0]: bad for group, bad in self.answers.items() if len(group) == 1}
+        slow_pairs = [pair for pair in self.halved if all(self.answers.get(half) is False for half in pair)]
+        open_hosts = tuple(host for host in self.waiting if host not in singles)
+        hosts = tuple(host for host, bad in singles.items() if bad)
+        return Bisection(hosts, tuple(slow_pairs), (open_hosts,) if open_hosts else (), self.rounds)
 
 
 def _halves(group: Group) -> tuple[Group, Group]:

@@ -10,35 +10,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from clusterwright.check.bench.culprits.bisect import Found, Group, Slow, bisect
+from clusterwright.check.bench.culprits.bisect import Bisection, Group, Slow, bisect
 from clusterwright.check.bench.judging import Expectation
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class SlowLink:
     """The way between two hosts, and the rounds that it took to find."""
 
     ends: Group
     rounds: int
 
 
-def across(one: Group, other: Group, slow: Slow) -> Way:
-    """The slow way from `one` to `other`: one side is halved while the other is held, one group a round."""
-    near, rounds = _narrowed(one, other, slow)
-    far, more = _narrowed(other, (near,), slow)
-    return Way((near, far), rounds + more)
+def find_slow_link(source: Group, target: Group, slow: Slow) -> SlowLink:
+    """The slow way from `source` to `target`: one side is halved while the other is held, one group a round."""
+    source_host, rounds = _narrowed(source, target, slow)
+    target_host, more = _narrowed(target, (source_host,), slow)
+    return SlowLink((source_host, target_host), rounds + more)
 
 
-def _narrowed(group: Group, held: Group, slow: Slow) -> tuple[str, int]:
+def _narrowed(group: Group, peers: Group, slow: Slow) -> tuple[str, int]:
     """The host of the group that is slow with the held ones, and the rounds it took."""
     rounds = 0
     while len(group) > 1:
-        first, rest = group[: len(group) // 2], group[len(group) // 2 :]
+        head, tail = group[: len(group) // 2], group[len(group) // 2 :]
         rounds += 1
-        group = first if slow(((*first, *held),))[0] else rest
+        group = head if slow(((*head, *peers),))[0] else tail
     return group[0], rounds
 
 
@@ -53,7 +53,7 @@ class Culprit:
     names: Group
 
 
-SAW_AND_MEND = {
+OBSERVED_AND_FIX = {
     "host": (
         "slow in every group, whose others are well",
         "wright bench network FILE says if it is its port",
@@ -74,13 +74,15 @@ SAW_AND_MEND = {
 }
 
 
-def told(bench: str, part: Culprit, want: Expectation) -> Verdict:
+def culprit_verdict(bench: str, part: Culprit, expectation: Expectation) -> Verdict:
     """The verdict on a part that was found; it failed together with others, and they were well without it."""
-    saw, mend = SAW_AND_MEND[part.kind]
+    observed, fix = OBSERVED_AND_FIX[part.kind]
     status = Status.WARN if part.kind == "open" else Status.FAIL
     subject = fold(part.names) if part.kind in {"host", "open"} else " - ".join(part.names)
     name = "" if part.kind == "host" else part.kind
-    return Verdict(subject, bench, status, saw, f"at least {amount(want.least, want.unit)}", mend, name)
+    return Verdict(
+        subject, bench, status, observed, f"at least {amount(expectation.least, expectation.unit)}", fix, name
+    )
 
 
 @dataclass(slots=True)
@@ -98,42 +100,42 @@ class Counted:
 
 def culprits(hosts: Group, slow: Slow, switches: Mapping[str, str] | None = None) -> tuple[Culprit, ...]:
     """What makes the group of these hosts slow, which it is known to be."""
-    leaves = _leaves(hosts, switches or {})
-    if len(leaves) < 2:
+    hosts_by_leaf = _hosts_by_leaf(hosts, switches or {})
+    if len(hosts_by_leaf) < 2:
         return _inside(hosts, slow)
-    larger = [leaf for leaf in leaves.values() if len(leaf) > 1]
+    larger = [leaf for leaf in hosts_by_leaf.values() if len(leaf) > 1]
     answers = dict(zip(larger, slow(tuple(larger)), strict=True)) if larger else {}
-    good = tuple(host for leaf, bad in answers.items() if not bad for host in leaf)
-    found = [each for leaf, bad in answers.items() if bad for each in _inside(leaf, slow, good)]
-    return tuple(found) or _between(leaves, slow) or _inside(hosts, slow)
+    healthy_hosts = tuple(host for leaf, bad in answers.items() if not bad for host in leaf)
+    parts = [part for leaf, bad in answers.items() if bad for part in _inside(leaf, slow, healthy_hosts)]
+    return tuple(parts) or _compare_switches(hosts_by_leaf, slow) or _inside(hosts, slow)
 
 
-def _leaves(hosts: Group, switches: Mapping[str, str]) -> dict[str, Group]:
+def _hosts_by_leaf(hosts: Group, switches: Mapping[str, str]) -> dict[str, Group]:
     """The hosts by switch, in the order of the hosts; those without one are together."""
-    found: dict[str, Group] = {}
+    groups: dict[str, Group] = {}
     for host in hosts:
         leaf = switches.get(host, "")
-        found[leaf] = (*found.get(leaf, ()), host)
-    return found
+        groups[leaf] = (*groups.get(leaf, ()), host)
+    return groups
 
 
-def _inside(hosts: Group, slow: Slow, good: Group = ()) -> tuple[Culprit, ...]:
-    found = bisect(hosts, slow, known=True, good=good)
-    ways = (across(*both, slow).ends for both in found.between)
+def _inside(hosts: Group, slow: Slow, healthy_hosts: Group = ()) -> tuple[Culprit, ...]:
+    bisection = bisect(hosts, slow, is_slow=True, healthy_hosts=healthy_hosts)
+    links = (find_slow_link(*pair, slow).ends for pair in bisection.slow_pairs)
     return (
-        *(Culprit("host", (host,)) for host in found.hosts),
-        *(Culprit("way", ends) for ends in ways),
-        *(Culprit("open", group) for group in found.open),
+        *(Culprit("host", (host,)) for host in bisection.hosts),
+        *(Culprit("way", ends) for ends in links),
+        *(Culprit("open", group) for group in bisection.open),
     )
 
 
-def _between(leaves: Mapping[str, Group], slow: Slow) -> tuple[Culprit, ...]:
+def _compare_switches(hosts_by_leaf: Mapping[str, Group], slow: Slow) -> tuple[Culprit, ...]:
     """One host stands for each switch; nothing when they are well together."""
-    name = {leaf[0]: switch for switch, leaf in leaves.items()}
-    found: Found = bisect(tuple(name), slow)
-    ways = [across(*both, slow).ends for both in found.between]
-    ends = [tuple(name[host] for host in way) for way in (*ways, *found.open)]
+    name = {leaf[0]: switch for switch, leaf in hosts_by_leaf.items()}
+    bisection: Bisection = bisect(tuple(name), slow)
+    links = [find_slow_link(*pair, slow).ends for pair in bisection.slow_pairs]
+    ends = [tuple(name[host] for host in link) for link in (*links, *bisection.open)]
     return (
-        *(Culprit("uplink", (name[host],)) for host in found.hosts),
+        *(Culprit("uplink", (name[host],)) for host in bisection.hosts),
         *(Culprit("switches", switches) for switches in ends),
     )

@@ -28,8 +28,8 @@ class Plan:
     @property
     def ranks(self) -> Ranks:
         """As it is started."""
-        given = {"kinds": self.kinds, "sizes": self.sizes, "iterations": self.iterations}
-        return Ranks("sweep", self.backend, given, self.seconds, self.environment)
+        arguments = {"kinds": self.kinds, "sizes": self.sizes, "iterations": self.iterations}
+        return Ranks("sweep", self.backend, arguments, self.seconds, self.environment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Ranks:
 
     program: str
     backend: str
-    given: Mapping[str, object]
+    arguments: Mapping[str, object]
     seconds: float
     environment: Mapping[str, str]
 
@@ -52,22 +52,27 @@ class Groups:
 
     def run(self, groups: Sequence[Group], plan: Plan) -> dict[Group, Sweep | None]:
         """What each group came to; None where it did not end well. Once more without hosts that were lost."""
-        whole = {group: self._alive(group) for group in groups}
-        done = self._once([group for group in whole.values() if len(group) > 1], plan)
-        shrunk = {group: self._alive(group) for group in whole.values() if self._alive(group) != group}
-        again = self._once([group for group in shrunk.values() if len(group) > 1], plan) if shrunk else {}
+        alive_groups = {group: self._alive(group) for group in groups}
+        results = self._sweep_groups([group for group in alive_groups.values() if len(group) > 1], plan)
+        shrunk = {group: self._alive(group) for group in alive_groups.values() if self._alive(group) != group}
+        retries = (
+            self._sweep_groups([group for group in shrunk.values() if len(group) > 1], plan) if shrunk else {}
+        )
         last = {
-            group: again.get(shrunk[group]) if group in shrunk else done.get(group)
-            for group in whole.values()
+            group: retries.get(shrunk[group]) if group in shrunk else results.get(group)
+            for group in alive_groups.values()
         }
-        return {group: last[alive] for group, alive in whole.items()}
+        return {group: last[alive] for group, alive in alive_groups.items()}
 
     def _alive(self, group: Group) -> Group:
         return tuple(host for host in group if host in self.site.stage.hosts)
 
-    def _once(self, groups: Sequence[Group], plan: Plan) -> dict[Group, Sweep | None]:
-        found = self.answers(groups, plan.ranks)
-        return {group: sweep(said[0].out) if said else None for group, said in found.items()}
+    def _sweep_groups(self, groups: Sequence[Group], plan: Plan) -> dict[Group, Sweep | None]:
+        answers = self.answers(groups, plan.ranks)
+        return {
+            group: sweep(group_answers[0].out) if group_answers else None
+            for group, group_answers in answers.items()
+        }
 
     def answers(self, groups: Sequence[Group], ranks: Ranks) -> dict[Group, tuple[Answer, ...]]:
         """What the hosts of each group said, all groups at the same time; nothing where one did not end well."""
@@ -80,32 +85,35 @@ class Groups:
             for host, part in self._parts(group, index, ranks)
         }
         answers = self.site.stage.do(parts)
-        return {group: self._whole(group, answers) for group in groups}
+        return {group: self._complete_answers(group, answers) for group in groups}
 
     def _parts(self, group: Group, index: int, ranks: Ranks) -> Iterable[tuple[str, Part]]:
-        first = 0
+        first_rank = 0
         counts = {host: ranks_of(self.site, host, ranks.backend) for host in group}
-        for host, here in counts.items():
-            given = {
+        for host, rank_count in counts.items():
+            arguments = {
                 "program": ranks.program,
                 "backend": ranks.backend,
-                **ranks.given,
+                **ranks.arguments,
                 "address": self.site.address(group[0]),
                 "port": port(self.orders) + index % 2,
                 "interface": self.site.facts[host]["interfaces"].get(self.site.address(host), ""),
                 "ranks": sum(counts.values()),
-                "first_rank": first,
-                "ranks_here": here,
+                "first_rank": first_rank,
+                "ranks_here": rank_count,
                 "environment": dict(ranks.environment),
             }
-            yield host, Part("collectives", given, START_S + ranks.seconds, self.site.cluster.software.python)
-            first += here
+            yield (
+                host,
+                Part("collectives", arguments, START_S + ranks.seconds, self.site.cluster.software.python),
+            )
+            first_rank += rank_count
 
-    def _whole(self, group: Group, answers: dict[str, Answer]) -> tuple[Answer, ...]:
+    def _complete_answers(self, group: Group, answers: dict[str, Answer]) -> tuple[Answer, ...]:
         wrong = {host: answers[host].why for host in group if host in answers and answers[host].why}
         if wrong or any(host not in answers for host in group):
             for host, why in list(wrong.items())[:1]:
-                self.site.say(f"{host}: {why}")
+                self.site.log(f"{host}: {why}")
             return ()
         return tuple(answers[host] for host in group)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clusterwright import catalog
-from clusterwright.catalog.gpus import Copies, copies, pcie_bytes_per_s
+from clusterwright.catalog.gpus import CopyRates, copy_rates, pcie_bytes_per_s
 from clusterwright.catalog.records import Gpu
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.parsers.gpu import FROM_PEER, TO_PEER
@@ -33,7 +33,7 @@ def expected(quantity: str, gpu: Gpu, *, nvlink: bool) -> Expectation | None:
 
 def precisions(gpu: Gpu | None) -> tuple[str, ...]:
     """Those that it has a peak for; all where nothing is known of it."""
-    return tuple(each for each in PRECISIONS if gpu is None or gpu.peak.get(each))
+    return tuple(precision for precision in PRECISIONS if gpu is None or gpu.peak.get(precision))
 
 
 def _matrix(gpu: Gpu, precision: str) -> Expectation | None:
@@ -41,35 +41,35 @@ def _matrix(gpu: Gpu, precision: str) -> Expectation | None:
     if not peak:
         return None
     best = (gpu.achieved or {}).get("bf16", 0.0)
-    share, whose = (best / gpu.peak["bf16"], "its own") if best else (_least_share(), "the catalog's least")
-    why = f"{share:.0%} of the {gpu.name}'s peak: {whose} best measured share in bf16 (wright plan catalog gpus)"
+    share, source = (best / gpu.peak["bf16"], "its own") if best else (_least_share(), "the catalog's least")
+    why = f"{share:.0%} of the {gpu.name}'s peak: {source} best measured share in bf16 (wright plan catalog gpus)"
     return Expectation(peak * share, "FLOP/s", why, OF_BEST)
 
 
 def _least_share() -> float:
     """The lowest share of peak that the best product of any GPU in the catalog reaches, of those that were measured."""
-    known = [
+    gpus = [
         gpu for gpu in catalog.gpus().values() if gpu.vendor == "NVIDIA" and (gpu.achieved or {}).get("bf16")
     ]
-    return min((gpu.achieved or {})["bf16"] / gpu.peak["bf16"] for gpu in known)
+    return min((gpu.achieved or {})["bf16"] / gpu.peak["bf16"] for gpu in gpus)
 
 
 def _host(gpu: Gpu) -> Expectation | None:
-    what = f"16 lanes of PCIe {gpu.pcie_gen}.0, at the least share of their line"
-    return _copy(gpu, what, lambda row: row.host_bytes_per_s, pcie_bytes_per_s)
+    description = f"16 lanes of PCIe {gpu.pcie_gen}.0, at the least share of their line"
+    return _copy(gpu, description, lambda row: row.host_bytes_per_s, pcie_bytes_per_s)
 
 
 def _peer(gpu: Gpu) -> Expectation | None:
-    what = f"the {gpu.name}'s NVLink, at the least share of its line"
-    return _copy(gpu, what, lambda row: row.peer_bytes_per_s, lambda each: each.link_bytes_per_s)
+    description = f"the {gpu.name}'s NVLink, at the least share of its line"
+    return _copy(gpu, description, lambda row: row.peer_bytes_per_s, lambda model: model.link_bytes_per_s)
 
 
 def _copy(
-    gpu: Gpu, what: str, held: Callable[[Copies], float], line: Callable[[Gpu], float]
+    gpu: Gpu, description: str, row_rate: Callable[[CopyRates], float], line: Callable[[Gpu], float]
 ) -> Expectation | None:
     """What the table holds this GPU to; for others their line, at the least share of it that the table asks of any."""
-    if row := copies().get(gpu.name):
-        return Expectation(held(row), "bytes/s", f"what {gpu.name} is held to ({TABLE})", 1.0)
-    known = [each for each in catalog.gpus().values() if each.name in copies()]
-    share = min(held(copies()[each.name]) / line(each) for each in known)
-    return Expectation(line(gpu), "bytes/s", f"{what} in {TABLE}", share) if line(gpu) else None
+    if row := copy_rates().get(gpu.name):
+        return Expectation(row_rate(row), "bytes/s", f"what {gpu.name} is held to ({TABLE})", 1.0)
+    models = [model for model in catalog.gpus().values() if model.name in copy_rates()]
+    share = min(row_rate(copy_rates()[model.name]) / line(model) for model in models)
+    return Expectation(line(gpu), "bytes/s", f"{description} in {TABLE}", share) if line(gpu) else None

@@ -44,16 +44,16 @@ def burn_in(site: Site) -> Outcome:
             _load(site, burned)
         except KeyboardInterrupt:
             notes.append("interrupted: judged by what was measured until then")
-            site.say(notes[-1])
+            site.log(notes[-1])
         except WrightError as why:
-            if not any(each.rates for each in burned.values()):
+            if not any(record.rates for record in burned.values()):
                 raise
             notes.append(
                 f"ended early, and judged by what was measured until then: {why.findings[0].message}"
             )
-    found = [each for each in burned.values() if each.host in site.stage.hosts]
-    notes += _of_network(found)
-    return Outcome(tuple(_rows([*burned.values()])), (*verdicts(found), *sampled.verdicts()), tuple(notes))
+    records = [record for record in burned.values() if record.host in site.stage.hosts]
+    notes += _of_network(records)
+    return Outcome(tuple(_rows([*burned.values()])), (*verdicts(records), *sampled.verdicts()), tuple(notes))
 
 
 def orders(lasts_s: int) -> list[float]:
@@ -66,7 +66,7 @@ def _load(site: Site, burned: dict[str, Burned]) -> None:
     several = orders(site.lasts_s)
     rounds = round_robin(site.stage.hosts)
     for number, seconds in enumerate(several):
-        site.say(f"{format_duration(int(seconds * number))} of {format_duration(site.lasts_s)}")
+        site.log(f"{format_duration(int(seconds * number))} of {format_duration(site.lasts_s)}")
         pairs = rounds[number % len(rounds)] if rounds else ()
         answers = site.stage.do(_parts(site, pairs, number, seconds))
         for host, answer in answers.items():
@@ -74,12 +74,12 @@ def _load(site: Site, burned: dict[str, Burned]) -> None:
                 burned[host].broken["load"] = answer.why
             else:
                 burned[host].add(answer.document)
-                _tell_wrong(site, burned[host])
+                _log_errors(site, burned[host])
 
 
-def _tell_wrong(site: Site, each: Burned) -> None:
-    for name, words in each.wrong.items():
-        site.say(f"{each.host}: {name}: {words[-1]}")
+def _log_errors(site: Site, record: Burned) -> None:
+    for name, messages in record.wrong.items():
+        site.log(f"{record.host}: {name}: {messages[-1]}")
 
 
 def _parts(site: Site, pairs: Round, number: int, seconds: float) -> dict[str, Part]:
@@ -97,7 +97,7 @@ def _parts(site: Site, pairs: Round, number: int, seconds: float) -> dict[str, P
     return {
         host: Part(
             BENCH,
-            _given(site, host, seconds, folders.get(host, [])) | {"pair": ends.get(host)},
+            _arguments(site, host, seconds, folders.get(host, [])) | {"pair": ends.get(host)},
             seconds + START_S,
             python,
         )
@@ -105,7 +105,7 @@ def _parts(site: Site, pairs: Round, number: int, seconds: float) -> dict[str, P
     }
 
 
-def _given(site: Site, host: str, seconds: float, folders: list[str]) -> dict[str, Any]:
+def _arguments(site: Site, host: str, seconds: float, folders: list[str]) -> dict[str, Any]:
     """A lab's hosts share one machine, and get little."""
     lab = site.cluster.lab is not None
     return {
@@ -135,23 +135,25 @@ def _end(site: Site, pair: tuple[str, str], role: str, number: int, seconds: flo
 
 def _of_network(burned: list[Burned]) -> list[str]:
     """Streams that did not come about; the counters of links are judged by the checks."""
-    failed = [f"{each.host}: {each.pairs_failed[-1]}" for each in burned if each.pairs_failed]
-    count, of = sum(len(each.pairs_failed) for each in burned), sum(each.pairs for each in burned)
-    return [f"network: {count} of {of} ends of streams failed; {failed[0]}"] if failed else []
+    failed = [f"{record.host}: {record.pairs_failed[-1]}" for record in burned if record.pairs_failed]
+    count, total = sum(len(record.pairs_failed) for record in burned), sum(record.pairs for record in burned)
+    return [f"network: {count} of {total} ends of streams failed; {failed[0]}"] if failed else []
 
 
 def _rows(burned: list[Burned]) -> Iterator[Measurement]:
-    for each in burned:
-        for name, rates in each.rates.items():
+    for record in burned:
+        for name, rates in record.rates.items():
             how: dict[str, Condition] = {"slices": len(rates)}
             unit = "FLOP/s" if name.endswith("products") else "bytes/s"
             yield Measurement(
-                BENCH, each.host, name, unit, statistics.median(rates or [0.0]), (each.host,), how
+                BENCH, record.host, name, unit, statistics.median(rates or [0.0]), (record.host,), how
             )
-            if found := drift(rates):
+            if load_drift := drift(rates):
                 yield Measurement(
-                    BENCH, each.host, f"{name} drift", "of the first", found.share, (each.host,), how
+                    BENCH, record.host, f"{name} drift", "of the first", load_drift.share, (record.host,), how
                 )
-        for name, values in each.heat.items():
+        for name, values in record.heat.items():
             unit, worst = HEAT[name.rpartition(" ")[2]]
-            yield Measurement(BENCH, each.host, f"{worst.__name__} {name}", unit, worst(values), (each.host,))
+            yield Measurement(
+                BENCH, record.host, f"{worst.__name__} {name}", unit, worst(values), (record.host,)
+            )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from clusterwright import catalog
 from clusterwright.check.bench.culprits.bisect import Group
-from clusterwright.check.bench.culprits.culprits import Counted, Culprit, culprits, told
+from clusterwright.check.bench.culprits.culprits import Counted, Culprit, culprits, culprit_verdict
 from clusterwright.check.bench.culprits.groups import Groups, Plan, ranks_of
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.kinds import network
@@ -15,7 +15,7 @@ from clusterwright.check.bench.measure import Condition, Measurement
 from clusterwright.check.bench.parsers.sweep import HEAD, Sweep
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.transport import carrier
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
 from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s
@@ -32,35 +32,40 @@ ITERATIONS = 5
 
 def collectives(site: Site) -> Outcome:
     """The sweep over all hosts; where the largest all-reduce is slow twice, what makes it so."""
-    groups, plan, whole = Groups(site), plan_of(site), site.stage.hosts
-    site.say(f"{plan.backend}, {ranks(site, whole, plan)} ranks on {fold(list(whole))}")
-    found = groups.run([whole], plan)[whole]
-    whole = site.stage.hosts  # without those that were lost meanwhile
-    if found is None:
-        return Outcome(verdicts=tuple(_of_failure(site, groups, plan, whole)))
-    _tell(site, found)
-    attempts, least = [found], expectation(site, whole, plan)
-    if _rate(found) < least.least:
-        again = groups.run([whole], _all_reduce_alone(plan))[whole]
-        attempts += [again] if again else []
-    verdicts, notes = [_of_data(whole, found)], _led_astray(site, whole, found)
+    groups, plan, hosts = Groups(site), plan_of(site), site.stage.hosts
+    site.log(f"{plan.backend}, {ranks(site, hosts, plan)} ranks on {fold(list(hosts))}")
+    sweep = groups.run([hosts], plan)[hosts]
+    hosts = site.stage.hosts  # without those that were lost meanwhile
+    if sweep is None:
+        return Outcome(verdicts=tuple(_of_failure(site, groups, plan, hosts)))
+    _log_sweep(site, sweep)
+    attempts, least = [sweep], expectation(site, hosts, plan)
+    if _rate(sweep) < least.least:
+        retry = groups.run([hosts], _all_reduce_plan(plan))[hosts]
+        attempts += [retry] if retry else []
+    verdicts, notes = [_of_data(hosts, sweep)], _led_astray(site, hosts, sweep)
     rate = max(map(_rate, attempts))
     slow = rate < least.least
-    parts, asked = _culprits(site, groups, plan, whole) if slow else ((), 0)
-    notes = (*notes, f"bisected: {len(attempts) + asked} rounds, {len(whole)} hosts") if slow else notes
+    parts, round_count = _culprits(site, groups, plan, hosts) if slow else ((), 0)
+    notes = (*notes, f"bisected: {len(attempts) + round_count} rounds, {len(hosts)} hosts") if slow else notes
     status = Status.WARN if slow else Status.OK  # the whole is no part: what fails is named by itself
-    verdicts.append(_of_rate(whole, rate, least, status))
-    verdicts += [told("collectives", part, least) for part in parts]
-    rows = tuple(row for number, each in enumerate(attempts) for row in _rows(whole, plan, each, number + 1))
+    verdicts.append(_of_rate(hosts, rate, least, status))
+    verdicts += [culprit_verdict("collectives", part, least) for part in parts]
+    rows = tuple(
+        row for number, attempt in enumerate(attempts) for row in _rows(hosts, plan, attempt, number + 1)
+    )
     return Outcome(
-        rows, tuple(verdicts), (*notes, *(f"{kind} skipped: {why}" for kind, why in found.skipped.items()))
+        rows, tuple(verdicts), (*notes, *(f"{kind} skipped: {why}" for kind, why in sweep.skipped.items()))
     )
 
 
 def plan_of(site: Site) -> Plan:
     """NCCL where every host has its library and a driver, else Gloo; no message longer than a quarter of a second."""
-    known = [site.facts[host]["versions"] for host in site.stage.hosts]
-    if all(found["nccl"] and found["driver"] for found in known) and not site.cluster.lab:
+    versions = [site.facts[host]["versions"] for host in site.stage.hosts]
+    if (
+        all(host_versions["nccl"] and host_versions["driver"] for host_versions in versions)
+        and not site.cluster.lab
+    ):
         return Plan("nccl", KINDS, NCCL_SIZES, 20, 300.0)
     largest = int(min(GLOO_MOST, network.expectation(site).value * GLOO_STEP_S)) // 1024 * 1024
     sizes = (1024, max(2048, largest // 16 // 1024 * 1024), max(4096, largest))
@@ -88,90 +93,94 @@ def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
     return Expectation(value, "bytes/s", why, NCCL_ENOUGH)
 
 
-def _all_reduce_alone(plan: Plan) -> Plan:
+def _all_reduce_plan(plan: Plan) -> Plan:
     return replace(plan, kinds=("all_reduce",), sizes=plan.sizes[-1:])
 
 
-def _rate(found: Sweep) -> float:
-    row = found.largest("all_reduce")
+def _rate(sweep: Sweep) -> float:
+    row = sweep.largest("all_reduce")
     return row.bus_bw if row else 0.0
 
 
-def _culprits(site: Site, groups: Groups, plan: Plan, whole: Group) -> tuple[tuple[Culprit, ...], int]:
+def _culprits(site: Site, groups: Groups, plan: Plan, hosts: Group) -> tuple[tuple[Culprit, ...], int]:
     """What makes the whole slow, and the rounds it took; a group that did not end well counts as slow."""
-    alone = _all_reduce_alone(plan)
+    all_reduce_plan = _all_reduce_plan(plan)
 
-    def slow(asked: tuple[Group, ...]) -> tuple[bool, ...]:
-        found = groups.run(asked, alone)
-        rates = {group: _rate(each) if each else 0.0 for group, each in found.items()}
-        bad = tuple(rates[group] < expectation(site, group, plan).least for group in asked)
-        told = (
+    def slow(batch: tuple[Group, ...]) -> tuple[bool, ...]:
+        sweeps = groups.run(batch, all_reduce_plan)
+        rates = {group: _rate(sweep) if sweep else 0.0 for group, sweep in sweeps.items()}
+        bad = tuple(rates[group] < expectation(site, group, plan).least for group in batch)
+        lines = (
             f"{fold(list(g))} {amount(rates[g], 'bytes/s')}{' slow' if s else ''}"
-            for g, s in zip(asked, bad, strict=True)
+            for g, s in zip(batch, bad, strict=True)
         )
-        site.say(f"bisecting: {'; '.join(told)}")
+        site.log(f"bisecting: {'; '.join(lines)}")
         return bad
 
-    leaves = {host: site.host(host).group.switch or "" for host in whole}
+    switches = {host: site.host(host).group.switch or "" for host in hosts}
     counted = Counted(slow)
-    return culprits(whole, counted, leaves), counted.rounds
+    return culprits(hosts, counted, switches), counted.rounds
 
 
-def _of_data(whole: Group, found: Sweep) -> Verdict:
-    wrong = {row.kind: row.wrong for row in found.rows if row.wrong}
-    saw = ", ".join(f"{kind}: {count} elements" for kind, count in wrong.items()) or "every element right"
-    mend = (
+def _of_data(hosts: Group, sweep: Sweep) -> Verdict:
+    wrong = {row.kind: row.wrong for row in sweep.rows if row.wrong}
+    observed = (
+        ", ".join(f"{kind}: {count} elements" for kind, count in wrong.items()) or "every element right"
+    )
+    fix = (
         "a GPU, a NIC or memory changes data: bench the hosts in halves (--hosts), then wright check"
         if wrong
         else ""
     )
     status = Status.FAIL if wrong else Status.OK
-    return Verdict(fold(list(whole)), "collectives", status, saw, "every element right", mend, "data")
+    return Verdict(fold(list(hosts)), "collectives", status, observed, "every element right", fix, "data")
 
 
-def _of_rate(whole: Group, rate: float, want: Expectation, status: Status) -> Verdict:
-    saw = f"all_reduce busbw {amount(rate, 'bytes/s')}"
-    mend = (
+def _of_rate(hosts: Group, rate: float, expected_rate: Expectation, status: Status) -> Verdict:
+    observed = f"all_reduce busbw {amount(rate, 'bytes/s')}"
+    fix = (
         "" if status is Status.OK else "mend the part that is named below; where none is, all hosts are alike"
     )
-    return Verdict(fold(list(whole)), "collectives", status, saw, str(want), mend, "rate")
+    return Verdict(fold(list(hosts)), "collectives", status, observed, str(expected_rate), fix, "rate")
 
 
-def _of_failure(site: Site, groups: Groups, plan: Plan, whole: Group) -> Iterator[Verdict]:
+def _of_failure(site: Site, groups: Groups, plan: Plan, hosts: Group) -> Iterator[Verdict]:
     """Nothing came of the whole; smaller groups may do better, and tell which host is behind it."""
-    saw, mend = "the sweep did not end well", "see what was said above"
-    yield Verdict(fold(list(whole)), "collectives", Status.UNKNOWN, saw, mend=mend, part="rate")
-    if len(whole) > 1:
-        least = expectation(site, whole, plan)
-        parts, _rounds = _culprits(site, groups, plan, whole)
-        yield from (told("collectives", part, least) for part in parts)
+    observed, fix = "the sweep did not end well", "see what was said above"
+    yield Verdict(fold(list(hosts)), "collectives", Status.UNKNOWN, observed, fix=fix, part="rate")
+    if len(hosts) > 1:
+        least = expectation(site, hosts, plan)
+        parts, _rounds = _culprits(site, groups, plan, hosts)
+        yield from (culprit_verdict("collectives", part, least) for part in parts)
 
 
-def _tell(site: Site, found: Sweep) -> None:
-    site.say(f"{HEAD}\n" + "\n".join(map(str, found.rows)))
+def _log_sweep(site: Site, sweep: Sweep) -> None:
+    site.log(f"{HEAD}\n" + "\n".join(map(str, sweep.rows)))
 
 
-def _transport(plan: Plan, found: Sweep) -> str:
-    return str(found.transport) if plan.backend == "nccl" else f"tcp by {carrier(found.carried)}"
+def _transport(plan: Plan, sweep: Sweep) -> str:
+    return str(sweep.transport) if plan.backend == "nccl" else f"tcp by {carrier(sweep.carried)}"
 
 
-def _led_astray(site: Site, whole: Group, found: Sweep) -> tuple[str, ...]:
+def _led_astray(site: Site, hosts: Group, sweep: Sweep) -> tuple[str, ...]:
     """The bytes of rank 0's host went by another interface than that of the network that was to be measured."""
-    wanted = site.facts[whole[0]]["interfaces"].get(site.address(whole[0]))
-    seen = carrier({name: sent for name, sent in found.carried.items() if name != "lo"})
-    if found.transport.net == "NET/IB" or seen in ("", wanted):
+    expected_interface = site.facts[hosts[0]]["interfaces"].get(site.address(hosts[0]))
+    interface = carrier({name: byte_count for name, byte_count in sweep.carried.items() if name != "lo"})
+    if sweep.transport.net == "NET/IB" or interface in ("", expected_interface):
         return ()
-    return (f"on {whole[0]} {seen} carried most of it, not {wanted} of the network {site.network_name}",)
+    return (
+        f"on {hosts[0]} {interface} carried most of it, not {expected_interface} of the network {site.network_name}",
+    )
 
 
-def _rows(whole: Group, plan: Plan, found: Sweep, number: int) -> Iterator[Measurement]:
+def _rows(hosts: Group, plan: Plan, sweep: Sweep, number: int) -> Iterator[Measurement]:
     how: dict[str, Condition] = {
         "backend": plan.backend,
-        "transport": _transport(plan, found),
+        "transport": _transport(plan, sweep),
         "pass": number,
     }
-    subject = fold(list(whole))
-    for row in found.rows:
+    subject = fold(list(hosts))
+    for row in sweep.rows:
         about: dict[str, Condition] = {**how, "size": row.size, "ranks": row.ranks, "wrong": row.wrong}
-        yield Measurement("collectives", subject, f"{row.kind} busbw", "bytes/s", row.bus_bw, whole, about)
-        yield Measurement("collectives", subject, f"{row.kind} time", "s", row.seconds, whole, about)
+        yield Measurement("collectives", subject, f"{row.kind} busbw", "bytes/s", row.bus_bw, hosts, about)
+        yield Measurement("collectives", subject, f"{row.kind} time", "s", row.seconds, hosts, about)

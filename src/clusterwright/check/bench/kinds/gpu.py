@@ -13,7 +13,7 @@ from typing import Any
 from clusterwright import catalog
 from clusterwright.catalog.records import Gpu
 from clusterwright.check.bench.gpu.expected import expected, precisions
-from clusterwright.check.bench.gpu.gpus import BENCH, Told, in_doubt, verdicts
+from clusterwright.check.bench.gpu.gpus import BENCH, GpuRun, in_doubt, verdicts
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.measure import Condition, Measurement, pair
 from clusterwright.check.bench.parsers.gpu import MATRIX, Gpus, Load, Tested, gpus
@@ -43,14 +43,14 @@ def gpu(site: Site) -> Outcome:
         return Outcome(verdicts=tuple(Verdict(host, BENCH, Status.UNKNOWN, why) for host in site.stage.hosts))
     rows = {host: row_of(site, host) for host in hosts}
     models = {host: row.name if row else _declared(site, host).model for host, row in rows.items()}
-    want = partial(_want, site, rows)
-    first, failed = _measured(site, hosts, rows)
-    passes = [first]
-    if again := in_doubt(Told(passes, models, want)) if first else ():
-        site.say(f"measured again: {', '.join(again)}")
-        passes.append(_measured(site, again, rows)[0])
-    found = (*verdicts(Told(passes, models, want)), *_unmeasured(failed))
-    return Outcome(tuple(_rows(passes)), found, tuple(_notes(site, rows, first)))
+    expect = partial(_expectation, site, rows)
+    first_pass, failed = _measure(site, hosts, rows)
+    passes = [first_pass]
+    if retry_hosts := in_doubt(GpuRun(passes, models, expect)) if first_pass else ():
+        site.log(f"measured again: {', '.join(retry_hosts)}")
+        passes.append(_measure(site, retry_hosts, rows)[0])
+    all_verdicts = (*verdicts(GpuRun(passes, models, expect)), *_unmeasured(failed))
+    return Outcome(tuple(_rows(passes)), all_verdicts, tuple(_notes(site, rows, first_pass)))
 
 
 def row_of(site: Site, host: str) -> Gpu | None:
@@ -63,54 +63,57 @@ def row_of(site: Site, host: str) -> Gpu | None:
 
 def steps(row: Gpu | None) -> list[dict[str, Any]]:
     """What every GPU does; the reference is made first, so that all begin their products together."""
-    together: dict[str, dict[str, Any]] = {
+    parallel_steps: dict[str, dict[str, Any]] = {
         "reference": {"do": "reference", "side": SIDE},
-        **{f"{MATRIX}{each}": {"do": "matrix", "precision": each} for each in precisions(row)},
+        **{f"{MATRIX}{precision}": {"do": "matrix", "precision": precision} for precision in precisions(row)},
         "memory": {"do": "memory", "bytes": MEMORY_BYTES},
     }
-    alone = {"copies": {"do": "copies", "bytes": COPY_BYTES}, "peers": {"do": "peers", "bytes": COPY_BYTES}}
+    serial_steps = {
+        "copies": {"do": "copies", "bytes": COPY_BYTES},
+        "peers": {"do": "peers", "bytes": COPY_BYTES},
+    }
     return [
-        *(_step(name, asked, SECONDS, together=True) for name, asked in together.items()),
-        *(_step(name, asked, COPY_SECONDS, together=False) for name, asked in alone.items()),
+        *(_step(name, options, SECONDS, parallel=True) for name, options in parallel_steps.items()),
+        *(_step(name, options, COPY_SECONDS, parallel=False) for name, options in serial_steps.items()),
     ]
 
 
-def _step(name: str, asked: Mapping[str, Any], seconds: float, *, together: bool) -> dict[str, Any]:
-    return {"name": name, "together": together, "limit_s": STEP_S, "asked": {**asked, "seconds": seconds}}
+def _step(name: str, options: Mapping[str, Any], seconds: float, *, parallel: bool) -> dict[str, Any]:
+    return {"name": name, "together": parallel, "limit_s": STEP_S, "asked": {**options, "seconds": seconds}}
 
 
 def _declared(site: Site, host: str) -> nodes.Gpus:
-    found = site.host(host).group.gpus
-    assert found is not None  # noqa: S101 (7 B parameters fit on a server, whatever is fitted)
-    return found
+    group_gpus = site.host(host).group.gpus
+    assert group_gpus is not None  # noqa: S101 (7 B parameters fit on a server, whatever is fitted)
+    return group_gpus
 
 
-def _asked(site: Site) -> int:
+def _gpu_count(site: Site) -> int:
     """GPUs of each host: one job asks all its hosts for as many (script.py)."""
     return min(gpus.count for host in site.facts if (gpus := site.host(host).group.gpus))
 
 
-def _want(site: Site, rows: Mapping[str, Gpu | None], host: str, quantity: str) -> Expectation | None:
+def _expectation(site: Site, rows: Mapping[str, Gpu | None], host: str, quantity: str) -> Expectation | None:
     row = rows[host]
     return expected(quantity, row, nvlink=_declared(site, host).nvlink) if row else None
 
 
-def _measured(site: Site, hosts: tuple[str, ...], rows: Mapping[str, Gpu | None]) -> tuple[Hosts, Failed]:
+def _measure(site: Site, hosts: tuple[str, ...], rows: Mapping[str, Gpu | None]) -> tuple[Hosts, Failed]:
     """What each host said, and why some said nothing."""
     parts = {host: _part(site, rows[host]) for host in hosts}
-    found: Hosts = {}
+    results: Hosts = {}
     failed: Failed = {}
     for host, answer in site.stage.do(parts).items():
         try:
-            found[host] = _read(answer)
+            results[host] = _read(answer)
         except ValueError as why:
             failed[host] = str(why)
-    return found, failed
+    return results, failed
 
 
 def _part(site: Site, row: Gpu | None) -> Part:
-    given = {"device": "cuda", "count": _asked(site), "steps": steps(row)}
-    return Part("gpu", given, LIMIT_S, site.cluster.software.python)
+    arguments = {"device": "cuda", "count": _gpu_count(site), "steps": steps(row)}
+    return Part("gpu", arguments, LIMIT_S, site.cluster.software.python)
 
 
 def _read(answer: Answer) -> Gpus:
@@ -121,46 +124,46 @@ def _read(answer: Answer) -> Gpus:
     """
     if answer.why:
         raise ValueError(answer.why)
-    found = gpus(answer.document)
-    whys = {each.why for each in found.each}
+    host_gpus = gpus(answer.document)
+    whys = {device.why for device in host_gpus.devices}
     if "" not in whys and len(whys) == 1:
         raise ValueError(f"no GPU could be measured: {whys.pop()}")
-    return found
+    return host_gpus
 
 
 def _unmeasured(failed: Failed) -> Iterator[Verdict]:
-    mend = "software.python must be a Python whose torch has CUDA; then nvidia-smi on the host"
-    return (Verdict(host, BENCH, Status.UNKNOWN, why, mend=mend) for host, why in failed.items())
+    fix = "software.python must be a Python whose torch has CUDA; then nvidia-smi on the host"
+    return (Verdict(host, BENCH, Status.UNKNOWN, why, fix=fix) for host, why in failed.items())
 
 
-def _notes(site: Site, rows: Mapping[str, Gpu | None], found: Hosts) -> Iterator[str]:
+def _notes(site: Site, rows: Mapping[str, Gpu | None], hosts: Hosts) -> Iterator[str]:
     unknown = sorted({_declared(site, host).model for host, row in rows.items() if row is None})
     for model in unknown:
         yield f"the catalog has no GPU like `{model}`: held against the others alone"
-    for host, each in found.items():
-        if (count := _declared(site, host).count) > len(each.each):
-            here = len(each.each)
-            yield f"{host}: {here} of its {count} GPUs, as many as every host has; name it alone for all (--hosts)"
-        if each.blind:
-            yield f"{host}: clocks, temperature and power not read: {each.blind}"
+    for host, host_gpus in hosts.items():
+        if (count := _declared(site, host).count) > len(host_gpus.devices):
+            gpu_count = len(host_gpus.devices)
+            yield f"{host}: {gpu_count} of its {count} GPUs, as many as every host has; name it alone for all (--hosts)"
+        if host_gpus.blind:
+            yield f"{host}: clocks, temperature and power not read: {host_gpus.blind}"
 
 
 def _rows(passes: list[Hosts]) -> Iterator[Measurement]:
     for number, hosts in enumerate(passes):
-        for host, found in hosts.items():
-            for each in found.each:
-                yield from _of_one(host, each, number + 1)
-            for ends, rate in found.ways.items():
-                how = {"direct": found.direct[ends], "pass": number + 1}
+        for host, host_gpus in hosts.items():
+            for device in host_gpus.devices:
+                yield from _gpu_rows(host, device, number + 1)
+            for ends, rate in host_gpus.link_rates.items():
+                how = {"direct": host_gpus.direct[ends], "pass": number + 1}
                 yield Measurement(BENCH, f"{host} {pair(*ends)}", "copy", "bytes/s", rate, (host,), how)
 
 
-def _of_one(host: str, tested: Tested, number: int) -> Iterator[Measurement]:
+def _gpu_rows(host: str, tested: Tested, number: int) -> Iterator[Measurement]:
     subject = f"{host} {tested.part}"
     how: dict[str, Condition] = {"gpu": tested.name, "pass": number}
-    for each in tested.figures:
+    for figure in tested.figures:
         yield Measurement(
-            BENCH, subject, each.quantity, each.unit, each.value, (host,), {**each.conditions, **how}
+            BENCH, subject, figure.quantity, figure.unit, figure.value, (host,), {**figure.conditions, **how}
         )
     for quantity, unit, value in _pace(tested.load):
         yield Measurement(BENCH, subject, quantity, unit, value, (host,), how)

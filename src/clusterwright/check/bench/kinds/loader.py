@@ -8,44 +8,44 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 
-from clusterwright.check.bench.alone import Alone, Figure, measure
+from clusterwright.check.bench.host_bench import HostBench, Figure, measure
 from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.stage import Answer, Part
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.amounts import amount
 from clusterwright.config.names import fold
 
 # About ImageNet's size of a sample (110 kB); two copies of 512 MiB a host, of 32 MiB in a lab.
 SAMPLE_BYTES, SAMPLES, LAB_SAMPLES, SHARDS = 128 * 1024, 4096, 256, 8
 LIMIT_S = 900.0
-MEND = "look at the host's own way to the file server (wright bench storage FILE), and at what else runs on its cores"
+FIX = "look at the host's own way to the file server (wright bench storage FILE), and at what else runs on its cores"
 
 
 def loader(site: Site) -> Outcome:
     """With no workers, 1, 2, 4 ...; what the page cache has, and what it has not."""
     samples = LAB_SAMPLES if site.cluster.lab else SAMPLES
-    given = {
+    arguments = {
         "folder": f"{site.cluster.shared_folder}/bench",
         "samples": samples,
         "sample_bytes": SAMPLE_BYTES,
         "shards": SHARDS,
     }
-    part = Part("loader", given, LIMIT_S, site.cluster.software.python)
-    outcome = measure(site, Alone("loader", lambda _host: part, figures, MEND))
+    part = Part("loader", arguments, LIMIT_S, site.cluster.software.python)
+    outcome = measure(site, HostBench("loader", lambda _host: part, figures, FIX))
     return Outcome(outcome.measurements, outcome.verdicts, (*outcome.notes, *best(outcome.measurements)))
 
 
 def figures(answer: Answer) -> tuple[Figure, ...]:
     """What one host measured; one quantity has a figure for each number of workers."""
-    found = answer.document
+    document = answer.document
     return tuple(
         Figure(
             f"samples from {row['kind']}, {row['cache']}",
             "1/s",
             row["samples_per_s"],
-            {"workers": row["workers"], "sample_bytes": found["sample_bytes"]},
+            {"workers": row["workers"], "sample_bytes": document["sample_bytes"]},
         )
-        for row in found["rates"]
+        for row in document["rates"]
     )
 
 
@@ -55,7 +55,9 @@ def best(rows: Sequence[Measurement]) -> Iterator[str]:
         fastest: dict[str, Measurement] = {}
         for row in rows:
             if row.quantity == quantity:
-                fastest[row.subject] = max(fastest.get(row.subject, row), row, key=lambda each: each.value)
+                fastest[row.subject] = max(
+                    fastest.get(row.subject, row), row, key=lambda measurement: measurement.value
+                )
         usual = statistics.median(row.value for row in fastest.values())
         size = float(rows[0].conditions["sample_bytes"])
         figures = f"{amount(usual, '1/s')}, {amount(usual * size, 'bytes/s')} on the median host"

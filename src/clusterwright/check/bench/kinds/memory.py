@@ -5,12 +5,12 @@ The cluster file does not say which memory a host has, so a host is compared wit
 
 from __future__ import annotations
 
-from clusterwright.check.bench.alone import Alone, Figure, measure
+from clusterwright.check.bench.host_bench import HostBench, Figure, measure
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.stage import Answer, Part
 
 LIMIT_S = 300.0  # importing torch on a busy host, and 16 passes over a sixteenth of its memory
-MEND = "see that all memory modules are there, in their channels and at their rate (dmidecode -t memory)"
+FIX = "see that all memory modules are there, in their channels and at their rate (dmidecode -t memory)"
 
 
 def memory(site: Site) -> Outcome:
@@ -20,7 +20,7 @@ def memory(site: Site) -> Outcome:
     def part(host: str) -> Part:
         return Part("memory", {"memory_bytes": site.host(host).group.memory}, LIMIT_S, python)
 
-    return measure(site, Alone("memory", part, figures, MEND))
+    return measure(site, HostBench("memory", part, figures, FIX))
 
 
 def figures(answer: Answer) -> tuple[Figure, ...]:
@@ -29,8 +29,8 @@ def figures(answer: Answer) -> tuple[Figure, ...]:
     Raises:
         ValueError: what it computed was wrong.
     """
-    found = answer.document
-    if not found["right"]:
+    document = answer.document
+    if not document["right"]:
         raise ValueError("the sums that memory was filled with are wrong")
-    how = {"array_bytes": found["array_bytes"], "threads": found["threads"]}
-    return tuple(Figure(f"memory {name}", "bytes/s", found[name], how) for name in ("copy", "triad"))
+    how = {"array_bytes": document["array_bytes"], "threads": document["threads"]}
+    return tuple(Figure(f"memory {name}", "bytes/s", document[name], how) for name in ("copy", "triad"))

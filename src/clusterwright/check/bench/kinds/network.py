@@ -8,7 +8,7 @@ from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.links import Passes, in_doubt, unmeasured, verdicts
 from clusterwright.check.bench.measure import Condition, Measurement, pair
 from clusterwright.check.bench.parsers.iperf3 import Stream, stream
-from clusterwright.check.bench.rounds import Pair, Round, apart, round_robin
+from clusterwright.check.bench.rounds import Pair, Round, disjoint_rounds, round_robin
 from clusterwright.check.bench.site import Outcome, Site, port
 from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.check.bench.transport import strangers
@@ -16,7 +16,7 @@ from clusterwright.plan.fabric.expected import TCP_PORT_BYTES_PER_S
 from clusterwright.units import GB, format_rate
 
 SECONDS = 2
-PATIENCE_S = 10  # programs/pair.py
+TIMEOUT_S = 10  # programs/pair.py
 # stas00/ml-engineering, network/benchmarks: aim at 80 % of the advertised rate; raw RDMA is held to 90 %.
 ENOUGH = 0.8
 STREAM_BITS_PER_S = 10 * GB  # one stream of TCP fills no more on one core
@@ -29,30 +29,30 @@ HEADERS_IN_MTU, FRAME_BYTES = (
 
 def network(site: Site) -> Outcome:
     """All pairs in rounds, then once more those in doubt."""
-    want, tool = expectation(site), "iperf3" if site.have("iperf3") else "tcp"
+    expected_rate, tool = expectation(site), "iperf3" if site.have("iperf3") else "tcp"
     notes = (
         ()
         if tool == "iperf3"
-        else (f"no iperf3 on {', '.join(site.without('iperf3'))}: a stream of our own",)
+        else (f"no iperf3 on {', '.join(site.hosts_missing('iperf3'))}: a stream of our own",)
     )
     rounds = round_robin(site.stage.hosts)
-    site.say(f"{len(rounds)} rounds of pairs, about {len(rounds) * (2 * SECONDS + 3)} s")
-    first, failed = _measured(site, rounds, tool)
-    again = (*in_doubt(Passes((_speeds(first),)), want), *failed)
-    second, failed = _measured(site, apart(again), tool) if again else ({}, {})
-    if again:
-        site.say(f"measured again: {len(again)} pairs")
-    passes = Passes((_speeds(first), _speeds(second)) if second else (_speeds(first),))
+    site.log(f"{len(rounds)} rounds of pairs, about {len(rounds) * (2 * SECONDS + 3)} s")
+    first_pass, failed = _measure(site, rounds, tool)
+    retry_pairs = (*in_doubt(Passes((_speeds(first_pass),)), expected_rate), *failed)
+    second, failed = _measure(site, disjoint_rounds(retry_pairs), tool) if retry_pairs else ({}, {})
+    if retry_pairs:
+        site.log(f"measured again: {len(retry_pairs)} pairs")
+    passes = Passes((_speeds(first_pass), _speeds(second)) if second else (_speeds(first_pass),))
     measurements = [
         measurement
-        for number, streams in enumerate((first, second))
+        for number, streams in enumerate((first_pass, second))
         for measurement in _rows(site, streams, {"tool": tool, "seconds": SECONDS, "pass": number + 1})
     ]
-    found = (
-        *verdicts(passes, want, site.network_name),
+    all_verdicts = (
+        *verdicts(passes, expected_rate, site.network_name),
         *unmeasured(passes, failed, site.stage.hosts),
     )
-    return Outcome(tuple(measurements), found, (*notes, *_led_astray(site, first)))
+    return Outcome(tuple(measurements), all_verdicts, (*notes, *_led_astray(site, first_pass)))
 
 
 def expectation(site: Site) -> Expectation:
@@ -78,12 +78,12 @@ Streams = dict[Pair, Stream]
 Failed = dict[Pair, str]
 
 
-def _measured(site: Site, rounds: tuple[Round, ...], tool: str) -> tuple[Streams, Failed]:
+def _measure(site: Site, rounds: tuple[Round, ...], tool: str) -> tuple[Streams, Failed]:
     """What each direction of each pair did, and why pairs whose ends are both there came to nothing."""
     streams: Streams = {}
     failed: Failed = {}
     for number, pairs in enumerate(rounds):
-        alive = [both for both in pairs if {*both} <= {*site.stage.hosts}]
+        alive = [ends for ends in pairs if {*ends} <= {*site.stage.hosts}]
         answers = site.stage.do(_parts(site, alive, tool, number))
         for server, client in alive:
             if client in answers and server in answers:
@@ -91,21 +91,21 @@ def _measured(site: Site, rounds: tuple[Round, ...], tool: str) -> tuple[Streams
                     streams |= _streams(server, client, answers[client])
                 except ValueError as why:
                     failed[server, client] = str(why)
-                    site.say(f"{client} with {server}: {why}")
+                    site.log(f"{client} with {server}: {why}")
     return streams, failed
 
 
 def _parts(site: Site, pairs: list[Pair], tool: str, number: int) -> dict[str, Part]:
     streams = streams_for(site.network.rate / site.rate_divisor)
-    limit_s = 2 * (SECONDS + PATIENCE_S)
+    limit_s = 2 * (SECONDS + TIMEOUT_S)
     parts = {}
     for server, client in pairs:
-        given = {
+        arguments = {
             "tool": tool, "address": site.address(server), "own": site.address(client), "port": port(number),
             "seconds": SECONDS, "streams": streams,
         }  # fmt: skip
-        parts[server] = Part("pair", {"role": "server", **given}, limit_s)
-        parts[client] = Part("pair", {"role": "client", **given}, limit_s)
+        parts[server] = Part("pair", {"role": "server", **arguments}, limit_s)
+        parts[client] = Part("pair", {"role": "client", **arguments}, limit_s)
     return parts
 
 
@@ -117,26 +117,28 @@ def _streams(server: str, client: str, answer: Answer) -> Streams:
     """
     if answer.why:
         raise ValueError(answer.why)
-    ways = (((client, server), "there"), ((server, client), "back"))
-    return {ends: stream(answer.document[way]) for ends, way in ways}
+    directions = (((client, server), "there"), ((server, client), "back"))
+    return {ends: stream(answer.document[direction]) for ends, direction in directions}
 
 
 def _speeds(streams: Mapping[Pair, Stream]) -> dict[Pair, float]:
-    return {ends: found.bytes_per_s for ends, found in streams.items()}
+    return {ends: result.bytes_per_s for ends, result in streams.items()}
 
 
 def _rows(site: Site, streams: Mapping[Pair, Stream], how: Mapping[str, Condition]) -> Iterator[Measurement]:
-    for ends, found in streams.items():
-        astray = strangers(found.ends, site.network.subnet)
+    for ends, result in streams.items():
+        astray = strangers(result.ends, site.network.subnet)
         conditions = {
             **how,
             "transport": f"tcp on {site.network_name}" if not astray else f"tcp by {astray[0]}",
         }
-        yield Measurement("network", pair(*ends), "bandwidth", "bytes/s", found.bytes_per_s, ends, conditions)
+        yield Measurement(
+            "network", pair(*ends), "bandwidth", "bytes/s", result.bytes_per_s, ends, conditions
+        )
 
 
 def _led_astray(site: Site, streams: Mapping[Pair, Stream]) -> Iterator[str]:
     """Connections that did not go over the network that was to be measured."""
-    for ends, found in streams.items():
-        if astray := strangers(found.ends, site.network.subnet):
+    for ends, result in streams.items():
+        if astray := strangers(result.ends, site.network.subnet):
             yield f"{pair(*ends)} went by {', '.join(astray)}, not by the network {site.network_name}"

@@ -17,7 +17,7 @@ from clusterwright.check.bench.measure import ARROW, Condition, Measurement, pai
 from clusterwright.check.bench.rdma import expected as rdma_expected
 from clusterwright.check.bench.rdma.rail_rounds import Bench, Pass
 from clusterwright.check.bench.rdma.verbs import GDR, PROGRAMS, QUANTITIES, TESTS
-from clusterwright.check.bench.rounds import Pair, apart, round_robin
+from clusterwright.check.bench.rounds import Pair, disjoint_rounds, round_robin
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.networks import Network
@@ -30,7 +30,7 @@ PACKAGE = "install perftest on every host (apt-get install perftest; dnf install
 PORT = "look at the rail's port: cable, switch port, PCIe lanes of the adapter (wright check; mlxlink, ibqueryerrors)"
 LATE = "look at the rail's port and at power saving of the host: C-states and governor (wright check)"
 
-MENDS = {
+FIXES = {
     GDR: "load nvidia-peermem; adapter and GPU under one PCIe switch, ACS off (nvidia-smi topo -m; wright check)"
 }
 
@@ -42,16 +42,16 @@ def rdma(site: Site) -> Outcome:
         return Outcome(verdicts=tuple(Verdict(host, BENCH, *why) for host in site.stage.hosts))
     assert network is not None  # noqa: S101 (said above)
     bench = Bench(site, network)
-    bench.look()
+    bench.discover_rails()
     rounds = round_robin(site.stage.hosts)
-    site.say(f"{network.rails} rails of {network.kind}, {2 * len(rounds)} rounds of pairs")
-    passes = [bench.measured(rounds)]
-    again = _in_doubt(bench, passes[0])
-    if again:
-        site.say(f"measured again: {len(again)} pairs")
-        passes.append(bench.measured(apart(again)))
-    found = (*gathered(_judged(bench, passes)), *_without(bench))
-    return Outcome(tuple(_rows(bench, passes)), found, tuple(dict.fromkeys(bench.notes)))
+    site.log(f"{network.rails} rails of {network.kind}, {2 * len(rounds)} rounds of pairs")
+    passes = [bench.measure(rounds)]
+    retry_pairs = _in_doubt(bench, passes[0])
+    if retry_pairs:
+        site.log(f"measured again: {len(retry_pairs)} pairs")
+        passes.append(bench.measure(disjoint_rounds(retry_pairs)))
+    all_verdicts = (*gathered(_judged(bench, passes)), *_missing_rails(bench))
+    return Outcome(tuple(_rows(bench, passes)), all_verdicts, tuple(dict.fromkeys(bench.notes)))
 
 
 def _not_at_all(site: Site, network: Network | None) -> tuple[Status, str, str, str] | None:
@@ -62,95 +62,115 @@ def _not_at_all(site: Site, network: Network | None) -> tuple[Status, str, str, 
         return Status.UNKNOWN, SIMULATED, "", ""
     missing = [program for program in PROGRAMS if not site.have(program)]
     if missing:
-        saw = f"{', '.join(missing)} not on {', '.join(site.without(missing[0]))}: nothing measured"
-        return Status.UNKNOWN, saw, "perftest on every host", PACKAGE
+        observed = (
+            f"{', '.join(missing)} not on {', '.join(site.hosts_missing(missing[0]))}: nothing measured"
+        )
+        return Status.UNKNOWN, observed, "perftest on every host", PACKAGE
     return None
 
 
-def _in_doubt(bench: Bench, first: Pass) -> tuple[Pair, ...]:
+def _in_doubt(bench: Bench, first_pass: Pass) -> tuple[Pair, ...]:
     """Pairs of hosts of which some rail is in doubt, by any figure, or came to nothing."""
-    found: list[Pair] = []
+    suspects: list[Pair] = []
     for quantity in RATES:
-        seen = links.Passes((first.values(quantity),))
-        found += links.in_doubt(seen, _want(bench, quantity))
+        passes = links.Passes((first_pass.values(quantity),))
+        suspects += links.in_doubt(passes, _expected_rate(bench, quantity))
     for quantity in TIMES:
-        found += latency.late((first.values(quantity),), rdma_expected.latency(quantity, bench.network))
-    found += [ends for failed in first.failed.values() for ends in failed]
-    hosts = ((one.partition("/")[0], other.partition("/")[0]) for one, other in found)
-    return tuple({frozenset(both): both for both in hosts}.values())
+        suspects += latency.late(
+            (first_pass.values(quantity),), rdma_expected.latency(quantity, bench.network)
+        )
+    suspects += [ends for failed in first_pass.failed.values() for ends in failed]
+    hosts = ((source.partition("/")[0], target.partition("/")[0]) for source, target in suspects)
+    return tuple({frozenset(host_pair): host_pair for host_pair in hosts}.values())
 
 
 def _judged(bench: Bench, passes: list[Pass]) -> Iterator[Verdict]:
     """By every quantity, in the words of hosts and rails."""
     for quantity in QUANTITIES:
-        seen = links.Passes(tuple(values for each in passes if (values := each.values(quantity))))
+        quantity_passes = links.Passes(
+            tuple(values for bench_pass in passes if (values := bench_pass.values(quantity)))
+        )
         failed = passes[-1].failed.get(quantity, {})
         judged = _of_times if quantity in TIMES else _of_rates
-        found = (*judged(bench, quantity, seen), *links.unmeasured(seen, failed, bench.ends()))
-        yield from (_in_words(bench, quantity, each) for each in found)
+        verdicts = (
+            *judged(bench, quantity, quantity_passes),
+            *links.unmeasured(quantity_passes, failed, bench.ends()),
+        )
+        yield from (_rail_verdict(bench, quantity, verdict) for verdict in verdicts)
 
 
-def _of_rates(bench: Bench, quantity: str, seen: links.Passes) -> tuple[Verdict, ...]:
-    return links.verdicts(seen, _want(bench, quantity), "compute") if seen.passes else ()
+def _of_rates(bench: Bench, quantity: str, passes: links.Passes) -> tuple[Verdict, ...]:
+    return links.verdicts(passes, _expected_rate(bench, quantity), "compute") if passes.passes else ()
 
 
-def _of_times(bench: Bench, quantity: str, seen: links.Passes) -> tuple[Verdict, ...]:
+def _of_times(bench: Bench, quantity: str, passes: links.Passes) -> tuple[Verdict, ...]:
     bound = rdma_expected.latency(quantity, bench.network)
-    return tuple(latency.verdicts(BENCH, seen.passes, bound, LATE))
+    return tuple(latency.verdicts(BENCH, passes.passes, bound, LATE))
 
 
-def _want(bench: Bench, quantity: str) -> Expectation:
+def _expected_rate(bench: Bench, quantity: str) -> Expectation:
     groups = (bench.site.host(host).group.gpus for host in bench.site.stage.hosts)
     return rdma_expected.rate(quantity, bench.network, next((gpus for gpus in groups if gpus), None))
 
 
-def _in_words(bench: Bench, quantity: str, each: Verdict) -> Verdict:
+def _rail_verdict(bench: Bench, quantity: str, verdict: Verdict) -> Verdict:
     """Of a host and its rail, or of the way between two hosts on a rail."""
-    first, _, second = each.subject.partition(ARROW)
-    host, _, rail = first.partition("/")
+    source, _, second = verdict.subject.partition(ARROW)
+    host, _, rail = source.partition("/")
     if second:
         subject = pair(host, second.partition("/")[0])
-        return replace(each, subject=subject, check=BENCH, part=rail, saw=f"{quantity}: {each.saw}")
-    device = bench.hosts[host].each[int(rail.removeprefix("rail "))].device
-    which = f"{quantity}, {each.part}" if each.part in links.WAYS else quantity
-    mend = MENDS.get(quantity, PORT) if each.mend and each.part in links.WAYS else each.mend
-    return replace(each, subject=host, check=BENCH, part=rail, saw=f"{device} {which}: {each.saw}", mend=mend)
+        return replace(
+            verdict, subject=subject, check=BENCH, part=rail, observed=f"{quantity}: {verdict.observed}"
+        )
+    device = bench.hosts[host].rails[int(rail.removeprefix("rail "))].device
+    which = f"{quantity}, {verdict.part}" if verdict.part in links.DIRECTIONS else quantity
+    fix = FIXES.get(quantity, PORT) if verdict.fix and verdict.part in links.DIRECTIONS else verdict.fix
+    return replace(
+        verdict,
+        subject=host,
+        check=BENCH,
+        part=rail,
+        observed=f"{device} {which}: {verdict.observed}",
+        fix=fix,
+    )
 
 
-def _without(bench: Bench) -> Iterator[Verdict]:
+def _missing_rails(bench: Bench) -> Iterator[Verdict]:
     """Hosts that said nothing of their ports, and declared rails that are not there."""
-    for host, why in bench.silent.items():
-        yield Verdict(host, BENCH, Status.UNKNOWN, why, mend="run the bench again, without it if it stays so")
-    wanted = f"{bench.network.rails} rails of {bench.network.kind} (networks.compute)"
-    for host, found in bench.hosts.items():
-        for rail, why in found.wrong.items():
+    for host, why in bench.unresponsive.items():
+        yield Verdict(host, BENCH, Status.UNKNOWN, why, fix="run the bench again, without it if it stays so")
+    expected = f"{bench.network.rails} rails of {bench.network.kind} (networks.compute)"
+    for host, host_rails in bench.hosts.items():
+        for rail, why in host_rails.wrong.items():
             yield Verdict(
                 host,
                 BENCH,
                 Status.FAIL,
                 why,
-                wanted,
+                expected,
                 "wright check FILE says more of the port",
                 f"rail {rail}",
             )
 
 
 def _rows(bench: Bench, passes: list[Pass]) -> Iterator[Measurement]:
-    for number, found in enumerate(passes):
-        for quantity, readings in found.readings.items():
-            for ends, each in readings.items():
-                if each.value is not None:
+    for number, bench_pass in enumerate(passes):
+        for quantity, readings in bench_pass.readings.items():
+            for ends, reading in readings.items():
+                if reading.value is not None:
                     how: dict[str, Condition] = {
                         "transport": f"verbs over {bench.network.kind}",
-                        "mtu": each.mtu,
+                        "mtu": reading.mtu,
                     }
                     yield _row(
-                        each.way(ends), (quantity, each.test.unit, each.value), {**how, "pass": number + 1}
+                        reading.direction(ends),
+                        (quantity, reading.test.unit, reading.value),
+                        {**how, "pass": number + 1},
                     )
-        for ends, seconds in found.pings.items():
+        for ends, seconds in bench_pass.pings.items():
             yield _row(ends[::-1], ("ibping round trip", "s", seconds), {"pass": number + 1})
 
 
-def _row(ends: Pair, what: tuple[str, str, float], how: dict[str, Condition]) -> Measurement:
-    (source, _, rail), (target, _, _) = (each.partition("/") for each in ends)
-    return Measurement(BENCH, f"{pair(source, target)} {rail}", *what, (source, target), how)
+def _row(ends: Pair, figure: tuple[str, str, float], how: dict[str, Condition]) -> Measurement:
+    (source, _, rail), (target, _, _) = (end.partition("/") for end in ends)
+    return Measurement(BENCH, f"{pair(source, target)} {rail}", *figure, (source, target), how)

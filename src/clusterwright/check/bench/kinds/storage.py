@@ -8,28 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.bench.alone import Alone
+from clusterwright.check.bench.host_bench import HostBench
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.storage import folder
 from clusterwright.check.bench.storage.scratch import scratch
 from clusterwright.check.bench.storage.served import served
 from clusterwright.check.verdict import Status, Verdict
 
-MEND = "look at the host's own way to the file server: mount options (nconnect), MTU, errors of its port"
+FIX = "look at the host's own way to the file server: mount options (nconnect), MTU, errors of its port"
 
 
 def storage(site: Site) -> Outcome:
     """Fio and small files; without fio the small files alone, and that is said."""
     path = site.cluster.shared_folder or ""
     part = folder.part(site, f"{path}/bench")
-    found = (served(site, Alone("storage", lambda _host: part, folder.figures, MEND), path), *scratch(site))
+    outcomes = (
+        served(site, HostBench("storage", lambda _host: part, folder.figures, FIX), path),
+        *scratch(site),
+    )
     return Outcome(
-        tuple(row for each in found for row in each.measurements),
-        (*(verdict for each in found for verdict in each.verdicts), *_without_fio(site)),
-        tuple(note for each in found for note in each.notes),
+        tuple(row for outcome in outcomes for row in outcome.measurements),
+        (*(verdict for outcome in outcomes for verdict in outcome.verdicts), *_without_fio(site)),
+        tuple(note for outcome in outcomes for note in outcome.notes),
     )
 
 
 def _without_fio(site: Site) -> Iterator[Verdict]:
-    saw = "fio is not there: large files and random reads not measured"
-    return (Verdict(host, "storage", Status.UNKNOWN, saw, "fio") for host in site.without("fio"))
+    observed = "fio is not there: large files and random reads not measured"
+    return (Verdict(host, "storage", Status.UNKNOWN, observed, "fio") for host in site.hosts_missing("fio"))

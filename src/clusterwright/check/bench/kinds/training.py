@@ -12,76 +12,78 @@ from clusterwright.check.bench.measure import Condition, Measurement
 from clusterwright.check.bench.parsers.trained import Trained
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.training.judged import in_doubt, of_data, of_failures, of_hosts, of_scaling
-from clusterwright.check.bench.training.routes import ALONE, routes
+from clusterwright.check.bench.training.routes import SINGLE_HOST, routes
 from clusterwright.check.bench.training.scaling import Row, sizes, table
 from clusterwright.check.bench.training.trainings import line_bytes_per_s, shape_of
 from clusterwright.check.bench.training.trials import Case, Trials
 from clusterwright.config.names import fold
 
-MUCH = 0.2  # ours: more of a step than this, lost or won, is told of
+NOTABLE_SHARE = 0.2  # ours: more of a step than this, lost or won, is told of
 
 
 def training(site: Site) -> Outcome:
     """Each host alone, then groups over each route; once more what is in doubt."""
     trials = Trials(site, shape_of(site), Groups(site))
-    site.say(f"{trials.shape}; on {fold(list(site.stage.hosts))}")
+    site.log(f"{trials.shape}; on {fold(list(site.stage.hosts))}")
     cases = _cases(trials)
     for case in cases:
         trials.train(*case)
     for case in [case for case in cases if in_doubt(trials, case)]:
-        site.say(f"trained again: hosts {case[1]} by {case[1]}, over {case[0].name}")
+        site.log(f"trained again: hosts {case[1]} by {case[1]}, over {case[0].name}")
         trials.train(*case)
     rows = _rows(trials, cases)
-    site.say(table(rows))
-    scaled = (each for case in cases[1:] for each in of_scaling(trials, case))
+    site.log(table(rows))
+    scaled = (verdict for case in cases[1:] for verdict in of_scaling(trials, case))
     verdicts = (*of_hosts(trials, cases[-1]), *scaled, *of_data(trials), *of_failures(trials))
     return Outcome(tuple(_measurements(trials)), verdicts, tuple(_notes(rows)))
 
 
 def _cases(trials: Trials) -> list[Case]:
-    found = [(ALONE, 1)]
+    cases = [(SINGLE_HOST, 1)]
     for route in routes(trials.site, trials.shape.backend):
-        found += [(route, size) for size in sizes(len(trials.site.stage.hosts))]
-    return found
+        cases += [(route, size) for size in sizes(len(trials.site.stage.hosts))]
+    return cases
 
 
 def _rows(trials: Trials, cases: Sequence[Case]) -> list[Row]:
     line, sequences = line_bytes_per_s(trials.site, trials.shape.backend), trials.shape.sequences
-    found = ((route, trials.best(route, size)) for route, size in cases)
-    return [Row(route.name, groups, sequences, trials.alone_s, line) for route, groups in found if groups]
+    results = ((route, trials.best(route, size)) for route, size in cases)
+    return [
+        Row(route.name, groups, sequences, trials.single_host_s, line) for route, groups in results if groups
+    ]
 
 
 def _notes(rows: Sequence[Row]) -> Iterator[str]:
     """Where single hosts and groups do not fit together, because the hosts were not equally busy all the time."""
-    for row in (row for row in rows if row.alone_s):
-        hosts, varies = f"{len(row.groups[0].hosts)} hosts, {row.route}", row.own_s / row.alone_s
-        if row.efficiency > 1 + MUCH:
+    for row in (row for row in rows if row.single_host_s):
+        hosts, varies = f"{len(row.groups[0].hosts)} hosts, {row.route}", row.compute_s / row.single_host_s
+        if row.efficiency > 1 + NOTABLE_SHARE:
             yield f"{hosts}: faster than single hosts, which were disturbed; the efficiency is not to be believed"
-        elif varies > 1 + MUCH:
+        elif varies > 1 + NOTABLE_SHARE:
             longer = f"{varies - 1:.0%} longer than one alone"
             yield f"{hosts}: ranks wait for the slowest of each step, which computes {longer}"
 
 
 def _measurements(trials: Trials) -> Iterator[Measurement]:
     for route, several in trials.all().items():
-        for each in several:
-            yield from _of_group(trials, route, each)
+        for group in several:
+            yield from _of_group(trials, route, group)
 
 
-def _of_group(trials: Trials, route: str, each: Trained) -> Iterator[Measurement]:
-    how: dict[str, Condition] = {"backend": trials.shape.backend, "transport": route, "ranks": each.ranks}
-    how |= trials.shape.given
+def _of_group(trials: Trials, route: str, group: Trained) -> Iterator[Measurement]:
+    how: dict[str, Condition] = {"backend": trials.shape.backend, "transport": route, "ranks": group.ranks}
+    how |= trials.shape.arguments
     figures = [
-        ("training samples", "1/s", trials.samples(each.hosts) / each.step_s),
-        ("training step", "s", each.step_s),
-        ("training step without exchange", "s", each.own_s),
+        ("training samples", "1/s", trials.samples(group.hosts) / group.step_s),
+        ("training step", "s", group.step_s),
+        ("training step without exchange", "s", group.compute_s),
     ]
-    if len(each.hosts) > 1:
-        figures.append(("all-reduce of gradients busbw", "bytes/s", each.bus_bw))
-    if len(each.hosts) > 1 and trials.alone_s:
-        figures.append(("efficiency", "of as many single hosts", trials.alone_s / each.step_s))
+    if len(group.hosts) > 1:
+        figures.append(("all-reduce of gradients busbw", "bytes/s", group.bus_bw))
+    if len(group.hosts) > 1 and trials.single_host_s:
+        figures.append(("efficiency", "of as many single hosts", trials.single_host_s / group.step_s))
     for quantity, unit, value in figures:
-        yield Measurement("training", fold(list(each.hosts)), quantity, unit, value, each.hosts, how)
-    for host, step_s in each.by_host.items():
-        own = trials.samples((host,)) / step_s
-        yield Measurement("training", host, "own samples", "1/s", own, (host,), how)
+        yield Measurement("training", fold(list(group.hosts)), quantity, unit, value, group.hosts, how)
+    for host, step_s in group.by_host.items():
+        host_samples = trials.samples((host,)) / step_s
+        yield Measurement("training", host, "own samples", "1/s", host_samples, (host,), how)

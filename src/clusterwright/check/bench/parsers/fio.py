@@ -31,7 +31,7 @@ def fio(out: str) -> Fio:
         raise ValueError(
             f"fio ended with error {job.get('error') if job else '(no job)'}: {out[:start].strip()[-200:]}"
         )
-    part = max((job["read"], job["write"]), key=lambda each: float(each["iops"]))
+    part = max((job["read"], job["write"]), key=lambda section: float(section["iops"]))
     # before 3.0 (2017) latencies were in microseconds, under `clat`; `bw` is KiB/s in all, `bw_bytes` came with 2.99
     nanoseconds = part.get("clat_ns")
     latency, unit = (nanoseconds, 1e-9) if nanoseconds else (part["clat"], 1e-6)

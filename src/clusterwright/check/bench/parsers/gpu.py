@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from clusterwright.check.bench.alone import Figure
+from clusterwright.check.bench.host_bench import Figure
 from clusterwright.check.bench.rounds import Pair
 
 TO_PEER, FROM_PEER = "copies to a peer", "copies from a peer"
@@ -56,31 +56,31 @@ class Gpus:
     A way is `direct` where bytes do not go by the host's memory.
     """
 
-    each: tuple[Tested, ...]
-    ways: Mapping[Pair, float]
+    devices: tuple[Tested, ...]
+    link_rates: Mapping[Pair, float]
     direct: Mapping[Pair, bool]
     blind: str = ""
 
 
-def gpus(said: Mapping[str, Any]) -> Gpus:
+def gpus(report: Mapping[str, Any]) -> Gpus:
     """Everything that a host measured.
 
     Raises:
         ValueError: a part of it is missing.
     """
     try:
-        rows = said["gpus"]
-        ways: dict[Pair, float] = dict(_ways(rows, "rates"))
-        each = tuple(_tested(row, ways) for row in rows)
-        return Gpus(each, ways, dict(_ways(rows, "direct")), said["blind"])
-    except KeyError as what:
-        raise ValueError(f"the answer has no {what}") from what
+        rows = report["gpus"]
+        link_rates: dict[Pair, float] = dict(_peer_values(rows, "rates"))
+        devices = tuple(_tested(row, link_rates) for row in rows)
+        return Gpus(devices, link_rates, dict(_peer_values(rows, "direct")), report["blind"])
+    except KeyError as error:
+        raise ValueError(f"the answer has no {error}") from error
 
 
-def _tested(row: Mapping[str, Any], ways: Mapping[Pair, float]) -> Tested:
+def _tested(row: Mapping[str, Any], link_rates: Mapping[Pair, float]) -> Tested:
     steps = row["steps"]
-    wrong = tuple(f"{name}: {each}" for name, step in steps.items() for each in step["wrong"])
-    figures = (*_figures(steps), *_best_ways(f"gpu {row['index']}", ways))
+    wrong = tuple(f"{name}: {message}" for name, step in steps.items() for message in step["wrong"])
+    figures = (*_figures(steps), *_best_peer_figures(f"gpu {row['index']}", link_rates))
     return Tested(row["index"], row.get("name", ""), figures, wrong, _load(row["readings"]), row["why"])
 
 
@@ -91,29 +91,29 @@ def _figures(steps: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     if memory := steps.get("memory"):
         for name in ("copy", "triad"):
             yield Figure(f"memory {name}", "bytes/s", memory[name])
-    if copies := steps.get("copies"):
-        how = {"pinned": copies["pinned"]}
-        yield Figure("copies from the host", "bytes/s", copies["there"], how)
-        yield Figure("copies to the host", "bytes/s", copies["back"], how)
+    if copy_rates := steps.get("copies"):
+        how = {"pinned": copy_rates["pinned"]}
+        yield Figure("copies from the host", "bytes/s", copy_rates["there"], how)
+        yield Figure("copies to the host", "bytes/s", copy_rates["back"], how)
 
 
-def _ways(rows: Iterable[Mapping[str, Any]], what: str) -> Iterator[tuple[Pair, Any]]:
+def _peer_values(rows: Iterable[Mapping[str, Any]], key: str) -> Iterator[tuple[Pair, Any]]:
     for row in rows:
-        for other, found in row["steps"].get("peers", {}).get(what, {}).items():
-            yield (f"gpu {row['index']}", f"gpu {other}"), found
+        for peer, value in row["steps"].get("peers", {}).get(key, {}).items():
+            yield (f"gpu {row['index']}", f"gpu {peer}"), value
 
 
-def _best_ways(part: str, ways: Mapping[Pair, float]) -> Iterator[Figure]:
+def _best_peer_figures(part: str, link_rates: Mapping[Pair, float]) -> Iterator[Figure]:
     """With its best partner, each way: so a bad GPU does not make its peers look bad."""
-    for place, quantity in ((0, TO_PEER), (1, FROM_PEER)):
-        rates = [rate for ends, rate in ways.items() if ends[place] == part]
+    for position, quantity in ((0, TO_PEER), (1, FROM_PEER)):
+        rates = [rate for ends, rate in link_rates.items() if ends[position] == part]
         if rates:
             yield Figure(quantity, "bytes/s", max(rates))
 
 
 def _load(readings: Mapping[str, Any]) -> Load:
-    during = readings["during"]
-    working = [row for name, rows in during.items() if name.startswith(MATRIX) for row in rows]
+    readings_by_step = readings["during"]
+    working = [row for name, rows in readings_by_step.items() if name.startswith(MATRIX) for row in rows]
     clocks, most = _all(working, "clocks.current.sm"), _all(working, "clocks.max.sm")
     bits = map(int, _all(working, "clocks_event_reasons.active"))
     return Load(
@@ -124,7 +124,7 @@ def _load(readings: Mapping[str, Any]) -> Load:
         max(most) * MHZ if most else None,
         max(_all(working, "power.draw"), default=None),
         reduce(int.__or__, bits, 0),
-        _pcie(during.get("copies", [])),
+        _pcie(readings_by_step.get("copies", [])),
     )
 
 
@@ -134,7 +134,7 @@ def _all(rows: Iterable[Mapping[str, Any]], field: str) -> list[float]:
 
 def _pcie(rows: list[Mapping[str, Any]]) -> tuple[int, int, int, int] | None:
     """The link at its best while copies went over it: an idle one rests at a lower generation."""
-    names = [f"pcie.link.{what}.{when}" for what in ("gen", "width") for when in ("current", "max")]
+    names = [f"pcie.link.{attribute}.{when}" for attribute in ("gen", "width") for when in ("current", "max")]
     values = [_all(rows, name) for name in names]
     if not all(values):
         return None

@@ -13,7 +13,7 @@ _TIMES = re.compile(r"rtt min/avg/max = ([\d.]+)/([\d.]+)/([\d.]+) ms")
 class Ibping:
     """Packets, and the round trip's seconds; the times are None where nothing came back."""
 
-    sent: int
+    packets_sent: int
     received: int
     least_s: float | None
     average_s: float | None
@@ -29,8 +29,8 @@ def ibping(out: str) -> Ibping:
     counts, times = _COUNTS.search(out), _TIMES.search(out)
     if counts is None:
         raise ValueError(" ".join(out.strip().splitlines()[-2:]) or "(nothing)")
-    sent, received = int(counts[1]), int(counts[2])
+    packets_sent, received = int(counts[1]), int(counts[2])
     if times is None or not received:
-        return Ibping(sent, received, None, None, None)
-    least, average, most = (float(each) / 1e3 for each in times.groups())
-    return Ibping(sent, received, least, average, most)
+        return Ibping(packets_sent, received, None, None, None)
+    least, average, most = (float(value) / 1e3 for value in times.groups())
+    return Ibping(packets_sent, received, least, average, most)

@@ -17,21 +17,23 @@ class Stream:
     retransmits: int | None = None
 
 
-def stream(said: Mapping[str, Any]) -> Stream:
+def stream(report: Mapping[str, Any]) -> Stream:
     """The stream; of iperf3 3.1 (2016) and later.
 
     Raises:
         ValueError: it came to nothing; in the tool's own words.
     """
-    if said.get("error"):
-        raise ValueError(str(said["error"]))
-    ends = tuple((each["local_host"], each["remote_host"]) for each in said.get("connected", []))
-    if said["tool"] == "tcp":
-        return Stream(said["bytes"] / said["seconds"], "tcp", ends)
-    end = said.get("end", {})
+    if report.get("error"):
+        raise ValueError(str(report["error"]))
+    ends = tuple(
+        (connection["local_host"], connection["remote_host"]) for connection in report.get("connected", [])
+    )
+    if report["tool"] == "tcp":
+        return Stream(report["bytes"] / report["seconds"], "tcp", ends)
+    end = report.get("end", {})
     # up to 3.6 a run in one direction has no other sums; with --bidir of later ones they are not what we ask for
     total = end.get("sum_received") or end.get("sum") or {}
     if "bits_per_second" not in total:
         raise ValueError(f"iperf3 gave no sum: {sorted(end)}")
-    sent = end.get("sum_sent", {}).get("retransmits")
-    return Stream(total["bits_per_second"] / 8, "iperf3", ends, sent)
+    retransmits = end.get("sum_sent", {}).get("retransmits")
+    return Stream(total["bits_per_second"] / 8, "iperf3", ends, retransmits)

@@ -37,7 +37,7 @@ class Perftest:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class RdmaPath:
     """What a run should go by: the device, the link type in perftest's words, and whether from GPU to GPU."""
 
     device: str
@@ -52,20 +52,20 @@ def perftest(out: str) -> Perftest:
         ValueError: there are none; with its last words.
     """
     settings = _settings(out)
-    found = tuple(_results(out))
-    if not found:
+    results = tuple(_results(out))
+    if not results:
         raise ValueError(" ".join(out.strip().splitlines()[-2:]) or "(nothing)")
-    return Perftest(found, settings)
+    return Perftest(results, settings)
 
 
-def astray(out: str, way: Way) -> str:
+def astray(out: str, path: RdmaPath) -> str:
     """How an end of a run went by something else than it should, by its own heading; nothing where it did not."""
     settings = _settings(out)
-    wanted = {"Device": way.device, "Link type": way.link, "Transport type": "IB"}
-    for name, value in wanted.items():
+    expected = {"Device": path.device, "Link type": path.link, "Transport type": "IB"}
+    for name, value in expected.items():
         if settings.get(name) != value:
             return f"{name} {settings.get(name, 'not said')}, not {value}"
-    return "not in a GPU's memory" if way.gpu and _GPU not in out else ""
+    return "not in a GPU's memory" if path.gpu and _GPU not in out else ""
 
 
 def _settings(out: str) -> dict[str, str]:

@@ -48,22 +48,24 @@ class Sweep:
 
 def sweep(out: str) -> Sweep:
     """The sweep; lines of other forms (warnings of torch) are passed over."""
-    found = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    records = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     rows = tuple(
         Row(
-            each["kind"],
-            each["size"],
-            each["count"],
-            each["redop"],
-            each["time_us"] / 1e6,
-            each["algbw"] * 1e9,
-            each["busbw"] * 1e9,
-            each["wrong"],
-            each["ranks"],
+            record["kind"],
+            record["size"],
+            record["count"],
+            record["redop"],
+            record["time_us"] / 1e6,
+            record["algbw"] * 1e9,
+            record["busbw"] * 1e9,
+            record["wrong"],
+            record["ranks"],
         )
-        for each in found
-        if "busbw" in each
+        for record in records
+        if "busbw" in record
     )
-    skipped = {each["kind"]: each["skipped"] for each in found if "skipped" in each}
-    carried: dict[str, int] = next((each["carried"] for each in found if "carried" in each), {})
-    return Sweep(rows, skipped, carried, of_nccl(line for each in found for line in each.get("log", ())))
+    skipped = {record["kind"]: record["skipped"] for record in records if "skipped" in record}
+    carried: dict[str, int] = next((record["carried"] for record in records if "carried" in record), {})
+    return Sweep(
+        rows, skipped, carried, of_nccl(line for record in records for line in record.get("log", ()))
+    )

@@ -26,35 +26,35 @@ class Trained:
 
     hosts: Group
     ranks: int
-    together: tuple[float, ...]
-    alone: tuple[float, ...]
+    step_times: tuple[float, ...]
+    compute_times: tuple[float, ...]
     by_host: Mapping[str, float]  # seconds of a step without the exchange; the mean, as others may run there
     all_reduce_s: float  # of so many bytes as the gradients have, by itself
     gradient_bytes: int
-    sent: Mapping[str, int]  # bytes of each host, over the interface that was to carry them
+    sent_bytes: Mapping[str, int]  # bytes of each host, over the interface that was to carry them
     wrong: tuple[str, ...]
     transport: Transport
 
     @property
     def step_s(self) -> float:
         """The median."""
-        return statistics.median(self.together)
+        return statistics.median(self.step_times)
 
     @property
     def spread(self) -> float:
         """Half of the steps lie within so much of each other, as a share of the median."""
-        low, _middle, high = statistics.quantiles(self.together, n=4)
+        low, _middle, high = statistics.quantiles(self.step_times, n=4)
         return (high - low) / self.step_s
 
     @property
-    def own_s(self) -> float:
+    def compute_s(self) -> float:
         """Seconds of a step without the exchange, in the same minutes; the median."""
-        return statistics.median(self.alone)
+        return statistics.median(self.compute_times)
 
     @property
-    def left(self) -> float:
+    def compute_share(self) -> float:
         """Share of a step that the exchange leaves: the rest is waiting that nothing hides."""
-        return min(1.0, self.own_s / self.step_s)
+        return min(1.0, self.compute_s / self.step_s)
 
     @property
     def bus_bytes(self) -> float:
@@ -74,20 +74,26 @@ def trained(hosts: Group, answers: Sequence[Answer]) -> Trained:
         ValueError: a host's ranks said nothing.
     """
     lines = {host: _lines(answer.out) for host, answer in zip(hosts, answers, strict=True)}
-    told = {host: [each["training"] for each in found if "training" in each] for host, found in lines.items()}
-    if silent := [host for host, found in told.items() if not found]:
-        raise ValueError(f"no rank of {', '.join(silent)} said how long its steps took")
-    reports = [report for found in told.values() for report in found]
-    log = (line for each in lines[hosts[0]] for line in each.get("log", ()))
+    reports_by_host = {
+        host: [record["training"] for record in records if "training" in record]
+        for host, records in lines.items()
+    }
+    if missing_hosts := [host for host, host_reports in reports_by_host.items() if not host_reports]:
+        raise ValueError(f"no rank of {', '.join(missing_hosts)} said how long its steps took")
+    reports = [report for host_reports in reports_by_host.values() for report in host_reports]
+    log = (line for record in lines[hosts[0]] for line in record.get("log", ()))
     return Trained(
         hosts,
         len(reports),
         _slowest(reports, "together"),
         _slowest(reports, "alone"),
-        {host: statistics.fmean(_slowest(found, "alone")) for host, found in told.items()},
+        {
+            host: statistics.fmean(_slowest(host_reports, "alone"))
+            for host, host_reports in reports_by_host.items()
+        },
         statistics.median(_slowest(reports, "all_reduce")),
         reports[0]["gradient_bytes"],
-        {host: found[0]["sent"] for host, found in told.items()},
+        {host: host_reports[0]["sent"] for host, host_reports in reports_by_host.items()},
         tuple(_wrong(reports)),
         of_nccl(log),
     )
@@ -97,20 +103,20 @@ def _lines(out: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 
 
-def _slowest(reports: Iterable[Report], what: str) -> tuple[float, ...]:
+def _slowest(reports: Iterable[Report], key: str) -> tuple[float, ...]:
     """Of each step, the rank that took longest."""
-    return tuple(max(step) for step in zip(*(each[what] for each in reports), strict=True))
+    return tuple(max(step) for step in zip(*(report[key] for report in reports), strict=True))
 
 
 def _wrong(reports: Sequence[Report]) -> Iterable[str]:
     """Written so that what is no number is wrong, too."""
-    losses, norms = ([each[what] for each in reports] for what in ("loss", "norm"))
+    losses, norms = ([report[key] for report in reports] for key in ("loss", "norm"))
     if not _alike(losses, ALIKE_LOSS):
         yield f"losses differ between ranks: {min(losses):.6g} to {max(losses):.6g}"
     if not _alike(norms, ALIKE_NORM):
         yield f"gradients differ between ranks: norms {min(norms):.6g} to {max(norms):.6g}"
-    if not all(each["off"] <= MOST_OFF for each in reports):
-        yield f"gradients are {max(each['off'] for each in reports):.1%} off the mean of all ranks"
+    if not all(report["off"] <= MOST_OFF for report in reports):
+        yield f"gradients are {max(report['off'] for report in reports):.1%} off the mean of all ranks"
 
 
 def _alike(values: Sequence[float], share: float) -> bool:

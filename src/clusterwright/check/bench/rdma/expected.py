@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright import catalog
-from clusterwright.catalog.gpus import copies
+from clusterwright.catalog.gpus import copy_rates
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.latency import Bound
 from clusterwright.check.bench.rdma.verbs import GDR
@@ -34,20 +34,20 @@ def rate(quantity: str, network: Network, gpus: Gpus | None) -> Expectation:
 def latency(quantity: str, network: Network) -> Bound:
     """Of a message; a read goes there and back, where half a round trip is counted of what is sent."""
     switches = SWITCHES[network.fabric]
-    once = ADAPTERS_S + switches * HOP_S[network.kind]
+    base_s = ADAPTERS_S + switches * HOP_S[network.kind]
     turns = 2 if quantity == "read latency" else 1
     why = f"adapters and {switches} switch{'es' if switches > 1 else ''} of {network.kind}, networks.compute.fabric"
-    return Bound(turns * once, f"{why} {network.fabric}", TIMES)
+    return Bound(turns * base_s, f"{why} {network.fabric}", TIMES)
 
 
 def _gdr_share(gpus: Gpus) -> tuple[float, str]:
     """Of the declared GPU; of the lowest one where it is not in the table."""
     try:
-        row = copies().get(gpu_like(gpus, catalog.gpus().values()).name)
+        row = copy_rates().get(gpu_like(gpus, catalog.gpus().values()).name)
     except WrightError:
         row = None
     return (
         (row.gdr_share, gpus.model)
         if row
-        else (min(each.gdr_share for each in copies().values()), "the least")
+        else (min(entry.gdr_share for entry in copy_rates().values()), "the least")
     )

@@ -14,8 +14,8 @@ from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.config.networks import Network
 from clusterwright.edge.bundler import probe
 
-LOOK_S, TEST_S = 60.0, SECONDS + 28.0  # waking a GPU for GPUDirect takes seconds
-PATIENCE_S = 15.0  # programs/rdma.py
+DISCOVERY_TIMEOUT_S, TEST_S = 60.0, SECONDS + 28.0  # waking a GPU for GPUDirect takes seconds
+TIMEOUT_S = 15.0  # programs/rdma.py
 # Of TCP, for perftest's ends to meet: up to 8 tests on up to 16 rails, and one that is the bench's own.
 RAIL_PORTS, ORDER_PORTS = 8, 144
 
@@ -35,8 +35,12 @@ class Pass:
 
     def values(self, quantity: str) -> dict[Pair, float]:
         """By source and target of the bytes."""
-        found = self.readings.get(quantity, {})
-        return {each.way(ends): each.value for ends, each in found.items() if each.value is not None}
+        quantity_readings = self.readings.get(quantity, {})
+        return {
+            reading.direction(ends): reading.value
+            for ends, reading in quantity_readings.items()
+            if reading.value is not None
+        }
 
 
 @dataclass(slots=True)
@@ -46,66 +50,71 @@ class Bench:
     site: Site
     network: Network
     hosts: dict[str, Rails] = field(default_factory=dict)
-    silent: dict[str, str] = field(default_factory=dict)
+    unresponsive: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     count: int = 0
 
-    def look(self) -> None:
+    def discover_rails(self) -> None:
         """Which rails each host has."""
-        part = Part("rdma", {"role": "ports", "probe": probe("rdma")}, LOOK_S)
+        part = Part("rdma", {"role": "ports", "probe": probe("rdma")}, DISCOVERY_TIMEOUT_S)
         variables = self.site.cluster.jobs.variables
         for host, answer in self.site.stage.do(dict.fromkeys(self.site.stage.hosts, part)).items():
             gpus = self.site.host(host).group.gpus
             if answer.why:
-                self.silent[host] = answer.why
+                self.unresponsive[host] = answer.why
             else:
                 self.hosts[host] = rails(answer.document, self.network, variables, gpus.count if gpus else 0)
-        if not any(rail.gpu is not None for each in self.hosts.values() for rail in each.each.values()):
+        if not any(
+            rail.gpu is not None for host_rails in self.hosts.values() for rail in host_rails.rails.values()
+        ):
             self.notes.append("GPUDirect not measured: perftest is not built with CUDA, or there are no GPUs")
-        if self.network.kind == "infiniband" and not all(each.ibping for each in self.hosts.values()):
+        if self.network.kind == "infiniband" and not all(
+            host_rails.ibping for host_rails in self.hosts.values()
+        ):
             self.notes.append(
                 "no ibping: it is not there, or the job's user may not open /dev/infiniband/umad*"
             )
 
     def ends(self) -> tuple[str, ...]:
         """Every rail of every host that can be measured."""
-        return tuple(end(host, rail) for host, found in self.hosts.items() for rail in found.each)
+        return tuple(end(host, rail) for host, host_rails in self.hosts.items() for rail in host_rails.rails)
 
-    def measured(self, rounds: Iterable[Round]) -> Pass:
+    def measure(self, rounds: Iterable[Round]) -> Pass:
         """Each pair with either end as the server."""
-        found = Pass()
+        bench_pass = Pass()
         for pairs in rounds:
-            for both in (pairs, tuple(ends[::-1] for ends in pairs)):
+            for directed_pairs in (pairs, tuple(ends[::-1] for ends in pairs)):
                 self._round(
-                    found, [ends for ends in both if {*ends} <= {*self.site.stage.hosts} & {*self.hosts}]
+                    bench_pass,
+                    [ends for ends in directed_pairs if {*ends} <= {*self.site.stage.hosts} & {*self.hosts}],
                 )
-        return found
+        return bench_pass
 
-    def _round(self, found: Pass, pairs: list[Pair]) -> None:
+    def _round(self, bench_pass: Pass, pairs: list[Pair]) -> None:
         parts: dict[str, Part] = {}
         for server, client in pairs:
-            given = self._given(server, client)
-            limit_s = given["limit_s"] + 2 * PATIENCE_S
-            parts[server] = Part("rdma", {"role": "server", **given}, limit_s)
-            parts[client] = Part("rdma", {"role": "client", **given}, limit_s)
+            arguments = self._arguments(server, client)
+            limit_s = arguments["limit_s"] + 2 * TIMEOUT_S
+            parts[server] = Part("rdma", {"role": "server", **arguments}, limit_s)
+            parts[client] = Part("rdma", {"role": "client", **arguments}, limit_s)
         self.count += 1
         answers = self.site.stage.do(parts)
         for ends in pairs:
             if all(host in answers for host in ends):
-                self._read(found, ends, (answers[ends[0]], answers[ends[1]]))
+                self._read(bench_pass, ends, (answers[ends[0]], answers[ends[1]]))
 
-    def _given(self, server: str, client: str) -> dict[str, Any]:
-        first = FIRST_PORT + self.count * ORDER_PORTS % PORTS
+    def _arguments(self, server: str, client: str) -> dict[str, Any]:
+        first_port = FIRST_PORT + self.count * ORDER_PORTS % PORTS
         address = self.site.address(server)
         ping = self.hosts[server].ibping and self.hosts[client].ibping
         tests = [
-            orders(one, other, address, first + 1 + place * RAIL_PORTS, ping=ping)
-            for place, (one, other) in enumerate(self._rails(server, client))
+            orders(server_rail, client_rail, address, first_port + 1 + index * RAIL_PORTS, ping=ping)
+            for index, (server_rail, client_rail) in enumerate(self._rails(server, client))
         ]
         most = max(map(len, tests), default=0)
         return {
             "address": address,
-            "port": first,
+            "port": first_port,
             "rails": tests,
             "test_s": TEST_S,
             "limit_s": most * TEST_S,
@@ -113,31 +122,33 @@ class Bench:
 
     def _rails(self, server: str, client: str) -> list[tuple[Rail, Rail]]:
         """Those that both have."""
-        one, other = self.hosts[server].each, self.hosts[client].each
-        return [(one[number], other[number]) for number in one if number in other]
+        server_rails, client_rails = self.hosts[server].rails, self.hosts[client].rails
+        return [
+            (server_rails[number], client_rails[number]) for number in server_rails if number in client_rails
+        ]
 
-    def _read(self, found: Pass, ends: Pair, answers: tuple[Answer, Answer]) -> None:
-        why = next((each.why for each in answers if each.why), "")
-        for place, (one, other) in enumerate(self._rails(*ends)):
-            both = end(ends[0], one.number), end(ends[1], other.number)
+    def _read(self, bench_pass: Pass, ends: Pair, answers: tuple[Answer, Answer]) -> None:
+        why = next((answer.why for answer in answers if answer.why), "")
+        for index, (server_rail, client_rail) in enumerate(self._rails(*ends)):
+            rail_ends = end(ends[0], server_rail.number), end(ends[1], client_rail.number)
             if why:
-                found.failed.setdefault(QUANTITIES[0], {})[both] = why
+                bench_pass.failed.setdefault(QUANTITIES[0], {})[rail_ends] = why
             else:
-                said = answers[0].document["rails"][place], answers[1].document["rails"][place]
-                self._of_rail(found, both, readings(one, other, said))
-                self._ping(found, both, said[1])
+                outputs = answers[0].document["rails"][index], answers[1].document["rails"][index]
+                self._of_rail(bench_pass, rail_ends, readings(server_rail, client_rail, outputs))
+                self._ping(bench_pass, rail_ends, outputs[1])
 
-    def _of_rail(self, found: Pass, both: Pair, several: Iterable[Reading]) -> None:
-        for each in several:
-            quantity = each.test.quantity
-            found.readings.setdefault(quantity, {})[both] = each
-            if each.value is None:
-                found.failed.setdefault(quantity, {})[both] = each.why
+    def _of_rail(self, bench_pass: Pass, rail_ends: Pair, several: Iterable[Reading]) -> None:
+        for reading in several:
+            quantity = reading.test.quantity
+            bench_pass.readings.setdefault(quantity, {})[rail_ends] = reading
+            if reading.value is None:
+                bench_pass.failed.setdefault(quantity, {})[rail_ends] = reading.why
 
-    def _ping(self, found: Pass, both: Pair, said: Mapping[str, object]) -> None:
+    def _ping(self, bench_pass: Pass, rail_ends: Pair, output: Mapping[str, object]) -> None:
         try:
-            seconds = ping_s(said)
+            seconds = ping_s(output)
         except ValueError as why:
-            self.notes.append(f"ibping on {both[1].partition('/')[0]}: {why}")
+            self.notes.append(f"ibping on {rail_ends[1].partition('/')[0]}: {why}")
         else:
-            found.pings |= {} if seconds is None else {both: seconds}
+            bench_pass.pings |= {} if seconds is None else {rail_ends: seconds}

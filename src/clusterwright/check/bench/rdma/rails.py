@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clusterwright.check.bench.parsers.perftest import Way
+from clusterwright.check.bench.parsers.perftest import RdmaPath
 from clusterwright.check.facts.rdma_ports import LAYER, RdmaPort, rdma_ports
 from clusterwright.config.networks import Network
 
@@ -28,44 +28,45 @@ class Rail:
     gpu: int | None
 
     @property
-    def way(self) -> Way:
+    def path(self) -> RdmaPath:
         """What a run over it must say of itself."""
-        return Way(self.device, self.link)
+        return RdmaPath(self.device, self.link)
 
 
 @dataclass(frozen=True, slots=True)
 class Rails:
     """What a host can be measured by, why other rails cannot be, and whether ibping may send."""
 
-    each: Mapping[int, Rail]
+    rails: Mapping[int, Rail]
     wrong: Mapping[int, str]
     ibping: bool
 
 
-def rails(said: Mapping[str, Any], declared: Network, variables: Mapping[str, str], gpus: int) -> Rails:
+def rails(report: Mapping[str, Any], declared: Network, variables: Mapping[str, str], gpus: int) -> Rails:
     """From what `programs/rdma.py` says of the ports of a host."""
     lids = {
-        (row["device"], row["port"]): int(row["lid"] or "0", 0) for row in json.loads(said["ports"])["ports"]
+        (row["device"], row["port"]): int(row["lid"] or "0", 0)
+        for row in json.loads(report["ports"])["ports"]
     }
-    found: dict[int, Rail] = {}
+    rails_by_number: dict[int, Rail] = {}
     wrong: dict[int, str] = {}
-    ports = _chosen(rdma_ports.parse(said["ports"]).ports, declared)
+    ports = _chosen(rdma_ports.parse(report["ports"]).ports, declared)
     for number in range(declared.rails):
         if number >= len(ports):
             wrong[number] = (
                 f"no {LAYER[declared.kind]} port; {len(ports)} of {declared.rails} rails are there"
             )
             continue
-        port, beside = ports[number], number * gpus // declared.rails if said["cuda"] and gpus else None
+        port, gpu = ports[number], number * gpus // declared.rails if report["cuda"] and gpus else None
         gid = _gid(port, variables.get(GID_INDEX)) if declared.kind == "roce" else None
         if not port.up:
             wrong[number] = f"{port.name} is {port.state}, {port.physical}"
         elif declared.kind == "roce" and gid is None:
-            wrong[number] = f"{port.name} has no GID of RoCE v2 on IPv4{_where(variables)}"
+            wrong[number] = f"{port.name} has no GID of RoCE v2 on IPv4{_gid_source(variables)}"
         else:
             lid = lids[port.device, str(port.port)]
-            found[number] = Rail(number, port.device, port.port, LINK[declared.kind], lid, gid, beside)
-    return Rails(found, wrong, bool(said["ibping"]) and declared.kind == "infiniband")
+            rails_by_number[number] = Rail(number, port.device, port.port, LINK[declared.kind], lid, gid, gpu)
+    return Rails(rails_by_number, wrong, bool(report["ibping"]) and declared.kind == "infiniband")
 
 
 def _chosen(ports: tuple[RdmaPort, ...], declared: Network) -> tuple[RdmaPort, ...]:
@@ -76,7 +77,7 @@ def _chosen(ports: tuple[RdmaPort, ...], declared: Network) -> tuple[RdmaPort, .
     fitting = [port for port in ports if port.link_layer == LAYER[declared.kind]]
     slow = [port.up and port.rate_bits_per_s < declared.rate for port in fitting]
     likely = sorted(range(len(fitting)), key=slow.__getitem__)[: declared.rails]
-    return tuple(fitting[place] for place in sorted(likely))
+    return tuple(fitting[index] for index in sorted(likely))
 
 
 def _gid(port: RdmaPort, index: str | None) -> int | None:
@@ -85,5 +86,5 @@ def _gid(port: RdmaPort, index: str | None) -> int | None:
     return next((gid for gid in fitting if index in (None, str(gid))), None)
 
 
-def _where(variables: Mapping[str, str]) -> str:
+def _gid_source(variables: Mapping[str, str]) -> str:
     return f" at {GID_INDEX}={variables[GID_INDEX]} (jobs.variables)" if GID_INDEX in variables else ""

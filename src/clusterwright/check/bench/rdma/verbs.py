@@ -52,66 +52,71 @@ class Reading:
     why: str = ""
     mtu: str = ""
 
-    def way(self, ends: tuple[str, str]) -> tuple[str, str]:
+    def direction(self, ends: tuple[str, str]) -> tuple[str, str]:
         """Source and target of the bytes, of server and client."""
         return ends[::-1] if self.test.forward else ends
 
 
 def orders(server: Rail, client: Rail, address: str, first_port: int, *, ping: bool) -> list[dict[str, Any]]:
     """Each test with what is typed at either end; ports of TCP count up from the first."""
-    found = []
-    for place, test in enumerate((*TESTS, GDR_TEST) if _gdr(server, client) else TESTS):
-        both = [
-            [test.program, *test.options, *_at(rail, gdr=test is GDR_TEST), f"--port={first_port + place}"]
+    tests = []
+    for index, test in enumerate((*TESTS, GDR_TEST) if _gdr(server, client) else TESTS):
+        commands = [
+            [
+                test.program,
+                *test.options,
+                *_device_options(rail, gdr=test is GDR_TEST),
+                f"--port={first_port + index}",
+            ]
             for rail in (server, client)
         ]
-        found.append({"name": test.quantity, "server": both[0], "client": [*both[1], address]})
+        tests.append({"name": test.quantity, "server": commands[0], "client": [*commands[1], address]})
     if ping:
-        ways = [["ibping", "-C", rail.device, "-P", str(rail.port)] for rail in (server, client)]
+        ping_commands = [["ibping", "-C", rail.device, "-P", str(rail.port)] for rail in (server, client)]
         to = ["-f", "-c", str(PINGS), "-L", str(server.lid)]
-        found.append({"name": PING, "server": [*ways[0], "-S"], "client": [*ways[1], *to]})
-    return found
+        tests.append({"name": PING, "server": [*ping_commands[0], "-S"], "client": [*ping_commands[1], *to]})
+    return tests
 
 
 def readings(
-    server: Rail, client: Rail, said: tuple[Mapping[str, Any], Mapping[str, Any]]
+    server: Rail, client: Rail, outputs: tuple[Mapping[str, Any], Mapping[str, Any]]
 ) -> Iterator[Reading]:
     """Of the tests of one rail, from what its server and its client printed."""
     for test in (*TESTS, GDR_TEST):
-        there, here = (each.get(test.quantity) for each in said)
-        if there is not None and here is not None:
-            yield _reading(test, (server, str(there["out"])), (client, str(here["out"])))
+        server_output, client_output = (output.get(test.quantity) for output in outputs)
+        if server_output is not None and client_output is not None:
+            yield _reading(test, (server, str(server_output["out"])), (client, str(client_output["out"])))
 
 
-def ping_s(said: Mapping[str, Any]) -> float | None:
+def ping_s(output: Mapping[str, Any]) -> float | None:
     """The mean round trip of ibping; None where none was asked for, or none came back.
 
     Raises:
         ValueError: it did not run; in its own words.
     """
-    return ibping(said[PING]["out"]).average_s if PING in said else None
+    return ibping(output[PING]["out"]).average_s if PING in output else None
 
 
 def _gdr(server: Rail, client: Rail) -> bool:
     return server.gpu is not None and client.gpu is not None
 
 
-def _at(rail: Rail, *, gdr: bool) -> list[str]:
-    words = [f"--ib-dev={rail.device}", f"--ib-port={rail.port}"]
-    words += [] if rail.gid is None else [f"--gid-index={rail.gid}"]
-    return [*words, f"--use_cuda={rail.gpu}"] if gdr else words
+def _device_options(rail: Rail, *, gdr: bool) -> list[str]:
+    options = [f"--ib-dev={rail.device}", f"--ib-port={rail.port}"]
+    options += [] if rail.gid is None else [f"--gid-index={rail.gid}"]
+    return [*options, f"--use_cuda={rail.gpu}"] if gdr else options
 
 
 def _reading(test: Test, server: tuple[Rail, str], client: tuple[Rail, str]) -> Reading:
     """The client's figure, if both ends went by what they should."""
     try:
-        found = perftest(client[1])
+        result = perftest(client[1])
     except ValueError as why:
         return Reading(test, None, str(why))
     for rail, out in (server, client):
-        if how := astray(out, replace(rail.way, gpu=test is GDR_TEST)):
+        if how := astray(out, replace(rail.path, gpu=test is GDR_TEST)):
             return Reading(test, None, f"not believed: {test.program} went by {how}")
-    last = found.results[-1]
+    last = result.results[-1]
     typical = last.average if last.typical is None else last.typical
     value = last.average / 8 if test.unit == "bytes/s" else typical
-    return Reading(test, value, mtu=found.settings.get("Mtu", ""))
+    return Reading(test, value, mtu=result.settings.get("Mtu", ""))

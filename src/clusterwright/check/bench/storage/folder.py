@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.bench.alone import Figure
+from clusterwright.check.bench.host_bench import Figure
 from clusterwright.check.bench.parsers.fio import fio
 from clusterwright.check.bench.site import Site
 from clusterwright.check.bench.stage import Answer, Part
@@ -18,8 +18,10 @@ LASTING = ("write of a large file", "read of a large file", "random reads of 4 K
 def part(site: Site, folder: str) -> Part:
     """Large files, random reads and many small files there."""
     seconds, size = (LAB_SECONDS, LAB_SIZE_MIB) if site.cluster.lab else (SECONDS, SIZE_MIB)
-    given = {"folder": folder, "seconds": seconds, "size_mib": size}
-    return Part("disks", given, START_S + JOBS * 2 * 4 * seconds)  # each twice where the first way is refused
+    arguments = {"folder": folder, "seconds": seconds, "size_mib": size}
+    return Part(
+        "disks", arguments, START_S + JOBS * 2 * 4 * seconds
+    )  # each twice where the first way is refused
 
 
 def figures(answer: Answer) -> tuple[Figure, ...]:
@@ -33,10 +35,10 @@ def figures(answer: Answer) -> tuple[Figure, ...]:
 
 def _figures(answer: Answer) -> Iterator[Figure]:
     for name, job in answer.document["fio"].items():
-        found, conditions = fio(job["out"]), {"direct": job["direct"]}
+        result, conditions = fio(job["out"]), {"direct": job["direct"]}
         if name == "random read":
-            yield Figure("random reads of 4 KiB", "1/s", found.iops, conditions)
+            yield Figure("random reads of 4 KiB", "1/s", result.iops, conditions)
         else:
-            yield Figure(f"{name} of a large file", "bytes/s", found.bytes_per_s, conditions)
+            yield Figure(f"{name} of a large file", "bytes/s", result.bytes_per_s, conditions)
     for step, rate in answer.document["files"].items():
         yield Figure(f"small files {step}", "1/s", rate)

@@ -12,19 +12,27 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from clusterwright.check.bench.alone import Alone, Figure, Figures, once, rows, seen_in, unknown
-from clusterwright.check.bench.fleet import FAR, FEWEST, TINY, factors
+from clusterwright.check.bench.host_bench import (
+    HostBench,
+    Figure,
+    Figures,
+    run_pass,
+    rows,
+    observations,
+    unknown,
+)
+from clusterwright.check.bench.fleet import OUTLIER_DEVIATIONS, FEWEST, TINY, factors
 from clusterwright.check.bench.judging import judge
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.storage import folder
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.nodes import Disk
 
 ENOUGH = 0.5  # ours: disks of one kind and age differ by a fifth, one that fails does a tenth
-MEND = "see its health and errors on that host: smartctl -a, nvme smart-log, journalctl -k"
+FIX = "see its health and errors on that host: smartctl -a, nvme smart-log, journalctl -k"
 GRAVE = (Status.FAIL, Status.WARN, Status.UNKNOWN, Status.OK)
-TWICE = 2
+MIN_REPEATS = 2
 
 
 def scratch(site: Site) -> tuple[Outcome, ...]:
@@ -34,16 +42,16 @@ def scratch(site: Site) -> tuple[Outcome, ...]:
 
 def equals(site: Site) -> dict[tuple[str, Disk], tuple[str, ...]]:
     """Hosts by the path and the make of a local disk that they all have."""
-    found: dict[tuple[str, Disk], tuple[str, ...]] = {}
+    hosts_by_disk: dict[tuple[str, Disk], tuple[str, ...]] = {}
     for name in site.stage.hosts:
         for disk in site.host(name).group.disks:
             if disk.mount:
-                found[disk.mount, disk] = (*found.get((disk.mount, disk), ()), name)
-    return found
+                hosts_by_disk[disk.mount, disk] = (*hosts_by_disk.get((disk.mount, disk), ()), name)
+    return hosts_by_disk
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class RelativeFigure:
     """A lasting quantity of one host in its best pass: its share of the median of equal disks in that pass."""
 
     host: str
@@ -65,47 +73,51 @@ class Beside:
 
     def verdict(self, path: str) -> Verdict:
         """`fail` where it is low and far behind in two measurements, `warn` in one; low as others are is no fault."""
-        bad = self.low and self.deviations < -FAR
-        status = (Status.FAIL if self.times >= TWICE else Status.WARN) if bad else Status.OK
+        bad = self.low and self.deviations < -OUTLIER_DEVIATIONS
+        status = (Status.FAIL if self.times >= MIN_REPEATS else Status.WARN) if bad else Status.OK
         status = status if self.hosts >= FEWEST else Status.UNKNOWN
-        saw = f"{self.figure.quantity}: {amount(self.figure.value, self.figure.unit)}, best of {self.times}"
+        observed = (
+            f"{self.figure.quantity}: {amount(self.figure.value, self.figure.unit)}, best of {self.times}"
+        )
         usual = amount(self.usual, self.figure.unit)
-        want = f"{ENOUGH:.0%} of {usual}, the median of {self.hosts} hosts with equal disks at that time"
-        return Verdict(self.host, "storage", status, saw, want, MEND if bad else "", path)
+        expected = f"{ENOUGH:.0%} of {usual}, the median of {self.hosts} hosts with equal disks at that time"
+        return Verdict(self.host, "storage", status, observed, expected, FIX if bad else "", path)
 
 
-def beside(passes: Sequence[Figures]) -> list[Beside]:
+def relative_figures(passes: Sequence[Figures]) -> list[RelativeFigure]:
     """Every lasting quantity of every host; what takes a moment only is too uneven to say anything of a disk."""
-    best: dict[tuple[str, str], Beside] = {}
+    best: dict[tuple[str, str], RelativeFigure] = {}
     for figures in passes:
-        for each in _of_pass(figures):
-            key = each.figure.quantity, each.host
-            before = best.get(key, replace(each, times=0))
-            larger = each if each.share > before.share else before
-            best[key] = replace(larger, times=before.times + 1)
+        for relative in _of_pass(figures):
+            key = relative.figure.quantity, relative.host
+            previous = best.get(key, replace(relative, times=0))
+            larger = relative if relative.share > previous.share else previous
+            best[key] = replace(larger, times=previous.times + 1)
     logs: dict[str, dict[str, float]] = {}
-    for (quantity, host), each in best.items():
-        logs.setdefault(quantity, {})[host] = math.log(max(each.share, TINY))
-    far = {quantity: _deviations(found) for quantity, found in logs.items()}
-    whole = _deviations({host: _mean(logs, host) for _quantity, host in best}) if best else {}
+    for (quantity, host), relative in best.items():
+        logs.setdefault(quantity, {})[host] = math.log(max(relative.share, TINY))
+    deviations_by_quantity = {quantity: _deviations(host_logs) for quantity, host_logs in logs.items()}
+    mean_deviations = _deviations({host: _mean_log(logs, host) for _quantity, host in best}) if best else {}
     return [
-        replace(each, deviations=max(far[quantity][host], whole[host]))
-        for (quantity, host), each in best.items()
+        replace(relative, deviations=max(deviations_by_quantity[quantity][host], mean_deviations[host]))
+        for (quantity, host), relative in best.items()
     ]
 
 
-def _of_pass(figures: Figures) -> Iterator[Beside]:
+def _of_pass(figures: Figures) -> Iterator[RelativeFigure]:
     values: dict[str, list[float]] = {}
-    lasting = [(host, each) for host in figures for each in figures[host] if each.quantity in folder.LASTING]
-    for _host, each in lasting:
-        values.setdefault(each.quantity, []).append(each.value)
-    for host, each in lasting:
-        several = values[each.quantity]
-        yield Beside(host, each, statistics.median(several), len(several), 1)
+    lasting = [
+        (host, figure) for host in figures for figure in figures[host] if figure.quantity in folder.LASTING
+    ]
+    for _host, figure in lasting:
+        values.setdefault(figure.quantity, []).append(figure.value)
+    for host, figure in lasting:
+        several = values[figure.quantity]
+        yield RelativeFigure(host, figure, statistics.median(several), len(several), 1)
 
 
-def _mean(logs: Mapping[str, Mapping[str, float]], host: str) -> float:
-    return statistics.fmean(found[host] for found in logs.values() if host in found)
+def _mean_log(logs: Mapping[str, Mapping[str, float]], host: str) -> float:
+    return statistics.fmean(host_logs[host] for host_logs in logs.values() if host in host_logs)
 
 
 def _deviations(logs: Mapping[str, float]) -> dict[str, float]:
@@ -116,12 +128,12 @@ def _deviations(logs: Mapping[str, float]) -> dict[str, float]:
 
 def _of_equals(site: Site, path: str, hosts: Sequence[str]) -> Outcome:
     part = folder.part(site, path)
-    alone = Alone("storage", lambda _host: part, folder.figures, MEND)
-    first, failed = once(site, alone, hosts)
-    passes: list[Figures] = [first]
-    if low := dict.fromkeys(each.host for each in beside(passes) if each.low):
-        site.say(f"{path} measured again, because of {', '.join(low)}")
-        passes.append(once(site, alone, [*first])[0])
+    host_bench = HostBench("storage", lambda _host: part, folder.figures, FIX)
+    first_pass, failed = run_pass(site, host_bench, hosts)
+    passes: list[Figures] = [first_pass]
+    if low := dict.fromkeys(relative.host for relative in relative_figures(passes) if relative.low):
+        site.log(f"{path} measured again, because of {', '.join(low)}")
+        passes.append(run_pass(site, host_bench, [*first_pass])[0])
     verdicts = (*_verdicts(path, passes), *unknown("storage", failed, path))
     note = f"{path}: {len(passes)} rounds, {len(hosts)} hosts"
     return Outcome(tuple(rows("storage", passes, folder=path)), verdicts, (note,))
@@ -129,13 +141,13 @@ def _of_equals(site: Site, path: str, hosts: Sequence[str]) -> Outcome:
 
 def _verdicts(path: str, passes: Sequence[Figures]) -> tuple[Verdict, ...]:
     """One for each host, of the quantity that it is worst in; of small files only where nothing lasts longer."""
-    ordered = sorted(beside(passes), key=lambda each: each.share)
-    verdicts = [each.verdict(path) for each in ordered] or [
-        replace(verdict, saw=f"{each.part}: {verdict.saw}", part=path)
-        for each in seen_in(passes)
-        for verdict in [judge("storage", each, None, MEND)]
+    ordered = sorted(relative_figures(passes), key=lambda relative: relative.share)
+    verdicts = [relative.verdict(path) for relative in ordered] or [
+        replace(verdict, observed=f"{observation.part}: {verdict.observed}", part=path)
+        for observation in observations(passes)
+        for verdict in [judge("storage", observation, None, FIX)]
     ]
-    found: dict[str, Verdict] = {}
+    worst: dict[str, Verdict] = {}
     for verdict in sorted(verdicts, key=lambda verdict: GRAVE.index(verdict.status)):
-        found.setdefault(verdict.subject, verdict)
-    return tuple(found.values())
+        worst.setdefault(verdict.subject, verdict)
+    return tuple(worst.values())

@@ -12,13 +12,21 @@ import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from clusterwright.check.bench.alone import Alone, Figure, Figures, once, rows, seen_in, unknown
-from clusterwright.check.bench.culprits.bisect import Found, Group, bisect
-from clusterwright.check.bench.fleet import FAR, factors
+from clusterwright.check.bench.host_bench import (
+    HostBench,
+    Figure,
+    Figures,
+    run_pass,
+    rows,
+    observations,
+    unknown,
+)
+from clusterwright.check.bench.culprits.bisect import Bisection, Group, bisect
+from clusterwright.check.bench.fleet import OUTLIER_DEVIATIONS, factors
 from clusterwright.check.bench.judging import judge, suspect
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.storage.folder import LASTING
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
 
@@ -33,113 +41,124 @@ class Served:
     """The rounds over a shared folder, and how much of each lasting quantity is enough."""
 
     site: Site
-    alone: Alone
+    host_bench: HostBench
     path: str
     passes: list[Figures] = field(default_factory=list)
     least: Mapping[str, float] = field(default_factory=dict)
 
-    def once(self, hosts: Group) -> tuple[Figures, dict[str, str]]:
+    def run_pass(self, hosts: Group) -> tuple[Figures, dict[str, str]]:
         """These hosts at once; noted."""
-        found, failed = once(self.site, self.alone, hosts)
-        self.passes.append(found)
-        return found, failed
+        figures, failed = run_pass(self.site, self.host_bench, hosts)
+        self.passes.append(figures)
+        return figures, failed
 
     def slow(self, groups: tuple[Group, ...]) -> tuple[bool, ...]:
         """All groups at once; a group is slow when one of its hosts is, or has no answer."""
-        found, _failed = self.once(tuple(host for group in groups for host in group))
-        bad = {*self.behind(found)} | {host for group in groups for host in group if host not in found}
+        figures, _failed = self.run_pass(tuple(host for group in groups for host in group))
+        bad = {*self.slow_hosts(figures)} | {
+            host for group in groups for host in group if host not in figures
+        }
         slow = tuple(bool(bad & {*group}) for group in groups)
-        said = [f"{fold(list(g))}{' slow' if s else ''}" for g, s in zip(groups, slow, strict=True)]
-        self.site.say(f"{self.path}, bisecting: {'; '.join(said)}")
+        lines = [f"{fold(list(g))}{' slow' if s else ''}" for g, s in zip(groups, slow, strict=True)]
+        self.site.log(f"{self.path}, bisecting: {'; '.join(lines)}")
         return slow
 
-    def behind(self, figures: Figures) -> dict[str, str]:
+    def slow_hosts(self, figures: Figures) -> dict[str, str]:
         """Hosts that have too little, in two quantities at least: what disturbs a host seldom disturbs two."""
-        found: dict[str, str] = {}
+        shortfalls: dict[str, str] = {}
         for host in figures:
             lasting = _lasting(figures, host)
-            low = [each for each in lasting if each.value < self.least.get(each.quantity, 0.0)]
+            low = [figure for figure in lasting if figure.value < self.least.get(figure.quantity, 0.0)]
             if low and len(low) >= min(TWO, len(lasting)):
-                found[host] = ", ".join(f"{each.quantity} {amount(each.value, each.unit)}" for each in low)
-        return found
+                shortfalls[host] = ", ".join(
+                    f"{figure.quantity} {amount(figure.value, figure.unit)}" for figure in low
+                )
+        return shortfalls
 
 
-def served(site: Site, alone: Alone, path: str) -> Outcome:
+def served(site: Site, host_bench: HostBench, path: str) -> Outcome:
     """Figures of every host, whether the server holds all of them, and whose way to it is slow."""
-    look = Served(site, alone, path)
-    first, failed = look.once(site.stage.hosts)
-    values = _values(first)
+    folder_bench = Served(site, host_bench, path)
+    first_pass, failed = folder_bench.run_pass(site.stage.hosts)
+    values = _values(first_pass)
     usual = {name: statistics.median(several) for name, several in values.items()}
-    look.least = {name: usual[name] * _enough(several) for name, several in values.items()}
-    itself = _by_itself(look, usual) if usual and len(first) > 1 else {}
-    verdicts, notes = [*_of_server(path, tuple(first), usual, itself)], []
-    if look.behind(first) and itself:
-        found = bisect(tuple(first), look.slow, known=True)
-        verdicts += _named(look, found)
-        seen = "" if found.hosts or found.open else ": slow once, and not again"
-        notes.append(f"{path}: {2 + found.rounds} rounds, {len(first)} hosts{seen}")
-    elif any(suspect(seen, None) for seen in seen_in([first])):
-        look.once(site.stage.hosts)
-    verdicts += [judge("storage", seen, None, alone.mend) for seen in seen_in(look.passes)]
-    kept = (*rows("storage", look.passes), *rows("storage", [itself], at_once=1))
-    return Outcome(kept, (*verdicts, *unknown("storage", failed)), tuple(notes))
+    folder_bench.least = {name: usual[name] * _enough(several) for name, several in values.items()}
+    itself = _by_itself(folder_bench, usual) if usual and len(first_pass) > 1 else {}
+    verdicts, notes = [*_of_server(path, tuple(first_pass), usual, itself)], []
+    if folder_bench.slow_hosts(first_pass) and itself:
+        bisection = bisect(tuple(first_pass), folder_bench.slow, is_slow=True)
+        verdicts += _named(folder_bench, bisection)
+        suffix = "" if bisection.hosts or bisection.open else ": slow once, and not again"
+        notes.append(f"{path}: {2 + bisection.rounds} rounds, {len(first_pass)} hosts{suffix}")
+    elif any(suspect(observation, None) for observation in observations([first_pass])):
+        folder_bench.run_pass(site.stage.hosts)
+    verdicts += [
+        judge("storage", observation, None, host_bench.fix)
+        for observation in observations(folder_bench.passes)
+    ]
+    measurements = (*rows("storage", folder_bench.passes), *rows("storage", [itself], at_once=1))
+    return Outcome(measurements, (*verdicts, *unknown("storage", failed)), tuple(notes))
 
 
 def _lasting(figures: Figures, host: str) -> list[Figure]:
     """Those that were measured for seconds: less is over before a busy host has begun."""
-    return [each for each in figures[host] if each.quantity in LASTING]
+    return [figure for figure in figures[host] if figure.quantity in LASTING]
 
 
 def _values(figures: Figures) -> dict[str, list[float]]:
     """By lasting quantity."""
     values: dict[str, list[float]] = {}
     for host in figures:
-        for each in _lasting(figures, host):
-            values.setdefault(each.quantity, []).append(each.value)
+        for figure in _lasting(figures, host):
+            values.setdefault(figure.quantity, []).append(figure.value)
     return values
 
 
 def _enough(values: list[float]) -> float:
     """The share of the median that is enough: less where hosts differ by more, as on a busy machine."""
-    return min(ENOUGH, math.exp(-FAR * factors(values)))
+    return min(ENOUGH, math.exp(-OUTLIER_DEVIATIONS * factors(values)))
 
 
-def _by_itself(look: Served, usual: Mapping[str, float]) -> Figures:
+def _by_itself(folder_bench: Served, usual: Mapping[str, float]) -> Figures:
     """The host that did best among all has the server to itself."""
-    first = look.passes[0]
+    first_pass = folder_bench.passes[0]
 
     def share(host: str) -> float:
-        return sum(each.value / (usual[each.quantity] or 1.0) for each in _lasting(first, host))
+        return sum(figure.value / (usual[figure.quantity] or 1.0) for figure in _lasting(first_pass, host))
 
-    return once(look.site, look.alone, (max(first, key=share),))[0]
+    return run_pass(folder_bench.site, folder_bench.host_bench, (max(first_pass, key=share),))[0]
 
 
 def _of_server(path: str, hosts: Group, usual: Mapping[str, float], itself: Figures) -> Iterator[Verdict]:
     """What all have together, of the quantity in which that is least beside what one has by itself."""
-    lone = [each for host in itself for each in _lasting(itself, host) if each.value]
+    lone = [figure for host in itself for figure in _lasting(itself, host) if figure.value]
     if not lone:
         return
-    worst = min(lone, key=lambda each: usual[each.quantity] / each.value)
-    together = usual[worst.quantity] * len(hosts)
-    slow = together < ENOUGH * worst.value
-    saw = f"slow for all: {worst.quantity}" if slow else worst.quantity
-    saw += f": all together {amount(together, worst.unit)}, one by itself {amount(worst.value, worst.unit)}"
-    want = f"all together at least {ENOUGH:.0%} of what one has by itself"
-    status, mend = (Status.WARN, AT_SERVER) if slow else (Status.OK, "")
-    yield Verdict(fold(list(hosts)), "storage", status, saw, want, mend, path)
+    worst = min(lone, key=lambda figure: usual[figure.quantity] / figure.value)
+    total = usual[worst.quantity] * len(hosts)
+    slow = total < ENOUGH * worst.value
+    observed = f"slow for all: {worst.quantity}" if slow else worst.quantity
+    observed += f": all together {amount(total, worst.unit)}, one by itself {amount(worst.value, worst.unit)}"
+    expected = f"all together at least {ENOUGH:.0%} of what one has by itself"
+    status, fix = (Status.WARN, AT_SERVER) if slow else (Status.OK, "")
+    yield Verdict(fold(list(hosts)), "storage", status, observed, expected, fix, path)
 
 
-def _named(look: Served, found: Found) -> Iterator[Verdict]:
+def _named(folder_bench: Served, bisection: Bisection) -> Iterator[Verdict]:
     """Hosts that were slow in every group, whose others were well; groups in which nothing tells one from another."""
-    want = f"at least {ENOUGH:.0%} of what the others have"
+    expected = f"at least {ENOUGH:.0%} of what the others have"
     last: dict[str, str] = {}
-    for figures in look.passes:
-        last |= look.behind(figures)
-    for host in found.hosts:
-        saw = f"slow in every group, whose others are well: {last.get(host, 'no answer')}"
-        yield Verdict(host, "storage", Status.FAIL, saw, want, look.alone.mend, look.path)
-    for (
-        group
-    ) in found.open:  # between halves that were well there is nothing: both were measured at the same time
-        saw = "slow together, and nothing tells one from another"
-        yield Verdict(fold(list(group)), "storage", Status.WARN, saw, want, SHARED, look.path)
+    for figures in folder_bench.passes:
+        last |= folder_bench.slow_hosts(figures)
+    for host in bisection.hosts:
+        observed = f"slow in every group, whose others are well: {last.get(host, 'no answer')}"
+        yield Verdict(
+            host, "storage", Status.FAIL, observed, expected, folder_bench.host_bench.fix, folder_bench.path
+        )
+    for group in (
+        bisection.open
+    ):  # between halves that were well there is nothing: both were measured at the same time
+        observed = "slow together, and nothing tells one from another"
+        yield Verdict(
+            fold(list(group)), "storage", Status.WARN, observed, expected, SHARED, folder_bench.path
+        )

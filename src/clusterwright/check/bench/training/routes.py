@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from clusterwright.check.bench.parsers.trained import Trained
 from clusterwright.check.bench.site import Site
 
-MOST_OF_IT = 0.5  # of the gradients' bytes, which the interface must have sent at the least
+MIN_TRAFFIC_SHARE = 0.5  # of the gradients' bytes, which the interface must have sent at the least
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Route:
     gdr: bool | None = None
 
 
-ALONE = Route("-")
+SINGLE_HOST = Route("-")
 GLOO = Route("tcp")
 # NCCL's guide, environment variables: at LOC GPUDirect RDMA is never used, at SYS it always is.
 TCP = Route("tcp", {"NCCL_IB_DISABLE": "1"}, "NET/Socket")
@@ -37,14 +37,14 @@ def routes(site: Site, backend: str) -> tuple[Route, ...]:
     return (TCP, RDMA, GPUDIRECT) if ports else (TCP,)
 
 
-def strayed(route: Route, found: Trained) -> str:
+def strayed(route: Route, group: Trained) -> str:
     """What carried the gradients where it was not the route; nothing where it was."""
-    if len(found.hosts) < 2:
+    if len(group.hosts) < 2:
         return ""
     if route.net:
-        seen = found.transport
-        right = seen.net == route.net and route.gdr in (None, seen.gdr)
-        return "" if right else f"NCCL took {seen or 'nothing that its log tells of'}"
-    least = MOST_OF_IT * found.bus_bytes * len(found.together)
-    silent = [host for host, sent in found.sent.items() if sent < least]
-    return f"{', '.join(silent)} sent it by another interface" if silent else ""
+        transport = group.transport
+        is_match = transport.net == route.net and route.gdr in (None, transport.gdr)
+        return "" if is_match else f"NCCL took {transport or 'nothing that its log tells of'}"
+    least = MIN_TRAFFIC_SHARE * group.bus_bytes * len(group.step_times)
+    stray_hosts = [host for host, byte_count in group.sent_bytes.items() if byte_count < least]
+    return f"{', '.join(stray_hosts)} sent it by another interface" if stray_hosts else ""

@@ -10,7 +10,7 @@ from math import ceil
 from clusterwright.check.bench.culprits.bisect import Group
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.parsers.trained import Trained
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.amounts import amount
 from clusterwright.plan.cnn.step import BACKWARD, BUCKET_BYTES, unhidden
 
 STEADY = 0.9  # ours: a step begins for all when the slowest is ready, and steps vary
@@ -35,12 +35,12 @@ class Exchange:
         """What of it shows, in words."""
         if self.shows >= NOTHING_HIDES:
             return "nothing hides it on a CPU"
-        rest = f"what is longer than {BACKWARD:.0%} of the step, or one of {self.buckets} buckets"
-        return f"{self.shows:.0%} of it shows, or {rest}"
+        remainder = f"what is longer than {BACKWARD:.0%} of the step, or one of {self.buckets} buckets"
+        return f"{self.shows:.0%} of it shows, or {remainder}"
 
-    def shown(self, own_s: float, *, bandwidth: float = 1.0) -> float:
-        """Seconds that a step of `own_s` waits for it, at so much of the bandwidth."""
-        return unhidden(self.seconds / bandwidth / self.buckets, self.buckets, own_s, self.shows)
+    def exposed_s(self, compute_s: float, *, bandwidth: float = 1.0) -> float:
+        """Seconds that a step of `compute_s` waits for it, at so much of the bandwidth."""
+        return unhidden(self.seconds / bandwidth / self.buckets, self.buckets, compute_s, self.shows)
 
 
 def buckets_of(gradient_bytes: int) -> int:
@@ -48,13 +48,13 @@ def buckets_of(gradient_bytes: int) -> int:
     return ceil(gradient_bytes / BUCKET_BYTES)
 
 
-def left(own_s: float, exchange: Exchange) -> Expectation:
+def expected_compute_share(compute_s: float, exchange: Exchange) -> Expectation:
     """Share of a step that the exchange should leave; enough is what enough of the bandwidth leaves."""
-    shown = exchange.shown(own_s)
-    value = own_s / (own_s + shown)
-    least = STEADY * own_s / (own_s + exchange.shown(own_s, bandwidth=exchange.enough))
-    whole = f"{amount(exchange.seconds, 's')} ({exchange.why})"
-    why = f"{amount(own_s, 's')} without it, and {amount(shown, 's')} that show of {whole}; {exchange.rule}"
+    exposed_s = exchange.exposed_s(compute_s)
+    value = compute_s / (compute_s + exposed_s)
+    least = STEADY * compute_s / (compute_s + exchange.exposed_s(compute_s, bandwidth=exchange.enough))
+    total = f"{amount(exchange.seconds, 's')} ({exchange.why})"
+    why = f"{amount(compute_s, 's')} without it, and {amount(exposed_s, 's')} that show of {total}; {exchange.rule}"
     return Expectation(value, "of a step", why, least / value)
 
 
@@ -76,7 +76,7 @@ class Row:
     route: str
     groups: tuple[Trained, ...]
     samples_a_rank: int
-    alone_s: float  # seconds of a step of one host by itself
+    single_host_s: float  # seconds of a step of one host by itself
     line_bytes_per_s: float
 
     @property
@@ -87,28 +87,28 @@ class Row:
     @property
     def efficiency(self) -> float:
         """Samples a second over those of as many single hosts."""
-        return self.alone_s / self.step_s
+        return self.single_host_s / self.step_s
 
     @property
     def step_s(self) -> float:
         """Seconds."""
-        return statistics.median(each.step_s for each in self.groups)
+        return statistics.median(group.step_s for group in self.groups)
 
     @property
-    def own_s(self) -> float:
+    def compute_s(self) -> float:
         """Seconds, without the exchange."""
-        return statistics.median(each.own_s for each in self.groups)
+        return statistics.median(group.compute_s for group in self.groups)
 
     def __str__(self) -> str:
         """One line of the table."""
-        first, waiting, share = self.groups[0], "-", "-"
-        spread = statistics.median(each.spread for each in self.groups)
-        if len(first.hosts) > 1:
-            bus_bw = statistics.median(each.bus_bw for each in self.groups)
+        first_group, waiting, share = self.groups[0], "-", "-"
+        spread = statistics.median(group.spread for group in self.groups)
+        if len(first_group.hosts) > 1:
+            bus_bw = statistics.median(group.bus_bw for group in self.groups)
             share = f"{amount(bus_bw, 'bytes/s')}, {bus_bw / self.line_bytes_per_s:.0%}"
-            waiting = f"{1 - statistics.median(each.left for each in self.groups):.0%}"
+            waiting = f"{1 - statistics.median(group.compute_share for group in self.groups):.0%}"
         return (
-            f"{self.route:<9}  {len(first.hosts):>5} {first.ranks:>5} {self.samples_per_s:>10.4g}"
+            f"{self.route:<9}  {len(first_group.hosts):>5} {first_group.ranks:>5} {self.samples_per_s:>10.4g}"
             f" {self.step_s * 1e3:>9.4g} {spread:>7.0%} {self.efficiency:>11.0%} {waiting:>8}  {share}"
         )
 

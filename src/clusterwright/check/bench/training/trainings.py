@@ -13,9 +13,9 @@ from clusterwright.check.bench.site import Site
 from clusterwright.check.bench.training.routes import RDMA, TCP, Route
 from clusterwright.check.bench.training.scaling import NOTHING_HIDES, Exchange, buckets_of
 from clusterwright.check.bench.training.trials import Shape
-from clusterwright.check.bench.words import amount
+from clusterwright.check.bench.amounts import amount
 from clusterwright.plan.cnn.coefficients import stored
-from clusterwright.plan.collectives import near_gpus, seconds
+from clusterwright.plan.collectives import domain_size, seconds
 from clusterwright.plan.fabric.expected import TCP_PORT_BYTES_PER_S
 from clusterwright.plan.machines import machine_of
 
@@ -33,8 +33,8 @@ def shape_of(site: Site) -> Shape:
         return ON_GPUS
     weights = network.expectation(site).value * LINE_S / FLOAT_BYTES
     width = (weights / LAYERS / WEIGHTS_OF_LAYER) ** 0.5
-    whole = min(MOST_WIDTH, max(HEAD, round(width / HEAD) * HEAD))
-    return Shape("gloo", whole, LAYERS, sequences=4, tokens=64, seconds=5.0)
+    rounded_width = min(MOST_WIDTH, max(HEAD, round(width / HEAD) * HEAD))
+    return Shape("gloo", rounded_width, LAYERS, sequences=4, tokens=64, seconds=5.0)
 
 
 def line_bytes_per_s(site: Site, backend: str) -> float:
@@ -43,25 +43,25 @@ def line_bytes_per_s(site: Site, backend: str) -> float:
     return site.network.rate / site.rate_divisor / 8 * ports
 
 
-def exchange(site: Site, route: Route, found: Trained) -> Exchange | None:
+def exchange(site: Site, route: Route, group: Trained) -> Exchange | None:
     """What summing the gradients of such a group should take; None where the planner knows no such transport."""
     if route is RDMA:
         return None  # InfiniBand without GPUDirect: no published rows to fit
-    buckets = buckets_of(found.gradient_bytes)
-    words = f"all-reduce of {amount(found.gradient_bytes, 'bytes')} over {found.ranks} ranks"
+    buckets = buckets_of(group.gradient_bytes)
+    description = f"all-reduce of {amount(group.gradient_bytes, 'bytes')} over {group.ranks} ranks"
     if not route.net:
         line = network.expectation(site)
         return Exchange(
-            found.bus_bytes / line.value, buckets, NOTHING_HIDES, GLOO_ENOUGH, f"{words}; {line.why}"
+            group.bus_bytes / line.value, buckets, NOTHING_HIDES, GLOO_ENOUGH, f"{description}; {line.why}"
         )
-    host = site.host(found.hosts[0])
+    host = site.host(group.hosts[0])
     machine = machine_of(site.cluster, host.group_name, catalog.gpus().values())
-    machine = replace(machine, gpus=sum(ranks_of(site, each, "nccl") for each in found.hosts))
+    machine = replace(machine, gpus=sum(ranks_of(site, name, "nccl") for name in group.hosts))
     if route is TCP:
         port = min(machine.network.nic_bytes_per_s, TCP_PORT_BYTES_PER_S)
         machine = replace(machine, network=replace(machine.network, kind="ethernet", nic_bytes_per_s=port))
-    domain = min(near_gpus(machine), machine.gpus)
-    one = float(seconds("all_reduce", found.gradient_bytes / buckets, machine, machine.gpus, domain))
+    domain = min(domain_size(machine), machine.gpus)
+    bucket_s = float(seconds("all_reduce", group.gradient_bytes / buckets, machine, machine.gpus, domain))
     shows = stored().software["pytorch"].exposed
-    why = f"{words} of {machine.gpu.name} by the planner, {machine.network.kind}"
-    return Exchange(one * buckets, buckets, shows, NCCL_ENOUGH, why)
+    why = f"{description} of {machine.gpu.name} by the planner, {machine.network.kind}"
+    return Exchange(bucket_s * buckets, buckets, shows, NCCL_ENOUGH, why)

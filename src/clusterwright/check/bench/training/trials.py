@@ -12,7 +12,7 @@ from clusterwright.check.bench.culprits.groups import Groups, Ranks, ranks_of
 from clusterwright.check.bench.parsers.trained import Trained, trained
 from clusterwright.check.bench.site import Site
 from clusterwright.check.bench.stage import Answer
-from clusterwright.check.bench.training.routes import ALONE, Route, strayed
+from clusterwright.check.bench.training.routes import SINGLE_HOST, Route, strayed
 from clusterwright.check.bench.training.scaling import chunks
 
 LIMIT_S = 300.0  # of one order, beside what ranks take to start
@@ -35,7 +35,7 @@ class Shape:
         return f"{self.backend}, {model}, {self.sequences} samples of {self.tokens} tokens a rank and step"
 
     @property
-    def given(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """As the program is told."""
         return {name: getattr(self, name) for name in ("width", "layers", "sequences", "tokens", "seconds")}
 
@@ -56,16 +56,16 @@ class Trials:
     def train(self, route: Route, size: int) -> None:
         """All groups of that size at once; one that took another route is not believed."""
         alive = self.site.stage.hosts
-        asked = chunks(alive, min(size, len(alive) or 1))
-        ranks = Ranks("training", self.shape.backend, self.shape.given, LIMIT_S, route.environment)
-        for hosts, answers in self.groups.answers(asked, ranks).items():
+        host_groups = chunks(alive, min(size, len(alive) or 1))
+        ranks = Ranks("training", self.shape.backend, self.shape.arguments, LIMIT_S, route.environment)
+        for hosts, answers in self.groups.answers(host_groups, ranks).items():
             try:
-                found = self._believed(route, hosts, answers)
+                result = self._believed(route, hosts, answers)
             except ValueError as why:
                 self.failed[route.name, hosts] = str(why)
             else:
                 self.failed.pop((route.name, hosts), None)
-                self.passes.setdefault(route.name, {}).setdefault(size, []).append(found)
+                self.passes.setdefault(route.name, {}).setdefault(size, []).append(result)
 
     def _believed(self, route: Route, hosts: Group, answers: Sequence[Answer]) -> Trained:
         """What the group came to.
@@ -75,35 +75,35 @@ class Trials:
         """
         if not answers:
             raise ValueError("its ranks did not end well")
-        found = trained(hosts, answers)
-        if astray := strayed(route, found):
+        result = trained(hosts, answers)
+        if astray := strayed(route, result):
             raise ValueError(astray)
-        return found
+        return result
 
-    def of(self, route: Route, size: int) -> dict[Group, list[Trained]]:
+    def passes_by_group(self, route: Route, size: int) -> dict[Group, list[Trained]]:
         """The passes of each group."""
-        found: dict[Group, list[Trained]] = {}
-        for each in self.passes.get(route.name, {}).get(size, ()):
-            found.setdefault(each.hosts, []).append(each)
-        return found
+        by_group: dict[Group, list[Trained]] = {}
+        for result in self.passes.get(route.name, {}).get(size, ()):
+            by_group.setdefault(result.hosts, []).append(result)
+        return by_group
 
     def best(self, route: Route, size: int) -> tuple[Trained, ...]:
         """The fastest pass of each group: disturbances only take away."""
-        several = self.of(route, size).values()
-        return tuple(min(passes, key=lambda each: each.step_s) for passes in several)
+        several = self.passes_by_group(route, size).values()
+        return tuple(min(passes, key=lambda result: result.step_s) for passes in several)
 
     def all(self) -> Mapping[str, tuple[Trained, ...]]:
         """Everything, by route."""
         return {
-            name: tuple(each for passes in by_size.values() for each in passes)
+            name: tuple(result for passes in by_size.values() for result in passes)
             for name, by_size in self.passes.items()
         }
 
     @property
-    def alone_s(self) -> float:
+    def single_host_s(self) -> float:
         """Seconds of a step of one host by itself, as is usual; 0 where none was measured."""
-        found = [each.step_s for each in self.best(ALONE, 1)]
-        return statistics.median(found) if found else 0.0
+        step_times = [result.step_s for result in self.best(SINGLE_HOST, 1)]
+        return statistics.median(step_times) if step_times else 0.0
 
     def samples(self, hosts: Group) -> int:
         """Of one step of such a group."""

@@ -18,20 +18,20 @@ def gpus(cluster: Cluster) -> Iterator[Clash]:
     for name, group in cluster.nodes.items():
         if group.gpus is None:
             continue
-        devices, at = group.gpus.devices, ("nodes", name, "gpus", "devices")
-        first = f"their files would be {group.gpus.device_files()[0]} and so on"
+        devices, loc = group.gpus.devices, ("nodes", name, "gpus", "devices")
+        file_hint = f"their files would be {group.gpus.device_files()[0]} and so on"
         if not devices.startswith("/dev/"):
-            mend = "write it as /dev/nvidia"
-            yield Clash("gpu-devices", f"the GPUs of `{name}` do not lie in /dev: {first}", mend, (at,))
+            fix = "write it as /dev/nvidia"
+            yield Clash("gpu-devices", f"the GPUs of `{name}` do not lie in /dev: {file_hint}", fix, (loc,))
         elif devices[-1].isdigit():
-            mend = f"write it without the index: {devices.rstrip('0123456789')}"
-            yield Clash("gpu-devices", f"the GPUs of `{name}` end in a number: {first}", mend, (at,))
+            fix = f"write it without the index: {devices.rstrip('0123456789')}"
+            yield Clash("gpu-devices", f"the GPUs of `{name}` end in a number: {file_hint}", fix, (loc,))
 
 
 def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
     """One socket for each GPU, and none beyond the last."""
     for name, group in cluster.nodes.items():
-        gpus, at = group.gpus, ("nodes", name, "gpus", "sockets")
+        gpus, loc = group.gpus, ("nodes", name, "gpus", "sockets")
         if gpus is None or not gpus.sockets:
             continue
         if len(gpus.sockets) != gpus.count:
@@ -39,7 +39,7 @@ def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
                 "gpu-sockets",
                 f"`{name}` has {gpus.count} GPUs a host, and sockets are given for {len(gpus.sockets)}",
                 "name the socket of each GPU, in the order of their device files, or leave the line out",
-                (at, ("nodes", name, "gpus", "count")),
+                (loc, ("nodes", name, "gpus", "count")),
             )
         for index, socket in enumerate(gpus.sockets):
             if not 0 <= socket < group.cpus.sockets:
@@ -47,7 +47,7 @@ def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
                     "gpu-sockets",
                     f"GPU {index} of `{name}` is on socket {socket}; its hosts have {group.cpus.sockets}, from 0 on",
                     "take the number that `nvidia-smi topo -m` and lscpu say",
-                    ((*at, index), ("nodes", name, "cpus", "sockets")),
+                    ((*loc, index), ("nodes", name, "cpus", "sockets")),
                 )
 
 
@@ -58,38 +58,38 @@ def nvidia_gpus(cluster: Cluster) -> Iterator[Clash]:
         return
     for name, group in cluster.nodes.items():
         if group.gpus:
-            at = ("nodes", name, "gpus", "model")
-            yield from _modules(section.kernel_modules, group.gpus, at)
-            yield from _fabric(section.fabric_manager, group.gpus, at)
+            loc = ("nodes", name, "gpus", "model")
+            yield from _modules(section.kernel_modules, group.gpus, loc)
+            yield from _fabric(section.fabric_manager, group.gpus, loc)
 
 
-def _modules(kind: str, gpus: Gpus, at: tuple[str, ...]) -> Iterator[Clash]:
+def _modules(kind: str, gpus: Gpus, loc: tuple[str, ...]) -> Iterator[Clash]:
     from clusterwright.catalog.gpus import CLOSED_ONLY, OPEN_ONLY, architecture
 
     arch = architecture(gpus.model)
-    other = {"open": CLOSED_ONLY, "proprietary": OPEN_ONLY}.get(kind, frozenset())
-    if arch in other:
+    unsupported_archs = {"open": CLOSED_ONLY, "proprietary": OPEN_ONLY}.get(kind, frozenset())
+    if arch in unsupported_archs:
         yield Clash(
             "kernel-modules-gpu",
             f"the {kind} kernel modules do not know {gpus.model} ({arch})",
             "leave software.nvidia.kernel_modules out: each group then gets those that its GPUs know",
-            (("software", "nvidia", "kernel_modules"), at),
+            (("software", "nvidia", "kernel_modules"), loc),
         )
 
 
-def _fabric(said: str, gpus: Gpus, at: tuple[str, ...]) -> Iterator[Clash]:
+def _fabric(mode: str, gpus: Gpus, loc: tuple[str, ...]) -> Iterator[Clash]:
     from clusterwright.catalog.gpus import has_nvswitch
 
-    if said == "never" and has_nvswitch(gpus.model, gpus.count, nvlink=gpus.nvlink):
+    if mode == "never" and has_nvswitch(gpus.model, gpus.count, nvlink=gpus.nvlink):
         yield Clash(
             "fabric-manager-off",
             f"{gpus.count} {gpus.model} with NVLink hang on NVSwitches, and without fabric manager CUDA says error 802",
             "set software.nvidia.fabric_manager to auto",
-            (("software", "nvidia", "fabric_manager"), at),
+            (("software", "nvidia", "fabric_manager"), loc),
         )
 
 
-WHOLE = 3  # numbers: 580.95.05, 12.8.1, 9.10.2, 2.27.3, 4.4.1, 1.18.0
+VERSION_PARTS = 3  # numbers: 580.95.05, 12.8.1, 9.10.2, 2.27.3, 4.4.1, 1.18.0
 
 
 def nvidia_versions(cluster: Cluster) -> Iterator[Clash]:
@@ -109,7 +109,7 @@ def nvidia_versions(cluster: Cluster) -> Iterator[Clash]:
     }
     named |= {("nvidia", name): getattr(software.nvidia, name) for name in ("dcgm", "container_toolkit")}
     for loc, which in named.items():
-        if which is not None and which.count(".") < WHOLE - 1:
+        if which is not None and which.count(".") < VERSION_PARTS - 1:
             yield Clash(
                 "version-not-whole",
                 f"{loc[-1]} {which} is any of several packages, and hosts have to be equal to the last digit",
@@ -145,35 +145,35 @@ def cuda_gpus(cluster: Cluster) -> Iterator[Clash]:
     for name, group in cluster.nodes.items():
         needs = generation_of(group.gpus.model) if group.gpus else None
         if group.gpus and needs:
-            at = ("nodes", name, "gpus", "model")
+            loc = ("nodes", name, "gpus", "model")
             if software.cuda:
-                yield from _cuda(software.cuda, f"{group.gpus.model} of `{name}`", needs, at)
+                yield from _cuda(software.cuda, f"{group.gpus.model} of `{name}`", needs, loc)
             if software.driver:
-                yield from _driver(software.driver, f"{group.gpus.model} of `{name}`", needs, at)
+                yield from _driver(software.driver, f"{group.gpus.model} of `{name}`", needs, loc)
 
 
-def _cuda(cuda: str, gpus: str, needs: Generation, at: tuple[str, ...]) -> Iterator[Clash]:
+def _cuda(cuda: str, gpus: str, needs: Generation, loc: tuple[str, ...]) -> Iterator[Clash]:
     from clusterwright.catalog.software import major, version
 
-    where = (("software", "cuda"), at)
+    locs = (("software", "cuda"), loc)
     if version(cuda)[:2] < version(needs.cuda_min):
-        what = f"CUDA {cuda} compiles nothing for the {gpus}, which came with {needs.cuda_min}"
-        yield Clash("cuda-too-old", what, f"set software.cuda to {needs.cuda_min} or later", where)
+        message = f"CUDA {cuda} compiles nothing for the {gpus}, which came with {needs.cuda_min}"
+        yield Clash("cuda-too-old", message, f"set software.cuda to {needs.cuda_min} or later", locs)
     if needs.cuda_last and major(cuda) > int(needs.cuda_last):
-        what = f"CUDA {cuda} compiles nothing for the {gpus}: CUDA {needs.cuda_last} was the last for {needs.arch}"
-        yield Clash("cuda-too-new", what, f"set software.cuda to a {needs.cuda_last}", where)
+        message = f"CUDA {cuda} compiles nothing for the {gpus}: CUDA {needs.cuda_last} was the last for {needs.arch}"
+        yield Clash("cuda-too-new", message, f"set software.cuda to a {needs.cuda_last}", locs)
 
 
-def _driver(driver: str, gpus: str, needs: Generation, at: tuple[str, ...]) -> Iterator[Clash]:
+def _driver(driver: str, gpus: str, needs: Generation, loc: tuple[str, ...]) -> Iterator[Clash]:
     from clusterwright.catalog.software import major
 
-    where = (("software", "driver"), at)
+    locs = (("software", "driver"), loc)
     if major(driver) < major(needs.driver_min):
-        what = f"driver {driver} does not know the {gpus}, which came with {major(needs.driver_min)}"
-        yield Clash("driver-too-old", what, f"take a driver of {major(needs.driver_min)} or later", where)
+        message = f"driver {driver} does not know the {gpus}, which came with {major(needs.driver_min)}"
+        yield Clash("driver-too-old", message, f"take a driver of {major(needs.driver_min)} or later", locs)
     if needs.driver_last and major(driver) > int(needs.driver_last):
-        what = f"driver {driver} does not run the {gpus}: {needs.driver_last} was the last branch for {needs.arch}"
-        yield Clash("driver-too-new", what, f"take a driver of {needs.driver_last}", where)
+        message = f"driver {driver} does not run the {gpus}: {needs.driver_last} was the last branch for {needs.arch}"
+        yield Clash("driver-too-new", message, f"take a driver of {needs.driver_last}", locs)
 
 
 _NAMES = {"cudnn": "cuDNN", "nccl": "NCCL"}
@@ -182,22 +182,22 @@ _NAMES = {"cudnn": "cuDNN", "nccl": "NCCL"}
 def cuda_libraries(cluster: Cluster) -> Iterator[Clash]:
     """Each was released for the major version of CUDA that the file names."""
     cuda = cluster.software.cuda
-    asked = {"cudnn": cluster.software.cudnn, "nccl": cluster.software.nccl}
-    if cuda is None or not any(asked.values()):
+    versions = {"cudnn": cluster.software.cudnn, "nccl": cluster.software.nccl}
+    if cuda is None or not any(versions.values()):
         return
     from clusterwright.catalog.software import cuda_majors, library_for, major
 
-    for library, which in asked.items():
-        known = cuda_majors(library, which) if which else None
-        if known and major(cuda) not in known:
-            made = " and ".join(str(each) for each in sorted(known))
-            other = library_for(library, major(cuda))
+    for library, which in versions.items():
+        majors = cuda_majors(library, which) if which else None
+        if majors and major(cuda) not in majors:
+            majors_text = " and ".join(str(number) for number in sorted(majors))
+            alternative = library_for(library, major(cuda))
             yield Clash(
                 "library-cuda",
-                f"{_NAMES[library]} {which} is made for CUDA {made}, and the hosts are to have {cuda}",
-                f"take {_NAMES[library]} {other}, or a CUDA {max(known)}"
-                if other
-                else f"take a CUDA {max(known)}",
+                f"{_NAMES[library]} {which} is made for CUDA {majors_text}, and the hosts are to have {cuda}",
+                f"take {_NAMES[library]} {alternative}, or a CUDA {max(majors)}"
+                if alternative
+                else f"take a CUDA {max(majors)}",
                 (("software", library), ("software", "cuda")),
             )
 
@@ -219,12 +219,14 @@ def gpu_repositories(cluster: Cluster) -> Iterator[Clash]:
 def _missing(cluster: Cluster, section: str, name: str | None, url: str) -> Iterator[Clash]:
     if name in cluster.software.repositories:
         return
-    said = f"`{name}` is none of software.repositories" if name else "no repository is named for its packages"
-    at = ("software", section, "repository") if name else ("software", section)
+    problem = (
+        f"`{name}` is none of software.repositories" if name else "no repository is named for its packages"
+    )
+    loc = ("software", section, "repository") if name else ("software", section)
     yield Clash(
         "repository-missing",
-        f"software.{section}: {said}",
+        f"software.{section}: {problem}",
         f"put it under software.repositories with its key, e.g. {name or section}: {{url: {url}}}, and name it as "
         f"software.{section}.repository",
-        (at,),
+        (loc,),
     )

@@ -19,20 +19,20 @@ def heal(cluster: Cluster) -> Iterator[Clash]:
 
 def _mode(cluster: Cluster) -> Iterator[Clash]:
     ours = cluster.heal
-    at = (("heal", "allow"), ("heal", "mode"))
+    locs = (("heal", "allow"), ("heal", "mode"))
     if ours.allow and ours.mode not in _DOES:
         yield Clash(
             "heal-allow-unused",
             f"{names(ours.allow)} may be done, and with mode `{ours.mode}` nothing ever is",
             "set heal.mode to act (or approve: a person is asked each time), or take allow out",
-            at,
+            locs,
         )
     if ours.mode in _DOES and not ours.allow:
         yield Clash(
             "heal-nothing-allowed",
             f"mode `{ours.mode}` acts, and nothing is allowed",
             "list what may be done, such as allow: [restart-service, drain], or set mode to propose",
-            at[::-1],
+            locs[::-1],
         )
     if ours.watch and ours.mode == "none":
         yield Clash(
@@ -45,12 +45,12 @@ def _mode(cluster: Cluster) -> Iterator[Clash]:
 
 def _drain(cluster: Cluster) -> Iterator[Clash]:
     allow = cluster.heal.allow
-    wants = [deed for deed in allow if deed in ("reset-gpu", "reboot", "replace")]
-    if wants and "drain" not in allow:
+    actions = [action for action in allow if action in ("reset-gpu", "reboot", "replace")]
+    if actions and "drain" not in allow:
         yield Clash(
             "heal-without-drain",
-            f"{names(wants)} may be done, which is done to a host without jobs only, and no host may be drained",
-            f"add drain, or take {names(wants)} out",
+            f"{names(actions)} may be done, which is done to a host without jobs only, and no host may be drained",
+            f"add drain, or take {names(actions)} out",
             (("heal", "allow"),),
         )
 

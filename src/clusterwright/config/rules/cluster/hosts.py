@@ -20,26 +20,26 @@ def hosts(cluster: Cluster) -> Iterator[Clash]:
     for name in cluster.nodes:
         yield from _absent(cluster, name)
     members = {name: frozenset(group.all_names()) for name, group in cluster.nodes.items()}
-    for (one, ours), (other, theirs) in combinations(members.items(), 2):
-        if both := sorted(ours & theirs):
+    for (group_name, ours), (other_name, theirs) in combinations(members.items(), 2):
+        if shared_hosts := sorted(ours & theirs):
             yield Clash(
                 "host-in-two-groups",
-                f"{fold(both)} is in node group `{one}` and in `{other}`",
-                f"take {fold(both)} out of one of them",
-                (("nodes", one, "hosts"), ("nodes", other, "hosts")),
+                f"{fold(shared_hosts)} is in node group `{group_name}` and in `{other_name}`",
+                f"take {fold(shared_hosts)} out of one of them",
+                (("nodes", group_name, "hosts"), ("nodes", other_name, "hosts")),
             )
 
 
 def _absent(cluster: Cluster, name: str) -> Iterator[Clash]:
     group = cluster.nodes[name]
-    at = (("nodes", name, "absent"), ("nodes", name, "hosts"))
-    gone = expand(group.absent) if group.absent else ()
-    if strangers := [host for host in gone if host not in group.all_names()]:
+    locs = (("nodes", name, "absent"), ("nodes", name, "hosts"))
+    absent_hosts = expand(group.absent) if group.absent else ()
+    if strangers := [host for host in absent_hosts if host not in group.all_names()]:
         message = f"{fold(strangers)} is absent from node group `{name}`, but is none of its hosts"
-        yield Clash("absent-host", message, f"name hosts of {group.hosts}, or take the line out", at)
+        yield Clash("absent-host", message, f"name hosts of {group.hosts}, or take the line out", locs)
     elif not group.names():
         message = f"every host of node group `{name}` is absent"
-        yield Clash("absent-host", message, f"keep one, or take `{name}` out of the file", at)
+        yield Clash("absent-host", message, f"keep one, or take `{name}` out of the file", locs)
 
 
 def roles(cluster: Cluster) -> Iterator[Clash]:
@@ -62,7 +62,14 @@ def roles(cluster: Cluster) -> Iterator[Clash]:
 
 
 # Names that every host gives itself (Debian's and Rocky's /etc/hosts).
-_OWN = {"localhost", "ip6-localhost", "ip6-loopback", "ip6-allnodes", "ip6-allrouters", "broadcasthost"}
+_SELF_NAMES = {
+    "localhost",
+    "ip6-localhost",
+    "ip6-loopback",
+    "ip6-allnodes",
+    "ip6-allrouters",
+    "broadcasthost",
+}
 
 
 def aliases(cluster: Cluster) -> Iterator[Clash]:
@@ -70,16 +77,16 @@ def aliases(cluster: Cluster) -> Iterator[Clash]:
     groups = members(cluster)
     for host, group in groups.items():
         for network in cluster.nodes[group].addresses:
-            other = groups.get(f"{host}-{network}")
-            if network != "management" and other is not None:
+            other_group = groups.get(f"{host}-{network}")
+            if network != "management" and other_group is not None:
                 yield Clash(
                     "name-taken",
-                    f"`{host}-{network}` is a host of `{other}`, and the name of `{host}` on the "
+                    f"`{host}-{network}` is a host of `{other_group}`, and the name of `{host}` on the "
                     f"{network} network",
                     f"rename the host `{host}-{network}`",
-                    (("nodes", other, "hosts"), ("nodes", group, "addresses", network)),
+                    (("nodes", other_group, "hosts"), ("nodes", group, "addresses", network)),
                 )
-        if host in _OWN:
+        if host in _SELF_NAMES:
             yield Clash(
                 "reserved-name",
                 f"`{host}` is what every host calls itself",
@@ -124,11 +131,11 @@ def system(cluster: Cluster) -> Iterator[Clash]:
     """Huge pages and what is kept for the system are less than the memory of every compute host."""
     pages = cluster.system.hugepages
     for name, group in cluster.nodes.items():
-        kept = group.memory_reserved
-        if pages and group.role == "compute" and kept < group.memory <= pages + kept:
+        reserved = group.memory_reserved
+        if pages and group.role == "compute" and reserved < group.memory <= pages + reserved:
             yield Clash(
                 "hugepages-memory",
-                f"{format_size(pages)} of huge pages and {format_size(kept)} for the system leave nothing "
+                f"{format_size(pages)} of huge pages and {format_size(reserved)} for the system leave nothing "
                 f"of the {format_size(group.memory)} of `{name}`",
                 "lower system.hugepages; a training needs none, some MPI and RDMA programs a few GiB",
                 (("system", "hugepages"), ("nodes", name, "memory")),
@@ -152,13 +159,13 @@ def headroom(cluster: Cluster) -> Iterator[Clash]:
 
 def local_servers(cluster: Cluster) -> Iterator[Clash]:
     """No file or time server goes by the name that each host calls itself."""
-    for server, at in _servers(cluster):
+    for server, loc in _servers(cluster):
         if server.partition(".")[0] == "localhost" or server.startswith("127."):
             yield Clash(
                 "server-is-localhost",
                 f"`{server}` means another host on every host: each would ask itself",
                 "name the host of this file, or the server of the site, as the other hosts reach it",
-                (at,),
+                (loc,),
             )
 
 
@@ -183,35 +190,33 @@ def disks(cluster: Cluster) -> Iterator[Clash]:
     """Several disks become one by RAID, of a number that it can use; what is made has a place."""
     for name, group in cluster.nodes.items():
         for index, disk in enumerate(group.disks):
-            at: Loc = ("nodes", name, "disks", index)
-            yield from _incomplete(disk, at) or _raid(disk, at)
+            loc: Loc = ("nodes", name, "disks", index)
+            yield from _incomplete(disk, loc) or _raid(disk, loc)
 
 
-def _incomplete(disk: Disk, at: Loc) -> tuple[Clash, ...]:
+def _incomplete(disk: Disk, loc: Loc) -> tuple[Clash, ...]:
     if disk.filesystem and disk.mount is None:
         message = f"{disk.filesystem} is to be made, and nothing says where it is mounted"
-        return (Clash("disk-incomplete", message, "say where: `mount: /scratch`", ((*at, "filesystem"),)),)
-    asked = "raid" if disk.raid != "none" else "quota" if disk.quota else ""
-    if asked and not disk.filesystem:
-        message = f"{asked} is for a file system that we make, and this one is left to the site"
-        mend = (
-            f"say which we are to make (`filesystem: xfs`; only empty disks are taken), or take `{asked}` out"
-        )
-        return (Clash("disk-incomplete", message, mend, ((*at, asked),)),)
+        return (Clash("disk-incomplete", message, "say where: `mount: /scratch`", ((*loc, "filesystem"),)),)
+    option = "raid" if disk.raid != "none" else "quota" if disk.quota else ""
+    if option and not disk.filesystem:
+        message = f"{option} is for a file system that we make, and this one is left to the site"
+        fix = f"say which we are to make (`filesystem: xfs`; only empty disks are taken), or take `{option}` out"
+        return (Clash("disk-incomplete", message, fix, ((*loc, option),)),)
     return ()
 
 
-def _raid(disk: Disk, at: Loc) -> Iterator[Clash]:
-    mend = ""
+def _raid(disk: Disk, loc: Loc) -> Iterator[Clash]:
+    fix = ""
     if disk.filesystem and disk.count > 1 and disk.raid == "none":
         message = f"{disk.count} disks are to be one file system, and nothing joins them"
-        mend = "set raid to 0 for scratch that may be lost, or a row for each disk with a mount of its own"
+        fix = "set raid to 0 for scratch that may be lost, or a row for each disk with a mount of its own"
     elif disk.raid == 0 and disk.count < _PAIR:
-        message, mend = "RAID 0 of one disk is that disk", "take `raid` out"
+        message, fix = "RAID 0 of one disk is that disk", "take `raid` out"
     elif disk.raid == 10 and (disk.count < _FEWEST_OF_10 or disk.count % 2):
         message = f"RAID 10 keeps everything twice, on pairs of disks, and there are {disk.count}"
         even = disk.count // 2 * 2
         lower = f"set count to {even}, or " if even >= _FEWEST_OF_10 else ""
-        mend = f"{lower}add a disk, or set raid to 0 for scratch that may be lost"
-    if mend:
-        yield Clash("disk-raid", message, mend, ((*at, "raid"), (*at, "count")))
+        fix = f"{lower}add a disk, or set raid to 0 for scratch that may be lost"
+    if fix:
+        yield Clash("disk-raid", message, fix, ((*loc, "raid"), (*loc, "count")))

@@ -15,7 +15,7 @@ def lab(cluster: Cluster) -> Iterator[Clash]:
         return
     platform, version = cluster.platform, cluster.software.slurm
     if not platform.lab_suite:
-        able = [one.name for one in platforms() if one.lab_suite]
+        able = [candidate.name for candidate in platforms() if candidate.lab_suite]
         yield Clash(
             "lab-unsupported",
             f"a lab's hosts run {' or '.join(able)}, not {cluster.os}",

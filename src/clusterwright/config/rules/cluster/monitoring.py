@@ -14,23 +14,27 @@ def prometheus(cluster: Cluster) -> Iterator[Clash]:
     """Some have none, and those of some are too old."""
     if not cluster.monitoring.prometheus:
         return
-    at = (("monitoring", "prometheus"), ("os",))
+    locs = (("monitoring", "prometheus"), ("os",))
     old = cluster.platform.old_prometheus
     if old:
         message = f"{cluster.os} has {old}, which are too old for what we write"
-        able = [one.name for one in platforms() if one.has_prometheus and not one.old_prometheus]
-        yield Clash("prometheus-no-package", message, f"use one of {', '.join(able)}", at)
+        able = [
+            candidate.name
+            for candidate in platforms()
+            if candidate.has_prometheus and not candidate.old_prometheus
+        ]
+        yield Clash("prometheus-no-package", message, f"use one of {', '.join(able)}", locs)
     if not cluster.platform.has_prometheus:
         yield Clash(
             "prometheus-no-package",
             f"{cluster.os} has no packages of Prometheus and Alertmanager",
             "set it to false and read the exporters with a Prometheus of yours; `wright render` of the same file with"
             " another `os` shows our rules",
-            at,
+            locs,
         )
 
 
-AT = ("monitoring", "grafana")
+GRAFANA_LOC = ("monitoring", "grafana")
 
 
 def grafana(cluster: Cluster) -> Iterator[Clash]:
@@ -42,14 +46,14 @@ def grafana(cluster: Cluster) -> Iterator[Clash]:
             "grafana-without-prometheus",
             "the dashboards would be empty: what they show is in Prometheus, which is off",
             "set monitoring.prometheus to true, or grafana to false",
-            (AT, ("monitoring", "prometheus")),
+            (GRAFANA_LOC, ("monitoring", "prometheus")),
         )
     if not cluster.software.repositories:
         yield Clash(
             "grafana-no-package",
             f"{cluster.os} has no package of Grafana",
             "name a repository that has it in software.repositories (https://apt.grafana.com, https://rpm.grafana.com)",
-            (AT, ("software",)),
+            (GRAFANA_LOC, ("software",)),
         )
 
 
@@ -63,21 +67,23 @@ def notify(cluster: Cluster) -> Iterator[Clash]:
             "set monitoring.prometheus to true, or take notify out",
             (("monitoring", "notify"), ("monitoring", "prometheus")),
         )
-    for place, name in enumerate(monitoring.notify):
+    for index, name in enumerate(monitoring.notify):
         if name not in monitoring.receivers:
             from difflib import get_close_matches
 
-            near = get_close_matches(name, monitoring.receivers, 1)
+            suggestions = get_close_matches(name, monitoring.receivers, 1)
             yield Clash(
                 "unknown-receiver",
                 f"`{name}` is to be told of alerts, and nothing says how it is reached",
-                f"did you mean `{near[0]}`?" if near else f"describe it: monitoring.receivers.{name}",
-                (("monitoring", "notify", place), ("monitoring", "receivers")),
+                f"did you mean `{suggestions[0]}`?"
+                if suggestions
+                else f"describe it: monitoring.receivers.{name}",
+                (("monitoring", "notify", index), ("monitoring", "receivers")),
             )
-    for name, one in monitoring.receivers.items():
-        if isinstance(one, Email):
-            yield from _mail(cluster, name, one)
-        if isinstance(one, Zabbix) and one.tls is None and one.public:
+    for name, receiver in monitoring.receivers.items():
+        if isinstance(receiver, Email):
+            yield from _mail(cluster, name, receiver)
+        if isinstance(receiver, Zabbix) and receiver.tls is None and receiver.public:
             yield Clash(
                 "bad-address",
                 f"`{name}` is a Zabbix at a public address, and what is said would go there in the clear",
@@ -86,19 +92,19 @@ def notify(cluster: Cluster) -> Iterator[Clash]:
             )
 
 
-def _mail(cluster: Cluster, name: str, one: Email) -> Iterator[Clash]:
-    at = ("monitoring", "receivers", name)
-    if (one.user is None) != (one.secret_file is None):
+def _mail(cluster: Cluster, name: str, receiver: Email) -> Iterator[Clash]:
+    loc = ("monitoring", "receivers", name)
+    if (receiver.user is None) != (receiver.secret_file is None):
         yield Clash(
             "receiver-mail-login",
-            f"`{name}` has {'a password and no user' if one.user is None else 'a user and no password'}",
+            f"`{name}` has {'a password and no user' if receiver.user is None else 'a user and no password'}",
             "give both user and secret_file, or neither",
-            (at,),
+            (loc,),
         )
-    if one.secret_file is not None and not cluster.platform.has_alertmanager_mail_password_file:
+    if receiver.secret_file is not None and not cluster.platform.has_alertmanager_mail_password_file:
         yield Clash(
             "receiver-mail-login",
             f"the Alertmanager of {cluster.os} reads no mail password from a file",
             "send by a mail server that lets the control host in without one, or use another kind of receiver",
-            (at, ("os",)),
+            (loc, ("os",)),
         )

@@ -18,13 +18,13 @@ _LARGEST_ETHERNET = 9978
 
 def networks(cluster: Cluster) -> Iterator[Clash]:
     """No two subnets overlap, or a host would not know which link to take; each network is used, and can be so."""
-    for (one, ours), (other, theirs) in combinations(cluster.networks.named().items(), 2):
+    for (network_name, ours), (other_name, theirs) in combinations(cluster.networks.named().items(), 2):
         if ours.subnet.overlaps(theirs.subnet):
             yield Clash(
                 "networks-overlap",
-                f"the {one} network {ours.subnet} and the {other} network {theirs.subnet} share addresses",
+                f"the {network_name} network {ours.subnet} and the {other_name} network {theirs.subnet} share addresses",
                 "give one of them a subnet of its own",
-                (("networks", one, "subnet"), ("networks", other, "subnet")),
+                (("networks", network_name, "subnet"), ("networks", other_name, "subnet")),
             )
     for name, network in cluster.networks.named().items():
         if not any(name in group.addresses for group in cluster.nodes.values()) and name != "management":
@@ -56,36 +56,36 @@ class _Range:
 
     group: str
     network: NetworkName
-    first: int
+    start: int
     count: int
 
     @property
     def last(self) -> int:
-        return self.first + self.count - 1
+        return self.start + self.count - 1
 
     @property
     def loc(self) -> tuple[str, ...]:
         return ("nodes", self.group, "addresses", self.network)
 
     def __str__(self) -> str:
-        first, last = IPv4Address(self.first), self.last
+        start, last = IPv4Address(self.start), self.last
         if self.count == 1:
-            return str(first)
-        return f"{first} to {IPv4Address(last) if last < 2**32 else 'beyond 255.255.255.255'}"
+            return str(start)
+        return f"{start} to {IPv4Address(last) if last < 2**32 else 'beyond 255.255.255.255'}"
 
 
 def addresses(cluster: Cluster) -> Iterator[Clash]:
     """Each group has a management address; each address is inside its network and is given once."""
     ranges = [
-        _Range(name, network, int(first), len(group.all_names()))
+        _Range(name, network, int(start), len(group.all_names()))
         for name, group in cluster.nodes.items()
-        for network, first in group.addresses.items()
+        for network, start in group.addresses.items()
     ]
     yield from _without_management(cluster)
-    for one in ranges:
-        yield from _outside(cluster, one)
-    for one, other in combinations(ranges, 2):
-        yield from _taken(one, other)
+    for address_range in ranges:
+        yield from _outside(cluster, address_range)
+    for address_range, other_range in combinations(ranges, 2):
+        yield from _overlap(address_range, other_range)
 
 
 def _without_management(cluster: Cluster) -> Iterator[Clash]:
@@ -99,41 +99,41 @@ def _without_management(cluster: Cluster) -> Iterator[Clash]:
             )
 
 
-def _outside(cluster: Cluster, one: _Range) -> Iterator[Clash]:
-    network = cluster.networks.named().get(one.network)
+def _outside(cluster: Cluster, address_range: _Range) -> Iterator[Clash]:
+    network = cluster.networks.named().get(address_range.network)
     if network is None:
         yield Clash(
             "address-without-network",
-            f"node group `{one.group}` has an address on the {one.network} network, which is not there",
-            f"add networks.{one.network}, or take the address out",
-            (one.loc, ("networks",)),
+            f"node group `{address_range.group}` has an address on the {address_range.network} network, which is not there",
+            f"add networks.{address_range.network}, or take the address out",
+            (address_range.loc, ("networks",)),
         )
         return
     # The first and the last address of a subnet are the network's own and the broadcast address.
     lowest, highest = int(network.subnet.network_address) + 1, int(network.subnet.broadcast_address) - 1
-    if one.first < lowest or one.last > highest:
-        room = highest - lowest + 1
+    if address_range.start < lowest or address_range.last > highest:
+        capacity = highest - lowest + 1
         usable = f"{IPv4Address(lowest)} to {IPv4Address(highest)}"
-        mend = (
-            f"start within {usable}, so that {one.count} fit"
-            if one.count <= room
+        fix = (
+            f"start within {usable}, so that {address_range.count} fit"
+            if address_range.count <= capacity
             else f"widen {network.subnet}"
         )
         yield Clash(
             "address-outside-network",
-            f"node group `{one.group}` takes {one}, but the {one.network} network holds {usable}",
-            mend,
-            (one.loc, ("networks", one.network, "subnet")),
+            f"node group `{address_range.group}` takes {address_range}, but the {address_range.network} network holds {usable}",
+            fix,
+            (address_range.loc, ("networks", address_range.network, "subnet")),
         )
 
 
-def _taken(one: _Range, other: _Range) -> Iterator[Clash]:
-    if one.first <= other.last and other.first <= one.last:
+def _overlap(address_range: _Range, other_range: _Range) -> Iterator[Clash]:
+    if address_range.start <= other_range.last and other_range.start <= address_range.last:
         yield Clash(
             "address-taken",
-            f"`{one.group}` takes {one} ({one.network}), and `{other.group}` {other} ({other.network})",
-            f"start `{other.group}` at another address: the next hosts of a group take the next addresses",
-            (one.loc, other.loc),
+            f"`{address_range.group}` takes {address_range} ({address_range.network}), and `{other_range.group}` {other_range} ({other_range.network})",
+            f"start `{other_range.group}` at another address: the next hosts of a group take the next addresses",
+            (address_range.loc, other_range.loc),
         )
 
 
@@ -141,16 +141,16 @@ def topology(cluster: Cluster) -> Iterator[Clash]:
     """In a tree each group names its switch; a block is no larger than the cluster."""
     groups = {name: group for name, group in cluster.nodes.items() if group.role == "compute"}
     kind = cluster.slurm.topology
-    without = [name for name, group in groups.items() if group.switch is None]
-    some = len(without) < len(groups)
-    if without and (kind == "tree" or (kind == "auto" and some)):
+    switchless = [name for name, group in groups.items() if group.switch is None]
+    some = len(switchless) < len(groups)
+    if switchless and (kind == "tree" or (kind == "auto" and some)):
         why = "slurm.topology is tree" if kind == "tree" else "other groups name theirs"
         yield Clash(
             "switch-missing",
-            f"{why}, but {names(without)} {'names' if len(without) == 1 else 'name'} no switch: "
+            f"{why}, but {names(switchless)} {'names' if len(switchless) == 1 else 'name'} no switch: "
             "Slurm gives no job to hosts that hang on none",
             "add `switch:` there, or set slurm.topology to none",
-            (*(("nodes", name) for name in without), ("slurm", "topology")),
+            (*(("nodes", name) for name in switchless), ("slurm", "topology")),
         )
     hosts = len(members(cluster, "compute"))
     if kind == "block" and hosts and cluster.slurm.block_size > hosts:
@@ -205,7 +205,7 @@ def _packets(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
 
 
 def _roce(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
-    if rdma.roce != Roce() and all(one.kind != "roce" for one in cluster.networks.named().values()):
+    if rdma.roce != Roce() and all(network.kind != "roce" for network in cluster.networks.named().values()):
         yield Clash(
             "roce-unused",
             "rdma.roce says how RoCE is marked, and no network is RoCE",
@@ -241,67 +241,69 @@ def _nics(cluster: Cluster) -> Iterator[Clash]:
 def subnet_managers(cluster: Cluster) -> Iterator[Clash]:
     """Its hosts exist and are on InfiniBand; no host is named twice, and no two have the same priority."""
     managers = cluster.rdma.subnet_managers if cluster.rdma else ()
-    seen: dict[int, tuple[int, str]] = {}
-    for place, one in enumerate(managers):
-        at = ("rdma", "subnet_managers", place)
-        yield from _host(cluster, one, (*at, "host"))
-        if one.priority in seen:
-            first, host = seen[one.priority]
+    by_priority: dict[int, tuple[int, str]] = {}
+    for index, manager in enumerate(managers):
+        loc = ("rdma", "subnet_managers", index)
+        yield from _host(cluster, manager, (*loc, "host"))
+        if manager.priority in by_priority:
+            first_index, host = by_priority[manager.priority]
             yield Clash(
                 "subnet-manager-priority",
-                f"the subnet managers on {host} and {one.host} both have priority {one.priority}, so which is "
+                f"the subnet managers on {host} and {manager.host} both have priority {manager.priority}, so which is "
                 "master is decided by the numbers of their adapters",
                 "give the one that shall be master the higher one",
-                ((*at, "priority"), ("rdma", "subnet_managers", first, "priority")),
+                ((*loc, "priority"), ("rdma", "subnet_managers", first_index, "priority")),
             )
-        seen.setdefault(one.priority, (place, one.host))
+        by_priority.setdefault(manager.priority, (index, manager.host))
 
 
-def _host(cluster: Cluster, one: SubnetManager, at: tuple[str | int, ...]) -> Iterator[Clash]:
+def _host(cluster: Cluster, manager: SubnetManager, loc: tuple[str | int, ...]) -> Iterator[Clash]:
     hosts = {name: group for group in cluster.nodes.values() for name in group.names()}
-    if one.host not in hosts:
-        yield unknown("rdma.subnet_managers", "host", one.host, hosts, (at, ("nodes",)))
+    if manager.host not in hosts:
+        yield unknown("rdma.subnet_managers", "host", manager.host, hosts, (loc, ("nodes",)))
         return
-    there = hosts[one.host].addresses
-    if not any(net.kind == "infiniband" for name, net in cluster.networks.named().items() if name in there):
+    host_addresses = hosts[manager.host].addresses
+    if not any(
+        net.kind == "infiniband" for name, net in cluster.networks.named().items() if name in host_addresses
+    ):
         yield Clash(
             "subnet-manager-fabric",
-            f"opensm is to run on {one.host}, which is on no InfiniBand network: RoCE and Ethernet have no subnet "
+            f"opensm is to run on {manager.host}, which is on no InfiniBand network: RoCE and Ethernet have no subnet "
             "manager",
             "name a host with an address on an InfiniBand network, or take subnet_managers out",
-            (at, ("networks",)),
+            (loc, ("networks",)),
         )
 
 
 # NVIDIA's driver README, "GPUDirect RDMA Peer Memory Client": nvidia-peermem came with 470, and took nv_peer_mem's
 # place. DMA-BUF needs the open kernel modules, which came with 515.
-_SINCE = {"peermem": (470, "nvidia-peermem comes with the driver since 470"),
+_MIN_DRIVER = {"peermem": (470, "nvidia-peermem comes with the driver since 470"),
           "dma-buf": (515, "DMA-BUF needs the open kernel modules, which came with 515")}  # fmt: skip
-_BEFORE = {"nv-peer-mem": (470, "nv_peer_mem is for drivers before 470; newer ones bring nvidia-peermem")}
+_MAX_DRIVER = {"nv-peer-mem": (470, "nv_peer_mem is for drivers before 470; newer ones bring nvidia-peermem")}
 
 
 def gpudirect(cluster: Cluster) -> Iterator[Clash]:
     """A driver is declared, and of a release that offers it."""
-    way = cluster.rdma.gpudirect if cluster.rdma else "auto"
-    if way in ("auto", "off"):
+    method = cluster.rdma.gpudirect if cluster.rdma else "auto"
+    if method in ("auto", "off"):
         return
     driver = cluster.software.driver
     if driver is None:
         yield Clash(
             "gpudirect-driver",
-            f"GPUs are to be reached by {way}, and the file declares no driver for them",
+            f"GPUs are to be reached by {method}, and the file declares no driver for them",
             "declare software.driver, or set rdma.gpudirect to auto",
             (("rdma", "gpudirect"), ("software", "driver")),
         )
         return
     from clusterwright.catalog.software import major
 
-    least, why = _SINCE.get(way, (0, ""))
-    before, gone = _BEFORE.get(way, (10**6, ""))
-    if not least <= major(driver) < before:
+    least, why = _MIN_DRIVER.get(method, (0, ""))
+    limit, removal_reason = _MAX_DRIVER.get(method, (10**6, ""))
+    if not least <= major(driver) < limit:
         yield Clash(
             "gpudirect-driver",
-            f"GPUs are to be reached by {way}, and the driver is {driver}: {why or gone}",
+            f"GPUs are to be reached by {method}, and the driver is {driver}: {why or removal_reason}",
             "set rdma.gpudirect to auto, which takes what the driver has",
             (("rdma", "gpudirect"), ("software", "driver")),
         )

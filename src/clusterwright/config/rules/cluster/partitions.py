@@ -19,37 +19,37 @@ def partitions(cluster: Cluster) -> Iterator[Clash]:
         yield from _groups(cluster, name, partition)
         for index, team in enumerate(partition.teams):
             if team not in cluster.teams:
-                at = ("partitions", name, "teams", index)
-                yield unknown(f"partition `{name}`", "team", team, cluster.teams, (at, ("teams",)))
+                loc = ("partitions", name, "teams", index)
+                yield unknown(f"partition `{name}`", "team", team, cluster.teams, (loc, ("teams",)))
 
 
 def _groups(cluster: Cluster, name: str, partition: Partition) -> Iterator[Clash]:
     for index, group_name in enumerate(partition.nodes):
-        at = ("partitions", name, "nodes", index)
+        loc = ("partitions", name, "nodes", index)
         group = cluster.nodes.get(group_name)
         if group is None:
-            yield unknown(f"partition `{name}`", "node group", group_name, cluster.nodes, (at, ("nodes",)))
+            yield unknown(f"partition `{name}`", "node group", group_name, cluster.nodes, (loc, ("nodes",)))
         elif group.role != "compute":
             yield Clash(
                 "not-compute",
                 f"partition `{name}` holds node group `{group_name}`, whose role is {group.role}",
                 f"take `{group_name}` out; only compute hosts run jobs",
-                (at, ("nodes", group_name, "role")),
+                (loc, ("nodes", group_name, "role")),
             )
         else:
             yield from _gpus(cluster, name, group_name)
 
 
 def _gpus(cluster: Cluster, name: str, group_name: str) -> Iterator[Clash]:
-    asked, gpus = cluster.partitions[name].gpus_per_node, cluster.nodes[group_name].gpus
+    requested_gpus, gpus = cluster.partitions[name].gpus_per_node, cluster.nodes[group_name].gpus
     has = gpus.count if gpus else 0
-    if asked is not None and asked > has:
+    if requested_gpus is not None and requested_gpus > has:
         side = ("nodes", group_name, "gpus", "count") if gpus else ("nodes", group_name)
-        mend = f"set gpus_per_node to {has}" if has else "take gpus_per_node out"
+        fix = f"set gpus_per_node to {has}" if has else "take gpus_per_node out"
         yield Clash(
             "gres-mismatch",
-            f"partition `{name}` asks {asked} GPUs per node, but a host of `{group_name}` has {has}",
-            f"{mend}, or give `{name}` a node group with {asked} GPUs",
+            f"partition `{name}` asks {requested_gpus} GPUs per node, but a host of `{group_name}` has {has}",
+            f"{fix}, or give `{name}` a node group with {requested_gpus} GPUs",
             (("partitions", name, "gpus_per_node"), side),
         )
 
@@ -84,8 +84,8 @@ def partition_hosts(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _two_networks(name: str, groups: dict[str, NodeGroup]) -> Iterator[Clash]:
-    on = [group for group, one in groups.items() if "compute" in one.addresses]
-    off = [group for group, one in groups.items() if "compute" not in one.addresses]
+    on = [group for group, node_group in groups.items() if "compute" in node_group.addresses]
+    off = [group for group, node_group in groups.items() if "compute" not in node_group.addresses]
     if on and off:
         yield Clash(
             "two-networks",
@@ -103,10 +103,12 @@ def _mixed(name: str, groups: dict[str, NodeGroup]) -> Iterator[Clash]:
         if group.gpus:
             kinds.setdefault((group.gpus.model, group.gpus.memory), group_name)
     if len(kinds) > 1:
-        said = " and ".join(f"{model}{f' {format_size(size)}' if size else ''}" for model, size in kinds)
+        kinds_text = " and ".join(
+            f"{model}{f' {format_size(size)}' if size else ''}" for model, size in kinds
+        )
         yield Clash(
             "mixed-gpus",
-            f"partition `{name}` mixes {said}: a training over both goes at the pace of the slower, "
+            f"partition `{name}` mixes {kinds_text}: a training over both goes at the pace of the slower, "
             "and with the memory of the smaller",
             "make a partition for each kind, or set `max_nodes: 1` so that no job has both",
             tuple(("nodes", group, "gpus", "model") for group in kinds.values()),
@@ -117,11 +119,11 @@ def _idle(cluster: Cluster) -> Iterator[Clash]:
     used = {group for partition in cluster.partitions.values() for group in partition.nodes}
     for name, group in cluster.nodes.items():
         if group.role == "compute" and name not in used:
-            first = next(iter(cluster.partitions), "NAME")
+            first_partition = next(iter(cluster.partitions), "NAME")
             yield Clash(
                 "group-without-partition",
                 f"node group `{name}` is in no partition, so no job would ever run there",
-                f"add `{name}` to partitions.{first}.nodes, or make a partition for it",
+                f"add `{name}` to partitions.{first_partition}.nodes, or make a partition for it",
                 (("nodes", name), ("partitions",)),
             )
 
@@ -134,45 +136,50 @@ def partition_teams(cluster: Cluster) -> Iterator[Clash]:
     members = {team for user in cluster.users.values() for team in (user.team, *user.also_in)}
     for name in cluster.teams:
         if name in members and not any(name in teams for teams in lists):
-            first = next(iter(cluster.partitions))
+            first_partition = next(iter(cluster.partitions))
             yield Clash(
                 "team-shut-out",
                 f"every partition lists its teams, and `{name}` is in no list: its members could run nothing",
-                f"add `{name}` to partitions.{first}.teams or another's",
-                (("teams", name), *(("partitions", one, "teams") for one in cluster.partitions)),
+                f"add `{name}` to partitions.{first_partition}.teams or another's",
+                (
+                    ("teams", name),
+                    *(("partitions", partition_name, "teams") for partition_name in cluster.partitions),
+                ),
             )
 
 
 def partition_qos(cluster: Cluster) -> Iterator[Clash]:
     """Each quality of service of a partition exists, and each side of team and quality has another side."""
-    known = [NORMAL, *(name for name in cluster.qos if name != NORMAL)]
+    valid_qos = [NORMAL, *(name for name in cluster.qos if name != NORMAL)]
     for name, partition in cluster.partitions.items():
-        for index, one in enumerate(partition.qos):
-            at = ("partitions", name, "qos", index)
-            if one not in known:
-                yield unknown(f"partition `{name}`", "quality of service", one, known, (at, ("qos",)))
-            elif not _who(cluster, partition, one):
+        for index, qos_name in enumerate(partition.qos):
+            loc = ("partitions", name, "qos", index)
+            if qos_name not in valid_qos:
+                yield unknown(
+                    f"partition `{name}`", "quality of service", qos_name, valid_qos, (loc, ("qos",))
+                )
+            elif not _allowed_teams(cluster, partition, qos_name):
                 yield Clash(
                     "qos-unusable",
-                    f"partition `{name}` takes qos `{one}`, but no team that may use the one may name the other",
-                    f"add a team of partitions.{name}.teams to qos.{one}.teams, or take `{one}` out here",
-                    (at, ("qos", one, "teams"), ("partitions", name, "teams")),
+                    f"partition `{name}` takes qos `{qos_name}`, but no team that may use the one may name the other",
+                    f"add a team of partitions.{name}.teams to qos.{qos_name}.teams, or take `{qos_name}` out here",
+                    (loc, ("qos", qos_name, "teams"), ("partitions", name, "teams")),
                 )
         yield from _left_out(cluster, name, partition)
 
 
-def _who(cluster: Cluster, partition: Partition, qos: str) -> set[str]:
+def _allowed_teams(cluster: Cluster, partition: Partition, qos: str) -> set[str]:
     """Teams that may use the partition and name the quality of service."""
-    found = set(partition.teams or cluster.teams)
+    teams = set(partition.teams or cluster.teams)
     allowed = cluster.qos[qos].teams if qos in cluster.qos else ()
-    return found & set(allowed) if allowed else found
+    return teams & set(allowed) if allowed else teams
 
 
 def _left_out(cluster: Cluster, name: str, partition: Partition) -> Iterator[Clash]:
     """Teams that the partition lists, and that may name nothing there."""
-    listed = [one for one in partition.qos if one in cluster.qos or one == NORMAL]
+    listed = [qos_name for qos_name in partition.qos if qos_name in cluster.qos or qos_name == NORMAL]
     for index, team in enumerate(partition.teams):
-        if listed and not any(team in _who(cluster, partition, one) for one in listed):
+        if listed and not any(team in _allowed_teams(cluster, partition, qos_name) for qos_name in listed):
             yield Clash(
                 "qos-unusable",
                 f"team `{team}` may use partition `{name}`, but may name no quality of service that it takes",
@@ -182,7 +189,7 @@ def _left_out(cluster: Cluster, name: str, partition: Partition) -> Iterator[Cla
 
 
 # As provision/render makes RealMemory: the kernel and firmware keep 1/32 of what is built in.
-_KEPT = 32
+_RESERVE_DIVISOR = 32
 _OF_GPUS = ("gpus_per_node", "headroom_percent", "cpus_per_gpu", "memory_per_gpu")
 
 
@@ -241,14 +248,16 @@ def _cpus(name: str, partition: Partition, group_name: str, group: NodeGroup) ->
 
 def _memory(name: str, partition: Partition, group_name: str, group: NodeGroup) -> Iterator[Clash]:
     per, gpus = partition.memory_per_gpu, group.gpus.count if group.gpus else 0
-    room = group.memory * (_KEPT - 1) // _KEPT - group.memory_reserved
-    if per is not None and per * gpus > room > 0:
+    capacity = group.memory * (_RESERVE_DIVISOR - 1) // _RESERVE_DIVISOR - group.memory_reserved
+    if per is not None and per * gpus > capacity > 0:
         most = (
-            format_size(room // gpus // 2**30 * 2**30) if room // gpus >= 2**30 else format_size(room // gpus)
+            format_size(capacity // gpus // 2**30 * 2**30)
+            if capacity // gpus >= 2**30
+            else format_size(capacity // gpus)
         )
         yield Clash(
             "memory-per-gpu",
-            f"{gpus} GPUs with {format_size(per)} each take more than the {room / 2**30:.1f} GiB "
+            f"{gpus} GPUs with {format_size(per)} each take more than the {capacity / 2**30:.1f} GiB "
             f"that a host of `{group_name}` has for jobs",
             f"set memory_per_gpu to {most} or less, or take it out",
             (("partitions", name, "memory_per_gpu"), ("nodes", group_name, "memory")),

@@ -14,8 +14,8 @@ def people(cluster: Cluster) -> Iterator[Clash]:
     """Each user's teams exist, and no two users or teams share a number."""
     for name, user in cluster.users.items():
         if user.team not in cluster.teams:
-            at = (("users", name, "team"), ("teams",))
-            yield unknown(f"user `{name}`", "team", user.team, cluster.teams, at)
+            locs = (("users", name, "team"), ("teams",))
+            yield unknown(f"user `{name}`", "team", user.team, cluster.teams, locs)
         yield from _also_in(cluster, name, user)
         yield from _named_as_a_team(cluster, name, user)
     yield from _shared("users", "uid", {name: user.uid for name, user in cluster.users.items()})
@@ -24,15 +24,15 @@ def people(cluster: Cluster) -> Iterator[Clash]:
 
 def _also_in(cluster: Cluster, name: str, user: User) -> Iterator[Clash]:
     for index, team in enumerate(user.also_in):
-        at = ("users", name, "also_in", index)
+        loc = ("users", name, "also_in", index)
         if team not in cluster.teams:
-            yield unknown(f"user `{name}`", "team", team, cluster.teams, (at, ("teams",)))
+            yield unknown(f"user `{name}`", "team", team, cluster.teams, (loc, ("teams",)))
         elif team == user.team:
             yield Clash(
                 "repeated-item",
                 f"user `{name}` is of team `{team}` and also in it",
                 f"take `{team}` out of also_in",
-                (at, ("users", name, "team")),
+                (loc, ("users", name, "team")),
             )
 
 
@@ -49,21 +49,25 @@ def _named_as_a_team(cluster: Cluster, name: str, user: User) -> Iterator[Clash]
 
 
 def _shared(section: str, field: str, numbers: Mapping[str, int]) -> Iterator[Clash]:
-    first: dict[int, str] = {}
+    owners: dict[int, str] = {}
     for name, number in numbers.items():
-        if number in first:
+        if number in owners:
             yield Clash(
                 "id-taken",
-                f"{section} `{first[number]}` and `{name}` have the same {field} {number}",
+                f"{section} `{owners[number]}` and `{name}` have the same {field} {number}",
                 f"give `{name}` a {field} of its own, e.g. {_free(numbers, number)}",
-                ((section, first[number], field), (section, name, field)),
+                ((section, owners[number], field), (section, name, field)),
             )
-        first.setdefault(number, name)
+        owners.setdefault(number, name)
 
 
 def _free(numbers: Mapping[str, int], number: int) -> int:
-    taken = set(numbers.values())
-    return next(candidate for candidate in range(number, number + len(taken) + 1) if candidate not in taken)
+    used_numbers = set(numbers.values())
+    return next(
+        candidate
+        for candidate in range(number, number + len(used_numbers) + 1)
+        if candidate not in used_numbers
+    )
 
 
 def teams(cluster: Cluster) -> Iterator[Clash]:
@@ -71,8 +75,8 @@ def teams(cluster: Cluster) -> Iterator[Clash]:
     parents = {name: team.parent for name, team in cluster.teams.items() if team.parent is not None}
     for name, parent in parents.items():
         if parent not in cluster.teams:
-            at = (("teams", name, "parent"), ("teams",))
-            yield unknown(f"team `{name}`", "team", parent, cluster.teams, at)
+            locs = (("teams", name, "parent"), ("teams",))
+            yield unknown(f"team `{name}`", "team", parent, cluster.teams, locs)
     yield from _loops({name: (parent,) for name, parent in parents.items()})
     yield from _empty(cluster, set(parents.values()))
     yield from _without_shares(cluster)
@@ -80,10 +84,10 @@ def teams(cluster: Cluster) -> Iterator[Clash]:
 
 def _loops(parents: dict[str, tuple[str, ...]]) -> Iterator[Clash]:
     for loop in loops(parents):
-        way = " of ".join(f"`{name}`" for name in (*loop, loop[0]))
+        cycle_text = " of ".join(f"`{name}`" for name in (*loop, loop[0]))
         yield Clash(
             "team-loop",
-            f"team {way}: none of them hangs on the root, where shares begin",
+            f"team {cycle_text}: none of them hangs on the root, where shares begin",
             f"take the `parent` out of one of {names(loop)}" if len(loop) > 1 else "take `parent` out",
             tuple(("teams", name, "parent") for name in loop),
         )
@@ -103,10 +107,10 @@ def _empty(cluster: Cluster, parents: set[str]) -> Iterator[Clash]:
 
 
 def _without_shares(cluster: Cluster) -> Iterator[Clash]:
-    beside: dict[str | None, list[str]] = {}
+    siblings_by_parent: dict[str | None, list[str]] = {}
     for name, team in cluster.teams.items():
-        beside.setdefault(team.parent, []).append(name)
-    for parent, siblings in beside.items():
+        siblings_by_parent.setdefault(team.parent, []).append(name)
+    for parent, siblings in siblings_by_parent.items():
         if all(cluster.teams[name].shares == 0 for name in siblings):
             under = f" under `{parent}`" if parent else ""
             yield Clash(
@@ -126,14 +130,14 @@ def team_limits(cluster: Cluster) -> Iterator[Clash]:
         yield from _over(("qos", name), "max_gpus_per_job", qos.max_gpus_per_job, qos.max_gpus)
 
 
-def _over(at: tuple[str, str], field: str, part: int | None, whole: int | None) -> Iterator[Clash]:
+def _over(loc: tuple[str, str], field: str, part: int | None, limit: int | None) -> Iterator[Clash]:
     """A whole of 0 shuts everything for a while, whatever its parts say."""
-    if part is not None and whole and part > whole:
+    if part is not None and limit and part > limit:
         yield Clash(
             "limit-over-limit",
-            f"{at[0]} `{at[1]}`: {field} is {part}, but max_gpus of all together is {whole}",
-            f"lower {field} to {whole} or less, or raise max_gpus",
-            ((*at, field), (*at, "max_gpus")),
+            f"{loc[0]} `{loc[1]}`: {field} is {part}, but max_gpus of all together is {limit}",
+            f"lower {field} to {limit} or less, or raise max_gpus",
+            ((*loc, field), (*loc, "max_gpus")),
         )
 
 
@@ -142,21 +146,21 @@ NORMAL = "normal"  # Slurm makes it with its database
 
 def qos(cluster: Cluster) -> Iterator[Clash]:
     """What a quality of service preempts exists and never comes back at it, and its teams exist."""
-    known = [NORMAL, *(name for name in cluster.qos if name != NORMAL)]
-    for name, one in cluster.qos.items():
-        for index, other in enumerate(one.preempts):
-            if other not in known:
-                at = (("qos", name, "preempts", index), ("qos",))
-                yield unknown(f"qos `{name}`", "quality of service", other, known, at)
-        for index, team in enumerate(one.teams):
+    valid_qos = [NORMAL, *(name for name in cluster.qos if name != NORMAL)]
+    for name, quality in cluster.qos.items():
+        for index, preempted in enumerate(quality.preempts):
+            if preempted not in valid_qos:
+                locs = (("qos", name, "preempts", index), ("qos",))
+                yield unknown(f"qos `{name}`", "quality of service", preempted, valid_qos, locs)
+        for index, team in enumerate(quality.teams):
             if team not in cluster.teams:
-                at = (("qos", name, "teams", index), ("teams",))
-                yield unknown(f"qos `{name}`", "team", team, cluster.teams, at)
-    for loop in loops({name: one.preempts for name, one in cluster.qos.items()}):
-        way = ", which preempts ".join(f"`{name}`" for name in (*loop[1:], loop[0]))
+                locs = (("qos", name, "teams", index), ("teams",))
+                yield unknown(f"qos `{name}`", "team", team, cluster.teams, locs)
+    for loop in loops({name: quality.preempts for name, quality in cluster.qos.items()}):
+        cycle_text = ", which preempts ".join(f"`{name}`" for name in (*loop[1:], loop[0]))
         yield Clash(
             "qos-loop",
-            f"qos `{loop[0]}` preempts {way}: their jobs would push each other aside without end",
+            f"qos `{loop[0]}` preempts {cycle_text}: their jobs would push each other aside without end",
             f"take one `preempts` out of {names(loop)}",
             tuple(("qos", name, "preempts") for name in loop),
         )
@@ -175,7 +179,7 @@ def qos_names(cluster: Cluster) -> Iterator[Clash]:
             )
 
 
-_KEPT = (
+_ACCOUNTING_FIELDS = (
     ("partitions", "partition", ("qos", "headroom_percent")),
     ("teams", "team", ("parent", "max_gpus", "max_gpus_per_user", "max_jobs")),
     ("reservations", "reservation", ("teams",)),
@@ -190,37 +194,37 @@ def accounting(cluster: Cluster) -> Iterator[Clash]:
         yield from _host(cluster, host)
     if cluster.accounting.enabled:
         return
-    for what, at in _wants(cluster):
+    for setting, loc in _accounting_settings(cluster):
         yield Clash(
             "accounting-off",
-            f"{what} is kept by slurmdbd, and accounting is off",
+            f"{setting} is kept by slurmdbd, and accounting is off",
             "take it out, or set accounting.enabled to true",
-            (at, _SWITCH),
+            (loc, _SWITCH),
         )
 
 
 def _host(cluster: Cluster, name: str) -> Iterator[Clash]:
-    at = ("accounting", "host")
+    loc = ("accounting", "host")
     control = list(members(cluster, "control"))
     group = members(cluster).get(name)
     if group is None:
-        yield unknown("accounting", "host", name, control, (at, ("nodes",)))
+        yield unknown("accounting", "host", name, control, (loc, ("nodes",)))
     elif name not in control:
         yield Clash(
             "accounting-host",
             f"accounting is to run on `{name}`, whose role is {cluster.nodes[group].role}",
             f"name a control host: {', '.join(control)}" if control else "add a control host",
-            (at, ("nodes", group, "role")),
+            (loc, ("nodes", group, "role")),
         )
 
 
-def _wants(cluster: Cluster) -> Iterator[tuple[str, Loc]]:
+def _accounting_settings(cluster: Cluster) -> Iterator[tuple[str, Loc]]:
     """What is asked of accounting, and where."""
     if cluster.accounting.host is not None:
         yield "its host", ("accounting", "host")
     yield from ((f"qos `{name}`", ("qos", name)) for name in cluster.qos)
-    for section, who, fields in _KEPT:
-        for name, one in getattr(cluster, section).items():
+    for section, kind, fields in _ACCOUNTING_FIELDS:
+        for name, entry in getattr(cluster, section).items():
             for field in fields:
-                if getattr(one, field) != type(one).model_fields[field].default:
-                    yield f"{field} of {who} `{name}`", (section, name, field)
+                if getattr(entry, field) != type(entry).model_fields[field].default:
+                    yield f"{field} of {kind} `{name}`", (section, name, field)

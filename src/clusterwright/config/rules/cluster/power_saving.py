@@ -10,70 +10,70 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.power_saving import Ipmi, LabPower, PowerSaving, Program, Redfish
 from clusterwright.config.storage import Nfs
 
-_AT = ("slurm", "power_saving")
+_LOC = ("slurm", "power_saving")
 
 
 def power_saving(cluster: Cluster) -> Iterator[Clash]:
     """The groups that stay on exist and are compute hosts, and there is one way for on and one for off."""
     saving = cluster.slurm.power_saving
     if saving is not None:
-        yield from _kept(cluster, saving)
+        yield from _suspend_exclude(cluster, saving)
         yield from _two_programs(saving)
-        yield from _one_way(saving)
+        yield from _single_method(saving)
 
 
-def _kept(cluster: Cluster, saving: PowerSaving) -> Iterator[Clash]:
+def _suspend_exclude(cluster: Cluster, saving: PowerSaving) -> Iterator[Clash]:
     compute = [name for name, group in cluster.nodes.items() if group.role == "compute"]
     for index, name in enumerate(saving.keep):
-        at = (*_AT, "keep", index)
+        loc = (*_LOC, "keep", index)
         if name not in cluster.nodes:
-            yield unknown("power_saving", "node group", name, compute, (at, ("nodes",)))
+            yield unknown("power_saving", "node group", name, compute, (loc, ("nodes",)))
         elif name not in compute:
             yield Clash(
                 "not-compute",
                 f"power_saving keeps `{name}` on, which is never switched off: its role is "
                 f"{cluster.nodes[name].role}",
                 f"take `{name}` out; only compute hosts are switched off",
-                (at, ("nodes", name, "role")),
+                (loc, ("nodes", name, "role")),
             )
 
 
 def _two_programs(saving: PowerSaving) -> Iterator[Clash]:
-    given = saving.provider
-    one, other = saving.suspend, saving.resume
-    at: tuple[tuple[str, ...], ...] = ("suspend",), ("resume",)
-    if isinstance(given, Program):
-        one, other, at = given.off, given.on, (("provider", "off"), ("provider", "on"))
-    if one is not None and one == other:
+    provider = saving.provider
+    off_program, on_program = saving.suspend, saving.resume
+    locs: tuple[tuple[str, ...], ...] = ("suspend",), ("resume",)
+    if isinstance(provider, Program):
+        off_program, on_program, locs = provider.off, provider.on, (("provider", "off"), ("provider", "on"))
+    if off_program is not None and off_program == on_program:
         yield Clash(
             "same-program",
-            f"{one} is to switch hosts off and on, and is not told which of the two",
-            "give {} and {} a program each".format(*(place[-1] for place in at)),
-            tuple((*_AT, *place) for place in at),
+            f"{off_program} is to switch hosts off and on, and is not told which of the two",
+            "give {} and {} a program each".format(*(loc[-1] for loc in locs)),
+            tuple((*_LOC, *loc) for loc in locs),
         )
 
 
-def _one_way(saving: PowerSaving) -> Iterator[Clash]:
+def _single_method(saving: PowerSaving) -> Iterator[Clash]:
     programs = {"suspend": saving.suspend, "resume": saving.resume}
-    given = [name for name, path in programs.items() if path is not None]
-    if saving.provider is not None and given:
+    program_names = [name for name, path in programs.items() if path is not None]
+    if saving.provider is not None and program_names:
         yield Clash(
             "power-two-ways",
-            f"a provider holds the switch, and Slurm is to call `{given[0]}` as well",
-            f"take {' and '.join(f'`{name}`' for name in given)} out, or the provider",
-            (*((*_AT, name) for name in given), (*_AT, "provider")),
+            f"a provider holds the switch, and Slurm is to call `{program_names[0]}` as well",
+            f"take {' and '.join(f'`{name}`' for name in program_names)} out, or the provider",
+            (*((*_LOC, name) for name in program_names), (*_LOC, "provider")),
         )
-    if saving.provider is None and len(given) < len(programs):
-        missing = [name for name in programs if name not in given]
+    if saving.provider is None and len(program_names) < len(programs):
+        missing = [name for name in programs if name not in program_names]
         yield Clash(
             "power-no-way",
             f"idle hosts are to be switched off, and nobody is named who does it: {' and '.join(missing)} missing",
             "add a provider, such as provider: {kind: redfish, bmc: {a100: 10.0.9.11}}, or both suspend and resume",
-            (_AT,),
+            (_LOC,),
         )
 
 
-_BMC = (*_AT, "provider", "bmc")
+_BMC = (*_LOC, "provider", "bmc")
 
 
 def power_provider(cluster: Cluster) -> Iterator[Clash]:
@@ -86,7 +86,7 @@ def power_provider(cluster: Cluster) -> Iterator[Clash]:
             "power-not-a-lab",
             "the lab's own switch is to hold the power of hosts that are no lab's",
             "name another provider, such as kind: redfish; or add a `lab:` section",
-            ((*_AT, "provider", "kind"),),
+            ((*_LOC, "provider", "kind"),),
         )
     if isinstance(saving.provider, Redfish | Ipmi):
         yield from _controllers(cluster, saving, saving.provider)
@@ -96,7 +96,7 @@ def power_provider(cluster: Cluster) -> Iterator[Clash]:
             "power-spares",
             f"{saving.spares} idle hosts are to be kept on, and {switched} are ever switched off",
             f"lower it to {switched}",
-            ((*_AT, "spares"),),
+            ((*_LOC, "spares"),),
         )
 
 
@@ -124,24 +124,24 @@ def _controllers(cluster: Cluster, saving: PowerSaving, provider: Redfish | Ipmi
 
 def _shared(cluster: Cluster, provider: Redfish | Ipmi) -> Iterator[Clash]:
     """No two hosts have one management controller, and none has the address of a host."""
-    taken: dict[IPv4Address, str] = {
+    owners: dict[IPv4Address, str] = {
         address: f"host {host}"
         for name, group in cluster.nodes.items()
         for index, host in group.places()
-        for address in [first + index for first in group.addresses.values()]
+        for address in [first_address + index for first_address in group.addresses.values()]
     }
     for name in [name for name in provider.bmc if name in cluster.nodes]:
         for index, host in cluster.nodes[name].places():
             address = provider.bmc[name] + index
-            if address in taken:
+            if address in owners:
                 yield Clash(
                     "power-controller-taken",
-                    f"{address} would be the management controller of {host}, and is that of {taken[address]}",
+                    f"{address} would be the management controller of {host}, and is that of {owners[address]}",
                     "give each group a first address with room for its hosts, in the controllers' own network",
                     ((*_BMC, name), ("nodes", name)),
                 )
                 break
-            taken[address] = host
+            owners[address] = host
 
 
 def power_saving_servers(cluster: Cluster) -> Iterator[Clash]:

@@ -29,14 +29,14 @@ def _in(value: Any, loc: Loc) -> Iterator[Clash]:
             if isinstance(item, BaseModel):
                 yield from _in(item, (*loc, index))
             elif not isinstance(item, int) and item in value[:index]:
-                yield _twice(str(item), loc, value.index(item), index)
+                yield _duplicate(str(item), loc, value.index(item), index)
 
 
-def _twice(item: str, loc: Loc, first: int, second: int) -> Clash:
-    shown = item if len(item) < 40 else f"{item[:40]}..."
+def _duplicate(item: str, loc: Loc, first_index: int, second: int) -> Clash:
+    excerpt = item if len(item) < 40 else f"{item[:40]}..."
     return Clash(
         "repeated-item",
-        f"{dotted(loc)} lists `{shown}` twice",
+        f"{dotted(loc)} lists `{excerpt}` twice",
         "take one of them out, or write what was meant",
-        ((*loc, first), (*loc, second)),
+        ((*loc, first_index), (*loc, second)),
     )

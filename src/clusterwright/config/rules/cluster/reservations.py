@@ -17,16 +17,16 @@ _EVERY = {"daily": DAY_S, "weekdays": DAY_S, "weekly": WEEK_S}
 
 def reservations(cluster: Cluster) -> Iterator[Clash]:
     """Hosts, teams and users exist, the start is a date, and no two keep the same hosts at once."""
-    for name, one in cluster.reservations.items():
-        yield from _hosts(cluster, name, one)
-        yield from _whom(cluster, name, one)
-        yield from _when(name, one)
+    for name, reservation in cluster.reservations.items():
+        yield from _hosts(cluster, name, reservation)
+        yield from _check_members(cluster, name, reservation)
+        yield from _when(name, reservation)
     yield from _overlapping(cluster)
 
 
-def _hosts(cluster: Cluster, name: str, one: Reservation) -> Iterator[Clash]:
+def _hosts(cluster: Cluster, name: str, reservation: Reservation) -> Iterator[Clash]:
     compute = members(cluster, "compute")
-    odd = [host for host in expand(one.hosts) if host not in compute]
+    odd = [host for host in expand(reservation.hosts) if host not in compute]
     if odd:
         yield Clash(
             "not-compute",
@@ -36,38 +36,38 @@ def _hosts(cluster: Cluster, name: str, one: Reservation) -> Iterator[Clash]:
         )
 
 
-def _whom(cluster: Cluster, name: str, one: Reservation) -> Iterator[Clash]:
-    who = f"reservation `{name}`"
-    for index, team in enumerate(one.teams):
+def _check_members(cluster: Cluster, name: str, reservation: Reservation) -> Iterator[Clash]:
+    subject = f"reservation `{name}`"
+    for index, team in enumerate(reservation.teams):
         if team not in cluster.teams:
-            at = (("reservations", name, "teams", index), ("teams",))
-            yield unknown(who, "team", team, cluster.teams, at)
-    for index, user in enumerate(one.users):
+            locs = (("reservations", name, "teams", index), ("teams",))
+            yield unknown(subject, "team", team, cluster.teams, locs)
+    for index, user in enumerate(reservation.users):
         if user not in cluster.users:
-            at = (("reservations", name, "users", index), ("users",))
-            yield unknown(who, "user", user, cluster.users, at)
-    if not (one.teams or one.users or one.maintenance):
+            locs = (("reservations", name, "users", index), ("users",))
+            yield unknown(subject, "user", user, cluster.users, locs)
+    if not (reservation.teams or reservation.users or reservation.maintenance):
         yield Clash(
             "reservation-for-nobody",
-            f"{who} keeps hosts from everybody, and is for nobody",
+            f"{subject} keeps hosts from everybody, and is for nobody",
             "add `teams` or `users` that it is for, or `maintenance: true` for work on the hosts",
             (("reservations", name),),
         )
 
 
-def _when(name: str, one: Reservation) -> Iterator[Clash]:
-    if _seconds(one.start) is None:
+def _when(name: str, reservation: Reservation) -> Iterator[Clash]:
+    if _seconds(reservation.start) is None:
         yield Clash(
             "reservation-start",
-            f"reservation `{name}` begins on {one.start}, which no calendar or clock has",
+            f"reservation `{name}` begins on {reservation.start}, which no calendar or clock has",
             'write it as "2027-01-15T08:00"',
             (("reservations", name, "start"),),
         )
-    every = _EVERY.get(one.repeat)
-    if every is not None and one.duration > every:
+    every = _EVERY.get(reservation.repeat)
+    if every is not None and reservation.duration > every:
         yield Clash(
             "reservation-too-long",
-            f"reservation `{name}` lasts {format_duration(one.duration)} and begins again before it has ended",
+            f"reservation `{name}` lasts {format_duration(reservation.duration)} and begins again before it has ended",
             f"set duration to {format_duration(every)} or less, or another repeat",
             (("reservations", name, "duration"), ("reservations", name, "repeat")),
         )
@@ -87,20 +87,29 @@ def _seconds(start: str) -> int | None:
 
 def _overlapping(cluster: Cluster) -> Iterator[Clash]:
     """Only of those that come once; Slurm refuses the second, unless it is for maintenance."""
-    once = {name: one for name, one in cluster.reservations.items() if one.repeat == "once"}
-    for (first, one), (second, other) in combinations(once.items(), 2):
-        begins, ends = _span(one)
-        starts, stops = _span(other)
-        both = sorted(set(expand(one.hosts)) & set(expand(other.hosts)))
-        if both and begins < stops and starts < ends and not (one.maintenance or other.maintenance):
+    nonrecurring = {
+        name: reservation
+        for name, reservation in cluster.reservations.items()
+        if reservation.repeat == "once"
+    }
+    for (first_name, reservation), (second, other_reservation) in combinations(nonrecurring.items(), 2):
+        begins, ends = _span(reservation)
+        starts, stops = _span(other_reservation)
+        shared_hosts = sorted(set(expand(reservation.hosts)) & set(expand(other_reservation.hosts)))
+        if (
+            shared_hosts
+            and begins < stops
+            and starts < ends
+            and not (reservation.maintenance or other_reservation.maintenance)
+        ):
             yield Clash(
                 "reservation-overlap",
-                f"reservations `{first}` and `{second}` keep {fold(both)} at the same time",
+                f"reservations `{first_name}` and `{second}` keep {fold(shared_hosts)} at the same time",
                 "move one of them, or take hosts out of it",
-                (("reservations", first, "start"), ("reservations", second, "start")),
+                (("reservations", first_name, "start"), ("reservations", second, "start")),
             )
 
 
-def _span(one: Reservation) -> tuple[int, int]:
-    start = _seconds(one.start)
-    return (0, 0) if start is None else (start, start + one.duration)
+def _span(reservation: Reservation) -> tuple[int, int]:
+    start = _seconds(reservation.start)
+    return (0, 0) if start is None else (start, start + reservation.duration)

@@ -26,24 +26,24 @@ _PORTS = ("slurm", "ports")
 
 def slurm(cluster: Cluster) -> Iterator[Clash]:
     """The ports of srun run upwards and leave the ports of other services alone, and suffice."""
-    first, last = cluster.slurm.ports
-    if first > last:
+    first_port, last = cluster.slurm.ports
+    if first_port > last:
         yield Clash(
             "port-range",
-            f"srun's ports run from {first} down to {last}",
-            f"write [{last}, {first}]",
+            f"srun's ports run from {first_port} down to {last}",
+            f"write [{last}, {first_port}]",
             (_PORTS,),
         )
     for port, service in {**USED, cluster.ssh.port: "sshd"}.items():
-        if first <= port <= last:
+        if first_port <= port <= last:
             side = (("ssh", "port"),) if service == "sshd" else ()
             yield Clash(
                 "port-range",
-                f"srun's ports {first} to {last} hold {port}, where {service} listens",
+                f"srun's ports {first_port} to {last} hold {port}, where {service} listens",
                 "take a range that no service uses, such as [60001, 63000]",
                 (_PORTS, *side),
             )
-    yield from _too_few(cluster, last - first + 1)
+    yield from _too_few(cluster, last - first_port + 1)
 
 
 def _too_few(cluster: Cluster, ports: int) -> Iterator[Clash]:
@@ -51,22 +51,22 @@ def _too_few(cluster: Cluster, ports: int) -> Iterator[Clash]:
     hosts = len(members(cluster, "compute"))
     needs = 4 + 2 * max(0, -(-hosts // 48) - 1)
     if 0 < ports < needs:
-        first = cluster.slurm.ports[0]
+        first_port = cluster.slurm.ports[0]
         yield Clash(
             "port-range",
             f"srun has {ports} ports, but one over all {hosts} hosts opens {needs}",
-            f"write at least [{first}, {first + needs - 1}]; some thousand serve many jobs at once",
+            f"write at least [{first_port}, {first_port + needs - 1}]; some thousand serve many jobs at once",
             (_PORTS, ("nodes",)),
         )
 
 
-def slurm_known(cluster: Cluster) -> Iterator[Clash]:
+def slurm_release_exists(cluster: Cluster) -> Iterator[Clash]:
     """What is written for a release that never was would be a guess; newer ones than we know are let pass."""
-    of = release(cluster.software.slurm)
-    if of not in RELEASES and RELEASES[0] < of < RELEASES[-1]:
+    slurm_version = release(cluster.software.slurm)
+    if slurm_version not in RELEASES and RELEASES[0] < slurm_version < RELEASES[-1]:
         yield Clash(
             "slurm-release",
-            f"there was no Slurm {of}; the releases are {', '.join(RELEASES[3:])}",
+            f"there was no Slurm {slurm_version}; the releases are {', '.join(RELEASES[3:])}",
             "write what `slurmd -V` says on a host, such as 22.05",
             (("software", "slurm"),),
         )
@@ -78,72 +78,72 @@ _VERSION = ("software", "slurm")
 
 def slurm_options(cluster: Cluster) -> Iterator[Clash]:
     """A key that the file decides elsewhere, and one that this Slurm would die of or complain about."""
-    of = min(release(cluster.software.slurm), RELEASES[-1])
+    slurm_version = min(release(cluster.software.slurm), RELEASES[-1])
     for key, value in cluster.slurm.options.items():
-        at = (*_OPTIONS, key)
+        loc = (*_OPTIONS, key)
         field = OURS.get(key.lower())
         if field is not None:
-            yield _ours(key, field, at)
+            yield _ours(key, field, loc)
             continue
-        for finding in lint(f"{key}={value}", "slurm.conf", of):
+        for finding in lint(f"{key}={value}", "slurm.conf", slurm_version):
             yield Clash(
                 "slurm-key",
-                f"{finding.key}: {finding.what}",
+                f"{finding.key}: {finding.message}",
                 "write it as the slurm.conf(5) of that release does, or leave it out",
-                (at, _VERSION),
+                (loc, _VERSION),
             )
 
 
-def _ours(key: str, field: str, at: tuple[str, ...]) -> Clash:
+def _ours(key: str, field: str, loc: tuple[str, ...]) -> Clash:
     if field:
         return Clash(
             "slurm-key-ours",
             f"{key} is written by us, from {field}",
             f"set {field}, and leave this out",
-            (at,),
+            (loc,),
         )
-    what = f"{key} is written by us: units, firewall, logs and folders rest on it"
-    return Clash("slurm-key-ours", what, "leave it out", (at,))
+    message = f"{key} is written by us: units, firewall, logs and folders rest on it"
+    return Clash("slurm-key-ours", message, "leave it out", (loc,))
 
 
-_WHERE = (("software", "slurm"), ("os",))
+_PACKAGE_LOCS = (("software", "slurm"), ("os",))
 _OLDEST = "21.08"  # the oldest release that we render for
 
 
 def slurm_packages(cluster: Cluster) -> Iterator[Clash]:
     """The distribution's own Slurm, or one that Slurm's own packaging makes and a repository of the site's holds."""
-    os, platform, wanted = cluster.os, cluster.platform, cluster.software.slurm
-    fits = platform.has_slurm(wanted) and release(wanted) >= _OLDEST
-    if cluster.lab is not None or fits:  # a lab has a rule of its own
+    os, platform, version = cluster.os, cluster.platform, cluster.software.slurm
+    is_available = platform.has_slurm(version) and release(version) >= _OLDEST
+    if cluster.lab is not None or is_available:  # a lab has a rule of its own
         return
-    own, since = platform.slurm, platform.schedmd_slurm_since
-    has = f"{os} itself has Slurm {own}" + (" (in EPEL)" if platform.uses_epel else "")
-    take_own = f'set `slurm: "{own}"`' if own >= _OLDEST else ""
-    if release(wanted) < _OLDEST:
-        mend = 'set `slurm: "25.11"` and name the repository of its packages under `software.repositories`'
+    distro_version, min_version = platform.slurm, platform.schedmd_slurm_since
+    has = f"{os} itself has Slurm {distro_version}" + (" (in EPEL)" if platform.uses_epel else "")
+    distro_hint = f'set `slurm: "{distro_version}"`' if distro_version >= _OLDEST else ""
+    if release(version) < _OLDEST:
+        fix = 'set `slurm: "25.11"` and name the repository of its packages under `software.repositories`'
         yield Clash(
             "slurm-no-package",
-            f"Slurm {wanted} is older than {_OLDEST}, the oldest that we can set up",
-            mend,
-            _WHERE,
+            f"Slurm {version} is older than {_OLDEST}, the oldest that we can set up",
+            fix,
+            _PACKAGE_LOCS,
         )
-    elif release(wanted) < since and cluster.software.slurm_packages != "distribution":
-        newer = f'set `slurm: "{since}"` or later, which Slurm\'s own packaging makes'
-        mend = f"{take_own}, or {newer}" if take_own and own != since else newer
+    elif release(version) < min_version and cluster.software.slurm_packages != "distribution":
+        newer = f'set `slurm: "{min_version}"` or later, which Slurm\'s own packaging makes'
+        fix = f"{distro_hint}, or {newer}" if distro_hint and distro_version != min_version else newer
         yield Clash(
             "slurm-no-package",
-            f"there are no packages of Slurm {wanted} for {os}: {has}, and Slurm's own deb packages begin with {since}",
-            mend,
-            _WHERE,
+            f"there are no packages of Slurm {version} for {os}: {has}, and Slurm's own deb packages begin with {min_version}",
+            fix,
+            _PACKAGE_LOCS,
         )
     elif not cluster.software.repositories:
         name = "name the repository of the packages under `software.repositories`"
-        mend = f"{name}, or {take_own}" if take_own else name
+        fix = f"{name}, or {distro_hint}" if distro_hint else name
         yield Clash(
             "slurm-no-package",
-            f"nothing says where the packages of Slurm {wanted} for {os} come from; {has}",
-            mend,
-            _WHERE,
+            f"nothing says where the packages of Slurm {version} for {os} come from; {has}",
+            fix,
+            _PACKAGE_LOCS,
         )
 
 
@@ -176,14 +176,14 @@ def slurm_release(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _older(version: str, than: tuple[int, int]) -> bool:
-    found = re.match(r"(\d+)\.(\d+)", version)
-    return found is not None and (int(found[1]), int(found[2])) < than
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return match is not None and (int(match[1]), int(match[2])) < than
 
 
-def _too_old(version: str, what: str, since: str, at: Loc, mend: str) -> Clash:
+def _too_old(version: str, feature: str, min_version: str, loc: Loc, fix: str) -> Clash:
     return Clash(
         "slurm-too-old",
-        f"Slurm {version} does not know `{what}`, which came with {since}",
-        f"{mend}, or set software.slurm to {since} or later",
-        (at, ("software", "slurm")),
+        f"Slurm {version} does not know `{feature}`, which came with {min_version}",
+        f"{fix}, or set software.slurm to {min_version} or later",
+        (loc, ("software", "slurm")),
     )

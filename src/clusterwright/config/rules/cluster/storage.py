@@ -11,7 +11,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.served import program
 from clusterwright.config.source import Loc
 from clusterwright.config.storage import Nfs
-from clusterwright.errors import did_you_mean
+from clusterwright.errors import closest_name
 from clusterwright.units import format_size
 
 # hier(7), and what we keep on a host; a mount there would hide the system's files, or ours.
@@ -48,16 +48,16 @@ def storage(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]:
-    for path, at in folders:
+    for path, loc in folders:
         user = path.removeprefix("/home/")
         if user in cluster.users:
             yield Clash(
                 "reserved-path",
                 f"a mount on {path} would hide the home of user `{user}` on every host",
                 "take a folder of its own, such as /shared, /scratch or /home/shared",
-                (at, ("users", user)),
+                (loc, ("users", user)),
             )
-        if path == "/home" and _gives_homes(cluster, at):
+        if path == "/home" and _serves_homes(cluster, loc):
             continue
         system = path if path in _TOPS else next((top for top in _SYSTEM if is_within(path, top)), None)
         if system:
@@ -66,16 +66,16 @@ def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]
                 f"a mount on {path} would hide what the system keeps in {system} on every host",
                 "take a folder of its own, such as /shared, /scratch or /home/shared"
                 + (_HOME if path == "/home" else ""),
-                (at,),
+                (loc,),
             )
 
 
-def _gives_homes(cluster: Cluster, at: Loc) -> bool:
+def _serves_homes(cluster: Cluster, loc: Loc) -> bool:
     """True of /home of a control or login host, or of the site, where nobody's own home is hidden by it.
 
     Its server makes the homes, so it serves /home itself; who logs in for us must not have a home there.
     """
-    folder = cluster.storage.get(str(at[1])) if at[0] == "storage" else None
+    folder = cluster.storage.get(str(loc[1])) if loc[0] == "storage" else None
     if not isinstance(folder, Nfs) or folder.export not in (None, "/home") or cluster.ssh.user != "root":
         return False
     return folder.server not in {
@@ -109,20 +109,20 @@ def _never_enough(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _nested(folders: list[tuple[str, Loc]], only: list[tuple[str, Loc]] | None = None) -> Iterator[Clash]:
-    for one, other in combinations(folders, 2):
-        if only is not None and one not in only:
+    for folder, other_folder in combinations(folders, 2):
+        if only is not None and folder not in only:
             continue
-        if is_within(one[0], other[0]) or is_within(other[0], one[0]):
+        if is_within(folder[0], other_folder[0]) or is_within(other_folder[0], folder[0]):
             yield Clash(
                 "paths-nested",
-                f"{one[0]} and {other[0]} are mounted over each other",
+                f"{folder[0]} and {other_folder[0]} are mounted over each other",
                 "mount them side by side",
-                (one[1], other[1]),
+                (folder[1], other_folder[1]),
             )
 
 
 # nfs(5) and mount(8), and in the last line those of clients of filers' makers, which are near to them.
-_KNOWN = frozenset({
+_NFS_OPTIONS = frozenset({
     "ac", "acdirmax", "acdirmin", "acl", "acregmax", "acregmin", "actimeo", "async", "atime", "auto", "bg",
     "clientaddr", "context", "cto", "defaults", "defcontext", "dev", "diratime", "exec", "fg", "fsc",
     "fscontext", "group", "hard", "intr", "iversion", "lazytime", "local_lock", "lock", "lookupcache",
@@ -146,13 +146,13 @@ def mount_options(cluster: Cluster) -> Iterator[Clash]:
     """Only what is nearly one of them is refused: the site's client may know more than we do."""
     for name, folder in cluster.storage.items():
         for index, option in enumerate(folder.options if isinstance(folder, Nfs) else ()):
-            said, equals, value = option.partition("=")
-            meant = None if said in _KNOWN else did_you_mean(said, _KNOWN)
-            if meant and len(said) >= _NAME and "," not in option and "." not in said:
+            option_name, equals, value = option.partition("=")
+            suggestion = None if option_name in _NFS_OPTIONS else closest_name(option_name, _NFS_OPTIONS)
+            if suggestion and len(option_name) >= _NAME and "," not in option and "." not in option_name:
                 yield Clash(
                     "mount-option",
-                    f"NFS knows no mount option `{said}`, and mount would refuse the folder on every host",
-                    f"did you mean `{meant}{equals}{value}`?",
+                    f"NFS knows no mount option `{option_name}`, and mount would refuse the folder on every host",
+                    f"did you mean `{suggestion}{equals}{value}`?",
                     (("storage", name, "options", index),),
                 )
         if isinstance(folder, Nfs):
@@ -164,13 +164,13 @@ def _contradicted(name: str, folder: Nfs) -> Iterator[Clash]:
     times = [index for index, option in enumerate(folder.options) if option.partition("=")[0] in _REMEMBERS]
     noac = [index for index, option in enumerate(folder.options) if option == "noac"]
     if times and (folder.noac or noac):
-        asked = ("storage", name, "noac") if folder.noac else ("storage", name, "options", noac[0])
+        noac_loc = ("storage", name, "noac") if folder.noac else ("storage", name, "options", noac[0])
         option = folder.options[times[0]]
         yield Clash(
             "noac-and-actimeo",
             f"`{name}` is to remember nothing of files (noac) and to remember it for a time ({option})",
             f"take one of them out; `{option}` alone is the cheaper",
-            (asked, ("storage", name, "options", times[0])),
+            (noac_loc, ("storage", name, "options", times[0])),
         )
 
 
@@ -179,51 +179,68 @@ def quotas(cluster: Cluster) -> Iterator[Clash]:
     for name, folder in cluster.storage.items():
         if not isinstance(folder, Nfs) or folder.quota is None:
             continue
-        at = ("storage", name, "quota")
-        group = next((key for key, one in cluster.nodes.items() if folder.server in one.names()), None)
+        loc = ("storage", name, "quota")
+        group = next(
+            (key for key, node_group in cluster.nodes.items() if folder.server in node_group.names()), None
+        )
         if group is None:
             message = f"`{name}` is served by {folder.server}, which is no host of this file"
             yield Clash(
-                "quota-not-ours", message, "set quotas there, or take `quota` out", (at, (*at[:2], "server"))
+                "quota-not-ours",
+                message,
+                "set quotas there, or take `quota` out",
+                (loc, (*loc[:2], "server")),
             )
             continue
-        place = PurePosixPath(folder.export or folder.path)
+        export_path = PurePosixPath(folder.export or folder.path)
         disks = enumerate(cluster.nodes[group].disks)
         on = next(
-            ((i, one) for i, one in disks if one.filesystem and place.is_relative_to(one.mount or "-")), None
+            (
+                (i, disk)
+                for i, disk in disks
+                if disk.filesystem and export_path.is_relative_to(disk.mount or "-")
+            ),
+            None,
         )
         if on is None:
-            message = f"{place} of {folder.server} lies on no disk that we make, so nothing counts there"
-            mend = (
+            message = (
+                f"{export_path} of {folder.server} lies on no disk that we make, so nothing counts there"
+            )
+            fix = (
                 f"add a disk with `mount: /srv/disk` and a `filesystem` to nodes.{group}.disks and serve a folder of "
                 f"it (`export: /srv/disk/{name}`), or take `quota` out"
             )
-            yield Clash("quota-not-ours", message, mend, (at, ("nodes", group)))
+            yield Clash("quota-not-ours", message, fix, (loc, ("nodes", group)))
         elif on[1].quota:
             message = f"`{name}` lies on a disk that has a quota of its own, and a file system has one"
             yield Clash(
                 "quota-twice",
                 message,
                 "take one of them out",
-                (at, ("nodes", group, "disks", on[0], "quota")),
+                (loc, ("nodes", group, "disks", on[0], "quota")),
             )
 
 
 def nfs_servers(cluster: Cluster) -> Iterator[Clash]:
     """The kernel and nfs-ganesha want the same port; not every distribution has packages of the latter."""
     ours = {name for group in cluster.nodes.values() for name in group.names()}
-    first: dict[str, tuple[str, str]] = {}
+    programs: dict[str, tuple[str, str]] = {}
     for name, folder in cluster.storage.items():
         if not isinstance(folder, Nfs) or folder.server not in ours:
             continue
-        at, said = ("storage", name, "server_program"), program(cluster, folder)
-        other, before = first.setdefault(folder.server, (name, said))
-        if before != said:
-            message = (
-                f"{folder.server} is to serve `{other}` by {before} and `{name}` by {said}; one has the port"
+        loc, server_program = ("storage", name, "server_program"), program(cluster, folder)
+        first_name, first_program = programs.setdefault(folder.server, (name, server_program))
+        if first_program != server_program:
+            message = f"{folder.server} is to serve `{first_name}` by {first_program} and `{name}` by {server_program}; one has the port"
+            yield Clash(
+                "two-servers",
+                message,
+                f"set server_program to {first_program}",
+                (loc, ("storage", first_name)),
             )
-            yield Clash("two-servers", message, f"set server_program to {before}", (at, ("storage", other)))
-        if said == "ganesha" and not (cluster.platform.has_ganesha or cluster.software.repositories):
+        if server_program == "ganesha" and not (
+            cluster.platform.has_ganesha or cluster.software.repositories
+        ):
             message = f"{cluster.os} has no package of nfs-ganesha"
-            mend = "name a repository that has it in software.repositories, or set server_program to kernel"
-            yield Clash("ganesha-no-package", message, mend, (at, ("software",)))
+            fix = "name a repository that has it in software.repositories, or set server_program to kernel"
+            yield Clash("ganesha-no-package", message, fix, (loc, ("software",)))

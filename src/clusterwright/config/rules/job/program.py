@@ -11,22 +11,22 @@ from clusterwright.config.clash import Clash, is_within
 from clusterwright.config.job import Job
 from clusterwright.config.names import is_secret
 from clusterwright.config.recipes import Value, arguments_of
-from clusterwright.errors import did_you_mean
+from clusterwright.errors import closest_name
 from clusterwright.onhost.adapters import registry
 
 
 def program(job: Job) -> Iterator[Clash]:
     """There is one of a command, a program and a recipe, and arguments are those of a recipe."""
-    said = [name for name in ("command", "program", "recipe") if getattr(job, name) is not None]
-    if not said:
-        message, mend = (
+    entry_points = [name for name in ("command", "program", "recipe") if getattr(job, name) is not None]
+    if not entry_points:
+        message, fix = (
             "the job has neither a command nor a program nor a recipe",
             "add `command: [train.py]`, `program: [./simulate]` or `recipe: gpt`",
         )
-        yield Clash("command-or-recipe", message, mend, ((),))
-    if len(said) > 1:
-        message, mend = f"the job has a {' and a '.join(said)}", "keep one of them"
-        yield Clash("command-or-recipe", message, mend, tuple((name,) for name in said))
+        yield Clash("command-or-recipe", message, fix, ((),))
+    if len(entry_points) > 1:
+        message, fix = f"the job has a {' and a '.join(entry_points)}", "keep one of them"
+        yield Clash("command-or-recipe", message, fix, tuple((name,) for name in entry_points))
     if job.arguments and job.recipe is None:
         yield Clash(
             "arguments-without-recipe",
@@ -43,13 +43,13 @@ def arguments(job: Job) -> Iterator[Clash]:
     """The recipe knows each, those of a sweep as well, and takes its values."""
     if job.recipe is None:
         return
-    known = arguments_of(job.recipe)
-    said = [(name, (("arguments", name), (value,))) for name, value in job.arguments.items()]
+    recipe_arguments = arguments_of(job.recipe)
+    argument_items = [(name, (("arguments", name), (value,))) for name, value in job.arguments.items()]
     swept = [(name, (("sweep", name), values)) for name, values in job.sweep.items()]
-    for name, (at, values) in (*said, *swept):
-        usual = known.get(name.replace("-", "_"))
+    for name, (loc, values) in (*argument_items, *swept):
+        usual = recipe_arguments.get(name.replace("-", "_"))
         if usual is None:
-            yield _unknown(job.recipe, name, at, known)
+            yield _unknown(job.recipe, name, loc, recipe_arguments)
         elif wrong := [value for value in values if not _takes(type(usual), value)]:
             yield Clash(
                 "recipe-argument",
@@ -57,14 +57,14 @@ def arguments(job: Job) -> Iterator[Clash]:
                 f"where nothing is said it is {str(usual).lower()}"
                 if usual != ""
                 else f'write {name}: "..."',
-                (at,),
+                (loc,),
             )
 
 
-def _unknown(recipe: str, name: str, at: tuple[str, str], known: dict[str, Value]) -> Clash:
-    meant = did_you_mean(name.replace("-", "_"), known)
-    mend = f"did you mean `{meant}`?" if meant else f"it has {', '.join(known)}"
-    return Clash("recipe-argument", f"recipe {recipe} has no argument `{name}`", mend, (at,))
+def _unknown(recipe: str, name: str, loc: tuple[str, str], recipe_arguments: dict[str, Value]) -> Clash:
+    suggestion = closest_name(name.replace("-", "_"), recipe_arguments)
+    fix = f"did you mean `{suggestion}`?" if suggestion else f"it has {', '.join(recipe_arguments)}"
+    return Clash("recipe-argument", f"recipe {recipe} has no argument `{name}`", fix, (loc,))
 
 
 def _takes(kind: type[Value], value: Value) -> bool:
@@ -83,7 +83,7 @@ def launcher(job: Job) -> Iterator[Clash]:
     if registry.launcher(job.launcher).is_supervised:
         yield from _tasks(job)
         return
-    for wants, at, what in (
+    for is_needed, loc, feature in (
         (
             job.recovery.on_host_loss in ("spare", "shrink"),
             ("recovery", "on_host_loss"),
@@ -92,12 +92,12 @@ def launcher(job: Job) -> Iterator[Clash]:
         (job.container is not None, ("container",), "starts agents in an image"),
         (bool(job.warm.imports), ("warm", "imports"), "holds modules imported"),
     ):
-        if wants:
+        if is_needed:
             yield Clash(
                 "launcher-cannot",
-                f"the job {what}, and launcher `{job.launcher}` does not",
+                f"the job {feature}, and launcher `{job.launcher}` does not",
                 "take `launcher: agent`, or take the other out",
-                (("launcher",), at),
+                (("launcher",), loc),
             )
 
 
@@ -143,7 +143,7 @@ def array(job: Job) -> Iterator[Clash]:
 
 
 # The image's own system, what the runtime puts there, and our agent: hier(7).
-_TAKEN = (
+_RESERVED_PATHS = (
     "/bin", "/dev", "/etc", "/lib", "/lib64", "/opt/clusterwright", "/proc", "/run", "/sbin", "/sys",
     "/tmp", "/usr", "/var",  # noqa: S108 (named so that nothing is mounted there)
 )  # fmt: skip
@@ -153,21 +153,23 @@ def container_mounts(job: Job) -> Iterator[Clash]:
     """No mount over, within or above those, and none twice."""
     mounts = job.container.mounts if job.container else ()
     for index, path in enumerate(mounts):
-        at: tuple[str | int, ...] = ("container", "mounts", index)
-        taken = next((top for top in _TAKEN if is_within(path, top) or is_within(top, path)), None)
-        if taken:
+        loc: tuple[str | int, ...] = ("container", "mounts", index)
+        reserved_path = next(
+            (top for top in _RESERVED_PATHS if is_within(path, top) or is_within(top, path)), None
+        )
+        if reserved_path:
             yield Clash(
                 "container-mount",
-                f"a mount on {path} would hide {taken} of the image, which it needs or where our agent is",
+                f"a mount on {path} would hide {reserved_path} of the image, which it needs or where our agent is",
                 "show a folder of data or code, such as /data; shared folders are seen inside as they are",
-                (at,),
+                (loc,),
             )
         elif path in mounts[:index]:
             yield Clash(
                 "container-mount",
                 f"{path} is mounted twice",
                 "keep it once",
-                (at, (*at[:2], mounts.index(path))),
+                (loc, (*loc[:2], mounts.index(path))),
             )
 
 
@@ -185,47 +187,56 @@ def secrets(job: Job) -> Iterator[Clash]:
 
 def batch(job: Job) -> Iterator[Clash]:
     """A recipe's batch has a sample for each replica; a framework's own is whole microbatches of every replica."""
-    cut, options = job.parallel, registry.adapter(job.framework)
+    layout, options = job.parallel, registry.adapter(job.framework)
     gpus = job.nodes * job.gpus_per_node
-    replicas = max(1, gpus // cut.replica) if cut else gpus
-    said = job.arguments.get("batch")
-    if job.recipe and isinstance(said, int) and not isinstance(said, bool) and said < replicas:
+    replicas = max(1, gpus // layout.replica) if layout else gpus
+    batch_size = job.arguments.get("batch")
+    if (
+        job.recipe
+        and isinstance(batch_size, int)
+        and not isinstance(batch_size, bool)
+        and batch_size < replicas
+    ):
         yield Clash(
             "batch-indivisible",
-            f"a batch of {said} leaves some of {replicas} replicas without a sample",
+            f"a batch of {batch_size} leaves some of {replicas} replicas without a sample",
             f"set batch to {replicas} or more, or take fewer GPUs",
             (("arguments", "batch"), ("nodes",), ("gpus_per_node",)),
         )
-    whole = _number(job.command or (), options.global_batch)
-    micro = _number(job.command or (), options.micro_batch) or (cut.micro_batch if cut else 1)
-    if whole and whole % (micro * replicas):
+    global_batch = _number(job.command or (), options.global_batch)
+    micro = _number(job.command or (), options.micro_batch) or (layout.micro_batch if layout else 1)
+    if global_batch and global_batch % (micro * replicas):
         yield Clash(
             "batch-indivisible",
-            f"a global batch of {whole} is not whole microbatches of {micro} for {replicas} replicas",
+            f"a global batch of {global_batch} is not whole microbatches of {micro} for {replicas} replicas",
             f"set {options.global_batch} to a multiple of {micro * replicas}",
             (("command",), ("nodes",), ("gpus_per_node",)),
         )
 
 
-def _number(words: Sequence[str], option: str) -> int | None:
+def _number(command_line: Sequence[str], option: str) -> int | None:
     """The value of an option on a command line, where it is a whole number above 0."""
-    for index, word in enumerate(words):
-        name, equals, value = word.partition("=")
+    for index, argument in enumerate(command_line):
+        name, equals, value = argument.partition("=")
         if option and name == option:
-            text = value if equals else next(iter(words[index + 1 : index + 2]), "")
+            text = value if equals else next(iter(command_line[index + 1 : index + 2]), "")
             return int(text) or None if text.isdigit() else None
     return None
 
 
 def data(job: Job) -> Iterator[Clash]:
     """No staged folder lies in another one: it would be copied twice."""
-    staged = [(index, PurePosixPath(one.path)) for index, one in enumerate(job.data) if one.stage == "local"]
-    for (first, one), (second, other) in combinations(staged, 2):
-        if one.is_relative_to(other) or other.is_relative_to(one):
-            inner = second if other.is_relative_to(one) else first
+    staged = [
+        (index, PurePosixPath(folder.path))
+        for index, folder in enumerate(job.data)
+        if folder.stage == "local"
+    ]
+    for (first_index, path), (second, other_path) in combinations(staged, 2):
+        if path.is_relative_to(other_path) or other_path.is_relative_to(path):
+            inner = second if other_path.is_relative_to(path) else first_index
             yield Clash(
                 "data-nested",
-                f"{one} and {other} are to be copied to local disk, and one lies in the other",
+                f"{path} and {other_path} are to be copied to local disk, and one lies in the other",
                 "take the inner one out: it comes with the other",
-                (("data", inner, "path"), ("data", first if inner == second else second, "path")),
+                (("data", inner, "path"), ("data", first_index if inner == second else second, "path")),
             )

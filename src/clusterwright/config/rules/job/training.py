@@ -20,152 +20,162 @@ _CAN = {
 
 def parallel(job: Job) -> Iterator[Clash]:
     """The groups multiply to the job's GPUs, also when hosts are lost, and our own recipe can do what is asked."""
-    cut = job.parallel
-    if cut is None:
+    layout = job.parallel
+    if layout is None:
         return
-    yield from _gpus(job, cut)
-    yield from _experts(job, cut)
-    yield from _pipeline(cut)
-    yield from _shards(job, cut)
-    yield from _recipe(job, cut)
+    yield from _gpus(job, layout)
+    yield from _experts(job, layout)
+    yield from _pipeline(layout)
+    yield from _shards(job, layout)
+    yield from _recipe(job, layout)
 
 
-def _gpus(job: Job, cut: Parallel) -> Iterator[Clash]:
+def _gpus(job: Job, layout: Parallel) -> Iterator[Clash]:
     gpus, sizes = job.nodes * job.gpus_per_node, ("tensor", "pipeline", "context")
-    sides = (*_named(cut, *sizes), ("nodes",), ("gpus_per_node",))
-    product = f"tensor {cut.tensor} x pipeline {cut.pipeline} x context {cut.context}"
-    whole = f"{job.nodes} hosts x {job.gpus_per_node} GPUs are {gpus}"
-    if gpus % cut.replica:
-        mend = f"take a number of GPUs that {cut.replica} divides, or smaller groups"
-        yield _clash(f"{product} takes {cut.replica} GPUs a replica, but {whole}", mend, sides)
-    elif cut.data not in (None, gpus // cut.replica):
-        mend = f"set data to {gpus // cut.replica}, or leave it out"
-        message = f"{product} x data {cut.data} is {cut.replica * (cut.data or 1)}, but {whole}"
-        yield _clash(message, mend, (("parallel", "data"), *sides))
-    if job.recovery.on_host_loss == "shrink" and (cut.data is not None or job.gpus_per_node % cut.replica):
+    sides = (*_named(layout, *sizes), ("nodes",), ("gpus_per_node",))
+    product = f"tensor {layout.tensor} x pipeline {layout.pipeline} x context {layout.context}"
+    total_text = f"{job.nodes} hosts x {job.gpus_per_node} GPUs are {gpus}"
+    if gpus % layout.replica:
+        fix = f"take a number of GPUs that {layout.replica} divides, or smaller groups"
+        yield _clash(f"{product} takes {layout.replica} GPUs a replica, but {total_text}", fix, sides)
+    elif layout.data not in (None, gpus // layout.replica):
+        fix = f"set data to {gpus // layout.replica}, or leave it out"
+        message = f"{product} x data {layout.data} is {layout.replica * (layout.data or 1)}, but {total_text}"
+        yield _clash(message, fix, (("parallel", "data"), *sides))
+    if job.recovery.on_host_loss == "shrink" and (
+        layout.data is not None or job.gpus_per_node % layout.replica
+    ):
         message = "after a lost host the job goes on with fewer, which do not make the replicas it asks for"
-        mend = "leave data out and keep a replica inside a host, or set another `on_host_loss`"
-        yield _clash(message, mend, (*_named(cut, "data", *sizes), ("recovery", "on_host_loss")))
+        fix = "leave data out and keep a replica inside a host, or set another `on_host_loss`"
+        yield _clash(message, fix, (*_named(layout, "data", *sizes), ("recovery", "on_host_loss")))
 
 
-def _experts(job: Job, cut: Parallel) -> Iterator[Clash]:
-    layer_gpus = job.nodes * job.gpus_per_node // cut.pipeline
-    spread = cut.expert * cut.expert_tensor
+def _experts(job: Job, layout: Parallel) -> Iterator[Clash]:
+    layer_gpus = job.nodes * job.gpus_per_node // layout.pipeline
+    spread = layout.expert * layout.expert_tensor
     if layer_gpus % spread:
-        product = f"expert {cut.expert} x expert_tensor {cut.expert_tensor}"
+        product = f"expert {layout.expert} x expert_tensor {layout.expert_tensor}"
         message = f"{product} is {spread}, but {layer_gpus} GPUs hold a layer"
-        mend = f"take groups whose product divides {layer_gpus}"
-        yield _clash(message, mend, _named(cut, "expert", "expert_tensor", "pipeline"))
+        fix = f"take groups whose product divides {layer_gpus}"
+        yield _clash(message, fix, _named(layout, "expert", "expert_tensor", "pipeline"))
 
 
-def _pipeline(cut: Parallel) -> Iterator[Clash]:
-    if cut.pipeline == 1 and (cut.interleave > 1 or cut.schedule != "1f1b"):
+def _pipeline(layout: Parallel) -> Iterator[Clash]:
+    if layout.pipeline == 1 and (layout.interleave > 1 or layout.schedule != "1f1b"):
         message = "an interleave or a schedule is that of a pipeline, and the job has one stage"
         yield _clash(
-            message, "set pipeline to 2 or more, or take them out", _named(cut, "interleave", "schedule")
+            message, "set pipeline to 2 or more, or take them out", _named(layout, "interleave", "schedule")
         )
-    elif cut.interleave > 1 and cut.schedule not in ("1f1b", "afab"):
-        message = f"schedule {cut.schedule} deals out its layers itself, but interleave is {cut.interleave}"
+    elif layout.interleave > 1 and layout.schedule not in ("1f1b", "afab"):
+        message = (
+            f"schedule {layout.schedule} deals out its layers itself, but interleave is {layout.interleave}"
+        )
         yield _clash(
-            message, "take interleave out, or set `schedule: 1f1b`", _named(cut, "schedule", "interleave")
+            message, "take interleave out, or set `schedule: 1f1b`", _named(layout, "schedule", "interleave")
         )
 
 
-def _shards(job: Job, cut: Parallel) -> Iterator[Clash]:
-    ranks = job.nodes * job.gpus_per_node // (cut.tensor * cut.pipeline)
-    if cut.shard_group is None:
+def _shards(job: Job, layout: Parallel) -> Iterator[Clash]:
+    ranks = job.nodes * job.gpus_per_node // (layout.tensor * layout.pipeline)
+    if layout.shard_group is None:
         return
-    if cut.shard == "none":
+    if layout.shard == "none":
         message = "shard_group says how many GPUs share the parts, but nothing is in parts"
         yield _clash(
-            message, "set `shard: full`, or take shard_group out", _named(cut, "shard_group", "shard")
+            message, "set `shard: full`, or take shard_group out", _named(layout, "shard_group", "shard")
         )
-    elif ranks % cut.shard_group:
-        message = f"shard_group is {cut.shard_group}, but {ranks} GPUs hold the same part of the model"
-        yield _clash(message, f"take a group that divides {ranks}", _named(cut, "shard_group"))
+    elif ranks % layout.shard_group:
+        message = f"shard_group is {layout.shard_group}, but {ranks} GPUs hold the same part of the model"
+        yield _clash(message, f"take a group that divides {ranks}", _named(layout, "shard_group"))
 
 
-def _recipe(job: Job, cut: Parallel) -> Iterator[Clash]:
-    asked = [
-        name for name in Parallel.model_fields if getattr(cut, name) != Parallel.model_fields[name].default
+def _recipe(job: Job, layout: Parallel) -> Iterator[Clash]:
+    requested_fields = [
+        name for name in Parallel.model_fields if getattr(layout, name) != Parallel.model_fields[name].default
     ]
-    cannot = [name for name in asked if name not in _CAN.get(job.recipe or "", _SHARDED)]
+    cannot = [name for name in requested_fields if name not in _CAN.get(job.recipe or "", _SHARDED)]
     if job.recipe is not None and cannot:
         yield Clash(
             "recipe-parallel",
             f"recipe `{job.recipe}` cannot do {', '.join(cannot)}",
             "take them out, or give a `command:` of your own that can",
-            (*_named(cut, *cannot), ("recipe",)),
+            (*_named(layout, *cannot), ("recipe",)),
         )
-    yield from _stages(job, cut)
-    if job.recipe is not None and cut.micro_batch > 1 and "microbatch" in job.arguments:
+    yield from _stages(job, layout)
+    if job.recipe is not None and layout.micro_batch > 1 and "microbatch" in job.arguments:
         message = (
-            f"the recipe's microbatch is said twice: {job.arguments['microbatch']} and {cut.micro_batch}"
+            f"the recipe's microbatch is said twice: {job.arguments['microbatch']} and {layout.micro_batch}"
         )
-        yield Clash(
-            "recipe-parallel", message, "take one of them out", (*_named(cut, "micro_batch"), ("arguments",))
-        )
-
-
-def _stages(job: Job, cut: Parallel) -> Iterator[Clash]:
-    """What can be said of a recipe's pipeline before its model is made."""
-    if job.recipe is None or cut.pipeline == 1:
-        return
-    layers = job.arguments.get("layers")
-    if isinstance(layers, int) and layers % cut.pipeline:
         yield Clash(
             "recipe-parallel",
-            f"pipeline {cut.pipeline} does not divide the {layers} layers of recipe `{job.recipe}`",
+            message,
+            "take one of them out",
+            (*_named(layout, "micro_batch"), ("arguments",)),
+        )
+
+
+def _stages(job: Job, layout: Parallel) -> Iterator[Clash]:
+    """What can be said of a recipe's pipeline before its model is made."""
+    if job.recipe is None or layout.pipeline == 1:
+        return
+    layers = job.arguments.get("layers")
+    if isinstance(layers, int) and layers % layout.pipeline:
+        yield Clash(
+            "recipe-parallel",
+            f"pipeline {layout.pipeline} does not divide the {layers} layers of recipe `{job.recipe}`",
             "take a number of stages that does, or other layers",
             (("parallel", "pipeline"), ("arguments", "layers")),
         )
-    if cut.schedule not in _SCHEDULES:
+    if layout.schedule not in _SCHEDULES:
         yield Clash(
             "recipe-parallel",
-            f"recipe `{job.recipe}` has no schedule {cut.schedule}",
+            f"recipe `{job.recipe}` has no schedule {layout.schedule}",
             f"set schedule to {' or '.join(_SCHEDULES)}",
             (("parallel", "schedule"), ("recipe",)),
         )
 
 
-def _named(cut: Parallel, *names: str) -> tuple[tuple[str, ...], ...]:
+def _named(layout: Parallel, *names: str) -> tuple[tuple[str, ...], ...]:
     """The paths of those that are not left as they are; the section where all are."""
-    said = tuple(("parallel", name) for name in names if getattr(cut, name) not in (1, None, "none"))
-    return said or (("parallel",),)
+    locs = tuple(("parallel", name) for name in names if getattr(layout, name) not in (1, None, "none"))
+    return locs or (("parallel",),)
 
 
-def _clash(message: str, mend: str, at: tuple[tuple[str, ...], ...]) -> Clash:
-    return Clash("parallel-mismatch", message, mend, at)
+def _clash(message: str, fix: str, locs: tuple[tuple[str, ...], ...]) -> Clash:
+    return Clash("parallel-mismatch", message, fix, locs)
 
 
 def gradients(job: Job) -> Iterator[Clash]:
     """One way of adding up, its own settings alone, and none where ranks meet each so many steps only."""
-    said = job.gradients
+    settings = job.gradients
     for name in ("rank", "warm_up"):
-        if said.compress != "power" and getattr(said, name) != Gradients.model_fields[name].default:
-            message = f"{name} is PowerSGD's, but compress is {said.compress}"
+        if settings.compress != "power" and getattr(settings, name) != Gradients.model_fields[name].default:
+            message = f"{name} is PowerSGD's, but compress is {settings.compress}"
             yield Clash(
-                "gradients-mismatch", message, "set `compress: power`, or take it out", _at(name, "compress")
+                "gradients-mismatch",
+                message,
+                "set `compress: power`, or take it out",
+                _locs(name, "compress"),
             )
-    if said.compress in ("int8", "power") and said.hierarchical:
-        message = f"`compress: {said.compress}` has no sum inside each host"
-        yield Clash("gradients-mismatch", message, "take hierarchical out", _at("hierarchical", "compress"))
+    if settings.compress in ("int8", "power") and settings.hierarchical:
+        message = f"`compress: {settings.compress}` has no sum inside each host"
+        yield Clash("gradients-mismatch", message, "take hierarchical out", _locs("hierarchical", "compress"))
     if job.outer:
         yield from _outer(job)
 
 
 def _outer(job: Job) -> Iterator[Clash]:
-    said, cut = job.gradients, job.parallel
-    if said.compress != "none" or said.hierarchical:
+    settings, layout = job.gradients, job.parallel
+    if settings.compress != "none" or settings.hierarchical:
         message = "with `outer` no gradient travels, but `gradients` says how"
-        mend = "take outer out, or compress and hierarchical; outer has `bits` of its own"
+        fix = "take outer out, or compress and hierarchical; outer has `bits` of its own"
         yield Clash(
             "gradients-mismatch",
             message,
-            mend,
-            (("outer",), *_at("compress" if said.compress != "none" else "hierarchical")),
+            fix,
+            (("outer",), *_locs("compress" if settings.compress != "none" else "hierarchical")),
         )
-    if cut and (cut.shard != "none" or cut.replica > 1):
+    if layout and (layout.shard != "none" or layout.replica > 1):
         message = "with `outer` each GPU steps by itself, so each needs the whole model; `parallel` cuts it"
         yield Clash(
             "gradients-mismatch",
@@ -175,7 +185,7 @@ def _outer(job: Job) -> Iterator[Clash]:
         )
 
 
-def _at(*names: str) -> tuple[tuple[str, ...], ...]:
+def _locs(*names: str) -> tuple[tuple[str, ...], ...]:
     return tuple(("gradients", name) for name in names)
 
 
@@ -212,14 +222,14 @@ def recovery(job: Job) -> Iterator[Clash]:
 def _range(job: Job) -> Iterator[Clash]:
     low, high = job.elastic.min_nodes if job.elastic else 1, job.elastic.max_nodes if job.elastic else None
     if low > job.nodes:
-        message, mend = (
+        message, fix = (
             f"min_nodes is {low}, but the job has {job.nodes} hosts",
             f"set min_nodes to {job.nodes} or less",
         )
-        yield Clash("elastic-range", message, mend, (("elastic", "min_nodes"), ("nodes",)))
+        yield Clash("elastic-range", message, fix, (("elastic", "min_nodes"), ("nodes",)))
     if high is not None and high < job.nodes:
-        message, mend = (
+        message, fix = (
             f"max_nodes is {high}, but the job has {job.nodes} hosts",
             f"set max_nodes to {job.nodes} or more",
         )
-        yield Clash("elastic-range", message, mend, (("elastic", "max_nodes"), ("nodes",)))
+        yield Clash("elastic-range", message, fix, (("elastic", "max_nodes"), ("nodes",)))

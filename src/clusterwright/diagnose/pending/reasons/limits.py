@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 
 from clusterwright.diagnose.pending.facts import Facts
-from clusterwright.diagnose.pending.fit import need
+from clusterwright.diagnose.pending.capacity import need
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import admin, holders, quoted, starts, update
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting, Words
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting, Message
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.records import Record, amount, length, seconds
 
@@ -38,18 +38,18 @@ _SCOPES = {  # in words, and the beginning and the end of the field's name
 _COUNTING = frozenset({"Grp", "PerUser", "PerAccount"})  # over several jobs
 
 
-_AS_THEY_END = Words("when jobs that count against it end", "计入该限额的作业结束时")
+_WHEN_JOBS_END = Message("when jobs that count against it end", "计入该限额的作业结束时")
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
     """One limit: what sets it, the scope it counts over, what it counts, the most of it and what is used."""
 
-    of: str  # qos or assoc
+    entity: str  # qos or assoc
     scope: str
-    what: str  # jobs, time, or a trackable resource
+    resource: str  # jobs, time, or a trackable resource
     unit: str
-    whose: str
+    entity_name: str
     most: float
     used: float
     command: str  # that sets it, up to the value
@@ -60,80 +60,87 @@ class Limit:
 def limit(facts: Facts) -> Waiting | None:
     """Whose limit it is, who uses it up, and what fits."""
     token = facts.job["Reason"]
-    found = _TOKEN.fullmatch(token)
-    if not found:
+    match = _TOKEN.fullmatch(token)
+    if not match:
         return None
-    one = _limit(facts, found)
-    asks, counts = asked(facts, one.what), one.scope in _COUNTING
-    change = _smaller(facts, one, asks) or _other_qos(facts, one) or _raise(one, asks)
+    bound = _limit(facts, match)
+    requested, counts = requested_amount(facts, bound.resource), bound.scope in _COUNTING
+    change = _smaller(facts, bound, requested) or _other_qos(facts, bound) or _raise(bound, requested)
     return Waiting(
-        f"{one.of}-{one.what.rpartition('/')[2]}-{one.scope.lower()}",
-        _cause(one, asks),
-        starts(facts, _AS_THEY_END) if counts else NOT_BY_ITSELF,
-        change if one.most >= 0 else None,
-        holders(_counted(facts, one)) if counts else (),
-        (("scontrol show assoc_mgr", one.line),) if one.most >= 0 else (),
+        f"{bound.entity}-{bound.resource.rpartition('/')[2]}-{bound.scope.lower()}",
+        _cause(bound, requested),
+        starts(facts, _WHEN_JOBS_END) if counts else NOT_BY_ITSELF,
+        change if bound.most >= 0 else None,
+        holders(_counted(facts, bound)) if counts else (),
+        (("scontrol show assoc_mgr", bound.line),) if bound.most >= 0 else (),
     )
 
 
-def _cause(one: Limit, asks: float) -> Words:
+def _cause(bound: Limit, requested: float) -> Message:
     """The limit, what is used of it, and what the job asks for."""
-    whose = Words(f"QOS {one.whose}", f"QOS {one.whose}")
-    if one.of == "assoc":
-        whose = Words(f"association {one.whose}", f"关联 {one.whose}")
-    scope, unit, unit_zh = _SCOPES[one.scope], one.unit, _ZH[one.unit]
-    most, used, wants = (_shown(one.what, value) for value in (one.most, one.used, asks))
-    if one.most < 0:
-        return Words(
-            f"{whose.en} limits {unit} for {scope[0]}; the limit itself is not seen: accounting did not tell it.",
-            f"{whose.zh} 限制了{scope[1]}的{unit_zh}; 限额本身未能看到: 记账系统没有给出。",
+    entity_label = Message(f"QOS {bound.entity_name}", f"QOS {bound.entity_name}")
+    if bound.entity == "assoc":
+        entity_label = Message(f"association {bound.entity_name}", f"关联 {bound.entity_name}")
+    scope, unit, unit_zh = _SCOPES[bound.scope], bound.unit, _ZH[bound.unit]
+    most, used, requested_text = (
+        _format_value(bound.resource, value) for value in (bound.most, bound.used, requested)
+    )
+    if bound.most < 0:
+        return Message(
+            f"{entity_label.en} limits {unit} for {scope[0]}; the limit itself is not seen: accounting did not tell it.",
+            f"{entity_label.zh} 限制了{scope[1]}的{unit_zh}; 限额本身未能看到: 记账系统没有给出。",
         )
-    in_use = f"; {used} are in use" if one.scope in _COUNTING else ""
-    in_use_zh = f"; 已用 {used}" if one.scope in _COUNTING else ""
-    return Words(
-        f"{whose.en} allows {most} {unit} for {scope[0]}{in_use}, and the job asks for {wants}.",
-        f"{whose.zh} 限定{scope[1]}的{unit_zh}为 {most}{in_use_zh}, 而该作业要求 {wants}。",
+    in_use = f"; {used} are in use" if bound.scope in _COUNTING else ""
+    in_use_zh = f"; 已用 {used}" if bound.scope in _COUNTING else ""
+    return Message(
+        f"{entity_label.en} allows {most} {unit} for {scope[0]}{in_use}, and the job asks for {requested_text}.",
+        f"{entity_label.zh} 限定{scope[1]}的{unit_zh}为 {most}{in_use_zh}, 而该作业要求 {requested_text}。",
     )
 
 
-def _limit(facts: Facts, found: re.Match[str]) -> Limit:
+def _limit(facts: Facts, match: re.Match[str]) -> Limit:
     """The limit that the reason names, read from the record that sets it."""
-    what = found["what"].lower()
-    kind, per = found["kind"] or "Max", found["per"]
+    resource = match["what"].lower()
+    kind, per = match["kind"] or "Max", match["per"]
     scope = "Grp" if kind == "Grp" else "Min" if kind == "Min" else per or "PerJob"
-    of = "assoc" if (found["of"] or "QOS").startswith("Assoc") else "qos"
-    if what in {"job", "jobs", "submit"}:
-        scope = scope if kind == "Grp" or of == "qos" else "PerUser"
-        return _found(facts, of, scope, "jobs", "jobs")
-    if what in {"wall", "time"}:
-        return _found(facts, of, "PerJob" if kind != "Grp" else "Grp", "time", "time")
-    return _found(facts, of, scope, *_RESOURCES.get(what, ("cpu", "CPUs")))
+    entity = "assoc" if (match["of"] or "QOS").startswith("Assoc") else "qos"
+    if resource in {"job", "jobs", "submit"}:
+        scope = scope if kind == "Grp" or entity == "qos" else "PerUser"
+        return _first_exceeded(facts, entity, scope, "jobs", "jobs")
+    if resource in {"wall", "time"}:
+        return _first_exceeded(facts, entity, "PerJob" if kind != "Grp" else "Grp", "time", "time")
+    return _first_exceeded(facts, entity, scope, *_RESOURCES.get(resource, ("cpu", "CPUs")))
 
 
-def _found(facts: Facts, of: str, scope: str, what: str, unit: str) -> Limit:
+def _first_exceeded(facts: Facts, entity: str, scope: str, resource: str, unit: str) -> Limit:
     """The first record of those that count whose limit the job would pass; the nearest if none is seen to."""
-    limits = [_read(place, of, scope, what, unit) for place in _places(facts, of, scope, what)]
-    asks = asked(facts, what)
-    full = [one for one in limits if one.most >= 0 and _passes(one, asks)]
-    return (full or [one for one in limits if one.most >= 0] or limits)[0]
+    limits = [
+        _read(setting, entity, scope, resource, unit) for setting in _places(facts, entity, scope, resource)
+    ]
+    requested = requested_amount(facts, resource)
+    full = [bound for bound in limits if bound.most >= 0 and _passes(bound, requested)]
+    return (full or [bound for bound in limits if bound.most >= 0] or limits)[0]
 
 
-def _passes(one: Limit, asks: float) -> bool:
-    if one.scope == "Min":
-        return asks < one.most
-    return asks + (one.used if one.scope in _COUNTING else 0) > one.most
+def _passes(bound: Limit, requested: float) -> bool:
+    if bound.scope == "Min":
+        return requested < bound.most
+    return requested + (bound.used if bound.scope in _COUNTING else 0) > bound.most
 
 
-def _places(facts: Facts, of: str, scope: str, what: str) -> list[tuple[str, Record, str, str]]:
+def _places(facts: Facts, entity: str, scope: str, resource: str) -> list[tuple[str, Record, str, str]]:
     """Records that may set it: whose, the record, the field, and the command that changes it."""
     stem, suffix = _SCOPES[scope][2:]
-    thing = {"jobs": "Jobs", "time": "Wall"}.get(what, "TRES")
-    field = f"{stem}{thing}{suffix}"
-    if what == "time" and stem == "Max":
+    measure = {"jobs": "Jobs", "time": "Wall"}.get(resource, "TRES")
+    field = f"{stem}{measure}{suffix}"
+    if resource == "time" and stem == "Max":
         field = "MaxWallPJ"
-    if of == "assoc":
+    if entity == "assoc":
         field = field.replace("JobsPU", "Jobs")
-        return [(_whose(one), one, field, _modify(one, field)) for one in facts.associations] or [
+        return [
+            (_association_name(association), association, field, _modify(association, field))
+            for association in facts.associations
+        ] or [
             (
                 facts.job["Account"],
                 Record({}),
@@ -166,106 +173,112 @@ def _set(field: str) -> str:
     return {"MaxWallPJ": "MaxWall", "MaxTRESPJ": "MaxTRES", "MinTRESPJ": "MinTRES"}.get(field, field)
 
 
-def _whose(one: Record) -> str:
-    user = one["UserName"].partition("(")[0]
-    return f"{one['Account']}/{user}" if user else one["Account"]
+def _association_name(association: Record) -> str:
+    user = association["UserName"].partition("(")[0]
+    return f"{association['Account']}/{user}" if user else association["Account"]
 
 
-def _modify(one: Record, field: str) -> str:
-    user = one["UserName"].partition("(")[0]
-    who = (
-        f"user {quoted(user)} where account={quoted(one['Account'])}"
+def _modify(association: Record, field: str) -> str:
+    user = association["UserName"].partition("(")[0]
+    target = (
+        f"user {quoted(user)} where account={quoted(association['Account'])}"
         if user
-        else f"account {quoted(one['Account'])}"
+        else f"account {quoted(association['Account'])}"
     )
-    return f"sacctmgr -i modify {who} set {_set(field)}"
+    return f"sacctmgr -i modify {target} set {_set(field)}"
 
 
-def _read(place: tuple[str, Record, str, str], of: str, scope: str, what: str, unit: str) -> Limit:
-    whose, record, field, change = place
+def _read(setting: tuple[str, Record, str, str], entity: str, scope: str, resource: str, unit: str) -> Limit:
+    entity_name, record, field, change = setting
     text = record[field]
-    if what not in {"jobs", "time"}:
+    if resource not in {"jobs", "time"}:
         text = next(
-            (part.partition("=")[2] for part in text.split(",") if part.partition("=")[0] == what), ""
+            (part.partition("=")[2] for part in text.split(",") if part.partition("=")[0] == resource), ""
         )
-        change = f"{change}={what}"
+        change = f"{change}={resource}"
     most, used = re.match(r"([^(]*)", text), re.search(r"\(([\d.]+)\)", text)
-    said = most[1] if most else ""
-    number = -1.0 if said in {"", "N"} else amount(said)
-    if what == "time" and number >= 0:
-        number = number * 60 if said.isdigit() else float(seconds(said) or 0)
+    value = most[1] if most else ""
+    number = -1.0 if value in {"", "N"} else amount(value)
+    if resource == "time" and number >= 0:
+        number = number * 60 if value.isdigit() else float(seconds(value) or 0)
     return Limit(
-        of,
+        entity,
         scope,
-        what,
+        resource,
         unit,
-        whose,
+        entity_name,
         number,
         amount(used[1]) if used else 0.0,
         change,
-        f"{whose}: {field}={record[field]}",
+        f"{entity_name}: {field}={record[field]}",
     )
 
 
-def asked(facts: Facts, what: str) -> float:
+def requested_amount(facts: Facts, resource: str) -> float:
     """How much of it the job asks for."""
-    if what == "jobs":
+    if resource == "jobs":
         return 1
-    if what == "time":
+    if resource == "time":
         return float(seconds(facts.job["TimeLimit"]) or 0)
-    return facts.job.tres("TRES").get(what, 0.0)
+    return facts.job.tres("TRES").get(resource, 0.0)
 
 
-def _shown(what: str, value: float) -> str:
-    return length(int(value)) if what == "time" else f"{value:.0f}"
+def _format_value(resource: str, value: float) -> str:
+    return length(int(value)) if resource == "time" else f"{value:.0f}"
 
 
-def _counted(facts: Facts, one: Limit) -> list[Job]:
+def _counted(facts: Facts, bound: Limit) -> list[Job]:
     """Running jobs that count against it."""
-    of_it = [job for job in facts.running if one.of == "assoc" or job.qos == one.whose]
-    if one.of == "assoc":
-        account, _, user = one.whose.partition("/")
-        return [job for job in of_it if job.account == account and user in {"", job.user}]
-    if one.scope == "PerUser":
-        return [job for job in of_it if job.user == facts.user]
-    if one.scope == "PerAccount":
-        return [job for job in of_it if job.account == facts.job["Account"]]
-    return of_it
+    jobs = [job for job in facts.running if bound.entity == "assoc" or job.qos == bound.entity_name]
+    if bound.entity == "assoc":
+        account, _, user = bound.entity_name.partition("/")
+        return [job for job in jobs if job.account == account and user in {"", job.user}]
+    if bound.scope == "PerUser":
+        return [job for job in jobs if job.user == facts.user]
+    if bound.scope == "PerAccount":
+        return [job for job in jobs if job.account == facts.job["Account"]]
+    return jobs
 
 
-def _smaller(facts: Facts, one: Limit, asks: float) -> Change | None:
+def _smaller(facts: Facts, bound: Limit, requested: float) -> Change | None:
     """A smaller ask of the job's that the limit has room for."""
-    room = int(one.most - (one.used if one.scope in _COUNTING else 0))
-    if one.what == "jobs" or one.scope == "Min" or room <= 0 or room >= asks or one.most < 0:
+    headroom = int(bound.most - (bound.used if bound.scope in _COUNTING else 0))
+    if (
+        bound.resource == "jobs"
+        or bound.scope == "Min"
+        or headroom <= 0
+        or headroom >= requested
+        or bound.most < 0
+    ):
         return None
-    says = Words("ask for what it allows", "只要求限额之内的量")
-    wanted = need(facts.job)
-    if one.what == "time":
-        return update(facts, f"TimeLimit={length(room)}", says)
-    if one.what == "node":
-        return update(facts, f"NumNodes={room}-{room}", says)
-    per_node = room if one.scope == "PerNode" else room // wanted.nodes
-    if one.what == "gres/gpu" and per_node and facts.job["TresPerNode"]:
-        kind = f"{wanted.gpu_type}:" if wanted.gpu_type else ""
-        return update(facts, f"TresPerNode=gres:gpu:{kind}{per_node}", says)
-    if one.what == "cpu" and wanted.nodes == 1 and facts.job.number("CPUs/Task") <= 1:
-        return update(facts, f"NumCPUs={room} NumTasks={room}", says)
-    if one.what == "mem" and facts.job["MinMemoryNode"] and per_node:
-        return update(facts, f"MinMemoryNode={per_node}", says)
+    description = Message("ask for what it allows", "只要求限额之内的量")
+    request = need(facts.job)
+    if bound.resource == "time":
+        return update(facts, f"TimeLimit={length(headroom)}", description)
+    if bound.resource == "node":
+        return update(facts, f"NumNodes={headroom}-{headroom}", description)
+    per_node = headroom if bound.scope == "PerNode" else headroom // request.nodes
+    if bound.resource == "gres/gpu" and per_node and facts.job["TresPerNode"]:
+        kind = f"{request.gpu_type}:" if request.gpu_type else ""
+        return update(facts, f"TresPerNode=gres:gpu:{kind}{per_node}", description)
+    if bound.resource == "cpu" and request.nodes == 1 and facts.job.number("CPUs/Task") <= 1:
+        return update(facts, f"NumCPUs={headroom} NumTasks={headroom}", description)
+    if bound.resource == "mem" and facts.job["MinMemoryNode"] and per_node:
+        return update(facts, f"MinMemoryNode={per_node}", description)
     return None
 
 
-def _other_qos(facts: Facts, one: Limit) -> Change | None:
-    others = [name for name in facts.allowed_qos if name != facts.job["QOS"]]
-    if one.of != "qos" or not others or one.whose == facts.partition["QoS"]:
+def _other_qos(facts: Facts, bound: Limit) -> Change | None:
+    alternatives = [name for name in facts.allowed_qos if name != facts.job["QOS"]]
+    if bound.entity != "qos" or not alternatives or bound.entity_name == facts.partition["QoS"]:
         return None
     return update(
-        facts, f"QOS={quoted(others[0])}", Words("name another quality of service", "改用另一个 QOS")
+        facts, f"QOS={quoted(alternatives[0])}", Message("name another quality of service", "改用另一个 QOS")
     )
 
 
-def _raise(one: Limit, asks: float) -> Change:
+def _raise(bound: Limit, requested: float) -> Change:
     """The limit as it would have to be."""
-    value = asks + (one.used if one.scope in _COUNTING else 0)
-    says = Words("raise the limit" if one.scope != "Min" else "lower the limit", "放宽该限额")
-    return admin(f"{one.command}={_shown(one.what, value)}", says)
+    value = requested + (bound.used if bound.scope in _COUNTING else 0)
+    description = Message("raise the limit" if bound.scope != "Min" else "lower the limit", "放宽该限额")
+    return admin(f"{bound.command}={_format_value(bound.resource, value)}", description)

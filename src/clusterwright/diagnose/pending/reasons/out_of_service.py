@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from clusterwright.config.names import fold
 from clusterwright.diagnose.pending.facts import Facts, usable
-from clusterwright.diagnose.pending.fit import fitting, need
+from clusterwright.diagnose.pending.capacity import fitting, need
 from clusterwright.diagnose.pending.saying import admin, starts, update
-from clusterwright.diagnose.pending.waiting import Change, Waiting, Words
+from clusterwright.diagnose.pending.waiting import Change, Waiting, Message
 from clusterwright.slurm.records import Record
 
 
 def out(facts: Facts) -> Waiting | None:
     """Nodes that it needs take no jobs: why, and who can give them back."""
-    wanted = need(facts.job)
-    names = facts.wanted or tuple(fitting(facts, wanted, now=False))
+    request = need(facts.job)
+    names = facts.requested_nodes or tuple(fitting(facts, request, now=False))
     bad = {
         name: node for name in names if (node := facts.all_nodes.get(name)) is not None and not usable(node)
     }
-    if not bad or (not facts.wanted and len(names) - len(bad) >= wanted.nodes):
+    if not bad or (not facts.requested_nodes and len(names) - len(bad) >= request.nodes):
         return None
-    said = tuple(f"{name}: {node['State']} {node['Reason']}".rstrip() for name, node in bad.items())
+    states = tuple(f"{name}: {node['State']} {node['Reason']}".rstrip() for name, node in bad.items())
     return Waiting(
         "nodes-out",
-        Words(
-            f"It needs {fold(list(bad))}, which take no jobs: {'; '.join(said[:3])}.",
-            f"它需要的节点 {fold(list(bad))} 不接受作业: {'; '.join(said[:3])}。",
+        Message(
+            f"It needs {fold(list(bad))}, which take no jobs: {'; '.join(states[:3])}.",
+            f"它需要的节点 {fold(list(bad))} 不接受作业: {'; '.join(states[:3])}。",
         ),
-        starts(facts, Words("when they are back", "这些节点恢复之后")),
+        starts(facts, Message("when they are back", "这些节点恢复之后")),
         _elsewhere(facts) or _resume(bad),
-        said,
+        states,
         tuple(("scontrol show node", node.quoted("NodeName", "State", "Reason")) for node in bad.values()),
     )
 
@@ -36,12 +36,12 @@ def out(facts: Facts) -> Waiting | None:
 def _elsewhere(facts: Facts) -> Change | None:
     """Other nodes, where the job has named these and others would do."""
     return (
-        update(facts, "ReqNodeList=", Words("take any nodes", "接受任意节点"))
-        if facts.wanted and sum(map(usable, facts.nodes.values())) >= need(facts.job).nodes
+        update(facts, "ReqNodeList=", Message("take any nodes", "接受任意节点"))
+        if facts.requested_nodes and sum(map(usable, facts.nodes.values())) >= need(facts.job).nodes
         else None
     )
 
 
 def _resume(bad: dict[str, Record]) -> Change:
-    says = Words("give them back once their trouble is mended", "排除故障之后恢复这些节点")
-    return admin(f"scontrol update nodename={fold(list(bad))} state=RESUME", says)
+    description = Message("give them back once their trouble is mended", "排除故障之后恢复这些节点")
+    return admin(f"scontrol update nodename={fold(list(bad))} state=RESUME", description)

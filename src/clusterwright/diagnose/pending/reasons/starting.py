@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.waiting import SLURM_SAYS, Waiting, Words
+from clusterwright.diagnose.pending.waiting import AT_NEXT_CYCLE, Waiting, Message
 
 
 @reason("Prolog")
@@ -12,12 +12,12 @@ def prolog(facts: Facts) -> Waiting:
     """The prolog runs."""
     return Waiting(
         "prolog",
-        Words(
+        Message(
             f"Its nodes run the prolog ({facts.job['NodeList']}); "
             "if this lasts, `journalctl -u slurmd` there says why.",
             f"它的节点正在运行 prolog ({facts.job['NodeList']}); 若持续很久, 见那里的 `journalctl -u slurmd`。",
         ),
-        Words("when the prolog has ended", "prolog 结束之后"),
+        Message("when the prolog has ended", "prolog 结束之后"),
     )
 
 
@@ -27,9 +27,9 @@ def passing(facts: Facts) -> Waiting:
     token = facts.job["Reason"]
     return Waiting(
         token.partition(":")[0].lower(),
-        Words(
+        Message(
             f"Slurm is busy with it ({token}); what it was before is still being cleaned up.",
             f"Slurm 正在处理它 ({token}); 上一次运行的收尾尚未完成。",
         ),
-        SLURM_SAYS,
+        AT_NEXT_CYCLE,
     )

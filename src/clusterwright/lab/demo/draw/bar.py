@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from clusterwright.drawing.svg import Scale, is_narrow, line, picture, scale, short, tag, ticks, words
-from clusterwright.lab.demo.reckon import Part, Recovery
+from clusterwright.drawing.svg import (
+    Scale,
+    is_narrow,
+    line,
+    svg_image,
+    scale,
+    short,
+    tag,
+    ticks,
+    text_element,
+)
+from clusterwright.lab.demo.event_metrics import Part, Recovery
 
 ORDER = ("detection", "new generation", "launch", "import", "rendezvous", "load", "first step", "catching up")
 TOP, THICK, LETTER = 6.0, 40.0, 9.0  # LETTER: a bold digit of the labels and some air, measured on the page
@@ -21,9 +31,11 @@ def bar(recovery: Recovery, width: float) -> str:
     for part in recovery.parts:
         drawn += _part(part, x(start), x(start + part.seconds))
         start += part.seconds
-    told = ", ".join(f"{part.name} {part.seconds:.1f} s" for part in recovery.parts)
+    description = ", ".join(f"{part.name} {part.seconds:.1f} s" for part in recovery.parts)
     title = f"Recovery in {recovery.seconds:.1f} seconds"
-    return picture((width, TOP + THICK + 28), title, told, *drawn, *_seconds(x, recovery.seconds, width))
+    return svg_image(
+        (width, TOP + THICK + 28), title, description, *drawn, *_seconds(x, recovery.seconds, width)
+    )
 
 
 def _part(part: Part, start: float, end: float) -> list[str]:
@@ -33,7 +45,7 @@ def _part(part: Part, start: float, end: float) -> list[str]:
     label = f"{part.seconds:.1f}"
     if wide > LETTER * len(label):
         style = f"on-part on-{colour(part.name)}"
-        drawn.append(words(label, start + wide / 2, TOP + THICK / 2 + 5, style, text_anchor="middle"))
+        drawn.append(text_element(label, start + wide / 2, TOP + THICK / 2 + 5, style, text_anchor="middle"))
     return drawn
 
 
@@ -42,5 +54,7 @@ def _seconds(x: Scale, seconds: float, width: float) -> list[str]:
     for value in ticks(0, seconds, 4 if is_narrow(width) else 8):
         anchor = "start" if value == 0 else "end" if x(value) > width - LETTER else "middle"
         drawn.append(line(x(value), TOP + THICK, x(value), TOP + THICK + 5, "axis-line"))
-        drawn.append(words(f"{short(value)} s", x(value), TOP + THICK + 20, "tick", text_anchor=anchor))
+        drawn.append(
+            text_element(f"{short(value)} s", x(value), TOP + THICK + 20, "tick", text_anchor=anchor)
+        )
     return drawn

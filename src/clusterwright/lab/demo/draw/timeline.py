@@ -11,19 +11,19 @@ from clusterwright.drawing.svg import (
     label,
     line,
     path,
-    picture,
+    svg_image,
     scale,
     short,
     tag,
     ticks,
-    words,
+    text_element,
 )
 from clusterwright.lab.demo.lanes import Lane, Span
 from clusterwright.lab.demo.report import Report
 
 TOP, PROGRESS, GAP, ROW, BAR = 50.0, 150.0, 22.0, 34.0, 24.0  # in the drawing's own units
 LETTER = 7.2  # width of a letter of the labels, measured on the page
-SAID = {
+LABELS = {
     "training": "training 训练",
     "starting": "starting 启动",
     "waiting": "waiting 等待",
@@ -34,62 +34,66 @@ SAID = {
 }
 
 
-def timeline(made: Report, width: float) -> str:
+def timeline(report: Report, width: float) -> str:
     """What happened when, from the job's start to its end."""
     left = 82.0 if is_narrow(width) else 92.0
-    ends = [span.end for lane in made.lanes for span in lane.spans] + [mark.time for mark in made.marks]
+    ends = [span.end for lane in report.lanes for span in lane.spans] + [
+        marker.time for marker in report.marks
+    ]
     x = scale(0, max([*ends, 1.0]), left, width - 12)
     rows = TOP + PROGRESS + GAP
-    bottom = rows + ROW * len(made.lanes)
+    bottom = rows + ROW * len(report.lanes)
     parts = [
         *_clock(x, max([*ends, 1.0]), bottom, width),
-        *_recovery(made, x, bottom),
-        *_progress(made, x, left),
-        *(piece for number, lane in enumerate(made.lanes) for piece in _row(lane, rows + number * ROW, x)),
-        *_fault(made, x, bottom, width),
+        *_recovery(report, x, bottom),
+        *_progress(report, x, left),
+        *(piece for number, lane in enumerate(report.lanes) for piece in _row(lane, rows + number * ROW, x)),
+        *_fault(report, x, bottom, width),
     ]
-    return picture((width, bottom + 30), "Time line of the training with the fault", _told(made), *parts)
+    return svg_image(
+        (width, bottom + 30), "Time line of the training with the fault", _description(report), *parts
+    )
 
 
 def _clock(x: Scale, end: float, bottom: float, width: float) -> list[str]:
     drawn = []
     for value in ticks(0, end, 4 if is_narrow(width) else 9):
         drawn.append(line(x(value), TOP, x(value), bottom, "grid"))
-        drawn.append(words(f"{short(value)} s", x(value), bottom + 18, "tick", text_anchor="middle"))
+        drawn.append(text_element(f"{short(value)} s", x(value), bottom + 18, "tick", text_anchor="middle"))
     return drawn
 
 
-def _recovery(made: Report, x: Scale, bottom: float) -> list[str]:
+def _recovery(report: Report, x: Scale, bottom: float) -> list[str]:
     """The time without progress, as a band."""
-    if not (made.fault and made.recovery):
+    if not (report.fault and report.recovery):
         return []
-    start = made.fault["at_s"]
-    wide = x(start + made.recovery.seconds) - x(start)
+    start = report.fault["at_s"]
+    wide = x(start + report.recovery.seconds) - x(start)
     return [tag("rect", x=x(start), y=TOP, width=wide, height=bottom - TOP, class_="band")]
 
 
-def _progress(made: Report, x: Scale, left: float) -> list[str]:
+def _progress(report: Report, x: Scale, left: float) -> list[str]:
     """Steps complete over time; the line falls back to the checkpoint that was resumed."""
-    y = scale(0, max(made.steps_total, 1), TOP + PROGRESS, TOP)
-    drawn = [words("steps 步", 2, TOP - 12, "axis")]
+    y = scale(0, max(report.steps_total, 1), TOP + PROGRESS, TOP)
+    drawn = [text_element("steps 步", 2, TOP - 12, "axis")]
     drawn += [
-        words(short(value), left - 8, y(value) + 4, "tick", text_anchor="end")
-        for value in ticks(0, made.steps_total, 3)
+        text_element(short(value), left - 8, y(value) + 4, "tick", text_anchor="end")
+        for value in ticks(0, report.steps_total, 3)
     ]
-    runs = [[(x(time), y(step)) for step, time in run] for run in _runs(made)]
-    for before, after in pairwise(runs):
-        drawn.append(path([before[-1], (after[0][0], before[-1][1]), after[0]], "fallen"))
+    runs = [[(x(time), y(step)) for step, time in run] for run in _runs(report)]
+    for previous, current in pairwise(runs):
+        drawn.append(path([previous[-1], (current[0][0], previous[-1][1]), current[0]], "fallen"))
     drawn += [path(run, "progress") for run in runs]
-    for mark in made.marks:
-        if mark.what == "checkpoint" and mark.step is not None:
-            drawn.append(_diamond(x(mark.time), y(mark.step), f"checkpoint of step {mark.step}"))
+    for marker in report.marks:
+        if marker.what == "checkpoint" and marker.step is not None:
+            drawn.append(_diamond(x(marker.time), y(marker.step), f"checkpoint of step {marker.step}"))
     return drawn
 
 
-def _runs(made: Report) -> Iterator[list[tuple[int, float]]]:
+def _runs(report: Report) -> Iterator[list[tuple[int, float]]]:
     """The steps in stretches without a fall."""
     run: list[tuple[int, float]] = []
-    for step, time in made.done:
+    for step, time in report.done:
         if run and step <= run[-1][0]:
             yield run
             run = []
@@ -104,43 +108,43 @@ def _diamond(x: float, y: float, title: str) -> str:
 
 
 def _row(lane: Lane, top: float, x: Scale) -> Iterator[str]:
-    yield words(lane.place, 2, top + BAR / 2 + 5, "place")
+    yield text_element(lane.place, 2, top + BAR / 2 + 5, "place")
     if not lane.spans:
-        yield words("not in the job 未参与", x(0) + 7, top + BAR / 2 + 4.5, "nobody")
+        yield text_element("not in the job 未参与", x(0) + 7, top + BAR / 2 + 4.5, "nobody")
     for span in lane.spans:
         yield from _span(lane.place, span, top, x)
 
 
-def _span(place: str, span: Span, top: float, x: Scale) -> Iterator[str]:
+def _span(worker: str, span: Span, top: float, x: Scale) -> Iterator[str]:
     start, wide = x(span.start), max(x(span.end) - x(span.start), 1.0)
-    told = f"{place}: {span.doing}, {span.start:.1f} to {span.end:.1f} s"
+    tooltip = f"{worker}: {span.doing}, {span.start:.1f} to {span.end:.1f} s"
     style = f"span {span.doing}"
-    yield tag("rect", tag("title", told), x=start, y=top, width=wide, height=BAR, rx=3, class_=style)
-    english = SAID[span.doing]
-    for said in (english, english.rsplit(" ", 1)[0], english.rsplit(" ", 1)[1]):
-        if wide > LETTER * len(said) + 12 + 6 * (not said.isascii()):
-            yield words(said, start + 7, top + BAR / 2 + 4.5, f"said on-{span.doing}")
+    yield tag("rect", tag("title", tooltip), x=start, y=top, width=wide, height=BAR, rx=3, class_=style)
+    english = LABELS[span.doing]
+    for caption in (english, english.rsplit(" ", 1)[0], english.rsplit(" ", 1)[1]):
+        if wide > LETTER * len(caption) + 12 + 6 * (not caption.isascii()):
+            yield text_element(caption, start + 7, top + BAR / 2 + 4.5, f"said on-{span.doing}")
             return
 
 
-def _fault(made: Report, x: Scale, bottom: float, width: float) -> Iterator[str]:
-    if not made.fault:
+def _fault(report: Report, x: Scale, bottom: float, width: float) -> Iterator[str]:
+    if not report.fault:
         return
-    place = x(made.fault["at_s"])
-    who = made.fault["host"] if made.mode == "lab" else f"rank {made.fault['rank']}"
-    yield line(place, TOP - 18, place, bottom, "fault-line")
-    yield label(f"{who} killed, {made.fault['at_s']:.1f} s", place, TOP - 30, "fault-text", (0, width))
-    if made.recovery:
-        took = made.recovery.seconds
-        back = x(made.fault["at_s"] + took)
+    fault_x = x(report.fault["at_s"])
+    victim = report.fault["host"] if report.mode == "lab" else f"rank {report.fault['rank']}"
+    yield line(fault_x, TOP - 18, fault_x, bottom, "fault-line")
+    yield label(f"{victim} killed, {report.fault['at_s']:.1f} s", fault_x, TOP - 30, "fault-text", (0, width))
+    if report.recovery:
+        recovery_s = report.recovery.seconds
+        back = x(report.fault["at_s"] + recovery_s)
         yield line(back, TOP - 4, back, bottom, "new-line")
-        yield label(f"new progress, +{took:.1f} s", back, TOP - 9, "new-text", (0, width))
+        yield label(f"new progress, +{recovery_s:.1f} s", back, TOP - 9, "new-text", (0, width))
 
 
-def _told(made: Report) -> str:
-    if not made.fault:
+def _description(report: Report) -> str:
+    if not report.fault:
         return "No fault was made."
-    took = made.recovery
-    after = f"New progress came {took.seconds:.1f} seconds later." if took else "It did not go on."
-    what, host, at_s = (made.fault[key] for key in ("kind", "host", "at_s"))
-    return f"{what} on {host} {at_s:.1f} seconds after the start. {after}"
+    recovery = report.recovery
+    ending = f"New progress came {recovery.seconds:.1f} seconds later." if recovery else "It did not go on."
+    kind, host, at_s = (report.fault[key] for key in ("kind", "host", "at_s"))
+    return f"{kind} on {host} {at_s:.1f} seconds after the start. {ending}"

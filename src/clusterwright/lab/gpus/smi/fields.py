@@ -55,17 +55,17 @@ def _watts(function: str) -> Field:
     return Field(lambda gpu: f"{gpu.number(function) / 1000:.2f}", "W")
 
 
-def _one_of(function: str, place: int, count: int, words: tuple[str, ...] = ()) -> Field:
+def _nth_number(function: str, index: int, count: int, labels: tuple[str, ...] = ()) -> Field:
     def read(gpu: Gpu) -> object:
-        number = gpu.numbers(function, count)[place]
-        return words[number] if words else number
+        number = gpu.numbers(function, count)[index]
+        return labels[number] if labels else number
 
     return Field(read)
 
 
-def _limit(place: int) -> Field:
+def _limit(index: int) -> Field:
     function = "nvmlDeviceGetPowerManagementLimitConstraints"
-    return Field(lambda gpu: f"{gpu.numbers(function, 2)[place] / 1000:.2f}", "W")
+    return Field(lambda gpu: f"{gpu.numbers(function, 2)[index] / 1000:.2f}", "W")
 
 
 def _memory(part: str) -> Field:
@@ -108,7 +108,7 @@ def _absent(_: Gpu) -> object:
     return "[N/A]"
 
 
-def _whole() -> dict[str, Field]:
+def _general() -> dict[str, Field]:
     enabled = ("Disabled", "Enabled")
     pci = Field(lambda gpu: gpu.pci())
     return {
@@ -128,13 +128,13 @@ def _whole() -> dict[str, Field]:
         "pci.device": Field(lambda gpu: f"0x{gpu.pci()[12:14]}"),
         "pci.device_id": Field(lambda gpu: f"0x{gpu.pci_ids()[0]:08X}"),
         "pci.sub_device_id": Field(lambda gpu: f"0x{gpu.pci_ids()[1]:08X}"),
-        "persistence_mode": _one_of("nvmlDeviceGetPersistenceMode", 0, 1, enabled),
-        "compute_mode": _one_of("nvmlDeviceGetComputeMode", 0, 1, MODES),
+        "persistence_mode": _nth_number("nvmlDeviceGetPersistenceMode", 0, 1, enabled),
+        "compute_mode": _nth_number("nvmlDeviceGetComputeMode", 0, 1, MODES),
         "accounting.mode": Field(lambda _: "Disabled"),
         "display_mode": Field(lambda _: "Disabled"),
         "display_active": Field(lambda _: "Disabled"),
-        "mig.mode.current": _one_of("nvmlDeviceGetMigMode", 0, 2, enabled),
-        "mig.mode.pending": _one_of("nvmlDeviceGetMigMode", 1, 2, enabled),
+        "mig.mode.current": _nth_number("nvmlDeviceGetMigMode", 0, 2, enabled),
+        "mig.mode.pending": _nth_number("nvmlDeviceGetMigMode", 1, 2, enabled),
         "compute_cap": Field(
             lambda gpu: "{}.{}".format(*gpu.numbers("nvmlDeviceGetCudaComputeCapability", 2))
         ),
@@ -147,14 +147,17 @@ def _health() -> dict[str, Field]:
     enabled, yes = ("Disabled", "Enabled"), ("No", "Yes")
     rows = ("correctable", "uncorrectable", "pending", "failure")
     return {
-        "ecc.mode.current": _one_of("nvmlDeviceGetEccMode", 0, 2, enabled),
-        "ecc.mode.pending": _one_of("nvmlDeviceGetEccMode", 1, 2, enabled),
+        "ecc.mode.current": _nth_number("nvmlDeviceGetEccMode", 0, 2, enabled),
+        "ecc.mode.pending": _nth_number("nvmlDeviceGetEccMode", 1, 2, enabled),
         "retired_pages.single_bit_ecc.count": _pages(0),
         "retired_pages.double_bit.count": _pages(1),
-        "retired_pages.pending": _one_of("nvmlDeviceGetRetiredPagesPendingStatus", 0, 1, yes),
-        **{f"remapped_rows.{row}": _one_of("nvmlDeviceGetRemappedRows", i, 4) for i, row in enumerate(rows)},
+        "retired_pages.pending": _nth_number("nvmlDeviceGetRetiredPagesPendingStatus", 0, 1, yes),
         **{
-            f"remapped_rows.histogram.{bank}": _one_of("nvmlDeviceGetRowRemapperHistogram", i, 5)
+            f"remapped_rows.{row}": _nth_number("nvmlDeviceGetRemappedRows", i, 4)
+            for i, row in enumerate(rows)
+        },
+        **{
+            f"remapped_rows.histogram.{bank}": _nth_number("nvmlDeviceGetRowRemapperHistogram", i, 5)
             for i, bank in enumerate(("max", "high", "partial", "low", "none"))
         },
         **{name: field for kind in range(2) for period in range(2) for name, field in _ecc(kind, period)},
@@ -164,7 +167,9 @@ def _health() -> dict[str, Field]:
 def _ecc(kind: int, period: int) -> list[tuple[str, Field]]:
     begin = f"ecc.errors.{('corrected', 'uncorrected')[kind]}.{('volatile', 'aggregate')[period]}"
     counter = "nvmlDeviceGetMemoryErrorCounter"
-    counts = [(f"{begin}.{name}", _big(counter, kind, period, place)) for name, place in LOCATIONS.items()]
+    counts = [
+        (f"{begin}.{name}", _big(counter, kind, period, location)) for name, location in LOCATIONS.items()
+    ]
     return [*counts, (f"{begin}.total", _big("nvmlDeviceGetTotalEccErrors", kind, period))]
 
 
@@ -173,13 +178,13 @@ def _pace() -> dict[str, Field]:
         "temperature.gpu": _number("nvmlDeviceGetTemperature", 0),
         "temperature.memory": Field(lambda gpu: gpu.field(82)),
         "temperature.gpu.tlimit": Field(_margin),
-        "power.management": _one_of("nvmlDeviceGetPowerManagementMode", 0, 1, ("Disabled", "Enabled")),
+        "power.management": _nth_number("nvmlDeviceGetPowerManagementMode", 0, 1, ("Disabled", "Enabled")),
         "power.min_limit": _limit(0),
         "power.max_limit": _limit(1),
         "clocks_event_reasons.supported": _mask("nvmlDeviceGetSupportedClocksEventReasons"),
         "clocks_event_reasons.active": _mask("nvmlDeviceGetCurrentClocksEventReasons"),
         **{f"clocks_event_reasons.{name}": _reason(mask) for name, mask in REASONS.items()},
-        **{f"utilization.{part}": _utilization(place) for place, part in enumerate(("gpu", "memory"))},
+        **{f"utilization.{part}": _utilization(index) for index, part in enumerate(("gpu", "memory"))},
         **{f"memory.{part}": _memory(part) for part in ("total", "reserved", "used", "free")},
     }
     for name in ("power.draw", "power.draw.average", "power.draw.instant"):
@@ -193,8 +198,8 @@ def _pace() -> dict[str, Field]:
     return fields
 
 
-def _utilization(place: int) -> Field:
-    return Field(lambda gpu: gpu.utilization()[place], "%")
+def _utilization(index: int) -> Field:
+    return Field(lambda gpu: gpu.utilization()[index], "%")
 
 
 def _clocks() -> dict[str, Field]:
@@ -241,5 +246,5 @@ def _aliases(fields: dict[str, Field]) -> dict[str, Field]:
 def fields() -> dict[str, Field]:
     """All of them, also under their short names."""
     absent = {name: Field(_absent) for name in ABSENT}
-    found = absent | _whole() | _health() | _pace() | _clocks() | _pcie()
-    return found | _aliases(found)
+    all_fields = absent | _general() | _health() | _pace() | _clocks() | _pcie()
+    return all_fields | _aliases(all_fields)

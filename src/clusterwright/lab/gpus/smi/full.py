@@ -7,22 +7,22 @@ from collections.abc import Iterator, Sequence
 from clusterwright.lab.gpus.smi.fields import LOCATIONS, REASONS, fields
 from clusterwright.lab.gpus.smi.nvml import Gpu, Nvml
 from clusterwright.lab.gpus.smi.query import value_of
-from clusterwright.lab.gpus.smi.table import FIRST
+from clusterwright.lab.gpus.smi.table import BANNER
 
 Rows = dict[str, str]  # label to field
 
 
-def _words(name: str) -> str:
+def _label(name: str) -> str:
     upper = {"gpu": "GPU", "sw": "SW", "hw": "HW", "l1": "L1", "l2": "L2", "cbu": "CBU", "dram": "DRAM",
              "sram": "SRAM", "sm": "SM"}  # fmt: skip
-    return " ".join(upper.get(word, word.capitalize()) for word in name.split("_"))
+    return " ".join(upper.get(token, token.capitalize()) for token in name.split("_"))
 
 
 def _ecc(period: str) -> Rows:
     return {
-        f"{place} {_words(kind[:-2] + 'able')}": f"ecc.errors.{kind}.{period}.{name}"
-        for name, place in {
-            **{each: _words(each) for each in LOCATIONS if each != "device_memory"},
+        f"{location} {_label(kind[:-2] + 'able')}": f"ecc.errors.{kind}.{period}.{name}"
+        for name, location in {
+            **{key: _label(key) for key in LOCATIONS if key != "device_memory"},
             "total": "Total",
         }.items()
         for kind in ("corrected", "uncorrected")
@@ -56,8 +56,8 @@ SECTIONS: dict[str, Rows] = {
         "Link Width Max": "pcie.link.width.max",
         "Link Width Current": "pcie.link.width.current",
     },
-    "Clocks Event Reasons": {_words(name): f"clocks_event_reasons.{name}" for name in REASONS},
-    "FB Memory Usage": {_words(part): f"memory.{part}" for part in ("total", "reserved", "used", "free")},
+    "Clocks Event Reasons": {_label(name): f"clocks_event_reasons.{name}" for name in REASONS},
+    "FB Memory Usage": {_label(part): f"memory.{part}" for part in ("total", "reserved", "used", "free")},
     "Utilization": {"GPU": "utilization.gpu", "Memory": "utilization.memory"},
     "ECC Mode": {"Current": "ecc.mode.current", "Pending": "ecc.mode.pending"},
     "ECC Errors Volatile": _ecc("volatile"),
@@ -82,9 +82,9 @@ SECTIONS: dict[str, Rows] = {
         "Min Power Limit": "power.min_limit",
         "Max Power Limit": "power.max_limit",
     },
-    "Clocks": {_words(name): f"clocks.current.{name}" for name in _CLOCKS},
-    "Applications Clocks": {_words(name): f"clocks.applications.{name}" for name in ("graphics", "memory")},
-    "Max Clocks": {_words(name): f"clocks.max.{name}" for name in _CLOCKS},
+    "Clocks": {_label(name): f"clocks.current.{name}" for name in _CLOCKS},
+    "Applications Clocks": {_label(name): f"clocks.applications.{name}" for name in ("graphics", "memory")},
+    "Max Clocks": {_label(name): f"clocks.max.{name}" for name in _CLOCKS},
 }
 
 # What `-d` calls them, and how their names begin here.
@@ -97,8 +97,8 @@ DISPLAY: dict[str, str | tuple[str, ...]] = {
 
 def full(nvml: Nvml, gpus: Sequence[Gpu], display: Sequence[str] = ()) -> Iterator[str]:
     """Line by line, each label beside its value; of the sections that are to be displayed, or of all."""
-    wanted = tuple(name for name in SECTIONS if not display or _is_of(name, display))
-    yield FIRST
+    sections = tuple(name for name in SECTIONS if not display or _is_of(name, display))
+    yield BANNER
     yield "\n==============NVSMI LOG==============\n"
     yield _line(0, "Driver Version", nvml.text("nvmlSystemGetDriverVersion"))
     yield _line(0, "CUDA Version", nvml.cuda())
@@ -106,14 +106,14 @@ def full(nvml: Nvml, gpus: Sequence[Gpu], display: Sequence[str] = ()) -> Iterat
     yield _line(0, "Attached GPUs", str(nvml.count()))
     for gpu in gpus:
         yield f"GPU {gpu.pci()}"
-        for section in wanted:
+        for section in sections:
             rows = SECTIONS[section]
             if section:
                 yield f"    {section}"
             deep = 8 if section else 4
             yield from (_line(deep, label, _value(gpu, field)) for label, field in rows.items())
         if not display:
-            yield _line(4, "Processes", ", ".join(str(each.pid) for each in gpu.processes()) or "None")
+            yield _line(4, "Processes", ", ".join(str(process.pid) for process in gpu.processes()) or "None")
         yield ""
 
 

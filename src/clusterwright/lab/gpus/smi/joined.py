@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from clusterwright.lab.gpus.smi.nvml import Gpu, NvmlError
 
 _LINK_COUNT, _LINK_SPEED_MBPS = 91, 90  # NVML_FI_DEV_NVLINK_LINK_COUNT, _SPEED_MBPS_COMMON
-_WORDS = {40: "NODE", 50: "SYS"}
+_LABELS = {40: "NODE", 50: "SYS"}
 LEGEND = """
 Legend:
 
@@ -30,18 +30,20 @@ def links(gpu: Gpu) -> list[bool]:
 def topology(gpus: Sequence[Gpu]) -> Iterator[str]:
     """A matrix of how every two are joined."""
     yield "\t".join(["", *(f"GPU{gpu.index}" for gpu in gpus), "CPU Affinity", "NUMA Affinity"])
-    for one in gpus:
-        node = str(one.number("nvmlDeviceGetNumaNodeId"))
-        yield "\t".join([f"GPU{one.index}", *(_between(one, other) for other in gpus), "N/A", node])
+    for source in gpus:
+        node = str(source.number("nvmlDeviceGetNumaNodeId"))
+        yield "\t".join(
+            [f"GPU{source.index}", *(_topology_label(source, peer) for peer in gpus), "N/A", node]
+        )
     yield LEGEND
 
 
-def _between(one: Gpu, other: Gpu) -> str:
-    if one is other:
+def _topology_label(gpu: Gpu, peer: Gpu) -> str:
+    if gpu is peer:
         return " X "
-    if joined := min(sum(links(one)), sum(links(other))):
+    if joined := min(sum(links(gpu)), sum(links(peer))):
         return f"NV{joined}"
-    return _WORDS.get(one.between(other), "PHB")
+    return _LABELS.get(gpu.common_ancestor(peer), "PHB")
 
 
 def link_lines(gpus: Sequence[Gpu]) -> Iterator[str]:
@@ -61,6 +63,6 @@ def error_lines(gpus: Sequence[Gpu]) -> Iterator[str]:
     for gpu in gpus:
         yield f"GPU {gpu.index}: {gpu.text('nvmlDeviceGetName')} (UUID: {gpu.text('nvmlDeviceGetUUID')})"
         for number, _ in enumerate(links(gpu)):
-            for counter, words in enumerate(_COUNTERS):
+            for counter, label in enumerate(_COUNTERS):
                 count = gpu.big("nvmlDeviceGetNvLinkErrorCounter", number, counter)
-                yield f"\t Link {number}: {words}: {count}"
+                yield f"\t Link {number}: {label}: {count}"

@@ -31,7 +31,7 @@ class _Parser(ArgumentParser):
 
 
 def _parser() -> ArgumentParser:
-    parser = _Parser(prog="nvidia-smi", description=table.FIRST)
+    parser = _Parser(prog="nvidia-smi", description=table.BANNER)
     parser.add_argument("-L", "--list-gpus", action="store_true")
     parser.add_argument("-q", "--query", action="store_true")
     parser.add_argument("-d", "--display", type=_sections, default=())
@@ -59,16 +59,16 @@ def _sections(text: str) -> tuple[str, ...]:
     return names
 
 
-def main(words: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Print what was asked; the exit code is the real program's, a lost GPU's 15 included."""
-    asked = _parser().parse_args(words)
-    if asked.help_query_gpu:
+    options = _parser().parse_args(arguments)
+    if options.help_query_gpu:
         print("\n".join(sorted(fields())))  # noqa: T201 (a program)
         return 0
     try:
         nvml = Nvml()
-        gpus, failures = _gpus(nvml, asked.id)
-        for line in _lines(nvml, gpus, asked):
+        gpus, failures = _gpus(nvml, options.id)
+        for line in _lines(nvml, gpus, options):
             print(line)  # noqa: T201 (a program)
     except OSError:
         print("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.")  # noqa: T201 (a program)
@@ -87,29 +87,29 @@ def main(words: Sequence[str]) -> int:
     return GPU_IS_LOST if failures else 0
 
 
-def _lines(nvml: Nvml, gpus: list[Gpu], asked: Namespace) -> Iterator[str]:
-    rows = asked.query_gpu or asked.query_remapped_rows or asked.query_retired_pages
-    if rows or asked.query_compute_apps:
-        flags = frozenset(word.strip() for word in asked.format.split(","))
+def _lines(nvml: Nvml, gpus: list[Gpu], options: Namespace) -> Iterator[str]:
+    rows = options.query_gpu or options.query_remapped_rows or options.query_retired_pages
+    if rows or options.query_compute_apps:
+        flags = frozenset(flag.strip() for flag in options.format.split(","))
         if "csv" not in flags:
             raise query.UsageError('"--format=" switch is missing or its value is not csv.')
         if rows:
             return query.gpu_rows(rows, gpus, flags)
-        return query.process_rows(asked.query_compute_apps, gpus, flags)
-    if asked.gpu_reset:
+        return query.process_rows(options.query_compute_apps, gpus, flags)
+    if options.gpu_reset:
         return reset(gpus)
-    if asked.list_gpus:
+    if options.list_gpus:
         return (
             f"GPU {gpu.index}: {gpu.text('nvmlDeviceGetName')} (UUID: {gpu.text('nvmlDeviceGetUUID')})"
             for gpu in gpus
         )
-    if asked.version:
+    if options.version:
         return iter((f"NVIDIA-SMI version  : {nvml.text('nvmlSystemGetDriverVersion')} (simulated)",))
-    if asked.command == "topo":
+    if options.command == "topo":
         return joined.topology(gpus)
-    if asked.command == "nvlink":
-        return joined.error_lines(gpus) if asked.errorcounters else joined.link_lines(gpus)
-    return full.full(nvml, gpus, asked.display) if asked.query else table.table(nvml, gpus)
+    if options.command == "nvlink":
+        return joined.error_lines(gpus) if options.errorcounters else joined.link_lines(gpus)
+    return full.full(nvml, gpus, options.display) if options.query else table.table(nvml, gpus)
 
 
 def _gpus(nvml: Nvml, chosen: str) -> tuple[list[Gpu], list[str]]:
@@ -135,13 +135,13 @@ def _gpus(nvml: Nvml, chosen: str) -> tuple[list[Gpu], list[str]]:
 
 def _is_chosen(gpu: Gpu, chosen: str) -> bool:
     names = {str(gpu.index), gpu.text("nvmlDeviceGetUUID").lower(), gpu.pci().lower(), gpu.pci()[4:].lower()}
-    return any(word.strip().lower() in names for word in chosen.split(","))
+    return any(item.strip().lower() in names for item in chosen.split(","))
 
 
 def _address(index: int) -> str:
     """Where the kernel knows the GPU: what is lost does not say it itself."""
-    known = sorted(path.name for path in DRIVER_FILES.glob("*"))
-    return known[index] if index < len(known) else str(index)
+    addresses = sorted(path.name for path in DRIVER_FILES.glob("*"))
+    return addresses[index] if index < len(addresses) else str(index)
 
 
 _STATE = "/run/clusterwright-lab/gpus/state"
@@ -159,12 +159,12 @@ def reset(gpus: Sequence[Gpu]) -> Iterator[str]:
     """
     used = [gpu.pci() for gpu in gpus if list(gpu.processes())]
     if used:
-        rows = "".join(f"  GPU {place}: In use by another client\n" for place in used)
+        rows = "".join(f"  GPU {address}: In use by another client\n" for address in used)
         raise InUseError(f"The following GPUs could not be reset:\n{rows}")
     folder = Path(os.environ.get("CLUSTERWRIGHT_LAB_GPUS", _STATE)).parent
     for gpu in gpus:
-        for done in folder.glob(f"*-{gpu.index}.boot"):
-            done.unlink()
+        for state_file in folder.glob(f"*-{gpu.index}.boot"):
+            state_file.unlink()
         yield f"GPU {gpu.pci()} was successfully reset."
     parts = [folder / "made", *sorted(folder.glob("*.lasting")), *sorted(folder.glob("*.boot"))]
     scratch = folder / "new"

@@ -9,14 +9,14 @@ from typing import Any
 
 NOT_SUPPORTED, FUNCTION_NOT_FOUND, CORRUPTED_INFOROM, GPU_IS_LOST = 3, 13, 14, 15
 LIBRARY = "libnvidia-ml.so.1"
-_ROOM = 96
+_BUFFER_SIZE = 96
 
 
 class NvmlError(Exception):
     """An answer other than success: its number, and NVML's words for it."""
 
-    def __init__(self, code: int, words: str) -> None:
-        super().__init__(words)
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
         self.code = code
 
 
@@ -80,8 +80,8 @@ class Nvml:
 
     def text(self, function: str) -> str:
         """A text about the whole system."""
-        buffer = ctypes.create_string_buffer(_ROOM)
-        self.call(function, buffer, c_uint(_ROOM))
+        buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
+        self.call(function, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode()
 
     def cuda(self) -> str:
@@ -111,8 +111,8 @@ class Gpu:
 
     def text(self, function: str) -> str:
         """A text about it."""
-        buffer = ctypes.create_string_buffer(_ROOM)
-        self.nvml.call(function, self.handle, buffer, c_uint(_ROOM))
+        buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
+        self.nvml.call(function, self.handle, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode()
 
     def number(self, function: str, *arguments: int) -> int:
@@ -135,9 +135,9 @@ class Gpu:
 
     def utilization(self) -> tuple[int, int]:
         """How busy its processors and its memory were lately, in percent."""
-        both = (c_uint * 2)()
-        self.nvml.call("nvmlDeviceGetUtilizationRates", self.handle, both)
-        return both[0], both[1]
+        rates = (c_uint * 2)()
+        self.nvml.call("nvmlDeviceGetUtilizationRates", self.handle, rates)
+        return rates[0], rates[1]
 
     def retired_pages(self, cause: int) -> int:
         """How many pages were retired for that cause."""
@@ -145,10 +145,10 @@ class Gpu:
         self.nvml.call("nvmlDeviceGetRetiredPages", self.handle, c_int(cause), byref(count), pages)
         return count.value
 
-    def between(self, other: Gpu) -> int:
+    def common_ancestor(self, peer: Gpu) -> int:
         """Where the paths to both meet: NVML's number for it."""
         level = c_uint()
-        self.nvml.call("nvmlDeviceGetTopologyCommonAncestor", self.handle, other.handle, byref(level))
+        self.nvml.call("nvmlDeviceGetTopologyCommonAncestor", self.handle, peer.handle, byref(level))
         return level.value
 
     def memory(self) -> Memory:
@@ -179,7 +179,7 @@ class Gpu:
 
     def processes(self) -> Iterator[Process]:
         """What computes on it."""
-        room = c_uint(64)
-        found = (Process * room.value)()
-        self.nvml.call("nvmlDeviceGetComputeRunningProcesses_v3", self.handle, byref(room), found)
-        yield from found[: room.value]
+        capacity = c_uint(64)
+        buffer = (Process * capacity.value)()
+        self.nvml.call("nvmlDeviceGetComputeRunningProcesses_v3", self.handle, byref(capacity), buffer)
+        yield from buffer[: capacity.value]

@@ -17,10 +17,10 @@ class UsageError(Exception):
 
 def value_of(gpu: Gpu, name: str) -> str:
     """The field's value without its unit; in brackets what it has none for."""
-    return _said(lambda: fields()[name].read(gpu))
+    return _value_or_error(lambda: fields()[name].read(gpu))
 
 
-def _said(read: Value) -> str:
+def _value_or_error(read: Value) -> str:
     try:
         return str(read())
     except NvmlError as why:
@@ -29,16 +29,16 @@ def _said(read: Value) -> str:
         return f"[{'GPU is lost' if why.code == GPU_IS_LOST else 'Unknown Error'}]"
 
 
-def gpu_rows(asked: str, gpus: Iterable[Gpu], flags: frozenset[str]) -> Iterator[str]:
+def gpu_rows(query: str, gpus: Iterable[Gpu], flags: frozenset[str]) -> Iterator[str]:
     """A line for each GPU, and one before them unless told `noheader`.
 
     Raises:
         UsageError: a field that there is not.
     """
-    known = fields()
-    names = [name.strip() for name in asked.split(",")]
-    _refuse_strange(names, known)
-    units = [known[name].unit for name in names]
+    fields_by_name = fields()
+    names = [name.strip() for name in query.split(",")]
+    _refuse_strange(names, fields_by_name)
+    units = [fields_by_name[name].unit for name in names]
     yield from _header(names, units, flags)
     for gpu in gpus:
         yield _line([value_of(gpu, name) for name in names], units, flags)
@@ -50,18 +50,21 @@ _PROCESS = {
 }  # fmt: skip
 
 
-def process_rows(asked: str, gpus: Iterable[Gpu], flags: frozenset[str]) -> Iterator[str]:
+def process_rows(query: str, gpus: Iterable[Gpu], flags: frozenset[str]) -> Iterator[str]:
     """A line for each process that computes."""
-    names = [name.strip() for name in asked.split(",")]
+    names = [name.strip() for name in query.split(",")]
     _refuse_strange(names, _PROCESS)
     units = [_PROCESS[name] for name in names]
     yield from _header(names, units, flags)
     for gpu in gpus:
         for process in gpu.processes():
-            own = {"pid": str(process.pid), "used_gpu_memory": str(process.used // MIB)}
-            own |= {"used_memory": own["used_gpu_memory"], "process_name": _program(process.pid)}
-            own["name"] = own["process_name"]
-            yield _line([own.get(name) or value_of(gpu, name) for name in names], units, flags)
+            process_values = {"pid": str(process.pid), "used_gpu_memory": str(process.used // MIB)}
+            process_values |= {
+                "used_memory": process_values["used_gpu_memory"],
+                "process_name": _program(process.pid),
+            }
+            process_values["name"] = process_values["process_name"]
+            yield _line([process_values.get(name) or value_of(gpu, name) for name in names], units, flags)
 
 
 def _program(pid: int) -> str:
@@ -71,9 +74,9 @@ def _program(pid: int) -> str:
         return "[Not Found]"
 
 
-def _refuse_strange(names: list[str], known: Iterable[str]) -> None:
+def _refuse_strange(names: list[str], field_names: Iterable[str]) -> None:
     for name in names:
-        if name not in known:
+        if name not in field_names:
             raise UsageError(f'Field "{name}" is not a valid field to query.\n')
 
 

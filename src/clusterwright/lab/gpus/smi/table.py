@@ -10,14 +10,14 @@ from clusterwright.lab.gpus.smi.fields import MIB
 from clusterwright.lab.gpus.smi.nvml import Gpu, Nvml
 from clusterwright.lab.gpus.smi.query import value_of
 
-FIRST = "Simulated GPUs of a lab: there is no hardware behind these figures."
+BANNER = "Simulated GPUs of a lab: there is no hardware behind these figures."
 _WIDE = "-" * 89
 _SPLIT = f"{'-' * 41}+{'-' * 24}+{'-' * 22}"
 
 
 def table(nvml: Nvml, gpus: Sequence[Gpu]) -> Iterator[str]:
     """Line by line; the first says that nothing of it is hardware."""
-    yield FIRST
+    yield BANNER
     yield time.strftime("%a %b %e %H:%M:%S %Y       ")
     driver = nvml.text("nvmlSystemGetDriverVersion")
     yield f"+{_WIDE}+"
@@ -39,24 +39,24 @@ _HEAD = (
 )
 
 
-def _gpu(of: Callable[[str], str]) -> Iterator[str]:
-    name = of("name")
+def _gpu(read: Callable[[str], str]) -> Iterator[str]:
+    name = read("name")
     name = name if len(name) <= 24 else f"{name[:21]}..."
-    on = "On" if of("persistence_mode") == "Enabled" else "Off"
-    power = f"{_whole(of('power.draw'))}W / {_whole(of('power.limit')):>4}W"
-    memory = f"{of('memory.used')}MiB / {of('memory.total'):>6}MiB"
+    on = "On" if read("persistence_mode") == "Enabled" else "Off"
+    power = f"{_integer_part(read('power.draw'))}W / {_integer_part(read('power.limit')):>4}W"
+    memory = f"{read('memory.used')}MiB / {read('memory.total'):>6}MiB"
     yield (
-        f"| {of('index'):>3}  {name:<24} {on:>8}  |   {of('pci.bus_id'):<16} Off |"
-        f" {of('ecc.errors.uncorrected.volatile.total').strip('[]'):>20} |"
+        f"| {read('index'):>3}  {name:<24} {on:>8}  |   {read('pci.bus_id'):<16} Off |"
+        f" {read('ecc.errors.uncorrected.volatile.total').strip('[]'):>20} |"
     )
     yield (
-        f"| N/A  {of('temperature.gpu'):>3}C    {of('pstate'):<4} {power:>21} |"
-        f" {memory:>22} | {of('utilization.gpu') + '%':>7} {of('compute_mode'):>12} |"
+        f"| N/A  {read('temperature.gpu'):>3}C    {read('pstate'):<4} {power:>21} |"
+        f" {memory:>22} | {read('utilization.gpu') + '%':>7} {read('compute_mode'):>12} |"
     )
-    yield f"|{'':41}|{'':24}| {of('mig.mode.current').strip('[]'):>20} |"
+    yield f"|{'':41}|{'':24}| {read('mig.mode.current').strip('[]'):>20} |"
 
 
-def _whole(watts: str) -> str:
+def _integer_part(watts: str) -> str:
     return watts.split(".", maxsplit=1)[0]
 
 
@@ -71,9 +71,9 @@ def _processes(gpus: Sequence[Gpu]) -> Iterator[str]:
     yield _row("        ID   ID                                                               Usage      ")
     yield _row("=" * 89)
     lines = [
-        _row(f"  {gpu.index:>3}   N/A  N/A {each.pid:>16}      C   {'':<34} {each.used // MIB:>9}MiB ")
+        _row(f"  {gpu.index:>3}   N/A  N/A {process.pid:>16}      C   {'':<34} {process.used // MIB:>9}MiB ")
         for gpu in gpus
-        for each in gpu.processes()
+        for process in gpu.processes()
     ]
     yield from lines or [_row("  No running processes found")]
     yield f"+{_WIDE}+"

@@ -15,8 +15,8 @@ from typing import Dict
 from clusterwright.onhost.exporter.settings import Settings
 
 
-def wanted(settings: Settings) -> Dict[str, ModuleType]:
+def enabled_collectors(settings: Settings) -> Dict[str, ModuleType]:
     """Those of this host, by name; imported here, so that their processes share them."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
     modules = {name: importlib.import_module(f"{__name__}.{name}") for name in names}
-    return {name: module for name, module in modules.items() if module.wanted(settings)}
+    return {name: module for name, module in modules.items() if module.is_enabled(settings)}

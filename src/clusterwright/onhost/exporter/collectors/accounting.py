@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator
 
-from clusterwright.onhost.exporter.commands import said
+from clusterwright.onhost.exporter.commands import command_output
 from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family, gauge
 
@@ -12,15 +12,15 @@ EVERY_S, TIMEOUT_S, STAYS = 30.0, 30.0, False
 LIMIT_S = 10.0
 
 
-def wanted(settings: Settings) -> bool:
+def is_enabled(settings: Settings) -> bool:
     """On the control host."""
     return settings.control
 
 
 def collect(_settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
     """Nothing without accounts, and nothing while slurmctld, which knows whether there are any, is silent."""
-    config = said(["scontrol", "show", "config"], LIMIT_S) or ""
+    config = command_output(["scontrol", "show", "config"], LIMIT_S) or ""
     if "accounting_storage/slurmdbd" not in config:
         return
-    told = said(["sacctmgr", "-n", "-P", "show", "cluster", "format=cluster"], LIMIT_S)
-    yield gauge("slurm_accounting_up", "1 where slurmdbd answers.").add(float(told is not None))
+    output = command_output(["sacctmgr", "-n", "-P", "show", "cluster", "format=cluster"], LIMIT_S)
+    yield gauge("slurm_accounting_up", "1 where slurmdbd answers.").add(float(output is not None))

@@ -16,7 +16,7 @@ EVERY_S, TIMEOUT_S, STAYS = 15.0, 12.0, False
 LIMIT_S = 5.0  # leptonai/gpud and NVIDIA/deepops: one that takes longer is a fault
 
 
-def wanted(settings: Settings) -> bool:
+def is_enabled(settings: Settings) -> bool:
     """Every host has some."""
     return bool(settings.paths)
 
@@ -25,30 +25,30 @@ def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
     """How long each takes to say how full it is; nothing of how long where it does not answer."""
     answers = gauge("file_system_answers", "1 where the file system answers within 5 s, without an error.")
     seconds = gauge("file_system_answer_seconds", "How long it took.")
-    for path, took in asked(settings.paths, settings.run).items():
-        answers.add(float(took is not None), path=path)
-        seconds.add(took, path=path)
+    for path, elapsed_s in probe_all(settings.paths, settings.run).items():
+        answers.add(float(elapsed_s is not None), path=path)
+        seconds.add(elapsed_s, path=path)
     yield from (answers, seconds)
 
 
-def asked(paths: List[str], folder: str) -> Dict[str, Any]:
+def probe_all(paths: List[str], folder: str) -> Dict[str, Any]:
     """By path: seconds, or None."""
-    found: Dict[str, Any] = dict.fromkeys(paths)
-    open_ones: Dict[int, str] = {}
+    elapsed_by_path: Dict[str, Any] = dict.fromkeys(paths)
+    open_pipes: Dict[int, str] = {}
     for path in paths:
-        pipe = _ask(path, folder)
+        pipe = _probe(path, folder)
         if pipe >= 0:
-            open_ones[pipe] = path
+            open_pipes[pipe] = path
     end = time.monotonic() + LIMIT_S
-    while open_ones and time.monotonic() < end:
-        for pipe in select.select(list(open_ones), [], [], max(0.0, end - time.monotonic()))[0]:
-            said = os.read(pipe, 100)
-            found[open_ones.pop(pipe)] = float(said) if said else None
+    while open_pipes and time.monotonic() < end:
+        for pipe in select.select(list(open_pipes), [], [], max(0.0, end - time.monotonic()))[0]:
+            reply = os.read(pipe, 100)
+            elapsed_by_path[open_pipes.pop(pipe)] = float(reply) if reply else None
             os.close(pipe)
-    return found
+    return elapsed_by_path
 
 
-def _ask(path: str, folder: str) -> int:
+def _probe(path: str, folder: str) -> int:
     """Where the answer comes; -1 while an earlier question is still held. The lock goes when its process does."""
     lock = os.open(_lock(path, folder), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
@@ -68,8 +68,8 @@ def _answer(path: str, into: int, lock: int) -> None:
     """In a group of its own, which outlives whoever asked, and holds nothing of his."""
     try:
         os.setpgid(0, 0)
-        first, second = sorted((into, lock))
-        for begin, end in ((0, first), (first + 1, second), (second + 1, 1024)):
+        low, second = sorted((into, lock))
+        for begin, end in ((0, low), (low + 1, second), (second + 1, 1024)):
             os.closerange(begin, end)
         began = time.monotonic()
         os.statvfs(path)

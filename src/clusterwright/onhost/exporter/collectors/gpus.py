@@ -15,33 +15,33 @@ _TEMPERATURE, _SM, _CORRECTED, _UNCORRECTED, _VOLATILE = 0, 1, 0, 1, 0
 _LINK_COUNTERS = (0, 1, 2, 3)  # nvmlNvLinkErrorCounter_t: replay, recovery, CRC of flits and of data
 # Bits of nvmlClocksEventReasons; what a power limit takes in software is no fault, and so not here.
 THROTTLED = {"hardware": 0x8, "thermal": 0x20 | 0x40, "power": 0x80}
-_LOST = 15
+_GPU_IS_LOST = 15
 
 
-def wanted(settings: Settings) -> bool:
+def is_enabled(settings: Settings) -> bool:
     """Where GPUs are declared."""
     return settings.gpus > 0
 
 
 def collect(_settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
     """All of all GPUs; a host without the driver's library has seen none."""
-    seen = gauge("gpus_seen", "GPUs that answer the driver.")
+    visible = gauge("gpus_seen", "GPUs that answer the driver.")
     nvml = state.get("nvml")
     if nvml is None:
         try:
             nvml = state["nvml"] = Nvml()
         except OSError:
-            yield seen.add(0)
+            yield visible.add(0)
             return
     gpus = nvml.gpus()
-    yield seen.add(len(gpus))
+    yield visible.add(len(gpus))
     families = _families()
     driver = nvml.driver()
     for gpu in gpus:
         try:
-            _one(gpu, families, driver, state)
+            _read_gpu(gpu, families, driver, state)
         except NvmlError as error:
-            if error.code != _LOST:
+            if error.code != _GPU_IS_LOST:
                 raise
     state["round"] = state.get("round", 0) + 1
     yield from families.values()
@@ -63,12 +63,12 @@ def _families() -> Dict[str, Family]:
         "pcie_replays_total": "PCIe packets that were sent again.",
         "nvlink_errors_total": "Replays, recoveries and CRC errors of all its NVLinks.",
     }
-    found = {name: gauge(f"gpu_{name}", meaning) for name, meaning in named.items()}
-    found.update({name: counter(f"gpu_{name}", meaning) for name, meaning in counted.items()})
-    return found
+    families = {name: gauge(f"gpu_{name}", meaning) for name, meaning in named.items()}
+    families.update({name: counter(f"gpu_{name}", meaning) for name, meaning in counted.items()})
+    return families
 
 
-def _one(gpu: Gpu, into: Dict[str, Family], driver: str, state: Dict[Any, Any]) -> None:
+def _read_gpu(gpu: Gpu, into: Dict[str, Family], driver: str, state: Dict[Any, Any]) -> None:
     label = str(gpu.index)
     name = state.setdefault(("name", gpu.uuid), "") or gpu.text("nvmlDeviceGetName")
     state["name", gpu.uuid] = name
@@ -100,13 +100,15 @@ def _links(gpu: Gpu, state: Dict[Any, Any]) -> Dict[str, Optional[float]]:
     key = ("links", gpu.uuid)
     if key not in state or state.get("round", 0) % LINKS_EVERY == 0:
         links = {number: gpu.link(number) for number in range(LINKS)}
-        there = [number for number, up in links.items() if up is not None]
+        present = [number for number, up in links.items() if up is not None]
         state[key] = {
-            "nvlinks_active": float(sum(map(bool, links.values()))) if there else None,
-            "nvlink_errors_total": float(sum(_errors(gpu, number) for number in there)) if there else None,
+            "nvlinks_active": float(sum(map(bool, links.values()))) if present else None,
+            "nvlink_errors_total": float(sum(_errors(gpu, number) for number in present))
+            if present
+            else None,
         }
-    found: Dict[str, Optional[float]] = state[key]
-    return found
+    values: Dict[str, Optional[float]] = state[key]
+    return values
 
 
 def _errors(gpu: Gpu, link: int) -> int:

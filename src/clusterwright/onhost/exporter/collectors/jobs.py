@@ -6,8 +6,8 @@ import os
 import pwd
 from typing import Any, Dict, Iterator, List, Optional
 
-from clusterwright.onhost.exporter import cgroups, gpu_places, job_words, traffic
-from clusterwright.onhost.exporter.kept import text_of
+from clusterwright.onhost.exporter import cgroups, gpu_places, job_environment, traffic
+from clusterwright.onhost.exporter.state_files import text_of
 from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.tally import Grown, Tally
 from clusterwright.onhost.exporter.text import Family, counter, gauge
@@ -20,42 +20,42 @@ class Job:
     """What is remembered of one between two looks."""
 
     def __init__(self) -> None:
-        self.words: Dict[str, str] = {}
+        self.environment: Dict[str, str] = {}
         self.uid: Optional[int] = None
         self.cpu, self.read, self.written, self.ooms = Tally(), Tally(), Tally(), Tally()
         self.received, self.sent = Grown(), Grown()
 
 
-def wanted(settings: Settings) -> bool:
+def is_enabled(settings: Settings) -> bool:
     """Where slurmd is."""
     return settings.slurmd
 
 
 def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
     """A job that has ended is forgotten: Slurm's own records have it."""
-    known: Dict[str, Job] = state.setdefault("jobs", {})
+    jobs_by_id: Dict[str, Job] = state.setdefault("jobs", {})
     groups = cgroups.jobs(settings.cgroup)
-    for gone in set(known) - {group.job for group in groups}:
-        del known[gone]
+    for job_id in set(jobs_by_id) - {group.job for group in groups}:
+        del jobs_by_id[job_id]
     places = gpu_places.by_minor(settings.proc)
-    received, sent = traffic.bytes_so_far(settings.net, settings.infiniband)
-    before, state["before"] = state.get("before", []), [group.job for group in groups]
+    received, transmitted = traffic.byte_totals(settings.net, settings.infiniband)
+    previous, state["before"] = state.get("before", []), [group.job for group in groups]
     families = _families()
     for group in groups:
-        job = known.setdefault(group.job, Job())
+        job = jobs_by_id.setdefault(group.job, Job())
         pids = cgroups.processes(group)
-        _look(job, group, pids, settings.proc)
-        _say(group, job, families, _used(job, group, pids, settings.proc))
-        _hold(group.job, job, families, settings, places)
-        alone = state["before"] == before == [group.job]
-        for grown, counters, name in ((job.received, received, "received"), (job.sent, sent, "sent")):
-            grown.look(counters, counts=alone)
-            families[f"{name}_bytes_total"].add(grown.total if alone else None, job=group.job)
+        _identify(job, group, pids, settings.proc)
+        _add_values(group, job, families, _used(job, group, pids, settings.proc))
+        _add_gpus(group.job, job, families, settings, places)
+        is_exclusive = state["before"] == previous == [group.job]
+        for grown, counters, name in ((job.received, received, "received"), (job.sent, transmitted, "sent")):
+            grown.update(counters, counts=is_exclusive)
+            families[f"{name}_bytes_total"].add(grown.total if is_exclusive else None, job=group.job)
     yield from families.values()
 
 
 def _families() -> Dict[str, Family]:
-    found = {
+    families = {
         name: gauge(f"job_{name}", meaning)
         for name, meaning in (
             ("info", "1 for each job on this host."),
@@ -64,7 +64,7 @@ def _families() -> Dict[str, Family]:
             ("memory_limit_bytes", "Memory at which it is ended here."),
         )
     }
-    found["gpu_info"] = gauge("gpu_job_info", "1 for each GPU that a job holds.")
+    families["gpu_info"] = gauge("gpu_job_info", "1 for each GPU that a job holds.")
     for name, meaning in (
         ("cpu_seconds_total", "Processor time here."),
         ("oom_kills_total", "Processes ended for want of memory here."),
@@ -73,18 +73,18 @@ def _families() -> Dict[str, Family]:
         ("received_bytes_total", "Bytes that came over all networks while it had the host alone."),
         ("sent_bytes_total", "Bytes that went over all networks while it had the host alone."),
     ):
-        found[name] = counter(f"job_{name}", meaning)
-    return found
+        families[name] = counter(f"job_{name}", meaning)
+    return families
 
 
-def _look(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> None:
+def _identify(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> None:
     """Who it is; asked again until it is known."""
     if job.uid is None:
         path = next(iter(group.folders.values()))
-        told = os.path.basename(os.path.dirname(path)).partition("uid_")[2]
-        job.uid = int(told) if told.isdigit() else job_words.owner(pids, proc)
-    if "SLURM_JOB_ACCOUNT" not in job.words:
-        job.words = job_words.of(group.job, pids, proc) or job.words
+        uid_text = os.path.basename(os.path.dirname(path)).partition("uid_")[2]
+        job.uid = int(uid_text) if uid_text.isdigit() else job_environment.owner(pids, proc)
+    if "SLURM_JOB_ACCOUNT" not in job.environment:
+        job.environment = job_environment.read_environment(group.job, pids, proc) or job.environment
 
 
 def _used(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> Dict[str, Optional[float]]:
@@ -114,9 +114,11 @@ def _used(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> Dict[st
     }
 
 
-def _say(group: cgroups.Group, job: Job, into: Dict[str, Family], used: Dict[str, Optional[float]]) -> None:
-    told = job.words.get("SLURM_CPUS_ON_NODE", "")
-    cpus = cgroups.cpus(group) or (int(told) if told.isdigit() else None)
+def _add_values(
+    group: cgroups.Group, job: Job, into: Dict[str, Family], used: Dict[str, Optional[float]]
+) -> None:
+    cpus_text = job.environment.get("SLURM_CPUS_ON_NODE", "")
+    cpus = cgroups.cpus(group) or (int(cpus_text) if cpus_text.isdigit() else None)
     values = {
         **used, "cpus": cpus, "memory_bytes": cgroups.memory_bytes(group),
         "memory_limit_bytes": cgroups.memory_limit_bytes(group),
@@ -127,24 +129,24 @@ def _say(group: cgroups.Group, job: Job, into: Dict[str, Family], used: Dict[str
         1,
         job=group.job,
         user=_name(job.uid),
-        account=job.words.get("SLURM_JOB_ACCOUNT", ""),
-        partition=job.words.get("SLURM_JOB_PARTITION", ""),
-        name=job.words.get("SLURM_JOB_NAME", ""),
+        account=job.environment.get("SLURM_JOB_ACCOUNT", ""),
+        partition=job.environment.get("SLURM_JOB_PARTITION", ""),
+        name=job.environment.get("SLURM_JOB_NAME", ""),
     )
 
 
-def _hold(number: str, job: Job, into: Dict[str, Family], settings: Settings, places: Any) -> None:
+def _add_gpus(number: str, job: Job, into: Dict[str, Family], settings: Settings, places: Any) -> None:
     """Which GPUs are its own; the prolog's note is there before the job does anything."""
-    held = text_of(os.path.join(settings.hooks, "jobs", f"{number}.held"), 4096)
-    for minor in job_words.gpus(job.words, held):
-        place = places.get(minor)
+    prolog_gpus = text_of(os.path.join(settings.hooks, "jobs", f"{number}.held"), 4096)
+    for minor in job_environment.gpus(job.environment, prolog_gpus):
+        device = places.get(minor)
         into["gpu_info"].add(
             1,
-            gpu=place.number if place else minor,
-            uuid=place.uuid if place else "",
+            gpu=device.number if device else minor,
+            uuid=device.uuid if device else "",
             job=number,
             user=_name(job.uid),
-            account=job.words.get("SLURM_JOB_ACCOUNT", ""),
+            account=job.environment.get("SLURM_JOB_ACCOUNT", ""),
         )
 
 

@@ -16,22 +16,22 @@ COUNTERS = (
 )  # fmt: skip
 
 
-def wanted(settings: Settings) -> bool:
+def is_enabled(settings: Settings) -> bool:
     """Where there are such adapters."""
     return os.path.isdir(settings.infiniband)
 
 
 def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
     """A counter that an adapter does not have is left out."""
-    found = counter("rdma_errors_total", "Errors of an RDMA port, by the driver's own name.")
+    errors = counter("rdma_errors_total", "Errors of an RDMA port, by the driver's own name.")
     for device in sorted(os.listdir(settings.infiniband)):
         ports = os.path.join(settings.infiniband, device, "ports")
         for port in sorted(os.listdir(ports) if os.path.isdir(ports) else ()):
             for name in COUNTERS:
                 value = _number(os.path.join(ports, port, "hw_counters", name))
                 if value is not None:
-                    found.add(value, device=device, port=port, counter=name)
-    yield found
+                    errors.add(value, device=device, port=port, counter=name)
+    yield errors
 
 
 def _number(path: str) -> Any:

@@ -12,13 +12,13 @@ from clusterwright.onhost.exporter.run_events import RunEvents
 from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family
 from clusterwright.onhost.lib.safe_reader import is_regular, list_folder, read_object
-from clusterwright.onhost.supervisor.ledger import figures, reading, slow, speed
-from clusterwright.onhost.supervisor.ledger.history import History
-from clusterwright.onhost.supervisor.ledger.timeline import jobs
+from clusterwright.onhost.supervisor.goodput import figures, reading, slow, speed
+from clusterwright.onhost.supervisor.goodput.history import History
+from clusterwright.onhost.supervisor.goodput.timeline import jobs
 
 EVERY_S, TIMEOUT_S, STAYS = 10.0, 60.0, True
 RETIRED_S = 3600.0
-SILENT_S = 60.0  # a supervisor beats once a second, on storage that may be slow
+HEARTBEAT_TIMEOUT_S = 60.0  # a supervisor beats once a second, on storage that may be slow
 LOST_S = 86400.0  # one that never said that it ended, and has been silent for so long
 MOST = 300  # runs that are followed
 RECENT = 20  # steps, over which one's length is taken
@@ -42,19 +42,19 @@ class Followed:
         return _time(os.path.join(self.folder, "pulse")) or 0.0
 
 
-def wanted(settings: Settings) -> bool:
+def is_enabled(settings: Settings) -> bool:
     """On the control host, where there is a folder of runs."""
     return settings.control and bool(settings.runs)
 
 
 def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
     """What cannot be made of one run's events takes nothing from the others."""
-    known: Dict[str, Followed] = state.setdefault("runs", {})
+    runs_by_name: Dict[str, Followed] = state.setdefault("runs", {})
     now = time.time()
-    _find(settings.runs, known, state.setdefault("past", set()), now)
+    _find(settings.runs, runs_by_name, state.setdefault("past", set()), now)
     into: Dict[str, Family] = {}
     unread = Family("run_unreadable", "gauge", "1 for a run whose events make no sense.")
-    for name, run in sorted(known.items()):
+    for name, run in sorted(runs_by_name.items()):
         try:
             run.events.read()
             samples = list(_samples(run, now))
@@ -67,24 +67,24 @@ def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
     yield from (*into.values(), unread)
 
 
-def _find(folder: str, known: Dict[str, Followed], past: Set[str], now: float) -> None:
+def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: float) -> None:
     """New ones are followed, those of yesterday are not looked at again."""
     names = list_folder(folder)
-    for gone in (set(known) | past) - set(names):
-        known.pop(gone, None)
-        past.discard(gone)
+    for removed in (set(runs_by_name) | past) - set(names):
+        runs_by_name.pop(removed, None)
+        past.discard(removed)
     for name in sorted(set(names) - past):
-        run = known.get(name)
+        run = runs_by_name.get(name)
         if run is None and not is_regular(os.path.join(folder, name, "job.json")):
             continue
         run = run or Followed(os.path.join(folder, name))
         ended = run.ended()
-        heard = max(run.alive(), _time(os.path.join(folder, name, "job.json")) or 0.0)
-        if (ended and now - ended > RETIRED_S) or (not ended and now - heard > LOST_S):
-            known.pop(name, None)
+        last_heartbeat = max(run.alive(), _time(os.path.join(folder, name, "job.json")) or 0.0)
+        if (ended and now - ended > RETIRED_S) or (not ended and now - last_heartbeat > LOST_S):
+            runs_by_name.pop(name, None)
             past.add(name)
-        elif name in known or len(known) < MOST:
-            known[name] = run
+        elif name in runs_by_name or len(runs_by_name) < MOST:
+            runs_by_name[name] = run
 
 
 _Sample = Tuple[str, str, str, Mapping[str, str], Optional[float]]
@@ -92,15 +92,15 @@ _Sample = Tuple[str, str, str, Mapping[str, str], Optional[float]]
 
 def _samples(run: Followed, now: float) -> Iterator[_Sample]:
     """Those of `wright status --metrics`, and what only somebody who looks now and then can say."""
-    events, running = run.events.all(), not run.ended() and now - run.alive() < SILENT_S
+    events, running = run.events.all(), not run.ended() and now - run.alive() < HEARTBEAT_TIMEOUT_S
     submitted = run.record.get("submitted")
-    told = History(
+    run_history = History(
         events,
         float(submitted) if isinstance(submitted, (int, float)) else None,
         run.record.get("price") if isinstance(run.record.get("price"), dict) else None,
         run.record,
     )
-    found = figures.work_out(told, now if running else None)
+    totals = figures.work_out(run_history, now if running else None)
     chain = jobs(events, now if running else None)
     job = run.record.get("job")
     labels = {
@@ -112,7 +112,7 @@ def _samples(run: Followed, now: float) -> Iterator[_Sample]:
     yield "info", "gauge", "1 for each run of the last hour.", labels, 1.0
     yield "running", "gauge", "1 while its supervisor is heard.", {}, float(running)
     present = {**speed.progress(events, run.record, running=running), **_now(events, chain)}
-    for name, kind, meaning, rows in reading.families(found, present):
+    for name, kind, meaning, rows in reading.families(totals, present):
         for more, value in rows:
             yield name, kind, meaning, more, _risen(run, name, more, value) if kind == "counter" else value
     yield from _moments(run, events, now, running=running)
@@ -140,8 +140,8 @@ def _moments(run: Followed, events: List[Dict[str, Any]], now: float, *, running
     if not running or last is None:
         return
     saved = [event["time"] for event in events if event["event"] == "checkpoint"] or [steps[0]["time"]]
-    still_s, age_s = (max(0.0, round(now - when, 1)) for when in (last["time"], saved[-1]))
-    yield "stalled_seconds", "gauge", "Since its newest step was complete.", {}, still_s
+    stalled_s, age_s = (max(0.0, round(now - when, 1)) for when in (last["time"], saved[-1]))
+    yield "stalled_seconds", "gauge", "Since its newest step was complete.", {}, stalled_s
     yield "checkpoint_age_seconds", "gauge", "Since its newest checkpoint, or its first step.", {}, age_s
 
 

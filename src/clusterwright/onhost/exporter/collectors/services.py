@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import Any, Dict, Iterator
 
-from clusterwright.onhost.exporter.commands import said
+from clusterwright.onhost.exporter.commands import command_output
 from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family, gauge
 
@@ -14,7 +14,7 @@ EVERY_S, TIMEOUT_S, STAYS = 30.0, 30.0, False
 LIMIT_S = 10.0  # ours: both answer in milliseconds, but a busy host takes seconds to start a program
 
 
-def wanted(_settings: Settings) -> bool:
+def is_enabled(_settings: Settings) -> bool:
     """Where munge is."""
     return shutil.which("munge") is not None
 
@@ -23,9 +23,11 @@ def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
     """A credential is made and read again; slurmd is asked by a message, not by its port alone."""
     munge = gauge("munge_answers", "1 where munge makes a credential and reads it.")
     yield munge.add(
-        float(said(["sh", "-c", "munge -n </dev/null | unmunge >/dev/null"], LIMIT_S) is not None)
+        float(command_output(["sh", "-c", "munge -n </dev/null | unmunge >/dev/null"], LIMIT_S) is not None)
     )
     if settings.slurmd and shutil.which("scontrol"):
         slurmd = gauge("slurmd_answers", "1 where this host's slurmd answers a message.")
-        told = said(["scontrol", "show", "slurmd"], LIMIT_S, {"SLURMD_NODENAME": os.uname().nodename})
-        yield slurmd.add(float(bool(told and "Slurmd PID" in told)))
+        output = command_output(
+            ["scontrol", "show", "slurmd"], LIMIT_S, {"SLURMD_NODENAME": os.uname().nodename}
+        )
+        yield slurmd.add(float(bool(output and "Slurmd PID" in output)))

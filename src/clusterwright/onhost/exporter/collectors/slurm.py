@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 from clusterwright.onhost.exporter import slurm_text
-from clusterwright.onhost.exporter.commands import said
+from clusterwright.onhost.exporter.commands import command_output
 from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family, gauge
 from clusterwright.slurm.drain_reasons import parse_drain_reason
@@ -16,14 +16,14 @@ from clusterwright.slurm.nodes import Node, parse_nodes
 
 EVERY_S, TIMEOUT_S, STAYS = 15.0, 45.0, False
 LIMIT_S = 10.0  # of one command: Slurm's own MessageTimeout
-WORDS = {"SLURM_TIME_FORMAT": "%s"}
+ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s"}
 # Reasons for which a job waits that could run if there were room.
 COULD_RUN = ("Resources", "Priority", "")
 _FREE = ("idle", "mixed", "allocated", "completing", "planned", "reserved")  # states whose rest can be had
 _SHARES = ["sshare", "-a", "-n", "-P", "-o", "Account,User,NormShares,EffectvUsage,FairShare"]
 
 
-def wanted(settings: Settings) -> bool:
+def is_enabled(settings: Settings) -> bool:
     """On the control host."""
     return settings.control
 
@@ -31,21 +31,27 @@ def wanted(settings: Settings) -> bool:
 def collect(_settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
     """A controller that is silent is told, and is no failure of ours."""
     up = gauge("slurm_up", "1 where slurmctld answers.")
-    told = said(["sdiag"], LIMIT_S)
-    yield up.add(float(told is not None))
-    if told is None:
+    output = command_output(["sdiag"], LIMIT_S)
+    yield up.add(float(output is not None))
+    if output is None:
         return
-    seen = slurm_text.diagnosis(told)
-    yield gauge("slurm_cycle_seconds", "The last cycle of the main scheduler.").add(seen.get("cycle"))
+    diagnostics = slurm_text.diagnosis(output)
+    yield gauge("slurm_cycle_seconds", "The last cycle of the main scheduler.").add(diagnostics.get("cycle"))
     yield gauge("slurm_backfill_seconds", "The last cycle of the backfill scheduler.").add(
-        seen.get("backfill")
+        diagnostics.get("backfill")
     )
-    yield gauge("slurm_threads", "Threads of slurmctld that serve somebody.").add(seen.get("threads"))
+    yield gauge("slurm_threads", "Threads of slurmctld that serve somebody.").add(diagnostics.get("threads"))
     yield from of_nodes(
-        parse_nodes(said(["scontrol", "-d", "-o", "show", "node"], LIMIT_S, WORDS) or "").values()
+        parse_nodes(
+            command_output(["scontrol", "-d", "-o", "show", "node"], LIMIT_S, ENVIRONMENT) or ""
+        ).values()
     )
-    yield from of_jobs(slurm_text.jobs(said(slurm_text.squeue(), LIMIT_S, WORDS) or ""), time.time())
-    yield from of_shares(slurm_text.shares(said(_SHARES, LIMIT_S) or ""))  # nothing without accounts
+    yield from of_jobs(
+        slurm_text.jobs(command_output(slurm_text.squeue(), LIMIT_S, ENVIRONMENT) or ""), time.time()
+    )
+    yield from of_shares(
+        slurm_text.shares(command_output(_SHARES, LIMIT_S) or "")
+    )  # nothing without accounts
 
 
 def of_nodes(nodes: Iterable[Node]) -> Iterator[Family]:
@@ -54,20 +60,20 @@ def of_nodes(nodes: Iterable[Node]) -> Iterator[Family]:
     info = gauge("slurm_node_drain_info", "1 for each node that somebody keeps jobs away from.")
     counts: Dict[str, Counter[Tuple[str, str]]] = {"nodes": Counter(), "cpus": Counter(), "gpus": Counter()}
     for node in nodes:
-        word = node.state.word
-        states.add(1, node=node.name, state=word)
+        state_name = node.state.short_state
+        states.add(1, node=node.name, state=state_name)
         if node.state.is_drained:
-            found = parse_drain_reason(node.reason)
-            info.add(1, node=node.name, who=found.who, reason=found.text)
+            drain_reason = parse_drain_reason(node.reason)
+            info.add(1, node=node.name, who=drain_reason.origin, reason=drain_reason.text)
         for partition in node.partitions:
-            counts["nodes"][partition, word] += 1
-            for name, whole, held in (
+            counts["nodes"][partition, state_name] += 1
+            for name, total, allocated in (
                 ("cpus", node.cpus, node.cpus_allocated),
                 ("gpus", node.gpus, node.gpus_allocated),
             ):
-                free = max(0, whole - held)
-                counts[name][partition, "allocated"] += min(held, whole)
-                counts[name][partition, "idle" if word in _FREE else "other"] += free
+                free = max(0, total - allocated)
+                counts[name][partition, "allocated"] += min(allocated, total)
+                counts[name][partition, "idle" if state_name in _FREE else "other"] += free
     yield from (states, info)
     for name, meaning in (
         ("nodes", "Nodes by state."),
@@ -90,9 +96,9 @@ def of_jobs(jobs: List[Job], now: float) -> Iterator[Family]:
         key = (partition, job.account, job.state.lower())
         count[key] += 1
         gpus[key] += job.gpus
-        since = max(_seconds(job.submit), _seconds(job.eligible))
-        if job.is_pending and job.reason in COULD_RUN and since:
-            waited = max(0.0, now - since)  # a clock behind this one makes no wait negative
+        eligible_at = max(_seconds(job.submit), _seconds(job.eligible))
+        if job.is_pending and job.reason in COULD_RUN and eligible_at:
+            waited = max(0.0, now - eligible_at)  # a clock behind this one makes no wait negative
             waits[partition, job.account] = max(waited, waits.get((partition, job.account), 0.0))
     for name, meaning, counted in (
         ("slurm_jobs", "Jobs; those of an array that wait are one.", count),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from clusterwright.onhost.exporter import kept, kernel_log
+from clusterwright.onhost.exporter import state_files, kernel_log
 from clusterwright.onhost.exporter.gpu_places import address, places
 from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family, counter, gauge
@@ -17,35 +17,35 @@ BURST_S = 180.0  # as `wright check` has it: what says so again within three min
 MOST = 2000  # rows; each GPU has a few
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)")
 _SXID = re.compile(r"SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+),")
-_GONE = re.compile(r"NVRM: .*?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}).*fallen off the bus")
+_OFF_BUS = re.compile(r"NVRM: .*?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}).*fallen off the bus")
 
 
-def wanted(settings: Settings) -> bool:
+def is_enabled(settings: Settings) -> bool:
     """Where GPUs are declared."""
     return settings.gpus > 0
 
 
 def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
     """How often each was seen, and when last: a counter that begins at 1 rises for nobody."""
-    document = state.setdefault("document", kept.read(settings.state, NAME))
-    place, rows = document.setdefault("place", {}), document.setdefault("rows", {})
-    lines = kernel_log.new(state, place, proc=settings.proc, kmsg=settings.kmsg, journal=settings.journal)
+    document = state.setdefault("document", state_files.read(settings.state, NAME))
+    position, rows = document.setdefault("place", {}), document.setdefault("rows", {})
+    lines = kernel_log.new(state, position, proc=settings.proc, kmsg=settings.kmsg, journal=settings.journal)
     for when, text in lines:
         _count(when, text, rows)
     if lines:
-        kept.write(settings.state, NAME, document)
+        state_files.write(settings.state, NAME, document)
     yield from _families(rows, settings.proc)
 
 
 def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
     """One more, if the line tells of one; a GPU that is gone says so twice."""
-    found = read(text)
-    if found is None:
+    event = read(text)
+    if event is None:
         return
-    pci, xid, again = found
+    pci, xid, is_repeat = event
     key = f"{pci} {xid}"
     row = rows.get(key)
-    if (again and row and when - row[1] <= BURST_S) or (row is None and len(rows) >= MOST):
+    if (is_repeat and row and when - row[1] <= BURST_S) or (row is None and len(rows) >= MOST):
         return
     count, last = row or [0.0, when]
     rows[key] = [count + 1, max(last, when)]
@@ -53,17 +53,17 @@ def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
 
 def read(text: str) -> Optional[Tuple[str, str, bool]]:
     """The GPU's place, the number, and whether the line may only repeat another one; None for any other line."""
-    if found := _XID.search(text):
-        return address(found[1]), found[2], False
-    if found := _SXID.search(text):
-        return address(found[1]), f"sxid-{found[2]}", False
-    if found := _GONE.search(text):
-        return address(found[1]), str(OFF_THE_BUS), True
+    if match := _XID.search(text):
+        return address(match[1]), match[2], False
+    if match := _SXID.search(text):
+        return address(match[1]), f"sxid-{match[2]}", False
+    if match := _OFF_BUS.search(text):
+        return address(match[1]), str(OFF_THE_BUS), True
     return None
 
 
 def _families(rows: Dict[str, List[float]], proc: str) -> Iterator[Family]:
-    numbers = {place.pci: str(place.number) for place in places(proc)}
+    numbers = {device.pci: str(device.number) for device in places(proc)}
     total = counter("gpu_xid_total", "Events of the kernel's log by XID, each counted once.")
     last = gauge("gpu_xid_timestamp_seconds", "When that XID was logged last.")
     for key, (count, when) in sorted(rows.items()):

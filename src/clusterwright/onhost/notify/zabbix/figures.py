@@ -12,7 +12,7 @@ from typing import Any
 from clusterwright.onhost.notify.settings import Settings
 from clusterwright.onhost.notify.zabbix.site import RefusedError, Site
 
-ROWS_AGAIN_S = 600.0  # rows that have not changed are said again; Zabbix forgets them after a week
+ROWS_REPEAT_S = 600.0  # rows that have not changed are said again; Zabbix forgets them after a week
 AT_ONCE = 250  # values of one request, as Zabbix's own sender
 TIMEOUT_S = 8.0
 _MOST_BYTES = 16_000_000
@@ -25,22 +25,22 @@ class Figures:
     def __init__(self, settings: Settings, site: Site, alive: Callable[[], bool]) -> None:
         self.settings, self.site, self.alive = settings, site, alive
         self._rows: dict[str, tuple[str, float]] = {}
-        self._said = ""
+        self._last_error = ""
 
     def forever(self) -> None:
         """What fails is said once, and again when it is something else."""
         while True:
             started = time.monotonic()
             try:
-                self.once()
-                self._said = ""
+                self.push()
+                self._last_error = ""
             except Exception as why:  # noqa: BLE001 (a thread that must never end)
-                if str(why) != self._said:
+                if str(why) != self._last_error:
                     print(f"figures: {why}", flush=True)
-                    self._said = str(why)
+                    self._last_error = str(why)
             time.sleep(max(self.settings.figures_every_s - (time.monotonic() - started), 1.0))
 
-    def once(self) -> None:
+    def push(self) -> None:
         """All of it.
 
         Raises:
@@ -49,14 +49,14 @@ class Figures:
             ValueError: what they answer makes no sense.
         """
         self._all_of([("clusterwright.alive", "1" if self.alive() else "0")])
-        self.site.close_gone(
-            one["fingerprint"] for one in _get(f"{self.settings.alertmanager}/api/v2/alerts")
+        self.site.close_missing(
+            alert["fingerprint"] for alert in _get(f"{self.settings.alertmanager}/api/v2/alerts")
         )
-        found = {one["key"]: self._ask(one) for one in self.settings.figures}
-        self._say_rows(found)
+        rows_by_key = {figure["key"]: self._query(figure) for figure in self.settings.figures}
+        self._send_discovery(rows_by_key)
         values = [
-            (f"{key}[{','.join(_quoted(each) for each in which)}]", value)
-            for key, rows in found.items()
+            (f"{key}[{','.join(_quoted(label) for label in which)}]", value)
+            for key, rows in rows_by_key.items()
             for which, value in rows.items()
         ]
         for start in range(0, len(values), AT_ONCE):
@@ -64,30 +64,30 @@ class Figures:
                 values[start : start + AT_ONCE]
             )  # rows that are new there are refused for a minute
 
-    def _ask(self, figure: dict[str, Any]) -> Rows:
+    def _query(self, figure: dict[str, Any]) -> Rows:
         query = urllib.parse.urlencode({"query": figure["expression"]})
-        said = _get(f"{self.settings.prometheus}/api/v1/query?{query}")
+        response = _get(f"{self.settings.prometheus}/api/v1/query?{query}")
         rows = {
-            tuple(one["metric"].get(label, "") for label in figure["labels"]): one["value"][1]
-            for one in said["data"]["result"]
+            tuple(sample["metric"].get(label, "") for label in figure["labels"]): sample["value"][1]
+            for sample in response["data"]["result"]
         }
         return {which: value for which, value in rows.items() if all(which) and value not in _NO_NUMBERS}
 
-    def _say_rows(self, found: dict[str, Rows]) -> None:
+    def _send_discovery(self, rows_by_key: dict[str, Rows]) -> None:
         """Which hosts and GPUs there are, when that has changed and now and then."""
         now = time.monotonic()
-        for rule, labels in {one["rows"]: one["labels"] for one in self.settings.figures}.items():
-            keys = [one["key"] for one in self.settings.figures if one["rows"] == rule]
-            which = sorted({row for key in keys for row in found[key]})
+        for rule, labels in {figure["rows"]: figure["labels"] for figure in self.settings.figures}.items():
+            keys = [figure["key"] for figure in self.settings.figures if figure["rows"] == rule]
+            which = sorted({row for key in keys for row in rows_by_key[key]})
             names = [f"{{#{label.upper()}}}" for label in labels]
             text = json.dumps([dict(zip(names, row)) for row in which])
-            before, at = self._rows.get(rule, ("", 0.0))
-            if which and (text != before or now - at >= ROWS_AGAIN_S):
+            previous, sent_at = self._rows.get(rule, ("", 0.0))
+            if which and (text != previous or now - sent_at >= ROWS_REPEAT_S):
                 self._all_of([(rule, text)])
                 self._rows[rule] = (text, now)
 
     def _all_of(self, rows: list[tuple[str, str]]) -> None:
-        _taken, refused = self.site.send(rows)
+        _accepted, refused = self.site.send(rows)
         if refused:
             raise RefusedError(
                 f"{self.site.name}: {self.site.server} refused `{rows[0][0]}` of host `{self.site.host}`: is it there,"
@@ -100,8 +100,8 @@ _NO_NUMBERS = ("NaN", "+Inf", "-Inf")
 
 def _quoted(name: str) -> str:
     """As a parameter of a key; Zabbix writes what it has found in the same way."""
-    plain = not (set(name) & set(',]"') or name.startswith((" ", "[")))
-    return name if plain else '"' + name.replace('"', '\\"') + '"'
+    is_bare = not (set(name) & set(',]"') or name.startswith((" ", "[")))
+    return name if is_bare else '"' + name.replace('"', '\\"') + '"'
 
 
 def _get(url: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.notify.settings import Settings
-from clusterwright.onhost.notify.words import cut, plain
+from clusterwright.onhost.notify.messages import truncate, sanitize
 from clusterwright.onhost.notify.zabbix import wire
 
 WAIT_S = 2.0  # for whoever speaks to the server; who waits longer is asked to come again
@@ -20,7 +20,7 @@ WAIT_S = 2.0  # for whoever speaks to the server; who waits longer is asked to c
 Alert = Mapping[str, Any]
 _MOST_LINE = 2000  # bytes; Zabbix takes 65536 of a text, and shows 2048 of a problem's name
 _MOST_NAME = 250  # of a tag
-_WORDS = ("summary", "description", "mend", "runbook_url")
+_WORDS = ("summary", "description", "fix", "runbook_url")
 
 
 class RefusedError(Exception):
@@ -33,39 +33,44 @@ class Site:
     def __init__(self, settings: Settings, name: str) -> None:
         reached = settings.zabbix[name]
         self.name, self.server, self.host = name, reached["server"], reached["host"]
-        self.known = frozenset(settings.alerts)
-        self.told = Told(f"{settings.state}/{name}.json")
-        self._tls, self._gone_s = reached.get("tls"), settings.gone_s
-        self._gone_since: dict[str, float] = {}
+        self.template_alerts = frozenset(settings.alerts)
+        self.open_problems = OpenProblems(f"{settings.state}/{name}.json")
+        self._tls, self._resolve_timeout_s = reached.get("tls"), settings.gone_s
+        self._missing_since: dict[str, float] = {}
 
-    def tell(self, alerts: Iterable[Alert]) -> None:
+    def notify(self, alerts: Iterable[Alert]) -> None:
         """Alertmanager's alerts, those that fire and those that are over.
 
         Raises:
             RefusedError: the server did not take all; what it took is known, and not told again.
         """
-        if not self.told.lock.acquire(timeout=WAIT_S):
+        if not self.open_problems.lock.acquire(timeout=WAIT_S):
             raise RefusedError(f"{self.name}: another message is on its way to {self.server}")
         try:
             for key, batch in self._batches(alerts).items():
                 self._send_batch(key, batch)
         finally:
-            self.told.lock.release()
+            self.open_problems.lock.release()
 
-    def close_gone(self, present: Iterable[str]) -> None:
+    def close_missing(self, present: Iterable[str]) -> None:
         """What ended while it was muted, which Alertmanager tells nobody; given the fingerprints that it knows.
 
         Not at once: after a restart it learns from Prometheus what fires.
 
         Raises:
-            RefusedError: as `tell`.
+            RefusedError: as `notify`.
         """
-        now, known = time.monotonic(), set(present)
-        gone = [print_ for print_ in list(self.told.open) if print_ not in known]
-        self._gone_since = {print_: self._gone_since.get(print_, now) for print_ in gone}
-        late = [print_ for print_, since in self._gone_since.items() if now - since >= self._gone_s]
-        self.tell(
-            {"status": "resolved", "fingerprint": print_, "key": self.told.open[print_]} for print_ in late
+        now, fingerprints = time.monotonic(), set(present)
+        missing = [print_ for print_ in list(self.open_problems.open) if print_ not in fingerprints]
+        self._missing_since = {print_: self._missing_since.get(print_, now) for print_ in missing}
+        late = [
+            print_
+            for print_, missing_at in self._missing_since.items()
+            if now - missing_at >= self._resolve_timeout_s
+        ]
+        self.notify(
+            {"status": "resolved", "fingerprint": print_, "key": self.open_problems.open[print_]}
+            for print_ in late
         )
 
     def send(self, rows: list[tuple[str, str]]) -> tuple[int, int]:
@@ -78,34 +83,38 @@ class Site:
             stamped = [wire.stamped(self.host, key, value) for key, value in rows]
             return wire.send(self.server, stamped, self._context())
         except (OSError, ValueError) as why:
-            said = getattr(why, "strerror", None) or str(why) or type(why).__name__
-            raise RefusedError(f"{self.name}: {self.server}: {said}") from None
+            reason = getattr(why, "strerror", None) or str(why) or type(why).__name__
+            raise RefusedError(f"{self.name}: {self.server}: {reason}") from None
 
     def _batches(self, alerts: Iterable[Alert]) -> dict[str, dict[str, str]]:
         """By item, by fingerprint: values that the server has not had."""
-        found: dict[str, dict[str, str]] = {}
-        for one in alerts:
-            print_ = fingerprint(one)
-            key = one.get("key") or self.told.open.get(print_) or item_key(one, self.known)
-            if one.get("status") == "resolved" or print_ not in self.told.open:
-                found.setdefault(key, {})[print_] = item_value(one)
-        return found
+        batches: dict[str, dict[str, str]] = {}
+        for alert in alerts:
+            print_ = fingerprint(alert)
+            key = (
+                alert.get("key")
+                or self.open_problems.open.get(print_)
+                or item_key(alert, self.template_alerts)
+            )
+            if alert.get("status") == "resolved" or print_ not in self.open_problems.open:
+                batches.setdefault(key, {})[print_] = item_value(alert)
+        return batches
 
     def _send_batch(self, key: str, batch: Mapping[str, str]) -> None:
         """Values of one item are taken or refused together."""
-        taken, refused = self.send([(key, value) for value in batch.values()])
-        if refused or taken != len(batch):
+        accepted, refused = self.send([(key, value) for value in batch.values()])
+        if refused or accepted != len(batch):
             raise RefusedError(
-                f"{self.name}: {self.server} took {taken} of {len(batch)} values of `{key}`: make a host `{self.host}`"
+                f"{self.name}: {self.server} took {accepted} of {len(batch)} values of `{key}`: make a host `{self.host}`"
                 " in Zabbix with the template `Clusterwright`, and name this machine's address in its macro"
                 " {$CLUSTERWRIGHT.SENDERS}; a new host is known after a minute"
             )
         for print_, value in batch.items():
             if value.startswith("OK"):
-                self.told.open.pop(print_, None)
+                self.open_problems.open.pop(print_, None)
             else:
-                self.told.open[print_] = key
-        self.told.keep()
+                self.open_problems.open[print_] = key
+        self.open_problems.save()
 
     def _context(self) -> ssl.SSLContext | None:
         """Read each time, for certificates are renewed."""
@@ -126,14 +135,14 @@ def sites(settings: Settings) -> dict[str, Site]:
     return {name: Site(settings, name) for name in settings.zabbix}
 
 
-class Told:
+class OpenProblems:
     """Fingerprints of alerts that the server has taken as firing, and their items."""
 
     def __init__(self, path: str) -> None:
         self.path, self.lock = path, threading.Lock()  # the lock is held by who speaks to the server
         self.open = _read(path)
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Onto the disk; where that is full, it is known until the program ends."""
         try:
             write_atomic(self.path, json.dumps(self.open))
@@ -144,15 +153,15 @@ class Told:
 def _read(path: str) -> dict[str, str]:
     try:
         with open(path, encoding="utf-8") as file:
-            said = json.load(file)
+            document = json.load(file)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as why:
         print(f"{path} cannot be read ({type(why).__name__}); what is open may be told twice", flush=True)
         return {}
-    if not isinstance(said, dict):
+    if not isinstance(document, dict):
         return {}
-    return {print_: key for print_, key in said.items() if isinstance(key, str)}
+    return {print_: key for print_, key in document.items() if isinstance(key, str)}
 
 
 def item_key(alert: Alert, known: Collection[str]) -> str:
@@ -176,7 +185,7 @@ def item_value(alert: Alert) -> str:
     """What opens a problem, or closes it."""
     word = "OK" if alert.get("status") == "resolved" else "PROBLEM"
     labels, words = alert.get("labels") or {}, alert.get("annotations") or {}
-    lines = [cut(plain(words.get(name, "")), _MOST_LINE) for name in _WORDS]
-    lines[0] = lines[0] or plain(labels.get("alertname", ""))
-    where = [cut(plain(labels.get(name, "")), _MOST_NAME) for name in ("node", "incident")]
+    lines = [truncate(sanitize(words.get(name, "")), _MOST_LINE) for name in _WORDS]
+    lines[0] = lines[0] or sanitize(labels.get("alertname", ""))
+    where = [truncate(sanitize(labels.get(name, "")), _MOST_NAME) for name in ("node", "incident")]
     return "\n".join([word, fingerprint(alert), *where, *lines])

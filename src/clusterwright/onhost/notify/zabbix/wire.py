@@ -14,7 +14,7 @@ from typing import Any
 
 TIMEOUT_S = 8.0
 MOST_ANSWER = 65536
-_MARK = b"ZBXD\x01"
+_HEADER = b"ZBXD\x01"
 _COUNTS = re.compile(r"processed: (\d+); failed: (\d+)")
 _SENT_NS = [0]  # of the value that was sent last
 
@@ -26,8 +26,8 @@ class AnswerError(ValueError):
 def stamped(host: str, key: str, value: str) -> dict[str, Any]:
     """A value of now, and later than each before it: of two of one moment Zabbix would see the first alone."""
     _SENT_NS[0] = max(time.time_ns(), _SENT_NS[0] + 1)
-    second, rest = divmod(_SENT_NS[0], 10**9)
-    return {"host": host, "key": key, "value": value, "clock": second, "ns": rest}
+    second, nanoseconds = divmod(_SENT_NS[0], 10**9)
+    return {"host": host, "key": key, "value": value, "clock": second, "ns": nanoseconds}
 
 
 def send(server: str, values: Sequence[dict[str, Any]], tls: ssl.SSLContext | None = None) -> tuple[int, int]:
@@ -39,11 +39,11 @@ def send(server: str, values: Sequence[dict[str, Any]], tls: ssl.SSLContext | No
     """
     host, _, port = server.rpartition(":")
     end = time.monotonic() + TIMEOUT_S
-    with socket.create_connection((host, int(port)), TIMEOUT_S) as plain:
+    with socket.create_connection((host, int(port)), TIMEOUT_S) as connection:
         if tls is None:
-            refuse_public(plain.getpeername()[0])
-            return _counts(_exchange(plain, values, end))
-        with tls.wrap_socket(plain, server_hostname=host) as secret:
+            refuse_public(connection.getpeername()[0])
+            return _counts(_exchange(connection, values, end))
+        with tls.wrap_socket(connection, server_hostname=host) as secret:
             return _counts(_exchange(secret, values, end))
 
 
@@ -53,18 +53,18 @@ def refuse_public(address: str) -> None:
     Raises:
         AnswerError: what is said would go in the clear through networks of strangers.
     """
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if (getattr(found, "ipv4_mapped", None) or found).is_global:
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if (getattr(ip, "ipv4_mapped", None) or ip).is_global:
         raise AnswerError(f"{address} is a public address, and it would go there in the clear: set `tls`")
 
 
 def _exchange(connection: socket.socket, values: Sequence[dict[str, Any]], end: float) -> bytes:
     body = json.dumps({"request": "sender data", "data": list(values)}, ensure_ascii=False).encode()
-    connection.sendall(_MARK + struct.pack("<Q", len(body)) + body)
-    head = _read(connection, len(_MARK) + 8, end)
-    if not head.startswith(_MARK):
+    connection.sendall(_HEADER + struct.pack("<Q", len(body)) + body)
+    head = _read(connection, len(_HEADER) + 8, end)
+    if not head.startswith(_HEADER):
         raise AnswerError("its answer does not begin as Zabbix's do")
-    (length,) = struct.unpack("<Q", head[len(_MARK) :])
+    (length,) = struct.unpack("<Q", head[len(_HEADER) :])
     if length > MOST_ANSWER:
         raise AnswerError(f"its answer has {length} bytes")
     return _read(connection, length, end)
@@ -85,10 +85,10 @@ def _read(connection: socket.socket, length: int, end: float) -> bytes:
 
 def _counts(answer: bytes) -> tuple[int, int]:
     try:
-        said = json.loads(answer)
-        found = _COUNTS.match(said["info"]) if said["response"] == "success" else None
+        document = json.loads(answer)
+        match = _COUNTS.match(document["info"]) if document["response"] == "success" else None
     except (ValueError, KeyError, TypeError):
-        found = None
-    if found is None:
+        match = None
+    if match is None:
         raise AnswerError(f"its answer is none of a trapper: {answer[:200].decode(errors='replace')!r}")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])

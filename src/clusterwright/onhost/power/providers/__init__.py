@@ -19,10 +19,10 @@ class PasswordRefusal(Refusal):
 class Provider:
     """What every kind does; an answer is "" where it was done or taken on, and else the provider's words.
 
-    One that is asked for each host alone (`apart`) is asked in a thread each, so that a silent host holds up no other.
+    One that is asked for each host alone (`is_per_host`) is asked in a thread each, so that a silent host holds up no other.
     """
 
-    apart = False
+    is_per_host = False
 
     def on(self, hosts: List[str]) -> Dict[str, str]:
         """Ask for power; nothing happens to a host that has it."""
@@ -40,5 +40,5 @@ class Provider:
 def provider_of(settings: Any) -> Provider:
     """The provider that the settings name; the module of its kind has it under the same name."""
     kind = settings.provider["kind"]
-    made: Provider = import_module(__name__ + "." + kind).Switch(settings)
-    return made
+    provider: Provider = import_module(__name__ + "." + kind).Switch(settings)
+    return provider

@@ -18,24 +18,24 @@ class Switch(Provider):
 
     def on(self, hosts: List[str]) -> Dict[str, str]:
         """They boot."""
-        return self._ask("on", hosts)
+        return self._request("on", hosts)
 
     def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:
         """They shut down, or are gone."""
-        return self._ask("kill" if hard else "off", hosts)
+        return self._request("kill" if hard else "off", hosts)
 
     def state(self, hosts: List[str]) -> Dict[str, str]:
         """What the lab sees."""
-        return {host: word or "?" for host, word in self._ask("state", hosts, "? ").items()}
+        return {host: power_state or "?" for host, power_state in self._request("state", hosts, "? ").items()}
 
-    def _ask(self, verb: str, hosts: List[str], mark: str = "") -> Dict[str, str]:
+    def _request(self, verb: str, hosts: List[str], prefix: str = "") -> Dict[str, str]:
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
                 line.settimeout(LIMIT_S)
                 line.connect(self.path)
                 line.sendall(json.dumps({"verb": verb, "hosts": hosts}).encode() + b"\n")
                 with line.makefile("rb") as answer:
-                    said = json.loads(answer.readline().decode())
-            return {host: str(said.get(host, mark + "the lab says nothing of it")) for host in hosts}
+                    reply = json.loads(answer.readline().decode())
+            return {host: str(reply.get(host, prefix + "the lab says nothing of it")) for host in hosts}
         except (OSError, ValueError) as why:
-            return dict.fromkeys(hosts, f"{mark}the lab's switch: {why}")
+            return dict.fromkeys(hosts, f"{prefix}the lab's switch: {why}")

@@ -31,24 +31,24 @@ class Switch(Provider):
             return {host: self.last.get(host, "? no program tells") for host in hosts}
         code, out = _run([self.programs["state"], *hosts])
         rows = [line.split() for line in out.splitlines()]
-        said = {row[0]: row[1] for row in rows if len(row) == 2 and row[1] in ("on", "off")}
+        states = {row[0]: row[1] for row in rows if len(row) == 2 and row[1] in ("on", "off")}
         why = "? it says nothing of it" if code == 0 else "? " + _last(out)
-        return {host: said.get(host, why) for host in hosts}
+        return {host: states.get(host, why) for host in hosts}
 
-    def _all(self, word: str, hosts: List[str]) -> Dict[str, str]:
-        code, out = _run([self.programs[word], *hosts])
+    def _all(self, verb: str, hosts: List[str]) -> Dict[str, str]:
+        code, out = _run([self.programs[verb], *hosts])
         if code == 0:
-            self.last.update(dict.fromkeys(hosts, word))
-        words = _last(out)
-        answer = Refusal(words) if words.startswith(REFUSED) else words or f"it ended with code {code}"
+            self.last.update(dict.fromkeys(hosts, verb))
+        message = _last(out)
+        answer = Refusal(message) if message.startswith(REFUSED) else message or f"it ended with code {code}"
         return dict.fromkeys(hosts, "" if code == 0 else answer)
 
 
 def _run(argv: List[str]) -> Tuple[int, str]:
-    done = processes.run(argv, LIMIT_S, merge=True)
-    if done.code == processes.TIMED_OUT:
-        return done.code, f"{argv[0]} did not end within {LIMIT_S} s"
-    return done.code, f"{argv[0]}: {done.stopped}" if done.stopped else done.out
+    result = processes.run(argv, LIMIT_S, merge=True)
+    if result.code == processes.TIMED_OUT:
+        return result.code, f"{argv[0]} did not end within {LIMIT_S} s"
+    return result.code, f"{argv[0]}: {result.stopped}" if result.stopped else result.out
 
 
 def _last(out: str) -> str:

@@ -8,7 +8,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import HTTPSHandler, Request, build_opener
 
 from clusterwright.onhost.power.providers import Refusal
-from clusterwright.onhost.power.providers.each import Each
+from clusterwright.onhost.power.providers.per_host import PerHostProvider
 
 LIMIT_S = 15  # a controller that is busy with its host's start answers late
 RESETS = {"on": ("On", "ForceOn"), "off": ("GracefulShutdown", "PushPowerButton"), "kill": ("ForceOff",)}
@@ -17,7 +17,7 @@ RESET = "#ComputerSystem.Reset"
 WRONG_PASSWORD, FORBIDDEN, BUSY = 401, 403, 503
 
 
-class Switch(Each):
+class Switch(PerHostProvider):
     """Basic authentication, as it needs one request where a session needs three."""
 
     def __init__(self, settings: Any) -> None:
@@ -25,7 +25,7 @@ class Switch(Each):
         self.systems: Dict[str, str] = {}
         self.opener = build_opener(HTTPSHandler(context=_trust(self.provider)))
 
-    def one(self, host: str, verb: str) -> str:
+    def call_host(self, host: str, verb: str) -> str:
         """Asked of the system itself; nothing is asked of one that is there already."""
         try:
             system = self._get(host, self._system(host))
@@ -75,8 +75,8 @@ class Switch(Each):
         )
         with self.opener.open(request, timeout=LIMIT_S) as answer:
             text = answer.read().decode()
-        found = json.loads(text) if text.strip() else {}
-        return found if isinstance(found, dict) else {}
+        document = json.loads(text) if text.strip() else {}
+        return document if isinstance(document, dict) else {}
 
     def _denied(self, host: str, why: HTTPError) -> str:
         if why.code in (WRONG_PASSWORD, FORBIDDEN):
@@ -87,9 +87,9 @@ class Switch(Each):
         )
 
     def _unknown_certificate(self, host: str, why: Exception) -> str:
-        words = getattr(why, "verify_message", "") or why
+        reason = getattr(why, "verify_message", "") or why
         return Refusal(
-            f"refused: the certificate of {self.address(host)} is not believed: {words}; "
+            f"refused: the certificate of {self.address(host)} is not believed: {reason}; "
             "name its authority in slurm.power_saving.provider"
         )
 

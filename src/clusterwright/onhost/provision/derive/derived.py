@@ -14,13 +14,13 @@ PROGRAMS = {"nccl_conf": nccl_conf, "rdma_ports": rdma_ports, "topology": topolo
 def work_out(host: Host) -> None:
     """From here on each is a file like any other; one that this host shall not have is wanted no more."""
     notes = []  # type: List[str]
-    found = []
+    resources = []
     for resource in host.resources:
         if resource["kind"] == "derived":
-            found += as_file(host, resource, notes)
+            resources += as_file(host, resource, notes)
         else:
-            found.append(resource)
-    host.resources[:] = found
+            resources.append(resource)
+    host.resources[:] = resources
     host.notes += [note for note in dict.fromkeys(notes) if note not in host.notes]
 
 
@@ -30,8 +30,15 @@ def as_file(host: Host, resource: Json, notes: List[str]) -> List[Json]:
     if data is None:
         return []
     content = text_of(data)
-    plain = {"kind": "file", "content": content, "secret": "", "gentle": "", "early": False, "validate": []}
-    return [dict(resource, **plain)]
+    file_fields = {
+        "kind": "file",
+        "content": content,
+        "secret": "",
+        "gentle": "",
+        "early": False,
+        "validate": [],
+    }
+    return [dict(resource, **file_fields)]
 
 
 def worked_out(host: Host, resource: Json, notes: List[str]) -> Optional[bytes]:
@@ -43,17 +50,17 @@ def worked_out(host: Host, resource: Json, notes: List[str]) -> Optional[bytes]:
         notes.append(
             f"{resource['path']} is left as it is: it cannot be worked out: {type(why).__name__}: {why}"
         )
-        return read(host.at(resource["path"]))
+        return read(host.resolve_path(resource["path"]))
     return None if text is None else (resource["header"] + text).encode()
 
 
 def moved(host: Host) -> List[str]:
     """Paths whose text would be another by now: what the apply itself has loaded or installed shows other devices."""
-    again = Host(dict(host.bundle, resources=[]))
-    found = []
+    fresh_host = Host(dict(host.bundle, resources=[]))
+    changed_paths = []
     for resource in host.resources:
         if "program" in resource:
-            now = as_file(again, dict(resource, kind="derived"), [])
-            if [one["content"] for one in now] != [resource["content"]]:
-                found.append(resource["path"])
-    return found
+            now = as_file(fresh_host, dict(resource, kind="derived"), [])
+            if [file["content"] for file in now] != [resource["content"]]:
+                changed_paths.append(resource["path"])
+    return changed_paths

@@ -17,44 +17,48 @@ SINCE_DYNAMIC = (
 Rows = List[Tuple[str, str, str]]  # name, value, why
 
 
-def text(host: Host, given: Json, notes: List[str]) -> Optional[str]:
+def text(host: Host, params: Json, notes: List[str]) -> Optional[str]:
     """What is worked out, then what the cluster file sets, which wins."""
     addresses = interfaces(notes)
-    rows = socket(given, addresses, notes)
-    network = given["network"]
+    rows = socket(params, addresses, notes)
+    network = params["network"]
     if network:
-        here = ports(host, addresses)
-        on = of_network(here, network, notes)
-        rows += adapters(on, given, notes) if on else no_adapters(here, network, notes)
-    if given["topology"] and pairs(host):
-        rows.append(("NCCL_TOPO_FILE", given["topology"], "Which GPU is beside which adapter."))
-    said = given["variables"]
-    lines = [f"\n# {why}\n{name}={value}\n" for name, value, why in rows if name not in said]
-    own = "".join(f"{name}={value}\n" for name, value in said.items())
-    why = str(given["why"])
-    return why + "".join(lines) + (f"\n# The cluster file's jobs.variables.\n{own}" if own else "")
+        all_ports = ports(host, addresses)
+        on = of_network(all_ports, network, notes)
+        rows += adapters(on, params, notes) if on else no_adapters(all_ports, network, notes)
+    if params["topology"] and pairs(host):
+        rows.append(("NCCL_TOPO_FILE", params["topology"], "Which GPU is beside which adapter."))
+    variables = params["variables"]
+    lines = [f"\n# {why}\n{name}={value}\n" for name, value, why in rows if name not in variables]
+    variable_lines = "".join(f"{name}={value}\n" for name, value in variables.items())
+    why = str(params["why"])
+    return (
+        why
+        + "".join(lines)
+        + (f"\n# The cluster file's jobs.variables.\n{variable_lines}" if variable_lines else "")
+    )
 
 
-def socket(given: Json, addresses: Dict[str, List[str]], notes: List[str]) -> Rows:
+def socket(params: Json, addresses: Dict[str, List[str]], notes: List[str]) -> Rows:
     """The interface that has the host's own address; `=` makes the name exact."""
-    for name, address in given["addresses"].items():
-        found = sorted(link for link, local in addresses.items() if address in local)
-        if found:
+    for name, address in params["addresses"].items():
+        links = sorted(link for link, local in addresses.items() if address in local)
+        if links:
             why = f"The interface that has this host's address on the {name} network."
-            return [("NCCL_SOCKET_IFNAME", "=" + found[0], why)]
-    wanted = " or ".join(given["addresses"].values())
-    notes.append(f"no interface has {wanted}: NCCL_SOCKET_IFNAME is left out of /etc/nccl.conf")
+            return [("NCCL_SOCKET_IFNAME", "=" + links[0], why)]
+    addresses_text = " or ".join(params["addresses"].values())
+    notes.append(f"no interface has {addresses_text}: NCCL_SOCKET_IFNAME is left out of /etc/nccl.conf")
     return []
 
 
-def adapters(on: List[Port], given: Json, notes: List[str]) -> Rows:
+def adapters(on: List[Port], params: Json, notes: List[str]) -> Rows:
     """Which adapters by rail, and how they mark what they send."""
-    network, rows = given["network"], []  # type: Tuple[Json, Rows]
-    exact = "=" + ",".join(one.name for one in on)
+    network, rows = params["network"], []  # type: Tuple[Json, Rows]
+    exact = "=" + ",".join(rdma_port.name for rdma_port in on)
     rows.append(("NCCL_IB_HCA", exact, f"The ports on the {network['name']} network, by rail."))
     if network["kind"] == "roce":
-        rows += gid_index(on, given, notes)
-        roce = given["roce"]
+        rows += gid_index(on, params, notes)
+        roce = params["roce"]
         marked = roce["dscp"] * 4 + (2 if roce["ecn"] else 0)
         why = f"DSCP {roce['dscp']}" + (", and that congestion may be marked (ECT(0))" if roce["ecn"] else "")
         rows.append(("NCCL_IB_TC", str(marked), f"{why}: rdma.roce."))
@@ -67,23 +71,23 @@ def adapters(on: List[Port], given: Json, notes: List[str]) -> Rows:
     return rows
 
 
-def gid_index(on: List[Port], given: Json, notes: List[str]) -> Rows:
+def gid_index(on: List[Port], params: Json, notes: List[str]) -> Rows:
     """Where the RoCE v2 form of the IPv4 address lies; not one number where ports differ."""
-    subnet = given["network"]["subnet"]
-    found = {one.name: index_of(one, subnet) for one in on}
-    without = [name for name, index in found.items() if index is None]
-    if without:
+    subnet = params["network"]["subnet"]
+    index_by_port = {rdma_port.name: index_of(rdma_port, subnet) for rdma_port in on}
+    missing_ports = [name for name, index in index_by_port.items() if index is None]
+    if missing_ports:
         notes.append(
-            f"{', '.join(without)} has no RoCE v2 GID of an IPv4 address: give its interface one; until then "
+            f"{', '.join(missing_ports)} has no RoCE v2 GID of an IPv4 address: give its interface one; until then "
             "NCCL_IB_GID_INDEX is left out of /etc/nccl.conf"
         )
         return []
-    indexes = set(found.values())
+    indexes = set(index_by_port.values())
     if len(indexes) == 1:
         why = "The RoCE v2 form of the IPv4 address (`show_gids`)."
         return [("NCCL_IB_GID_INDEX", str(indexes.pop()), why)]
-    which = ", ".join(f"{name} {index}" for name, index in found.items())
-    if given["nccl"] and tuple(given["nccl"]) < SINCE_DYNAMIC:
+    which = ", ".join(f"{name} {index}" for name, index in index_by_port.items())
+    if params["nccl"] and tuple(params["nccl"]) < SINCE_DYNAMIC:
         notes.append(
             f"the RoCE v2 GID of the IPv4 address lies at another index on each port ({which}), which NCCL before "
             "2.21 cannot be told: take a newer one (software.nccl), or give all ports the same addresses in number"
@@ -91,26 +95,36 @@ def gid_index(on: List[Port], given: Json, notes: List[str]) -> Rows:
         return []
     why = f"It lies at another index on each port ({which}), so NCCL looks for it (2.21 and later)."
     rows = [("NCCL_IB_ROCE_VERSION_NUM", "2", why), ("NCCL_IB_ADDR_FAMILY", "AF_INET", why)]
-    return [*rows, ("NCCL_IB_ADDR_RANGE", subnet, why)] if all(in_subnet(one, subnet) for one in on) else rows
+    return (
+        [*rows, ("NCCL_IB_ADDR_RANGE", subnet, why)]
+        if all(in_subnet(rdma_port, subnet) for rdma_port in on)
+        else rows
+    )
 
 
-def index_of(one: Port, subnet: str) -> Optional[int]:
+def index_of(rdma_port: Port, subnet: str) -> Optional[int]:
     """Of the address on the network where there is one, else of the first."""
-    found = [gid for gid in one.gids if gid.kind == V2 and gid.ipv4]
+    gids = [gid for gid in rdma_port.gids if gid.kind == V2 and gid.ipv4]
     network = ipaddress.ip_network(subnet)
-    own = [gid for gid in found if ipaddress.ip_address(gid.ipv4) in network]
-    return (own or found)[0].place if found else None
+    network_gids = [gid for gid in gids if ipaddress.ip_address(gid.ipv4) in network]
+    return (network_gids or gids)[0].gid_index if gids else None
 
 
-def in_subnet(one: Port, subnet: str) -> bool:
+def in_subnet(rdma_port: Port, subnet: str) -> bool:
     """True when one of its GIDs is an address of the network."""
     network = ipaddress.ip_network(subnet)
-    return any(gid.kind == V2 and gid.ipv4 and ipaddress.ip_address(gid.ipv4) in network for gid in one.gids)
+    return any(
+        gid.kind == V2 and gid.ipv4 and ipaddress.ip_address(gid.ipv4) in network for gid in rdma_port.gids
+    )
 
 
-def no_adapters(here: List[Port], network: Json, notes: List[str]) -> Rows:
+def no_adapters(all_ports: List[Port], network: Json, notes: List[str]) -> Rows:
     """Nothing is guessed: NCCL finds out itself, and the host is named."""
-    has = f"this host has {', '.join(one.name for one in here)}" if here else "this host has no RDMA device"
+    has = (
+        f"this host has {', '.join(rdma_port.name for rdma_port in all_ports)}"
+        if all_ports
+        else "this host has no RDMA device"
+    )
     notes.append(
         f"{has}, and networks.{network['name']}.kind is {network['kind']}: NCCL_IB_HCA is left out of "
         "/etc/nccl.conf, and NCCL goes over sockets where it finds no adapter itself"

@@ -15,24 +15,24 @@ LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aa
 SLURM = ("slurm", "slurm-wlm")  # Slurm's own folder of plugins, and Debian's
 
 
-def text(host: Host, given: Json, notes: List[str]) -> Optional[str]:
+def text(host: Host, params: Json, notes: List[str]) -> Optional[str]:
     """Network, device, port, interface and MTU in a line; `-` for an interface that is not known."""
     addresses = interfaces(notes)
-    here = ports(host, addresses)
+    all_ports = ports(host, addresses)
     lines = []
-    for network in given["networks"]:
-        for one in of_network(here, network, notes):
-            link = next((name for name in one.interfaces if addresses.get(name)), "")
-            link = link or next(iter(one.interfaces), "-")
-            lines.append(f"{network['name']} {one.device} {one.number} {link} {network['mtu']}\n")
-    if given["driver"] != "inbox":
-        look_modules(host, given["driver"], notes)
-    if given["mpi"]:
-        look_pmix(host, notes)
+    for network in params["networks"]:
+        for rdma_port in of_network(all_ports, network, notes):
+            link = next((name for name in rdma_port.interfaces if addresses.get(name)), "")
+            link = link or next(iter(rdma_port.interfaces), "-")
+            lines.append(f"{network['name']} {rdma_port.device} {rdma_port.number} {link} {network['mtu']}\n")
+    if params["driver"] != "inbox":
+        check_modules(host, params["driver"], notes)
+    if params["mpi"]:
+        check_pmix(host, notes)
     return "# NETWORK DEVICE PORT INTERFACE MTU\n" + "".join(lines)
 
 
-def look_modules(host: Host, driver: str, notes: List[str]) -> None:
+def check_modules(host: Host, driver: str, notes: List[str]) -> None:
     """Modules are built for one kernel; with another the kernel's own are loaded, or none."""
     running = os.uname().release
     kernels = [name for name in sorted(folder(host, "/lib/modules")) if has_module(host, name)]
@@ -46,17 +46,19 @@ def look_modules(host: Host, driver: str, notes: List[str]) -> None:
 
 def has_module(host: Host, kernel: str) -> bool:
     """True when the driver's own mlx5_core lies there for that kernel."""
-    for place in BUILT:
-        for _path, _folders, files in os.walk(host.at(f"/lib/modules/{kernel}/{place}")):
+    for subdir in BUILT:
+        for _path, _folders, files in os.walk(host.resolve_path(f"/lib/modules/{kernel}/{subdir}")):
             if any(name.startswith("mlx5_core.ko") for name in files):
                 return True
     return False
 
 
-def look_pmix(host: Host, notes: List[str]) -> None:
+def check_pmix(host: Host, notes: List[str]) -> None:
     """`srun --mpi=pmix` needs a plugin of Slurm's; where its packages were built without, nothing else helps."""
-    plugins = [name for place in LIBRARIES for below in SLURM for name in folder(host, f"{place}/{below}")]
-    slurm = any(os.path.exists(host.at(f"{place}/srun")) for place in ("/usr/bin", "/usr/local/bin"))
+    plugins = [name for prefix in LIBRARIES for below in SLURM for name in folder(host, f"{prefix}/{below}")]
+    slurm = any(
+        os.path.exists(host.resolve_path(f"{bin_dir}/srun")) for bin_dir in ("/usr/bin", "/usr/local/bin")
+    )
     if slurm and not any(name.startswith("mpi_pmix") and name.endswith(".so") for name in plugins):
         notes.append(
             "Slurm has no plugin for PMIx here (mpi_pmix*.so): `srun --mpi=pmix` is refused. Slurm's own packages "
@@ -67,6 +69,6 @@ def look_pmix(host: Host, notes: List[str]) -> None:
 def folder(host: Host, path: str) -> List[str]:
     """What lies there, if anything."""
     try:
-        return os.listdir(host.at(path))
+        return os.listdir(host.resolve_path(path))
     except OSError:
         return []

@@ -17,7 +17,7 @@ GPU, NIC = "gpu", "nic"
 Node = Dict[str, "Node"]  # what hangs below, by address
 
 
-def text(host: Host, _given: Json, notes: List[str]) -> Optional[str]:
+def text(host: Host, _params: Json, notes: List[str]) -> Optional[str]:
     """The tree of GPUs and adapters; none where no bridge holds one of each, since it would say nothing."""
     if not pairs(host):
         notes.append(
@@ -30,32 +30,35 @@ def text(host: Host, _given: Json, notes: List[str]) -> Optional[str]:
     kinds = ends(host)
     for end in sorted(kinds):
         by_cpu.setdefault(numa(host, end), []).append(end)
-    cpus = [cpu(host, number, trunk(host, found)) for number, found in sorted(by_cpu.items())]
+    cpus = [cpu(host, number, trunk(host, endpoints)) for number, endpoints in sorted(by_cpu.items())]
     return '<system version="1">\n{}</system>\n'.format("".join(cpus))
 
 
 def ends(host: Host) -> Dict[str, str]:
     """GPUs and RDMA adapters by their address."""
-    found = {}
+    kinds = {}
     for device in listed(host, TREE):
-        place = os.path.basename(os.path.realpath(host.at(f"{TREE}/{device}/device")))
-        if ADDRESS.match(place):
-            found[place] = NIC
-    for place in listed(host, DEVICES):
-        if is_gpu(host, place):
-            found[place] = GPU
-    return found
+        pci_address = os.path.basename(os.path.realpath(host.resolve_path(f"{TREE}/{device}/device")))
+        if ADDRESS.match(pci_address):
+            kinds[pci_address] = NIC
+    for pci_address in listed(host, DEVICES):
+        if is_gpu(host, pci_address):
+            kinds[pci_address] = GPU
+    return kinds
 
 
-def is_gpu(host: Host, place: str) -> bool:
+def is_gpu(host: Host, pci_address: str) -> bool:
     """A display or 3D controller of NVIDIA's or AMD's, by class and vendor; the board's own display is neither."""
-    vendor = text_of(host, DEVICES, place, "vendor")
-    return text_of(host, DEVICES, place, "class")[:4] in ("0x03", "0x12") and vendor in ("0x10de", "0x1002")
+    vendor = text_of(host, DEVICES, pci_address, "vendor")
+    return text_of(host, DEVICES, pci_address, "class")[:4] in ("0x03", "0x12") and vendor in (
+        "0x10de",
+        "0x1002",
+    )
 
 
 def above(host: Host, end: str) -> List[str]:
     """The bridges from the root to it."""
-    path = os.path.realpath(host.at(f"{DEVICES}/{end}")).split("/")[:-1]
+    path = os.path.realpath(host.resolve_path(f"{DEVICES}/{end}")).split("/")[:-1]
     return [part for part in path if ADDRESS.match(part)]
 
 
@@ -68,10 +71,10 @@ def pairs(host: Host) -> List[Tuple[str, str]]:
     return sorted((gpu, nic) for gpu in gpus for nic in nics if over[gpu] & over[nic])
 
 
-def trunk(host: Host, found: List[str]) -> "Node":
+def trunk(host: Host, endpoints: List[str]) -> "Node":
     """What hangs below what; a bridge with one thing below it is left out."""
     root = {}  # type: Node
-    for end in found:
+    for end in endpoints:
         node = root
         for bridge in [*above(host, end), end]:
             node = node.setdefault(bridge, {})
@@ -80,44 +83,44 @@ def trunk(host: Host, found: List[str]) -> "Node":
 
 def pruned(node: "Node") -> "Node":
     """Bridges that part nothing taken out."""
-    found = {}  # type: Node
+    result = {}  # type: Node
     for name, below in node.items():
         inner = pruned(below)
         if len(inner) == 1:
-            found.update(inner)
+            result.update(inner)
         else:
-            found[name] = inner
-    return found
+            result[name] = inner
+    return result
 
 
 def cpu(host: Host, number: int, below: "Node") -> str:
     """One NUMA node with what hangs on it."""
-    words = {"numaid": str(number), "affinity": cpus_of(host, number), "arch": os.uname().machine}
-    words.update(maker(host))
+    attrs = {"numaid": str(number), "affinity": cpus_of(host, number), "arch": os.uname().machine}
+    attrs.update(maker(host))
     inside = "".join(pci(host, name, node, "    ") for name, node in sorted(below.items()))
-    return f"  <cpu {attributes(words)}>\n{inside}  </cpu>\n"
+    return f"  <cpu {attributes(attrs)}>\n{inside}  </cpu>\n"
 
 
 def pci(host: Host, name: str, below: "Node", indent: str) -> str:
     """One device, or a bridge with those below it."""
-    words = {"busid": name, "class": text_of(host, DEVICES, name, "class") or BRIDGE}
-    words["link_speed"] = text_of(host, DEVICES, name, "max_link_speed")
-    words["link_width"] = text_of(host, DEVICES, name, "max_link_width")
+    attrs = {"busid": name, "class": text_of(host, DEVICES, name, "class") or BRIDGE}
+    attrs["link_speed"] = text_of(host, DEVICES, name, "max_link_speed")
+    attrs["link_width"] = text_of(host, DEVICES, name, "max_link_width")
     if not below:
-        return f"{indent}<pci {attributes(words)}/>\n"
-    inside = "".join(pci(host, each, node, indent + "  ") for each, node in sorted(below.items()))
-    return f"{indent}<pci {attributes(words)}>\n{inside}{indent}</pci>\n"
+        return f"{indent}<pci {attributes(attrs)}/>\n"
+    inside = "".join(pci(host, child_name, node, indent + "  ") for child_name, node in sorted(below.items()))
+    return f"{indent}<pci {attributes(attrs)}>\n{inside}{indent}</pci>\n"
 
 
-def attributes(words: Dict[str, str]) -> str:
+def attributes(attrs: Dict[str, str]) -> str:
     """As XML has them; what the kernel does not say is left out. sysfs and /proc hold no quotes here."""
-    return " ".join(f'{name}="{value}"' for name, value in words.items() if value and '"' not in value)
+    return " ".join(f'{name}="{value}"' for name, value in attrs.items() if value and '"' not in value)
 
 
 def numa(host: Host, end: str) -> int:
     """The NUMA node; -1, where the kernel does not know, is the first."""
-    said = text_of(host, DEVICES, end, "numa_node")
-    return max(0, int(said)) if re.match(r"-?\d+$", said) else 0
+    value = text_of(host, DEVICES, end, "numa_node")
+    return max(0, int(value)) if re.match(r"-?\d+$", value) else 0
 
 
 def cpus_of(host: Host, number: int) -> str:
@@ -128,8 +131,8 @@ def cpus_of(host: Host, number: int) -> str:
 def maker(host: Host) -> Dict[str, str]:
     """What NCCL tells processors apart by."""
     rows = (line.partition(":") for line in text_of(host, "/proc/cpuinfo").splitlines())
-    said = {}  # type: Dict[str, str]
+    cpu_info = {}  # type: Dict[str, str]
     for name, _, value in rows:
-        said.setdefault(name.strip(), value.strip())
+        cpu_info.setdefault(name.strip(), value.strip())
     names = {"vendor": "vendor_id", "familyid": "cpu family", "modelid": "model"}
-    return {ours: said[theirs] for ours, theirs in names.items() if theirs in said}
+    return {ours: cpu_info[theirs] for ours, theirs in names.items() if theirs in cpu_info}

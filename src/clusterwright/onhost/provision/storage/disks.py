@@ -11,12 +11,12 @@ from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, run
 
 COLUMNS = "NAME,TYPE,SIZE,ROTA,RO,FSTYPE,LABEL,MOUNTPOINT"
-NEAR = 0.1  # as check/checks/disks_present: disks of one label differ by less between makers
+SIZE_TOLERANCE = 0.1  # as check/checks/disks_present: disks of one label differ by less between makers
 MAKE_S = 900  # mkfs discards all blocks first, which takes a large disk minutes
 EDGE = 2**20  # bytes at both ends that have to be zeros: tables, superblocks and their copies lie there
 
 
-def look_disks(host: Host, resource: Json) -> Optional[Json]:
+def plan_disks(host: Host, resource: Json) -> Optional[Json]:
     """Nothing where the file system is; else what would be made, of which disks."""
     if run(["blkid", "-c", "/dev/null", "-L", resource["label"]]).code == 0:
         return None
@@ -25,19 +25,19 @@ def look_disks(host: Host, resource: Json) -> Optional[Json]:
     claimed += chosen
     how = f"RAID {resource['raid']} of " if resource["raid"] != "none" else ""
     names = ", ".join(os.path.basename(path) for path in chosen)
-    what = f"make {resource['filesystem']} {resource['label']} on {how}{names}"
-    return new_change(what, Verb.FORMAT)
+    description = f"make {resource['filesystem']} {resource['label']} on {how}{names}"
+    return new_change(description, Verb.FORMAT)
 
 
 def do_disks(_host: Host, resource: Json) -> None:
     """The array, if one is wanted, and the file system; an array whose file system fails is taken apart again."""
     array = "/dev/md/" + resource["label"]
-    left = resource["raid"] != "none" and os.path.exists(array)  # by an apply that was cut short
-    chosen = [] if left else choose(devices(), resource, [])
+    array_exists = resource["raid"] != "none" and os.path.exists(array)  # by an apply that was cut short
+    chosen = [] if array_exists else choose(devices(), resource, [])
     if resource["raid"] == "none":
         must(mkfs(resource, chosen[0]), MAKE_S)
     else:
-        if not left:
+        if not array_exists:
             must(create(resource, array, chosen), MAKE_S)
         try:
             must(mkfs(resource, array), MAKE_S)
@@ -74,26 +74,26 @@ def choose(rows: List[Json], resource: Json, claimed: List[str]) -> List[str]:
         ChangeError: too few; each that holds something is named with it.
     """
     like = [row for row in rows if is_like(row, resource) and "/dev/" + row["name"] not in claimed]
-    held = {row["name"]: holds(row) for row in like}
-    empty = sorted(name for name, what in held.items() if not what)
+    contents = {row["name"]: describe_contents(row) for row in like}
+    empty = sorted(name for name, content in contents.items() if not content)
     count = resource["count"]
     if len(empty) < count:
-        raise ChangeError(too_few(resource, held, len(empty)), "host")
+        raise ChangeError(too_few(resource, contents, len(empty)), "host")
     return ["/dev/" + name for name in empty[:count]]
 
 
-def too_few(resource: Json, held: Json, empty: int) -> str:
+def too_few(resource: Json, contents: Json, empty: int) -> str:
     """What is there, what it holds, and what can be done."""
     size = f"{resource['size'] / 1e12:.3g} TB"
-    words = f"{resource['count']} empty disks of kind {resource['type']} and {size} are wanted for {resource['label']} "
-    words += f"(nodes.{resource['group']}.disks), and {empty} of {len(held)} are empty"
-    full = [name for name in sorted(held) if held[name]]
+    message = f"{resource['count']} empty disks of kind {resource['type']} and {size} are wanted for {resource['label']} "
+    message += f"(nodes.{resource['group']}.disks), and {empty} of {len(contents)} are empty"
+    full = [name for name in sorted(contents) if contents[name]]
     if not full:
-        return f"{words}: `lsblk` shows what the kernel has; a disk may be missing, or correct the file"
-    told = "; ".join(f"{name} holds {held[name]}" for name in full)
+        return f"{message}: `lsblk` shows what the kernel has; a disk may be missing, or correct the file"
+    contents_text = "; ".join(f"{name} holds {contents[name]}" for name in full)
     wipe = " ".join("/dev/" + name for name in full)
     return (
-        f"{words}: {told}. Nothing was touched. If nothing on them is wanted, destroy it by hand "
+        f"{message}: {contents_text}. Nothing was touched. If nothing on them is wanted, destroy it by hand "
         f"(`wipefs --all {wipe}`, then `blkdiscard` each, or zeros where that is refused) and run again"
     )
 
@@ -107,7 +107,7 @@ def is_like(row: Json, resource: Json) -> bool:
     """A disk of that kind and about that size."""
     if (
         row["type"] not in ("disk", "loop")
-        or abs(int(row["size"]) - resource["size"]) > NEAR * resource["size"]
+        or abs(int(row["size"]) - resource["size"]) > SIZE_TOLERANCE * resource["size"]
     ):
         return False
     return bool(kind_of(row) == resource["type"])
@@ -120,27 +120,29 @@ def kind_of(row: Json) -> str:
     return "hdd" if str(row["rota"]) in ("True", "1") else "ssd"
 
 
-def holds(row: Json) -> str:
+def describe_contents(row: Json) -> str:
     """What lies on the disk, in words; empty where nothing does. The disk itself is asked last."""
     device = "/dev/" + row["name"]
     if row.get("mountpoint"):
         return f"what is mounted on {row['mountpoint']}"
     if row.get("children"):
-        return ", ".join(f"{one['name']} ({one.get('fstype') or one['type']})" for one in row["children"])
+        return ", ".join(
+            f"{child['name']} ({child.get('fstype') or child['type']})" for child in row["children"]
+        )
     if str(row["ro"]) in ("True", "1"):
         return "nothing that could be changed: it is read-only"
     if row.get("fstype"):
         return " ".join([row["fstype"], row.get("label") or ""]).strip()
     signatures = must(["wipefs", "--no-act", "--parsable", device]).splitlines()
-    found = [line.split(",")[-1] for line in signatures if line and not line.startswith("#")]
-    if found:
-        return "signatures: " + ", ".join(found)
+    types = [line.split(",")[-1] for line in signatures if line and not line.startswith("#")]
+    if types:
+        return "signatures: " + ", ".join(types)
     return "" if is_zero(device) else "data without a signature"
 
 
 def is_zero(device: str) -> bool:
     """True when both ends are nothing but zeros."""
     with open(device, "rb") as disk:
-        first = disk.read(EDGE)
+        head = disk.read(EDGE)
         disk.seek(-EDGE, os.SEEK_END)
-        return first.count(0) == len(first) and disk.read(EDGE).count(0) == len(first)
+        return head.count(0) == len(head) and disk.read(EDGE).count(0) == len(head)

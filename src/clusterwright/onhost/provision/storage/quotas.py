@@ -13,7 +13,7 @@ OPTION = {"user": "-u", "team": "-g"}
 Key = Tuple[str, str]  # user or team, and the name
 
 
-def look(rows: List[Json]) -> List[Json]:
+def plan_rows(rows: List[Json]) -> List[Json]:
     """One change for each limit that is not as wanted; one for all of a folder where it cannot be asked yet."""
     changes = []
     for path in sorted({row["path"] for row in rows}):
@@ -22,18 +22,20 @@ def look(rows: List[Json]) -> List[Json]:
         if have is None:
             changes.append(new_change(f"set {len(ours)} quotas on {path}", Verb.SET))
         else:
-            changes += [new_change(f"{path}: {words}", Verb.SET) for words in differing(ours, have)]
+            changes += [new_change(f"{path}: {difference}", Verb.SET) for difference in differing(ours, have)]
     return changes
 
 
 def differing(rows: List[Json], have: Dict[Key, int]) -> List[str]:
     """`user alice 0 -> 1000000000 KiB`, for each."""
-    found = []
+    differences = []
     for row in rows:
-        now, wanted = have.get((row["kind"], row["name"]), 0), kib(row)
-        if now != wanted:
-            found.append(f"quota of {row['kind']} {row['name']} {now or 'none'} -> {wanted or 'none'} KiB")
-    return found
+        now, desired = have.get((row["kind"], row["name"]), 0), kib(row)
+        if now != desired:
+            differences.append(
+                f"quota of {row['kind']} {row['name']} {now or 'none'} -> {desired or 'none'} KiB"
+            )
+    return differences
 
 
 def kib(row: Json) -> int:
@@ -59,13 +61,13 @@ def do(rows: List[Json]) -> None:
 
 def limits(path: str) -> Optional[Dict[Key, int]]:
     """Hard limits in KiB by user and team; None where the folder's file system does not count."""
-    found = {}  # type: Dict[Key, int]
+    limits_by_key = {}  # type: Dict[Key, int]
     for kind, option in OPTION.items():
-        done = run(["repquota", option, "-v", path])
-        if done.code != 0:
+        result = run(["repquota", option, "-v", path])
+        if result.code != 0:
             return None
-        found.update({(kind, name): hard for name, hard in hard_limits(done.out).items()})
-    return found
+        limits_by_key.update({(kind, name): hard for name, hard in hard_limits(result.out).items()})
+    return limits_by_key
 
 
 def hard_limits(text: str) -> Dict[str, int]:

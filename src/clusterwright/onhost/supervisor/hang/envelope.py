@@ -18,7 +18,7 @@ REMEMBERED = 512
 ENOUGH = 5  # looks at moving ranks before the limit is the learned one
 
 # The first looks at a moving generation are apart: compilers, caches and connections are made in them.
-FIRST = 10
+WARM_UP_POLLS = 10
 FIRST_TIMES = 10
 
 # With nothing learned at all: longer than nearly every compilation, as torch's own limit for NCCL.
@@ -32,7 +32,7 @@ LONG_TIMES = 3
 class Limits(NamedTuple):
     """Seconds of standstill: of ranks that are behind others, and of all together."""
 
-    behind: float
+    straggler: float
     everyone: float
 
 
@@ -43,17 +43,17 @@ class Envelope:
         self._hang = hang
         self._usual: Deque[float] = deque(maxlen=REMEMBERED)
         self._longest = self._longest_start = 0.0
-        self._looks = 0
+        self._polls = 0
 
     def begin(self) -> None:
         """A generation begins."""
-        self._looks = 0
+        self._polls = 0
 
-    def saw(self, seconds: float, longest: float = 0.0) -> None:
+    def observe(self, seconds: float, longest: float = 0.0) -> None:
         """A look found that the ranks had moved: so long for one change, and so long without any before it."""
-        self._looks += 1
+        self._polls += 1
         longest = max(seconds, longest)
-        if self._looks <= FIRST:
+        if self._polls <= WARM_UP_POLLS:
             self._longest_start = max(self._longest_start, longest)
         else:
             self._usual.append(seconds)
@@ -64,30 +64,32 @@ class Envelope:
         """Whether a rank that has not moved yet is known to be one that will."""
         return not isinstance(self._hang, str) or bool(self._usual)
 
-    def limits(self, patience: float = 1, *, stopped: bool = False) -> Limits:
-        """What holds now; `patience` grows with each verdict that may have been wrong."""
+    def limits(self, timeout_factor: float = 1, *, stopped: bool = False) -> Limits:
+        """What holds now; `timeout_factor` grows with each verdict that may have been wrong."""
         if self._hang == "never":
             return Limits(math.inf, math.inf)
         if isinstance(self._hang, str):
-            behind = self._behind() * patience
-            return Limits(min(behind, STOPPED_S) if stopped else behind, self._everyone() * patience)
+            straggler = self._straggler_limit() * timeout_factor
+            return Limits(
+                min(straggler, STOPPED_S) if stopped else straggler, self._everyone() * timeout_factor
+            )
         return Limits(self._hang, self._hang)
 
-    def _behind(self) -> float:
+    def _straggler_limit(self) -> float:
         if len(self._usual) < ENOUGH:
             return START_S
         learned = max(LEAST_S, TIMES * _percentile(self._usual))
-        if self._looks >= FIRST:
+        if self._polls >= WARM_UP_POLLS:
             return learned
-        if not self._looks:
+        if not self._polls:
             return max(START_LEAST_S, LONG_TIMES * self._longest_start, FIRST_TIMES * learned)
         return max(FIRST_TIMES * learned, LONG_TIMES * self._longest_start)
 
     def _everyone(self) -> float:
         long = max(LONG_LEAST_S, LONG_TIMES * self._longest, LONG_TIMES * self._longest_start)
-        return max(long, self._behind())
+        return max(long, self._straggler_limit())
 
 
-def _percentile(seen: Deque[float]) -> float:
-    ordered = sorted(seen)
+def _percentile(samples: Deque[float]) -> float:
+    ordered = sorted(samples)
     return ordered[min(len(ordered) - 1, int(NEARLY_ALL * len(ordered)))]

@@ -15,10 +15,10 @@ from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
 from clusterwright.onhost.supervisor.hang import stacks
 from clusterwright.onhost.supervisor.host import processes
 
-APART_S = 0.33  # four looks in a second
+POLL_INTERVAL_S = 0.33  # four looks in a second
 EVIDENCE_S = 1.0  # of time in which it was let run
 MOST_S = 10.0
-HUNG, ACTIVE, STARVED, GONE = "hung", "active", "starved", "gone"
+HUNG, ACTIVE, STARVED, EXITED = "hung", "active", "starved", "gone"
 
 # Below these, what a process does is not taken for work: a store that is asked once a second, a log line.
 LEAST_BYTES_PER_S = 4096
@@ -27,10 +27,10 @@ BUSY = 0.2  # of one core
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
-class Look(NamedTuple):
+class Sample(NamedTuple):
     """What the kernel and the process itself say at one moment; counters since the process began."""
 
-    at: float
+    time: float
     state: str
     cpu_s: float
     main_cpu_s: float
@@ -54,65 +54,68 @@ class Examination:
 
     def __init__(self, pid: int, stacks_path: str) -> None:
         self._pid, self._path = pid, stacks_path
-        self._looks: List[Look] = []
-        self._place, self._asked = 0, False
+        self._samples: List[Sample] = []
+        self._offset, self._dump_requested = 0, False
 
     def due(self, now: float) -> float:
         """Seconds until the next look."""
-        return max(0.0, self._looks[-1].at + APART_S - now) if self._looks else 0.0
+        return max(0.0, self._samples[-1].time + POLL_INTERVAL_S - now) if self._samples else 0.0
 
-    def look(self, now: float) -> Optional[Finding]:
+    def poll(self, now: float) -> Optional[Finding]:
         """Look once; the finding when that was enough."""
-        seen = look(self._pid, now, self._stacks())
-        if not seen.state or seen.state in "ZX":
-            return Finding(GONE, "has ended")
-        self._looks.append(seen._replace(written=stacks.size(self._path)))
-        if enough(self._looks):
-            return judge(self._looks)
-        self._place, self._asked = stacks.size(self._path), stacks.ask(self._pid)
+        sample = sample_process(self._pid, now, self._stacks())
+        if not sample.state or sample.state in "ZX":
+            return Finding(EXITED, "has ended")
+        self._samples.append(sample._replace(written=stacks.size(self._path)))
+        if enough(self._samples):
+            return judge(self._samples)
+        self._offset, self._dump_requested = stacks.size(self._path), stacks.request_dump(self._pid)
         return None
 
     def _stacks(self) -> Tuple[str, ...]:
-        return stacks.threads(stacks.since(self._path, self._place)) if self._asked else ()
+        return stacks.threads(stacks.read_from(self._path, self._offset)) if self._dump_requested else ()
 
 
-def look(pid: int, now: float, written: Tuple[str, ...] = ()) -> Look:
+def sample_process(pid: int, now: float, written: Tuple[str, ...] = ()) -> Sample:
     """One look at a process and at those that it started."""
-    others = processes.descendants(pid)
+    descendants = processes.descendants(pid)
     fields = _stat(pid)
-    return Look(
-        at=now,
+    return Sample(
+        time=now,
         state=fields[0] if fields else "",
         cpu_s=_cpu_s(fields),
         main_cpu_s=_cpu_s(_stat(pid, f"task/{pid}/")),
-        others_s=sum(_cpu_s(_stat(other)) + _waited_s(other) for other in others),
-        bytes=sum(_bytes(each) for each in (pid, *others)),
+        others_s=sum(_cpu_s(_stat(child)) + _waited_s(child) for child in descendants),
+        bytes=sum(_bytes(process_id) for process_id in (pid, *descendants)),
         waited_s=_waited_s(pid),
         stacks=written,
     )
 
 
-def enough(looks: Sequence[Look]) -> bool:
+def enough(samples: Sequence[Sample]) -> bool:
     """A second in which the process was let run has been seen, or too much time has passed for that."""
-    first, last = looks[0], looks[-1]
-    seconds = last.at - first.at
+    first_sample, last = samples[0], samples[-1]
+    seconds = last.time - first_sample.time
     if last.state == stacks.STOPPED:
-        return len(looks) > 1
-    return seconds - (last.waited_s - first.waited_s) >= EVIDENCE_S - APART_S / 10 or seconds >= MOST_S
+        return len(samples) > 1
+    return (
+        seconds - (last.waited_s - first_sample.waited_s) >= EVIDENCE_S - POLL_INTERVAL_S / 10
+        or seconds >= MOST_S
+    )
 
 
-def judge(looks: Sequence[Look]) -> Finding:
+def judge(samples: Sequence[Sample]) -> Finding:
     """What the looks say; the first has no stacks yet, since it was the one that asked for them."""
-    if looks[-1].state == stacks.STOPPED:
+    if samples[-1].state == stacks.STOPPED:
         return Finding(HUNG, "stopped by a signal (state T)", proven=True)
-    spent = _spent(looks)
-    answers = [one.stacks[-1] for one in looks if one.stacks]
-    found = _starved(looks, spent) or _moves(looks, spent) or _works(answers, spent)
-    if found:
-        return found
-    where = stacks.place(answers[-1]) if answers else "a place it does not tell"
+    spent = _spent(samples)
+    answers = [sample.stacks[-1] for sample in samples if sample.stacks]
+    finding = _starved(samples, spent) or _moves(samples, spent) or _works(answers, spent)
+    if finding:
+        return finding
+    location = stacks.location(answers[-1]) if answers else "a place it does not tell"
     does = "runs and gets nowhere" if spent.busy >= BUSY else "waits"
-    return Finding(HUNG, f"{does} in {where}, no byte moved")
+    return Finding(HUNG, f"{does} in {location}, no byte moved")
 
 
 class _Spent(NamedTuple):
@@ -122,44 +125,44 @@ class _Spent(NamedTuple):
     let_s: float
     cpu_s: float
     busy: float
-    beside: float
-    others: float
+    thread_load: float
+    child_load: float
     bytes_per_s: float
 
 
-def _spent(looks: Sequence[Look]) -> _Spent:
-    first, last = looks[0], looks[-1]
-    seconds = max(last.at - first.at, 1e-3)
-    let_s = max(seconds - (last.waited_s - first.waited_s), 1e-3)
-    cpu_s, main_s = last.cpu_s - first.cpu_s, last.main_cpu_s - first.main_cpu_s
-    moved = last.bytes - first.bytes - (last.written - first.written)
+def _spent(samples: Sequence[Sample]) -> _Spent:
+    first_sample, last = samples[0], samples[-1]
+    seconds = max(last.time - first_sample.time, 1e-3)
+    let_s = max(seconds - (last.waited_s - first_sample.waited_s), 1e-3)
+    cpu_s, main_s = last.cpu_s - first_sample.cpu_s, last.main_cpu_s - first_sample.main_cpu_s
+    moved = last.bytes - first_sample.bytes - (last.written - first_sample.written)
     return _Spent(
         seconds=seconds,
         let_s=let_s,
         cpu_s=cpu_s,
         busy=main_s / let_s,
-        beside=(cpu_s - main_s) / seconds,
-        others=(last.others_s - first.others_s) / seconds,
+        thread_load=(cpu_s - main_s) / seconds,
+        child_load=(last.others_s - first_sample.others_s) / seconds,
         bytes_per_s=moved / seconds,
     )
 
 
-def _starved(looks: Sequence[Look], spent: _Spent) -> Optional[Finding]:
+def _starved(samples: Sequence[Sample], spent: _Spent) -> Optional[Finding]:
     """Ready to run, and not let."""
-    ready = sum(one.state == "R" for one in looks) * 2 > len(looks)
+    ready = sum(sample.state == "R" for sample in samples) * 2 > len(samples)
     if spent.let_s < EVIDENCE_S / 2 or (ready and spent.cpu_s < EVIDENCE_S / 2):
         return Finding(STARVED, f"wants to run and got {spent.cpu_s / spent.seconds:.0%} of a core")
     return None
 
 
-def _moves(looks: Sequence[Look], spent: _Spent) -> Optional[Finding]:
+def _moves(samples: Sequence[Sample], spent: _Spent) -> Optional[Finding]:
     """It, or what it started, reads, writes, waits for storage or computes."""
-    if sum(one.state == "D" for one in looks) * 2 >= len(looks):
+    if sum(sample.state == "D" for sample in samples) * 2 >= len(samples):
         return Finding(ACTIVE, "waits for storage or for a driver (state D)")
     if spent.bytes_per_s >= LEAST_BYTES_PER_S:
         return Finding(ACTIVE, f"moves {spent.bytes_per_s / 1000:.0f} kB/s")
-    if spent.others >= BUSY:
-        return Finding(ACTIVE, f"its processes run or want to ({spent.others:.0%} of a core)")
+    if spent.child_load >= BUSY:
+        return Finding(ACTIVE, f"its processes run or want to ({spent.child_load:.0%} of a core)")
     return None
 
 
@@ -167,10 +170,10 @@ def _works(answers: Sequence[str], spent: _Spent) -> Optional[Finding]:
     """Its code goes on: in the main thread, whose stacks these are, or in others that spend time."""
     if spent.busy >= BUSY and not answers:
         return Finding(ACTIVE, "computes, and writes no stacks that would show where")
-    if len({stacks.functions(one) for one in answers}) > 1:
-        return Finding(ACTIVE, f"works in {stacks.place(answers[-1])}")
-    if spent.beside >= BUSY:
-        return Finding(ACTIVE, f"its threads work ({spent.beside:.0%} of a core)")
+    if len({stacks.functions(stack) for stack in answers}) > 1:
+        return Finding(ACTIVE, f"works in {stacks.location(answers[-1])}")
+    if spent.thread_load >= BUSY:
+        return Finding(ACTIVE, f"its threads work ({spent.thread_load:.0%} of a core)")
     return None
 
 

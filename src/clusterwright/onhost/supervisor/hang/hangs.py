@@ -14,10 +14,10 @@ from clusterwright.onhost.supervisor.wire import Message
 class Hangs:
     """Of one job; `now` is a clock that nobody sets."""
 
-    def __init__(self, tell: Callable[[str, Message], None]) -> None:
-        self.patience = 1
+    def __init__(self, send: Callable[[str, Message], None]) -> None:
+        self.timeout_factor = 1
         self.guilty = ""  # the host of the last verdict, when it named one only
-        self._tell = tell
+        self._send = send
         self._generation, self._log_dir = 0, ""
         self._inquiry = Inquiry(())
 
@@ -30,29 +30,29 @@ class Hangs:
         """The generation ends; what is still said of it no longer matters."""
         self._generation = 0
 
-    def heard(self, host: str, message: Message, now: float) -> List[Dict[str, Any]]:
+    def receive(self, host: str, message: Message, now: float) -> List[Dict[str, Any]]:
         """What a host says of standstills; the fields of a `rank_hung` event for each rank, if that is a verdict."""
         if message.get("stalled") == self._generation:
-            self._inquiry.heard(host, message["ranks"], message["again_s"], now)
-            for each, ranks in self._inquiry.due(now).items():
-                self._tell(each, {"examine": self._generation, "ranks": ranks})
+            self._inquiry.receive(host, message["ranks"], message["again_s"], now)
+            for target_host, ranks in self._inquiry.due(now).items():
+                self._send(target_host, {"examine": self._generation, "ranks": ranks})
         if message.get("examined") == self._generation:
             return self._verdict(self._inquiry.examined(message["ranks"], now))
         return []
 
     def _verdict(self, hung: Sequence[Hung]) -> List[Dict[str, Any]]:
-        if hung and not any(each.proven for each in hung):
-            self.patience *= 2
-        hosts = {each.host for each in hung}
+        if hung and not any(hung_rank.proven for hung_rank in hung):
+            self.timeout_factor *= 2
+        hosts = {hung_rank.host for hung_rank in hung}
         self.guilty = hosts.pop() if len(hosts) == 1 else ""
-        return [self._told(each) for each in hung]
+        return [self._event_fields(hung_rank) for hung_rank in hung]
 
-    def _told(self, hung: Hung) -> Dict[str, Any]:
+    def _event_fields(self, hung: Hung) -> Dict[str, Any]:
         local: Mapping[str, Any] = {"rank": hung.rank, "on": hung.host, "local_rank": hung.local_rank}
         return {
             **local,
             "step": hung.step or None,
             "seconds": hung.seconds,
-            "words": hung.words,
+            "words": hung.message,
             "stacks": self._log_dir,
         }

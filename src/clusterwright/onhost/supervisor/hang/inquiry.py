@@ -14,7 +14,7 @@ from clusterwright.onhost.supervisor.hang import stacks
 
 LATE_S = 2.0  # what was to be said again may be late by so much
 ANSWER_S = 15.0  # an examination takes one second, and at most ten
-AGAIN_S = 30.0
+RETRY_S = 30.0
 
 _PAUSED = 2
 
@@ -51,7 +51,7 @@ class Hung:
     host: str
     step: int
     seconds: float
-    words: str
+    message: str
     proven: bool
 
 
@@ -60,91 +60,103 @@ class Inquiry:
 
     def __init__(self, members: Sequence[str]) -> None:
         self._members = frozenset(members)
-        self._said: Dict[str, Tuple[float, List[Rank]]] = {}  # until when it holds
-        self._asked: Dict[int, Rank] = {}
-        self._asked_at = self._not_before = float("-inf")
+        self._reports: Dict[str, Tuple[float, List[Rank]]] = {}  # until when it holds
+        self._examining: Dict[int, Rank] = {}
+        self._examining_since = self._not_before = float("-inf")
         self._hung: List[Hung] = []
         self._everyone = self._excused = False
 
-    def heard(self, host: str, ranks: Sequence[Mapping[str, Any]], again_s: float, now: float) -> None:
+    def receive(self, host: str, ranks: Sequence[Mapping[str, Any]], again_s: float, now: float) -> None:
         """A host says that its ranks stand still, and will again so soon; without ranks, that they move."""
-        self._said[host] = (
+        self._reports[host] = (
             now + again_s + LATE_S if ranks else now,
-            [Rank(host=host, **one) for one in ranks],
+            [Rank(host=host, **fields) for fields in ranks],
         )
 
     def due(self, now: float) -> Dict[str, List[int]]:
         """Whom to have examined now: ranks of each host; mostly nobody."""
-        if now < self._not_before or (self._asked and now < self._asked_at + ANSWER_S):
+        if now < self._not_before or (self._examining and now < self._examining_since + ANSWER_S):
             return {}
-        fresh = {host: said for host, (until, said) in self._said.items() if now < until}
-        still = [rank for said in fresh.values() for rank in said]
-        first = stopped(still) or (suspects(still) if self._members <= set(fresh) else [])
-        chosen = first or overdue(still)
-        self._asked, self._asked_at, self._hung = {each.rank: each for each in chosen}, now, []
-        self._everyone, self._excused = not first, False
-        asked: Dict[str, List[int]] = {}
-        for each in chosen:
-            asked.setdefault(each.host, []).append(each.rank)
-        return asked
+        fresh = {host: ranks for host, (expiry, ranks) in self._reports.items() if now < expiry}
+        stalled_ranks = [rank for ranks in fresh.values() for rank in ranks]
+        culprits = stopped(stalled_ranks) or (suspects(stalled_ranks) if self._members <= set(fresh) else [])
+        chosen = culprits or overdue(stalled_ranks)
+        self._examining, self._examining_since, self._hung = (
+            {suspect.rank: suspect for suspect in chosen},
+            now,
+            [],
+        )
+        self._everyone, self._excused = not culprits, False
+        ranks_by_host: Dict[str, List[int]] = {}
+        for suspect in chosen:
+            ranks_by_host.setdefault(suspect.host, []).append(suspect.rank)
+        return ranks_by_host
 
     def examined(self, findings: Sequence[Mapping[str, Any]], now: float) -> List[Hung]:
         """What was found on one host; who is hung, once that is enough to end the generation.
 
         Of suspects one is enough. When nobody was behind, all must be hung: one that works excuses those that wait.
         """
-        for one in findings:
-            rank = self._asked.pop(int(one["rank"]), None)
-            if rank and one["verdict"] == "hung":
-                self._hung.append(_hung(rank, one, now - self._asked_at))
+        for finding in findings:
+            rank = self._examining.pop(int(finding["rank"]), None)
+            if rank and finding["verdict"] == "hung":
+                self._hung.append(_hung(rank, finding, now - self._examining_since))
             elif rank:
                 self._excused = True
-                self._not_before = now + min(AGAIN_S, max(1.0, rank.still_s))
-        if self._everyone and (self._excused or self._asked):
+                self._not_before = now + min(RETRY_S, max(1.0, rank.still_s))
+        if self._everyone and (self._excused or self._examining):
             return []
         return self._hung
 
 
-def stopped(still: Sequence[Rank]) -> List[Rank]:
+def stopped(stalled_ranks: Sequence[Rank]) -> List[Rank]:
     """Those that a signal has stopped for too long, whatever the others do."""
-    return [each for each in still if each.state == stacks.STOPPED and each.still_s >= each.limit_s]
+    return [rank for rank in stalled_ranks if rank.state == stacks.STOPPED and rank.still_s >= rank.limit_s]
 
 
-def suspects(still: Sequence[Rank]) -> List[Rank]:
+def suspects(stalled_ranks: Sequence[Rank]) -> List[Rank]:
     """Of all ranks of a generation, those that hold the others up for too long."""
-    late = {each.rank for each in behind(still)}
+    late = {rank.rank for rank in stragglers(stalled_ranks)}
     return [
-        each
-        for each in still
-        if (each.rank in late or each.silent_s >= each.limit_s) and each.still_s >= each.allowed_s
+        rank
+        for rank in stalled_ranks
+        if (rank.rank in late or rank.silent_s >= rank.limit_s) and rank.still_s >= rank.allowed_s
     ]
 
 
-def behind(still: Sequence[Rank]) -> List[Rank]:
+def stragglers(stalled_ranks: Sequence[Rank]) -> List[Rank]:
     """Those that others wait for and that wait for nobody: fewer collectives in a group, or fewer steps."""
     most: Dict[str, int] = {}
     least: Dict[str, int] = {}
-    for each in still:
-        for group, number in each.groups.items():
+    for rank in stalled_ranks:
+        for group, number in rank.groups.items():
             most[group] = max(number, most.get(group, number))
             least[group] = min(number, least.get(group, number))
-    late = [each for each in still if any(number < most[group] for group, number in each.groups.items())]
+    late = [
+        rank for rank in stalled_ranks if any(number < most[group] for group, number in rank.groups.items())
+    ]
     waiting = {
-        each.rank for each in still if any(number > least[group] for group, number in each.groups.items())
+        rank.rank
+        for rank in stalled_ranks
+        if any(number > least[group] for group, number in rank.groups.items())
     }
-    first = [each for each in late if each.rank not in waiting] or late
-    if first or any(each.groups for each in still):
-        return first
-    furthest = max((each.step for each in still), default=0)
-    return [each for each in still if each.step < furthest]
+    culprits = [rank for rank in late if rank.rank not in waiting] or late
+    if culprits or any(rank.groups for rank in stalled_ranks):
+        return culprits
+    furthest = max((rank.step for rank in stalled_ranks), default=0)
+    return [rank for rank in stalled_ranks if rank.step < furthest]
 
 
-def overdue(still: Sequence[Rank]) -> List[Rank]:
+def overdue(stalled_ranks: Sequence[Rank]) -> List[Rank]:
     """All of them, when one that is known to move has stood still for longer than everyone together may."""
-    return list(still) if any(each.moves and each.still_s >= each.long_s for each in still) else []
+    return (
+        list(stalled_ranks)
+        if any(rank.moves and rank.still_s >= rank.long_s for rank in stalled_ranks)
+        else []
+    )
 
 
 def _hung(rank: Rank, finding: Mapping[str, Any], since_s: float) -> Hung:
-    words, proven = str(finding["words"]), bool(finding["proven"])
+    message, proven = str(finding["words"]), bool(finding["proven"])
     seconds = round(rank.still_s + since_s, 2)
-    return Hung(rank.rank, rank.local_rank, rank.host, rank.step, seconds, words, proven)
+    return Hung(rank.rank, rank.local_rank, rank.host, rank.step, seconds, message, proven)

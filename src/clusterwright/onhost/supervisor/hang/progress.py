@@ -29,7 +29,7 @@ EVERY_S = 0.1
 _THREAD = "clusterwright-progress"
 
 
-class Shown(NamedTuple):
+class Snapshot(NamedTuple):
     """One rank's page at one moment; times are the host's monotonic clock in seconds, 0 for never."""
 
     life: float
@@ -45,35 +45,35 @@ class Page:
 
     def __init__(self, file: int, offset: int = 0) -> None:
         self._memory = mmap.mmap(file, offset + PAGE)
-        self._words = memoryview(self._memory)[offset : offset + PAGE].cast("Q")
+        self._cells = memoryview(self._memory)[offset : offset + PAGE].cast("Q")
 
-    def __getitem__(self, word: int) -> int:
-        return self._words[word]
+    def __getitem__(self, index: int) -> int:
+        return self._cells[index]
 
-    def __setitem__(self, word: int, value: int) -> None:
-        self._words[word] = value
+    def __setitem__(self, index: int, value: int) -> None:
+        self._cells[index] = value
 
     def close(self) -> None:
         """The memory is no longer ours."""
-        self._words.release()
+        self._cells.release()
         self._memory.close()
 
-    def read(self) -> Shown:
+    def read(self) -> Snapshot:
         """What the rank shows now."""
-        words = self._words[: GROUPS + 2 * MOST_GROUPS].tolist()
+        cells = self._cells[: GROUPS + 2 * MOST_GROUPS].tolist()
         groups: Dict[int, int] = {}
-        for place in range(GROUPS, len(words), 2):
-            if not words[place]:
+        for offset in range(GROUPS, len(cells), 2):
+            if not cells[offset]:
                 break
-            groups[words[place]] = words[place + 1]
-        return Shown(
-            words[LIFE] / 1e9, words[COLLECTIVES], words[STEP], words[PHASE], words[MOVED] / 1e9, groups
+            groups[cells[offset]] = cells[offset + 1]
+        return Snapshot(
+            cells[LIFE] / 1e9, cells[COLLECTIVES], cells[STEP], cells[PHASE], cells[MOVED] / 1e9, groups
         )
 
     def clear(self) -> None:
         """A new rank begins: nothing of the one before is left."""
-        for word in range(PAGE // 8):
-            self._words[word] = 0
+        for index in range(PAGE // 8):
+            self._cells[index] = 0
 
 
 class Pages:
@@ -110,12 +110,12 @@ class Collectives:
 
     def count(self) -> Dict[str, int]:
         """What each group has started; empty before the script has imported and joined a process group."""
-        found = _sequence_numbers()
-        for name, number in found.items():
+        numbers = _sequence_numbers()
+        for name, number in numbers.items():
             last = self._last.get(name, 0)
             self._total += number - last if number >= last else number  # a group made anew begins at nothing
-        self._last.update(found)
-        return found
+        self._last.update(numbers)
+        return numbers
 
     @property
     def total(self) -> int:
@@ -136,7 +136,7 @@ def show(path: str, offset: int, stacks_to: str = "") -> None:
         page = Page(file, offset)
     finally:
         os.close(file)
-    threading.Thread(target=_keep_showing, args=(page,), name=_THREAD, daemon=True).start()
+    threading.Thread(target=_update_loop, args=(page,), name=_THREAD, daemon=True).start()
 
 
 def show_agent(environ: Mapping[str, str] = os.environ) -> None:
@@ -150,7 +150,7 @@ def show_agent(environ: Mapping[str, str] = os.environ) -> None:
         sys.stderr.write(f"no progress is shown to the agent: {why}\n")
 
 
-def _keep_showing(page: Page) -> None:
+def _update_loop(page: Page) -> None:
     collectives = Collectives()
     while True:
         page[LIFE] = time.monotonic_ns()
@@ -160,9 +160,9 @@ def _keep_showing(page: Page) -> None:
 
 def _write(page: Page, collectives: Collectives) -> None:
     groups = list(collectives.count().items())[:MOST_GROUPS]
-    for place, (name, number) in enumerate(groups):
-        page[GROUPS + 2 * place + 1] = number
-        page[GROUPS + 2 * place] = 1 + zlib.crc32(name.encode())
+    for index, (name, number) in enumerate(groups):
+        page[GROUPS + 2 * index + 1] = number
+        page[GROUPS + 2 * index] = 1 + zlib.crc32(name.encode())
     page[GROUPS + 2 * len(groups)] = 0
     page[COLLECTIVES] = collectives.total
 
@@ -171,10 +171,10 @@ def _sequence_numbers() -> Dict[str, int]:
     """From torch, if the script has loaded it; group names are the same on all ranks of a group."""
     module = sys.modules.get("torch.distributed.distributed_c10d")
     world: Any = getattr(module, "_world", None)
-    found: Dict[str, int] = {}
+    numbers: Dict[str, int] = {}
     for group in list(getattr(world, "pg_map", ())):
         try:
-            found[str(world.pg_names.get(group, ""))] = int(group._get_sequence_number_for_group())  # noqa: SLF001 (torch has no public name for it)
+            numbers[str(world.pg_names.get(group, ""))] = int(group._get_sequence_number_for_group())  # noqa: SLF001 (torch has no public name for it)
         except Exception:  # noqa: BLE001, S112 (one run's damaged files are no reason to leave out all others)
             continue
-    return found
+    return numbers

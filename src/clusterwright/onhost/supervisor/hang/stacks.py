@@ -24,7 +24,7 @@ _THREAD = re.compile(
     r"^(?:Current thread|Thread) 0x[0-9a-f]+[^\n]*\(most recent call first\):$", re.MULTILINE
 )
 _FRAME = re.compile(r'^  File "(?P<file>[^"\n]*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
-_OWN = "clusterwright/onhost/supervisor/hang/progress.py"
+_PROGRESS_FILE = "clusterwright/onhost/supervisor/hang/progress.py"
 
 _FILES: List[int] = []  # kept open for as long as the process lives
 
@@ -50,7 +50,7 @@ def listens(pid: int) -> bool:
     return bool(caught and int(caught[1], 16) >> (SIGNAL - 1) & 1)
 
 
-def ask(pid: int) -> bool:
+def request_dump(pid: int) -> bool:
     """Ask for the stacks; False when the process cannot answer."""
     if not listens(pid):
         return False
@@ -61,12 +61,12 @@ def ask(pid: int) -> bool:
     return True
 
 
-def ask_all(pids: Sequence[int]) -> None:
+def dump_all(pids: Sequence[int]) -> None:
     """Have all of them write their stacks before they are killed; a stopped one is let go on for it."""
-    asked = [pid for pid in pids if ask(pid)]
-    if asked:
+    responsive_pids = [pid for pid in pids if request_dump(pid)]
+    if responsive_pids:
         time.sleep(TIME_TO_WRITE_S)
-    stopped = [pid for pid in asked if state(pid) == "T"]
+    stopped = [pid for pid in responsive_pids if state(pid) == "T"]
     for pid in stopped:
         os.kill(pid, signal.SIGCONT)  # the waiting signal is served before anything else
     if stopped:
@@ -90,11 +90,11 @@ def size(path: str) -> int:
         return 0
 
 
-def since(path: str, place: int) -> str:
+def read_from(path: str, offset: int) -> str:
     """What was written from there on."""
     try:
         with open(path, "rb") as file:
-            file.seek(place)
+            file.seek(offset)
             return file.read().decode("utf-8", "replace")
     except OSError:
         return ""
@@ -103,17 +103,19 @@ def since(path: str, place: int) -> str:
 def threads(text: str) -> Tuple[str, ...]:
     """The stacks of one answer, the main thread's last; our own thread is left out."""
     parts = _THREAD.split(text)[1:]
-    return tuple("\n".join(_frame_lines(part)) for part in parts if _OWN not in part)
+    return tuple("\n".join(_frame_lines(part)) for part in parts if _PROGRESS_FILE not in part)
 
 
-def place(stack: str) -> str:
+def location(stack: str) -> str:
     """Where it is, in the words of a person: the innermost line of the script itself, not of a library."""
     frames = [match.groupdict() for match in _FRAME.finditer(stack)]
     if not frames:
         return "no Python code"
-    own = [one for one in frames if "/lib/python" not in one["file"] and "<" not in one["file"]]
-    shown = (own or frames)[0]
-    return f"{os.path.basename(shown['file'])}:{shown['line']} ({shown['name']})"
+    script_frames = [
+        frame for frame in frames if "/lib/python" not in frame["file"] and "<" not in frame["file"]
+    ]
+    innermost = (script_frames or frames)[0]
+    return f"{os.path.basename(innermost['file'])}:{innermost['line']} ({innermost['name']})"
 
 
 def functions(stack: str) -> Tuple[str, ...]:

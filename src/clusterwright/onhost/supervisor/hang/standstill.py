@@ -14,7 +14,7 @@ from clusterwright.onhost.supervisor.hang.progress import Pages
 from clusterwright.onhost.supervisor.hang.watch import Watch, Watched
 from clusterwright.onhost.supervisor.wire import Message
 
-WORDS = ("auto", "never")  # or seconds
+MODES = ("auto", "never")  # or seconds
 
 # torch keeps the last collectives of NCCL, and writes them when one of them runs into its own timeout. Newer releases
 # have new names and know the old ones; 2000 is the number that torch's documentation shows. Not tried on a GPU.
@@ -31,18 +31,18 @@ class Standstill:
 
     def __init__(self, ranks: int, hang: str = "auto") -> None:
         self.pages = Pages(ranks)
-        self._watch = Watch(hang if hang in WORDS else float(hang))
+        self._watch = Watch(hang if hang in MODES else float(hang))
         self._ranks: Dict[int, Watched] = {}
         self._awaited: Optional[Message] = None
-        self._log_dir, self._generation, self._first = "", 0, 0
+        self._log_dir, self._generation, self._first_rank = "", 0, 0
         self._examined: Dict[int, Examination] = {}
         self._findings: Dict[int, Finding] = {}
 
-    def prepare(self, message: Message, log_dir: str, first: int) -> None:
-        """The supervisor says that ranks begin, here with rank `first`; their pages show nothing yet."""
+    def prepare(self, message: Message, log_dir: str, first_rank: int) -> None:
+        """The supervisor says that ranks begin, here with rank `first_rank`; their pages show nothing yet."""
         self.end()
         self._awaited, self._generation = message, int(message["start"])
-        self._log_dir, self._first = log_dir, first
+        self._log_dir, self._first_rank = log_dir, first_rank
         for local_rank in range(len(self.pages)):
             self.pages[local_rank].clear()
 
@@ -50,27 +50,29 @@ class Standstill:
         """What a rank is told, so that it shows itself; of torch's own, what the user has set stays as it is."""
         files = dict.fromkeys(RECORDER_FILES, os.path.join(self._log_dir, "nccl-"))  # torch adds the rank
         recorder = {name: value for name, value in {**RECORDER, **files}.items() if name not in os.environ}
-        place = stacks.path(self._log_dir, local_rank)
-        return {**recorder, **dict([self.pages.variable(local_rank), (stacks.VARIABLE, place)])}
+        stacks_path = stacks.path(self._log_dir, local_rank)
+        return {**recorder, **dict([self.pages.variable(local_rank), (stacks.VARIABLE, stacks_path)])}
 
     def turn(self, pids: Sequence[int], now: float) -> List[Message]:
         """What time brings; `pids` are the ranks in order, once all are there."""
         if self._awaited and pids:
-            patience = float(self._awaited.get("patience", 1))
-            for place, pid in enumerate(pids):
-                self._ranks[self._first + place] = Watched(self._first + place, pid, self.pages[place])
-            self._watch.begin(list(self._ranks.values()), now, patience)
+            timeout_factor = float(self._awaited.get("patience", 1))
+            for index, pid in enumerate(pids):
+                self._ranks[self._first_rank + index] = Watched(
+                    self._first_rank + index, pid, self.pages[index]
+                )
+            self._watch.begin(list(self._ranks.values()), now, timeout_factor)
             self._awaited = None
-        return self.look(now)
+        return self.poll(now)
 
     def end(self, *, with_stacks: bool = False) -> None:
         """The ranks are to be killed next; with stacks, each first writes where it is, in a fifth of a second."""
         if with_stacks:
-            stacks.ask_all([each.pid for each in self._ranks.values()])
+            stacks.dump_all([rank.pid for rank in self._ranks.values()])
         self._ranks, self._examined, self._findings, self._awaited = {}, {}, {}, None
         self._watch.begin((), 0.0)
 
-    def ask_to_regroup(self) -> bool:
+    def request_regroup(self) -> bool:
         """Ask the ranks to leave with their state in memory; False when one of them shows no steps, and asks nobody."""
         pages = [self.pages[local_rank] for local_rank in range(len(self.pages))]
         for page in pages:
@@ -90,36 +92,36 @@ class Standstill:
 
     def due(self, now: float) -> Optional[float]:
         """Seconds until there is something to do; None for never."""
-        times = [self._watch.due(now), *(each.due(now) for each in self._examined.values())]
-        return min((one for one in times if one is not None), default=None)
+        times = [self._watch.due(now), *(examination.due(now) for examination in self._examined.values())]
+        return min((seconds for seconds in times if seconds is not None), default=None)
 
-    def look(self, now: float) -> List[Message]:
+    def poll(self, now: float) -> List[Message]:
         """Do what is due; what the supervisor is to know."""
-        told: List[Message] = []
+        messages: List[Message] = []
         if self._watch.due(now) == 0:
-            still = self._watch.look(now)
-            told += [{"stalled": self._generation, **still._asdict()}] if still else []
-        for number, each in list(self._examined.items()):
-            finding = each.look(now) if each.due(now) == 0 else None
+            stall = self._watch.poll(now)
+            messages += [{"stalled": self._generation, **stall._asdict()}] if stall else []
+        for number, examination in list(self._examined.items()):
+            finding = examination.poll(now) if examination.due(now) == 0 else None
             if finding:
                 del self._examined[number]
                 self._findings[number] = finding
         if self._findings and not self._examined:
-            told.append({"examined": self._generation, "ranks": self._told()})
+            messages.append({"examined": self._generation, "ranks": self._finding_messages()})
             self._findings = {}
-        return told
+        return messages
 
-    def _told(self) -> List[Message]:
+    def _finding_messages(self) -> List[Message]:
         return [
             {
                 "rank": number,
-                "verdict": one.verdict,
-                "words": one.words,
-                "proven": one.proven,
+                "verdict": finding.verdict,
+                "words": finding.words,
+                "proven": finding.proven,
                 "stacks": self._stacks_path(number),
             }
-            for number, one in self._findings.items()
+            for number, finding in self._findings.items()
         ]
 
     def _stacks_path(self, number: int) -> str:
-        return stacks.path(self._log_dir, number - self._first)
+        return stacks.path(self._log_dir, number - self._first_rank)

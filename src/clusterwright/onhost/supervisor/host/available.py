@@ -25,23 +25,23 @@ def _groups() -> List[int]:
     """What is left in this process's control group and in those above it (cgroups(7))."""
     with open("/proc/self/cgroup", encoding="utf-8") as file:
         rows = [line.rstrip("\n").split(":", 2) for line in file]
-    left = []
+    free_bytes = []
     for _, controllers, path in rows:
         names = controllers.split(",")
         if "memory" in names:
-            left += _above(V1, path, "memory.limit_in_bytes", "memory.usage_in_bytes")
+            free_bytes += _above(V1, path, "memory.limit_in_bytes", "memory.usage_in_bytes")
         elif controllers == "":
-            left += _above(V2, path, "memory.max", "memory.current")
-    return left
+            free_bytes += _above(V2, path, "memory.max", "memory.current")
+    return free_bytes
 
 
 def _above(root: str, path: str, limit: str, usage: str) -> List[int]:
-    found = []
+    free_bytes = []
     while True:
         folder = root + path.rstrip("/")
         most, used = number(os.path.join(folder, limit)), number(os.path.join(folder, usage))
         if most is not None and used is not None:
-            found.append(most - used)
+            free_bytes.append(most - used)
         if path in ("", "/"):
-            return found
+            return free_bytes
         path = os.path.dirname(path)

@@ -28,16 +28,16 @@ def main(arguments: Sequence[str]) -> None:
     run, agent, *modules = arguments
     begun = time.monotonic()
     problems = os.environ.pop(PROBLEMS, "").splitlines()
-    problems += [each for each in map(imported, TORCH) if each]
+    problems += [problem for problem in map(imported, TORCH) if problem]
     for module in modules:
         threads = len(os.listdir("/proc/self/task"))
         problems += filter(None, [imported(module)])
         spoilt = no_fork_after(threads)
         if spoilt:
             problems.append(f"{module} {spoilt}")
-            begin_anew(run, agent, [each for each in modules if each != module], problems)
+            restart(run, agent, [name for name in modules if name != module], problems)
     seconds = round(time.monotonic() - begun, 3)
-    wake.tell(forkserver=os.getpid(), seconds=seconds, bytes=resident(), problems=problems)
+    wake.send(forkserver=os.getpid(), seconds=seconds, bytes=resident(), problems=problems)
     gc.collect()
     gc.freeze()  # collections of the ranks pass over what is here, and so do not write to pages that all share
     order = serve(int(agent))
@@ -64,7 +64,7 @@ def no_fork_after(threads: int) -> str:
     return ""
 
 
-def begin_anew(run: str, agent: str, modules: Sequence[str], problems: Sequence[str]) -> None:
+def restart(run: str, agent: str, modules: Sequence[str], problems: Sequence[str]) -> None:
     """This very process, without the module that cannot be forked."""
     os.environ[PROBLEMS] = "\n".join(problems)
     os.execv(sys.executable, [sys.executable, "-u", "-m", NAME, run, agent, *modules])  # noqa: S606 (ourselves)
@@ -90,10 +90,10 @@ def _forked_for(agent: int) -> bool:
     if child:
         os.waitpid(child, 0)
         return False
-    between = os.getpid()
+    intermediate_pid = os.getpid()
     if os.fork():
         os._exit(0)
-    while os.getppid() == between:
+    while os.getppid() == intermediate_pid:
         time.sleep(0.0005)
     processes.die_with(agent)
     return True
@@ -113,7 +113,7 @@ def become(order: Dict[str, Any]) -> None:
     os.environ.update(order["env"])
     os.chdir(order["cwd"])
     processes.name(order["name"])
-    wake.tell(started=order["id"], pid=os.getpid())
+    wake.send(started=order["id"], pid=os.getpid())
     if order["kind"] == "store":
         store.serve(order["address"], order["seed"])
     else:

@@ -21,7 +21,7 @@ class Generation:
     ranks: int
     address: str
     port: int
-    own_address: str
+    local_address: str
     interface: str
     restarts: int
     log_dir: str
@@ -52,10 +52,10 @@ def variables(generation: Generation, local_rank: int) -> Dict[str, str]:
         "TORCHELASTIC_RESTART_COUNT": generation.number - 1, "TORCHELASTIC_MAX_RESTARTS": generation.restarts,
         "CLUSTERWRIGHT_GENERATION": generation.number,
     }  # fmt: skip
-    words = {
+    strings = {
         "MASTER_ADDR": generation.address,
         "ROLE_NAME": "default",
         "TORCHELASTIC_RUN_ID": f"{os.path.basename(generation.run)}-{generation.number}",
         "TORCHELASTIC_USE_AGENT_STORE": "True",  # the store is a process of its own: no rank serves it
     }
-    return {**{name: str(number) for name, number in numbers.items()}, **words}
+    return {**{name: str(number) for name, number in numbers.items()}, **strings}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-PLACE = "~/.config/clusterwright/secrets.env"
+SECRETS_FILE = "~/.config/clusterwright/secrets.env"
 
 
 def secrets_of_user() -> dict[str, str]:
@@ -14,7 +14,7 @@ def secrets_of_user() -> dict[str, str]:
     Raises:
         PermissionError: others can read it.
     """
-    path = os.path.expanduser(PLACE)
+    path = os.path.expanduser(SECRETS_FILE)
     try:
         with open(path, encoding="utf-8") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:

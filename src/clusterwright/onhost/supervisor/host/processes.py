@@ -48,47 +48,47 @@ def start(
     With `orders`, its stdin is a pipe.
     """
     parent = os.getpid()
-    with open(out, "ab") as said, open(err or out, "ab") as complained:
+    with open(out, "ab") as out_file, open(err or out, "ab") as complained:
         return processes.start(
             argv,
             env=dict(env),
             cwd=cwd,
             stdin=processes.PIPE if orders else processes.DEVNULL,
-            stdout=said,
+            stdout=out_file,
             stderr=complained,
             start_new_session=True,
             preexec_fn=lambda: die_with(parent),
         )
 
 
-def descendants(of: int, *, apart: int = 0) -> list[int]:
-    """Every living process below `of`, but `apart` and what is below it, from one reading of /proc.
+def descendants(root: int, *, excluded_pid: int = 0) -> list[int]:
+    """Every living process below `root`, but `excluded_pid` and what is below it, from one reading of /proc.
 
     Blind to one born during the reading.
     """
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
-        if name.isdigit() and int(name) != apart:
+        if name.isdigit() and int(name) != excluded_pid:
             children.setdefault(_parent(int(name)), []).append(int(name))
-    found, open_ends = [], [of]
+    pids, open_ends = [], [root]
     while open_ends:
         below = children.get(open_ends.pop(), [])
-        found += below
+        pids += below
         open_ends += below
-    return found
+    return pids
 
 
-def end_descendants(limit_s: float, *, keep: Container[int] = (), apart: int = 0) -> bool:
+def end_descendants(limit_s: float, *, survivors: Container[int] = (), excluded_pid: int = 0) -> bool:
     """Kill everything below us, and wait for it; False when something is left (in D state nothing dies).
 
-    `keep` lives on, and `apart` with all of its own. What has died is left to `reap`.
+    `survivors` lives on, and `excluded_pid` with all of its own. What has died is left to `reap`.
     """
-    until = time.monotonic() + limit_s
+    deadline = time.monotonic() + limit_s
     while True:
-        left = [pid for pid in descendants(os.getpid(), apart=apart) if pid not in keep]
-        if not left or time.monotonic() > until:
-            return not left
-        for pid in left:
+        alive = [pid for pid in descendants(os.getpid(), excluded_pid=excluded_pid) if pid not in survivors]
+        if not alive or time.monotonic() > deadline:
+            return not alive
+        for pid in alive:
             signal_process(pid, signal.SIGKILL)
         time.sleep(0.005)  # a killed process needs a moment
 

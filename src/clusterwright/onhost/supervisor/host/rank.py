@@ -24,8 +24,8 @@ from clusterwright.onhost.supervisor.host.generation import EXIT
 # What the program leaves behind, until this process is gone. A DistributedDataParallel that is freed after
 # `destroy_process_group` can wait for ever: its last Gloo group joins a thread that wants the lock of Python, which
 # who frees it holds (torch 2.13, ~ProcessGroupGloo under ~Reducer).
-_LEFT: List[object] = []
-LONGEST_WORDS = 500  # characters of an exception that are passed on; the whole is in the rank's log
+_REFERENCES: List[object] = []
+LONGEST_MESSAGE = 500  # characters of an exception that are passed on; the whole is in the rank's log
 
 
 def run(command: Sequence[str]) -> None:
@@ -36,16 +36,16 @@ def run(command: Sequence[str]) -> None:
     try:
         program(list(command))
     except SystemExit as leaving:
-        _LEFT.append(leaving)  # and with it what its frames hold
+        _REFERENCES.append(leaving)  # and with it what its frames hold
         if leaving.code not in (None, 0):
-            words = getattr(leaving, "words", f"left with {leaving.code!r}")
-            _tell(words, str(getattr(leaving, "cause", EXIT)))
+            message = getattr(leaving, "words", f"left with {leaving.code!r}")
+            _report(message, str(getattr(leaving, "cause", EXIT)))
         code = leaving.code
     except BaseException as why:  # noqa: BLE001 (whatever the program raises is told, and ends it)
         traceback.print_exception(type(why), why, _of_program(why))
-        _tell("".join(traceback.format_exception_only(type(why), why)).strip())
+        _report("".join(traceback.format_exception_only(type(why), why)).strip())
         code = 1
-    leave(code)
+    exit_process(code)
 
 
 def program(command: Sequence[str]) -> None:
@@ -53,12 +53,12 @@ def program(command: Sequence[str]) -> None:
     if command[0] == "-m":
         sys.path[0] = os.getcwd()
         sys.argv = list(command[1:])
-        _LEFT.append(runpy.run_module(command[1], run_name="__main__", alter_sys=True))
+        _REFERENCES.append(runpy.run_module(command[1], run_name="__main__", alter_sys=True))
     elif command[0] == "-c":
         sys.path[0] = ""
         sys.argv = ["-c", *command[2:]]
         names = {"__name__": "__main__"}
-        _LEFT.append(names)
+        _REFERENCES.append(names)
         exec(compile(command[1], "<string>", "exec"), names)  # noqa: S102 (the job's own code)
     elif not os.path.exists(command[0]):
         raise FileNotFoundError(
@@ -67,7 +67,7 @@ def program(command: Sequence[str]) -> None:
     else:
         sys.path[0] = os.path.dirname(os.path.abspath(command[0]))
         sys.argv = list(command)
-        _LEFT.append(runpy.run_path(command[0], run_name="__main__"))
+        _REFERENCES.append(runpy.run_path(command[0], run_name="__main__"))
 
 
 def _of_program(why: BaseException) -> Optional[TracebackType]:
@@ -78,12 +78,12 @@ def _of_program(why: BaseException) -> Optional[TracebackType]:
     return frames
 
 
-def _tell(words: str, cause: str = "") -> None:
+def _report(words: str, cause: str = "") -> None:
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
-    wake.tell(raised=local_rank, pid=os.getpid(), words=words[:LONGEST_WORDS], cause=cause)
+    wake.send(raised=local_rank, pid=os.getpid(), words=words[:LONGEST_MESSAGE], cause=cause)
 
 
-def leave(code: object) -> None:
+def exit_process(code: object) -> None:
     """End this process: threads are waited for, exit functions run, files are flushed; nothing is torn down.
 
     Python would collect and free all that was imported. In a forked process that copies each page that it touches:

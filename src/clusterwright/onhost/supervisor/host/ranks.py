@@ -1,6 +1,6 @@
 """The ranks of one host: forked from a Python that has torch imported, or started cold; ended without a trace.
 
-`hear`, `reap` and `look` answer with what the supervisor is to know, as messages.
+`read_messages`, `reap` and `poll` answer with what the supervisor is to know, as messages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clusterwright.onhost.supervisor.wire import Message
 KILL_S = 3.0  # shorter than the shortest sensible silence, since no beat is sent meanwhile
 # A fork server takes 0.3 GB, and each rank its model on top; with less than this, nothing is held ready.
 STANDBY_BYTES = 1 << 30
-LOOK_AT_LOGS_S = 1.0
+LOG_POLL_S = 1.0
 COLD_STORE_S = (
     10.0  # a store that has to import torch by itself, for want of any server, lets the ranks do so first
 )
@@ -32,11 +32,11 @@ F_SETPIPE_SZ, ORDERS_BYTES = (
 )  # fcntl(2); orders for 128 ranks fit in while torch is being imported
 HOST = "clusterwright.onhost.supervisor.host"
 MOST_BYTES = 256 << 20  # of one file; 100 MB/s fill a terabyte in three hours
-KEPT_BYTES = 1 << 20  # of the beginning, and of the end
+EDGE_BYTES = 1 << 20  # of the beginning, and of the end
 
 # An import that waits for the network is alive when a byte arrives in this time, and one that computes when it gets
 # a hundredth of a second of a processor: at a load of 30, two of them, it got one each third of a second.
-STILL_S = 30.0
+IDLE_S = 30.0
 LONGEST_S = (
     1800.0  # an import that works for ever: half an hour is beyond any file system that can be trained from
 )
@@ -53,22 +53,24 @@ class Ranks:
         self._server: Any = None
         self._server_pid = 0
         self._forks: Sequence[str] = ()  # the kinds of orders that the server takes
-        self._patience, self._why = Patience(), ""
+        self._progress_timeout, self._why = ProgressTimeout(), ""
         self._standby = False
-        self._again_at = float("inf")
-        self._wanted: Dict[str, Dict[str, Any]] = {}  # orders that nobody has answered yet
+        self._restart_at = float("inf")
+        self._pending_orders: Dict[str, Dict[str, Any]] = {}  # orders that nobody has answered yet
         self._stores: Dict[int, int] = {}  # process and port of each store
         self.next_store = 0  # port of the store that stands ready
-        self.apart = 0  # a process of this host that is no rank, with all of its own
-        self._making = self._made = 0  # the store that has not told its port yet, and how many were ordered
-        self._place: Optional[Tuple[str, int]] = None  # where stores listen
+        self.excluded_pid = 0  # a process of this host that is no rank, with all of its own
+        self._making = self._store_count = (
+            0  # the store that has not told its port yet, and how many were ordered
+        )
+        self._store_address: Optional[Tuple[str, int]] = None  # where stores listen
         self._pids: Dict[int, int] = {}  # process and local rank
         self._early: Dict[int, int] = {}  # ended before they were announced
-        self._left: Set[int] = set()
+        self._finished_ranks: Set[int] = set()
         self._generation = 0
         self._size = 0
         self._logs: List[str] = []
-        self._logs_seen = 0.0
+        self._logs_polled_at = 0.0
         self._begun = float("-inf")
 
     def warm(self, env: Mapping[str, str], modules: Sequence[str], *, standby: bool) -> List[Message]:
@@ -77,12 +79,12 @@ class Ranks:
         self._modules, self._standby = modules, standby
         if self._server_pid:
             return []
-        left = available.available_bytes()
-        if standby and left >= STANDBY_BYTES:
+        free_bytes = available.available_bytes()
+        if standby and free_bytes >= STANDBY_BYTES:
             self._start_server("forkserver", modules, forks=("store", "rank"))
             return []
         self._start_server("stores", (), forks=("store",))
-        why = f"{left >> 20} MiB of memory are left, and {STANDBY_BYTES >> 20} are wanted; ranks start cold"
+        why = f"{free_bytes >> 20} MiB of memory are left, and {STANDBY_BYTES >> 20} are wanted; ranks start cold"
         return [{"standby": {"why": why}}] if standby else []
 
     def _start_server(self, module: str, modules: Sequence[str], *, forks: Sequence[str]) -> None:
@@ -90,24 +92,24 @@ class Ranks:
         argv = [sys.executable, "-u", "-m", f"{HOST}.{module}", self._run, str(os.getpid()), *modules]
         self._server = processes.start(argv, self._env, self._log, orders=True)
         self._server.returncode = 0  # `reap` collects it
-        self._server_pid, self._again_at = self._server.pid, float("inf")
+        self._server_pid, self._restart_at = self._server.pid, float("inf")
         fcntl.fcntl(self._server.stdin.fileno(), F_SETPIPE_SZ, ORDERS_BYTES)
 
     def prepare_store(self, address: str, seed: int) -> None:
-        """A store for the next generation; `hear` tells its port."""
-        self._place = (address, seed)
+        """A store for the next generation; `read_messages` tells its port."""
+        self._store_address = (address, seed)
         cold = not self._server_pid and time.monotonic() < self._begun + COLD_STORE_S
         if (
             cold
             or self.next_store
             or self._making
-            or any(order["kind"] == "store" for order in self._wanted.values())
+            or any(order["kind"] == "store" for order in self._pending_orders.values())
         ):
             return
-        self._made += 1
+        self._store_count += 1
         self._order(
             {
-                "id": f"store:{self._made}",
+                "id": f"store:{self._store_count}",
                 "kind": "store",
                 "name": "store",
                 "address": address,
@@ -131,12 +133,12 @@ class Ranks:
         command: Sequence[str],
         env: Mapping[str, str],
         cwd: str,
-        own: Callable[[int], Mapping[str, str]] = lambda _: {},
+        rank_variables: Callable[[int], Mapping[str, str]] = lambda _: {},
     ) -> None:
-        """Begin, in place of whatever was there; `env`, and each rank's `own`, come on top of what `warm` was given."""
+        """Begin, in place of whatever was there; `env`, and each rank's `rank_variables`, come on top of what `warm` was given."""
         self.end()
         self.next_store = 0  # it serves this generation now, if this is its first host
-        self._generation, self._size, self._left = generation.number, generation.ranks, set()
+        self._generation, self._size, self._finished_ranks = generation.number, generation.ranks, set()
         self._begun, self._logs = time.monotonic(), []
         for local_rank in range(generation.ranks):
             out = os.path.join(generation.log_dir, f"{local_rank}.out")
@@ -147,7 +149,7 @@ class Ranks:
                     "name": f"rank {local_rank}",
                     "command": list(command),
                     "cwd": cwd,
-                    "env": {**env, **variables(generation, local_rank), **own(local_rank)},
+                    "env": {**env, **variables(generation, local_rank), **rank_variables(local_rank)},
                     "out": out,
                     "err": out[:-3] + "err",
                 }
@@ -159,81 +161,83 @@ class Ranks:
     ) -> None:
         """Start a launcher of this host's ranks, in place of whatever was there; it counts as one rank."""
         self.end()
-        self._generation, self._size, self._left = generation.number, 1, set()
+        self._generation, self._size, self._finished_ranks = generation.number, 1, set()
         log = os.path.join(generation.log_dir, "launcher.log")
         started = processes.start(argv, {**self._env, **env}, log, cwd=cwd)
         started.returncode = 0
         self._pids[started.pid] = 0
 
-    def hear(self) -> List[Message]:
+    def read_messages(self) -> List[Message]:
         """What the processes of this host have told."""
-        found: List[Message] = []
-        for words in self.pipe.read():
-            if "started" in words:
-                found += self._started(words["started"], words["pid"])
-            elif "store" in words and words["store"] == self._making:
-                self._stores[self._making] = self.next_store = words["port"]
+        messages: List[Message] = []
+        for message in self.pipe.read():
+            if "started" in message:
+                messages += self._started(message["started"], message["pid"])
+            elif "store" in message and message["store"] == self._making:
+                self._stores[self._making] = self.next_store = message["port"]
                 self._making = 0
-                found.append({"store": words["port"]})
-            elif "raised" in words and words["pid"] in self._pids:
-                found.append(self._exited(self._pids[words["pid"]], 1, words["words"], words["cause"]))
-            elif "forkserver" in words:
-                found.append({"standby": words})
-        return found
+                messages.append({"store": message["port"]})
+            elif "raised" in message and message["pid"] in self._pids:
+                messages.append(
+                    self._exited(self._pids[message["pid"]], 1, message["words"], message["cause"])
+                )
+            elif "forkserver" in message:
+                messages.append({"standby": message})
+        return messages
 
     def reap(self) -> List[Message]:
         """Who has ended by itself since the last time."""
-        found: List[Message] = []
+        messages: List[Message] = []
         for pid, code in processes.reap():
             if pid == self._server_pid:
-                found += self._lost_server()
+                messages += self._lost_server()
             elif pid == self._making:
-                self._making = 0  # `look` orders another
+                self._making = 0  # `poll` orders another
             elif pid in self._stores:
                 if self._stores.pop(pid) == self.next_store:
                     self.next_store = 0
-                    found.append({"store": 0})
+                    messages.append({"store": 0})
             elif pid in self._pids:
-                found += self._left_with(self._pids.pop(pid), code)
-            elif self._wanted:
+                messages += self._left_with(self._pids.pop(pid), code)
+            elif self._pending_orders:
                 self._early[pid] = code
-        return found
+        return messages
 
-    def look(self) -> List[Message]:
+    def poll(self) -> List[Message]:
         """What time brings: logs that grow too long, a fork server again, or no more patience with one."""
-        if time.monotonic() >= self._logs_seen + LOOK_AT_LOGS_S:
-            self._logs_seen = time.monotonic()
+        if time.monotonic() >= self._logs_polled_at + LOG_POLL_S:
+            self._logs_polled_at = time.monotonic()
             for log in self._logs:
                 cut_log(log)
-            if self._place:
-                self.prepare_store(*self._place)
-        if time.monotonic() >= self._again_at:
+            if self._store_address:
+                self.prepare_store(*self._store_address)
+        if time.monotonic() >= self._restart_at:
             return self.warm(self._env, self._modules, standby=self._standby)
-        if self._wanted and self._server_pid and not self._why:
-            self._why = self._patience.over(self._server_pid, time.monotonic())
+        if self._pending_orders and self._server_pid and not self._why:
+            self._why = self._progress_timeout.over(self._server_pid, time.monotonic())
             if self._why:
                 processes.signal_process(self._server_pid, signal.SIGKILL)
         return []
 
-    def ask_to_leave(self) -> None:
+    def terminate(self) -> None:
         """SIGTERM: the runtime saves and leaves, and who has no answer to it dies."""
         for pid in self._pids:
             processes.signal_process(pid, signal.SIGTERM)
 
     def end(self) -> bool:
         """No rank is left on this host, nor what ranks started; False when something cannot die."""
-        self._wanted.clear()  # a store too: one that has not said its name yet is ended here, unseen
+        self._pending_orders.clear()  # a store too: one that has not said its name yet is ended here, unseen
         self._pids.clear()
         self._begun = float("-inf")
         next_store = [pid for pid, port in self._stores.items() if port == self.next_store]
-        keep = {self._server_pid, self._making, *next_store}
-        return processes.end_descendants(KILL_S, keep=keep, apart=self.apart)
+        survivors = {self._server_pid, self._making, *next_store}
+        return processes.end_descendants(KILL_S, survivors=survivors, excluded_pid=self.excluded_pid)
 
     def _order(self, order: Dict[str, Any]) -> None:
         """To the fork server, or, where that does not do such things, done at once."""
-        if not self._wanted:
-            self._patience.begin(time.monotonic())
-        self._wanted[order["id"]] = order
+        if not self._pending_orders:
+            self._progress_timeout.begin(time.monotonic())
+        self._pending_orders[order["id"]] = order
         if not self._server_pid or order["kind"] not in self._forks:
             self._start_cold(order)
             return
@@ -244,11 +248,13 @@ class Ranks:
             return
 
     def _start_cold(self, order: Dict[str, Any]) -> None:
-        what = [
-            str(word)
-            for word in ((order["address"], order["seed"]) if order["kind"] == "store" else order["command"])
+        arguments = [
+            str(argument)
+            for argument in (
+                (order["address"], order["seed"]) if order["kind"] == "store" else order["command"]
+            )
         ]
-        argv = [sys.executable, "-u", "-m", f"{HOST}.{order['kind']}", *what]
+        argv = [sys.executable, "-u", "-m", f"{HOST}.{order['kind']}", *arguments]
         env = {**self._env, **order["env"]}
         started = processes.start(argv, env, order["out"], err=order["err"], cwd=order["cwd"])
         started.returncode = 0
@@ -256,11 +262,11 @@ class Ranks:
 
     def _started(self, order: str, pid: int) -> List[Message]:
         """An order has become a process; one of a generation that was ended meanwhile is not wanted any more."""
-        wanted = self._wanted.pop(order, None)
-        if wanted is None:
+        pending_order = self._pending_orders.pop(order, None)
+        if pending_order is None:
             processes.signal_process(pid, signal.SIGKILL)
             return []
-        if wanted["kind"] == "store":
+        if pending_order["kind"] == "store":
             self._making = pid if self._early.pop(pid, None) is None else 0
             return []
         local_rank = int(order.partition(":")[2])
@@ -272,8 +278,8 @@ class Ranks:
     def _left_with(self, local_rank: int, code: int) -> List[Message]:
         if code:
             return [self._exited(local_rank, code, "")]
-        self._left.add(local_rank)
-        return [{"done": self._generation}] if len(self._left) == self._size else []
+        self._finished_ranks.add(local_rank)
+        return [{"done": self._generation}] if len(self._finished_ranks) == self._size else []
 
     def _exited(self, local_rank: int, code: int, words: str, cause: str = "") -> Message:
         exited = {"exited": self._generation, "local_rank": local_rank, "code": code, "words": words}
@@ -285,14 +291,14 @@ class Ranks:
         with contextlib.suppress(OSError):  # orders that it has not read
             self._server.stdin.close()
         self._server_pid, self._server = 0, None
-        self._again_at = time.monotonic() + REFILL_S
-        for order in list(self._wanted.values()):
+        self._restart_at = time.monotonic() + REFILL_S
+        for order in list(self._pending_orders.values()):
             self._start_cold(order)
-        what = "ranks start" if "rank" in self._forks else "stores start"
-        return [{"standby": {"why": f"the fork server {why}; {what} cold until it is back"}}]
+        effect = "ranks start" if "rank" in self._forks else "stores start"
+        return [{"standby": {"why": f"the fork server {why}; {effect} cold until it is back"}}]
 
 
-def cut_log(path: str, most: int = MOST_BYTES, kept: int = KEPT_BYTES) -> bool:
+def cut_log(path: str, most: int = MOST_BYTES, kept: int = EDGE_BYTES) -> bool:
     """Cut a log in place if it is larger: its beginning and its end stay; True when it was.
 
     The rank appends to it meanwhile (O_APPEND); what it writes within this moment may be lost.
@@ -316,7 +322,7 @@ def cut_log(path: str, most: int = MOST_BYTES, kept: int = KEPT_BYTES) -> bool:
     return True
 
 
-class Patience:
+class ProgressTimeout:
     """How long a process is waited for: while it gets on with its work, by the counts of the kernel (proc(5)).
 
     One process at a time; `now` is the monotonic clock.
@@ -324,20 +330,20 @@ class Patience:
 
     def __init__(self) -> None:
         self._begun = self._moved = 0.0
-        self._done: Optional[Tuple[int, ...]] = None
+        self._work_counts: Optional[Tuple[int, ...]] = None
 
     def begin(self, now: float) -> None:
         """From now on it is waited for."""
         self._begun = self._moved = now
-        self._done = None
+        self._work_counts = None
 
     def over(self, pid: int, now: float) -> str:
         """Why it is waited for no longer; empty while it works."""
-        done = work(pid)
-        if done != self._done:
-            self._done, self._moved = done, now
-        if now - self._moved > STILL_S:
-            return f"has done nothing for {STILL_S:.0f} s"
+        counts = work(pid)
+        if counts != self._work_counts:
+            self._work_counts, self._moved = counts, now
+        if now - self._moved > IDLE_S:
+            return f"has done nothing for {IDLE_S:.0f} s"
         return f"has not been ready for {LONGEST_S:.0f} s" if now - self._begun > LONGEST_S else ""
 
 

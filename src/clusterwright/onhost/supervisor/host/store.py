@@ -23,7 +23,7 @@ def serve(address: str, seed: int) -> None:
     serving = dist.TCPStore(  # type: ignore[attr-defined]  # (public, yet not in __all__)
         address, port, is_master=True, wait_for_workers=False, master_listen_fd=listener.detach()
     )
-    wake.tell(store=os.getpid(), port=serving.port)
+    wake.send(store=os.getpid(), port=serving.port)
     while True:
         signal.pause()
 

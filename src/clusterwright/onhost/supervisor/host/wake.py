@@ -14,7 +14,7 @@ VARIABLE = "CLUSTERWRIGHT_WAKE"
 LONGEST = 4000  # bytes of a line, below PIPE_BUF
 
 
-def tell(**words: Any) -> None:
+def send(**words: Any) -> None:
     """Tell the agent; without one, nobody is told."""
     path = os.environ.get(VARIABLE)
     if not path:
@@ -40,7 +40,7 @@ class Pipe:
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
         os.set_blocking(self._read, False)
-        self._rest = b""
+        self._partial = b""
 
     def fileno(self) -> int:
         """For selectors."""
@@ -56,5 +56,5 @@ class Pipe:
             data = os.read(self._read, 1 << 16)
         except BlockingIOError:
             return []
-        *lines, self._rest = (self._rest + data).split(b"\n")
+        *lines, self._partial = (self._partial + data).split(b"\n")
         return [json.loads(line) for line in lines]

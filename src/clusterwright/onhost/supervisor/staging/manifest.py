@@ -20,10 +20,10 @@ class Manifest:
         self.files, self.links, self.folders = files, links, folders
 
     @property
-    def room(self) -> int:
+    def disk_bytes(self) -> int:
         """Bytes that a copy takes."""
-        whole = sum(-(-size // BLOCK) * BLOCK for _path, size, _when in self.files)
-        return whole + BLOCK * (len(self.folders) + len(self.links) + 1)
+        file_bytes = sum(-(-size // BLOCK) * BLOCK for _path, size, _when in self.files)
+        return file_bytes + BLOCK * (len(self.folders) + len(self.links) + 1)
 
     @property
     def size(self) -> int:
@@ -42,17 +42,17 @@ def manifest_of(folder: str) -> Manifest:
     Raises:
         OSError: it is not there, is no folder, or cannot be read.
     """
-    found = Manifest([], {}, [])
+    manifest = Manifest([], {}, [])
     for path, entry in _below(folder, ""):
         if entry.is_symlink():
-            found.links[path] = os.readlink(entry.path)
+            manifest.links[path] = os.readlink(entry.path)
         elif entry.is_dir():
-            found.folders.append(path)
+            manifest.folders.append(path)
         else:
             status = entry.stat()
             if stat.S_ISREG(status.st_mode):
-                found.files.append((path, status.st_size, status.st_mtime_ns))
-    return found
+                manifest.files.append((path, status.st_size, status.st_mtime_ns))
+    return manifest
 
 
 def _below(folder: str, prefix: str) -> "Iterator[Tuple[str, os.DirEntry[str]]]":

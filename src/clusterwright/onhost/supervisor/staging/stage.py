@@ -12,11 +12,11 @@ import sys
 import time
 from typing import Sequence
 
-from clusterwright.onhost.supervisor import say
+from clusterwright.onhost.supervisor import console
 from clusterwright.onhost.supervisor.staging.manifest import manifest_of
-from clusterwright.onhost.supervisor.staging.store import NoRoomError, Store, told
+from clusterwright.onhost.supervisor.staging.store import InsufficientSpaceError, Store, format_bytes
 
-MEND = {
+FIXES = {
     "room": "delete there what nobody needs, or set `stage: none` to read from the server",
     "hooks": "`slurm.health: true` and a disk with `mount` in the cluster file, then wright apply",
 }
@@ -29,23 +29,25 @@ def stage(scratch: str, job: str, paths: Sequence[str]) -> None:
         NoRoomError: one does not fit.
         OSError: one cannot be read, or the prolog has made no place here.
     """
-    own = os.path.join(scratch, "jobs", job)
+    job_folder = os.path.join(scratch, "jobs", job)
     team = os.path.join(scratch, "staged", str(os.getgid()))
-    for place in (own, team):
-        if not os.access(place, os.W_OK):
-            raise OSError(f"{place} is not there for us: Slurm's prolog makes it ({MEND['hooks']})")
+    for folder in (job_folder, team):
+        if not os.access(folder, os.W_OK):
+            raise OSError(f"{folder} is not there for us: Slurm's prolog makes it ({FIXES['hooks']})")
     store = Store(team, os.path.join(scratch, "jobs"), job)
     for path in paths:
         began = time.monotonic()
         manifest = manifest_of(path)
-        with store.alone():
-            copy, was_there = store.find(path, manifest)
-        link = os.path.join(own, "data") + path
+        with store.exclusive():
+            copy, is_cached = store.find(path, manifest)
+        link = os.path.join(job_folder, "data") + path
         os.makedirs(os.path.dirname(link), exist_ok=True)
         os.symlink(copy, link)
-        took = time.monotonic() - began
-        how = "is here already" if was_there else f"copied in {took:.1f} s"
-        say.out(f"stage: {_host()}: {path}: {len(manifest.files)} files, {told(manifest.size)}, {how}")
+        elapsed_s = time.monotonic() - began
+        how = "is here already" if is_cached else f"copied in {elapsed_s:.1f} s"
+        console.out(
+            f"stage: {_host()}: {path}: {len(manifest.files)} files, {format_bytes(manifest.size)}, {how}"
+        )
 
 
 def _host() -> str:
@@ -58,11 +60,11 @@ def main(arguments: Sequence[str]) -> int:
     os.umask(0o007)  # what is staged is the team's, and nobody else's
     try:
         stage(scratch, os.environ["SLURM_JOB_ID"], paths)
-    except NoRoomError as why:
-        say.error(f"stage: {_host()}: {why}\nmend: {MEND['room']}")
+    except InsufficientSpaceError as why:
+        console.error(f"stage: {_host()}: {why}\nmend: {FIXES['room']}")
         return 1
     except OSError as why:
-        say.error(f"stage: {_host()}: {why}")
+        console.error(f"stage: {_host()}: {why}")
         return 1
     return 0
 

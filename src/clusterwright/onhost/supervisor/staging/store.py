@@ -26,7 +26,7 @@ AT_ONCE = 8  # files: one request at a time waits for the server most of the tim
 GROUP_READS, ALL_READ = 0o040, 0o004
 
 
-class NoRoomError(Exception):
+class InsufficientSpaceError(Exception):
     """The copy does not fit, whatever is given up."""
 
 
@@ -37,7 +37,7 @@ class Store:
         self.folder, self._jobs, self._job = folder, jobs, job
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """No other job of the team looks or copies meanwhile."""
         with open(os.path.join(self.folder, ".lock"), "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -50,37 +50,37 @@ class Store:
             NoRoomError: it does not fit.
             OSError: the source cannot be read, or changed while it was.
         """
-        place = os.path.join(self.folder, f"{os.path.basename(source)}-{manifest.digest(source)}")
-        there = os.path.isdir(place)
-        if there and not same(manifest, os.path.join(place, "data")):
-            shutil.rmtree(place)
-            there = False
-        if not there:
-            self._make_room(manifest.room, source)
-            self._copy(source, manifest, place)
-        self._use(place)
-        return os.path.join(place, "data"), there
+        copy_folder = os.path.join(self.folder, f"{os.path.basename(source)}-{manifest.digest(source)}")
+        exists = os.path.isdir(copy_folder)
+        if exists and not matches(manifest, os.path.join(copy_folder, "data")):
+            shutil.rmtree(copy_folder)
+            exists = False
+        if not exists:
+            self._free_space(manifest.disk_bytes, source)
+            self._copy(source, manifest, copy_folder)
+        self._use(copy_folder)
+        return os.path.join(copy_folder, "data"), exists
 
-    def _use(self, place: str) -> None:
-        with open(os.path.join(place, "jobs", self._job), "w"):
-            os.utime(os.path.join(place, "jobs"))
+    def _use(self, copy_folder: str) -> None:
+        with open(os.path.join(copy_folder, "jobs", self._job), "w"):
+            os.utime(os.path.join(copy_folder, "jobs"))
 
-    def _make_room(self, wanted: int, source: str) -> None:
+    def _free_space(self, required_bytes: int, source: str) -> None:
         """What nobody uses goes, the longest unused first, and only if that is enough."""
         for name in os.listdir(self.folder):
             if name.startswith(".part-"):
                 shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
         unused = [name for name in self._oldest_first() if not self._is_used(name)]
-        short = wanted + LEFT_OVER - self.free()
-        could = {name: manifest_of(os.path.join(self.folder, name, "data")).room for name in unused}
+        short = required_bytes + LEFT_OVER - self.free()
+        could = {name: manifest_of(os.path.join(self.folder, name, "data")).disk_bytes for name in unused}
         if short > sum(could.values()):
-            kept = sum(could.values())
-            raise NoRoomError(
-                f"{source} needs {told(wanted)} and {self.folder} has {told(self.free())} free, of which "
-                f"{told(LEFT_OVER)} stay free; copies that no job uses hold {told(kept)}. Nothing was copied"
+            unused_bytes = sum(could.values())
+            raise InsufficientSpaceError(
+                f"{source} needs {format_bytes(required_bytes)} and {self.folder} has {format_bytes(self.free())} free, of which "
+                f"{format_bytes(LEFT_OVER)} stay free; copies that no job uses hold {format_bytes(unused_bytes)}. Nothing was copied"
             )
         for name in unused:
-            if wanted + LEFT_OVER <= self.free():
+            if required_bytes + LEFT_OVER <= self.free():
                 return
             shutil.rmtree(os.path.join(self.folder, name))
 
@@ -98,7 +98,7 @@ class Store:
         jobs = os.listdir(os.path.join(self.folder, name, "jobs"))
         return any(os.path.lexists(os.path.join(self._jobs, job)) for job in jobs)
 
-    def _copy(self, source: str, manifest: Manifest, place: str) -> None:
+    def _copy(self, source: str, manifest: Manifest, copy_folder: str) -> None:
         part = os.path.join(self.folder, f".part-{self._job}")
         os.makedirs(os.path.join(part, "jobs"))
         data = os.path.join(part, "data")
@@ -112,7 +112,7 @@ class Store:
                 for _ in pool.map(lambda row: copy_file(source, data, row[0]), manifest.files):
                     pass
             refuse_changed(source, manifest, data)
-            rename(part, place, durable=False)
+            rename(part, copy_folder, durable=False)
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
@@ -136,19 +136,19 @@ def refuse_changed(source: str, manifest: Manifest, data: str) -> None:
     Raises:
         OSError: somebody wrote there meanwhile.
     """
-    if not same(manifest, data) or not same(manifest, source):
+    if not matches(manifest, data) or not matches(manifest, source):
         raise OSError(f"{source} was changed while it was copied: run again when nobody writes there")
 
 
-def same(manifest: Manifest, folder: str) -> bool:
+def matches(manifest: Manifest, folder: str) -> bool:
     """The folder holds what the manifest says, file by file: sizes, times, links."""
     try:
-        found = manifest_of(folder)
+        actual = manifest_of(folder)
     except OSError:
         return False
-    return (found.files, found.links, found.folders) == (manifest.files, manifest.links, manifest.folders)
+    return (actual.files, actual.links, actual.folders) == (manifest.files, manifest.links, manifest.folders)
 
 
-def told(count: int) -> str:
+def format_bytes(count: int) -> str:
     """Bytes for people."""
     return f"{count / GB:.2f} GB" if count >= GB else f"{count / MB:.1f} MB"

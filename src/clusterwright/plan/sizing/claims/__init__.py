@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 __all__ = ["CLAIMS", "Checked", "Verdict", "checked", "judged"]
 
 CLAIMS: tuple[Callable[[], Checked], ...] = (
-    tuning.one_server,
+    tuning.single_server,
     tuning.four_servers,
     hosts.psu,
     networks.leaf_spine,
     networks.latency,
     networks.a_billion,
-    scaling.one_node,
+    scaling.single_node,
     scaling.two_nodes,
     scaling.four_nodes,
     hosts.cloud,
@@ -28,7 +28,7 @@ CLAIMS: tuple[Callable[[], Checked], ...] = (
     networks.hdr100,
     networks.hdr100_latency,
     networks.two_25gbe,
-    collectives.one_server,
+    collectives.single_server,
     collectives.four_servers,
     collectives.transports,
     hosts.utilisation,

@@ -16,7 +16,7 @@ class Verdict(StrEnum):
 
 
 CLOSE = 0.15  # of a figure: about twice the noise of repeated published runs, docs/accuracy.md
-NEAR = 0.50
+ROUGH = 0.50
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +44,4 @@ class Checked:
 def judged(figure: float, computed: float) -> Verdict:
     """Agree within 15%, partly within a half of it, else disagree."""
     off = abs(computed / figure - 1)
-    return Verdict.AGREE if off <= CLOSE else Verdict.PARTLY if off <= NEAR else Verdict.DISAGREE
+    return Verdict.AGREE if off <= CLOSE else Verdict.PARTLY if off <= ROUGH else Verdict.DISAGREE

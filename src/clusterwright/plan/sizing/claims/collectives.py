@@ -17,7 +17,7 @@ IMAGES = (12_300.0, 18_700.0, 23_500.0)  # a second, over TCP, RDMA and GPUDirec
 USED = (0.38, 0.62, 0.92)  # of the bandwidth
 
 
-def one_server() -> Checked:
+def single_server() -> Checked:
     """450 to 510 GB/s on 8 GPUs: more than the links of an A100 carry."""
     a100, h100 = _gb_per_s(a100_hdr(1)), _gb_per_s(h100_ndr(1))
     link = a100_hdr(1).gpu.link_bytes_per_s / 1e9
@@ -37,7 +37,7 @@ def one_server() -> Checked:
 
 def four_servers() -> Checked:
     """280 to 340 GB/s on 32 GPUs."""
-    narrow, a100, h100 = (_gb_per_s(each) for each in (a100_hdr100(4), a100_hdr(4), h100_ndr(4)))
+    narrow, a100, h100 = (_gb_per_s(machine) for machine in (a100_hdr100(4), a100_hdr(4), h100_ndr(4)))
     return Checked(
         "all-reduce-32",
         "V3",

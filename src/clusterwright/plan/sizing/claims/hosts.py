@@ -31,8 +31,8 @@ def a100_hdr100(nodes: int) -> Machine:
 
 def a100_hdr(nodes: int, ports: int = 8, oversubscription: float = 1.0) -> Machine:
     """Nodes of 8 x A100-80G with a port of HDR for each GPU, as in DGX A100."""
-    said = Wiring(8, 8, "infiniband", ports, 200 * GBIT, oversubscription)
-    return machine(gpu(A100), 8 * nodes, said)
+    wiring = Wiring(8, 8, "infiniband", ports, 200 * GBIT, oversubscription)
+    return machine(gpu(A100), 8 * nodes, wiring)
 
 
 def a100_25gbe(nodes: int) -> Machine:
@@ -45,10 +45,10 @@ def h100_ndr(nodes: int) -> Machine:
     return machine(gpu("h100-sxm-80gb"), 8 * nodes, Wiring(8, 8, "infiniband", 8, 400 * GBIT))
 
 
-def over(one: Machine, kind: str, nics: float, bits_per_s: float) -> Machine:
+def over(base: Machine, kind: str, nics: float, bits_per_s: float) -> Machine:
     """The same nodes on another network."""
-    network = replace(one.network, kind=kind, nics=nics, nic_bytes_per_s=bits_per_s / 8)
-    return replace(one, network=network)
+    network = replace(base.network, kind=kind, nics=nics, nic_bytes_per_s=bits_per_s / 8)
+    return replace(base, network=network)
 
 
 RATING_W = 2200.0
@@ -57,9 +57,9 @@ RATING_W = 2200.0
 def psu() -> Checked:
     """It holds cards of 250 W; modules of 400 W it does not."""
     cards, modules = _node("a100-pcie-40gb"), _node("a100-sxm-40gb")
-    of_cards, of_modules = (supply(each, RATING_W) for each in (cards, modules))
-    both = of_cards.holds, of_modules.holds
-    verdict = Verdict.AGREE if all(both) else Verdict.PARTLY if any(both) else Verdict.DISAGREE
+    of_cards, of_modules = (supply(node, RATING_W) for node in (cards, modules))
+    sufficient = of_cards.holds, of_modules.holds
+    verdict = Verdict.AGREE if all(sufficient) else Verdict.PARTLY if any(sufficient) else Verdict.DISAGREE
     return Checked(
         "psu-2200",
         "P2",
@@ -81,14 +81,14 @@ def _node(name: str) -> Node:
 
 
 TEAMS, JOB_NODES, HEADROOM = 5, 4, 0.30
-BEFORE, AFTER, FASTER = 0.60, 0.92, 0.40
+INITIAL_USE, FINAL_USE, FASTER = 0.60, 0.92, 0.40
 
 
 def headroom() -> Checked:
     """30% for several teams: what it does for the queue."""
     free = shared(JOB_NODES, 12.0, TEAMS, HEADROOM)
     tight = [shared(JOB_NODES, 12.0, TEAMS, share) for share in (0.1, 0.2)]
-    told = ", ".join(f"{each.headroom:.0%} free {_wait(each.wait_hours)}" for each in (*tight, free))
+    waits = ", ".join(f"{result.headroom:.0%} free {_wait(result.wait_hours)}" for result in (*tight, free))
     # A job should wait for less than it runs; that is where the queue of a shared cluster stays short.
     enough = free.wait_hours < free.hours
     return Checked(
@@ -100,7 +100,7 @@ def headroom() -> Checked:
         "%",
         f"{TEAMS} teams, each always with one training of {JOB_NODES} servers and 12 h",
         Verdict.AGREE if enough and abs(_least() - HEADROOM) <= 0.1 else Verdict.PARTLY,
-        f"Mean wait: {told}. A wait below the run time takes {_least():.0%} free; with fewer or longer trainings at a "
+        f"Mean wait: {waits}. A wait below the run time takes {_least():.0%} free; with fewer or longer trainings at a "
         f"time it takes more, with many small ones less.",
     )
 
@@ -111,15 +111,15 @@ def _wait(hours: float) -> str:
 
 def _least() -> float:
     """The least head-room, in hundredths, with which a training waits for less time than it runs."""
-    tried = (percent / 100 for percent in range(100))
-    return next(share for share in tried if shared(JOB_NODES, 12.0, TEAMS, share).wait_hours < 12.0)
+    shares = (percent / 100 for percent in range(100))
+    return next(share for share in shares if shared(JOB_NODES, 12.0, TEAMS, share).wait_hours < 12.0)
 
 
 def utilisation() -> Checked:
     """From 60% to 92% busy: the same work in two thirds of the time."""
-    saved = 1 - BEFORE / AFTER
+    saved = 1 - INITIAL_USE / FINAL_USE
     slots = 16
-    waits = erlang_c(slots, slots * AFTER)
+    waits = erlang_c(slots, slots * FINAL_USE)
     return Checked(
         "utilisation-92",
         "W3",
@@ -130,7 +130,7 @@ def utilisation() -> Checked:
         "the same work on GPUs that are busy 92% of the time in place of 60%",
         judged(FASTER, saved),
         f"60 to 92% alone saves {saved:.0%} of the time. As the load of a queue, 92% of {slots} slots makes "
-        f"{waits:.0%} of the trainings wait, for {1 / (slots * (1 - AFTER)) * waits:.0%} of a run time on average.",
+        f"{waits:.0%} of the trainings wait, for {1 / (slots * (1 - FINAL_USE)) * waits:.0%} of a run time on average.",
     )
 
 

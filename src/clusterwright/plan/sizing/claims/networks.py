@@ -29,7 +29,7 @@ MATTERS = 0.10  # a network matters where it costs more than a tenth of the thro
 
 def leaf_spine() -> Checked:
     """Leaf-spine against star at 16 nodes: it depends on whether the star is one switch."""
-    few, many = _gain(1), _gain(8)
+    few, eight_port_gain = _gain(1), _gain(8)
     star = design(FabricKind.STAR, NODES, 8, HDR)
     return Checked(
         "leaf-spine-over-star",
@@ -42,7 +42,7 @@ def leaf_spine() -> Checked:
         Verdict.DISAGREE if few < 0.35 / 2 else judged(0.35, few),
         f"16 ports fit into one switch, and nothing is faster than one switch that does not block. With 8 ports a "
         f"server the star is {star.switches} switches, {star.oversubscription:.1f} to 1 in the middle, and "
-        f"leaf-spine brings {100 * many:.0f}%.",
+        f"leaf-spine brings {100 * eight_port_gain:.0f}%.",
     )
 
 
@@ -50,7 +50,7 @@ def _gain(ports: int) -> float:
     """Throughput of leaf-spine over star, less 1, with so many ports a server."""
     star, clos = (design(kind, NODES, ports, HDR) for kind in (FabricKind.STAR, FabricKind.LEAF_SPINE))
     slow, fast = (
-        _step_s("llama2-7b", a100_hdr(NODES, ports, each.oversubscription)) for each in (star, clos)
+        _step_s("llama2-7b", a100_hdr(NODES, ports, fabric.oversubscription)) for fabric in (star, clos)
     )
     return slow / fast - 1
 
@@ -83,21 +83,27 @@ def latency() -> Checked:
 
 def a_billion() -> Checked:
     """From which size on plain Ethernet costs a tenth of the throughput."""
-    losses = sorted((count(each).total / 1e9, _loss(each)) for each in _gpts())
-    first = next((size for size, loss in losses if loss > MATTERS), None)
-    shown = ", ".join(f"{size:.2g} B {100 * loss:.0f}%" for size, loss in losses)
+    losses = sorted((count(model).total / 1e9, _loss(model)) for model in _gpts())
+    threshold = next((size for size, loss in losses if loss > MATTERS), None)
+    loss_list = ", ".join(f"{size:.2g} B {100 * loss:.0f}%" for size, loss in losses)
     hdr = ", ".join(
-        f"{count(each).total / 1e9:.2g} B {100 * _loss_hdr100(each):.0f}%" for each in _gpts()[-1:]
+        f"{count(model).total / 1e9:.2g} B {100 * _loss_hdr100(model):.0f}%" for model in _gpts()[-1:]
     )
-    verdict = Verdict.CANNOT_TELL if first is None else Verdict.AGREE if 0.5 <= first <= 2 else Verdict.PARTLY
+    verdict = (
+        Verdict.CANNOT_TELL
+        if threshold is None
+        else Verdict.AGREE
+        if 0.5 <= threshold <= 2
+        else Verdict.PARTLY
+    )
     return Checked(
         "infiniband-above-1b",
         "P3",
         "InfiniBand matters above 1 B parameters, or with DDP or FSDP",
         1.0,
-        first,
+        threshold,
         "B parameters",
-        f"throughput lost on two ports of 25 GbE against eight of HDR, 4 servers of 8 A100, ZeRO 2, batch 256: {shown}",
+        f"throughput lost on two ports of 25 GbE against eight of HDR, 4 servers of 8 A100, ZeRO 2, batch 256: {loss_list}",
         verdict,
         f"With data parallelism it matters at any size: what counts is bytes of gradients for each second of compute, "
         f"which a larger batch makes smaller and a larger model does not. One HDR100 port loses {hdr}.",
@@ -111,14 +117,14 @@ def _gpts() -> list[Architecture]:
 
 
 def _loss(model: Architecture) -> float:
-    return _lost(model, over(a100_hdr(4), "ethernet", 2, 25 * GBIT))
+    return _throughput_loss(model, over(a100_hdr(4), "ethernet", 2, 25 * GBIT))
 
 
 def _loss_hdr100(model: Architecture) -> float:
-    return _lost(model, a100_hdr100(4))
+    return _throughput_loss(model, a100_hdr100(4))
 
 
-def _lost(model: Architecture, slow: Machine) -> float:
+def _throughput_loss(model: Architecture, slow: Machine) -> float:
     """Share of the throughput, with data parallelism alone, as DDP and FSDP are used."""
     fast, layout = a100_hdr(4), Layout(dp=32, zero=2, micro_batch=4)
     training = Training(model, 2048, 256, task="sft")
@@ -127,9 +133,9 @@ def _lost(model: Architecture, slow: Machine) -> float:
 
 
 def _step_s(model: str, on: Machine) -> float:
-    cut = searched(Training(architecture(model), 2048, 256, task="sft"), on)
-    assert cut is not None  # noqa: S101 (a model of this size fits on 128 A100 whatever is fitted)
-    return float(cut.time.total)
+    planned_layout = searched(Training(architecture(model), 2048, 256, task="sft"), on)
+    assert planned_layout is not None  # noqa: S101 (a model of this size fits on 128 A100 whatever is fitted)
+    return float(planned_layout.time.total)
 
 
 def hdr100() -> Checked:
@@ -152,17 +158,17 @@ def hdr100() -> Checked:
 def hdr100_latency() -> Checked:
     """Below 1.5 us: two adapters and a switch."""
     hop = parts.switch("qm8700").latency_s * 1e6
-    whole = HDR_US + hop
+    total = HDR_US + hop
     return Checked(
         "hdr100-latency",
         "V2",
         "HDR100: below 1.5 us with ib_send_lat",
         1.5,
-        whole,
+        total,
         "us",
         f"two adapters, {HDR_US:g} us, and one switch, {hop:.2g} us; cables are 5 ns a metre",
-        Verdict.AGREE if whole < 1.5 else Verdict.DISAGREE,
-        f"There is room for {int((1.5 - whole) / hop)} more switches of the kind; a tree of three levels passes 5. "
+        Verdict.AGREE if total < 1.5 else Verdict.DISAGREE,
+        f"There is room for {int((1.5 - total) / hop)} more switches of the kind; a tree of three levels passes 5. "
         "It is the latency of the wire: NCCL's own steps cost more.",
     )
 

@@ -18,7 +18,7 @@ BATCH = 128  # of one GPU; they do not say theirs
 CIFAR, IMAGENET = 32, 224  # pixels
 
 
-def one_node() -> Checked:
+def single_node() -> Checked:
     """1280 samples a second of 4 A100 are few, for images of 32 pixels."""
     small, large = (step(_job(pixels)).images_per_s for pixels in (CIFAR, IMAGENET))
     slow = step(replace(_job(IMAGENET), precision="fp32")).images_per_s
@@ -48,17 +48,17 @@ def four_nodes() -> Checked:
 
 
 def _speedup(nodes: int, name: str) -> Checked:
-    said = SAMPLES[nodes] / SAMPLES[1]
+    claimed_speedup = SAMPLES[nodes] / SAMPLES[1]
     theirs, ours = _point(nodes, SAMPLES[1]), _point(nodes, None)
     return Checked(
         f"resnet50-{name}",
         "P5",
-        f"The same on {nodes} nodes over 25 GbE: {SAMPLES[nodes]:,.0f} samples/s, {said:.2f}x",
-        said,
+        f"The same on {nodes} nodes over 25 GbE: {SAMPLES[nodes]:,.0f} samples/s, {claimed_speedup:.2f}x",
+        claimed_speedup,
         theirs.speedup,
         "x",
         f"the losses of {nodes} nodes on two ports of 25 GbE, one node taken as they measured it, {BATCH} a GPU",
-        judged(said, theirs.speedup),
+        judged(claimed_speedup, theirs.speedup),
         f"At so few samples a second the network is {_idle(theirs)}: what they lost is more than the gradients take. "
         f"If the GPUs ran at their own pace it would be {ours.speedup:.2f}x.",
     )
@@ -69,9 +69,9 @@ def _idle(point: Point) -> str:
     return "hardly waited for" if share < 0.05 else f"waited for {share:.0%} of the time"
 
 
-def _point(nodes: int, measured: float | None) -> Point:
+def _point(nodes: int, node_images_per_s: float | None) -> Point:
     on = a100_25gbe(nodes)
-    return scaling(_job(CIFAR), [nodes], on.network, node_images_per_s=measured)[0]
+    return scaling(_job(CIFAR), [nodes], on.network, node_images_per_s=node_images_per_s)[0]
 
 
 def _job(pixels: int) -> Job:

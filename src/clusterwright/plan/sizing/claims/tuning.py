@@ -9,7 +9,7 @@ from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Training
 from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
 from clusterwright.plan.sizing.claims.hosts import a100_hdr, a100_hdr100
-from clusterwright.plan.sizing.fewest import Means, searched, sized
+from clusterwright.plan.sizing.fewest import Assumptions, searched, sized
 from clusterwright.plan.sizing.workload import Workload
 
 if TYPE_CHECKING:
@@ -17,37 +17,39 @@ if TYPE_CHECKING:
     from clusterwright.plan.sizing.fewest import Sized
 
 MODEL, BATCH, SEQ = "llama2-7b", 64, 2048
-ONE_SERVER_H, FOUR_SERVERS_H = 12.0, 3.0
+SINGLE_SERVER_H, FOUR_SERVERS_H = 12.0, 3.0
 ALPACA = 52_000  # samples of Stanford Alpaca, the usual set of instructions
 # What it took them: 3 epochs of up to 512 tokens, LLaMA-7B, 8 A100-80G (https://crfm.stanford.edu/2023/03/13/alpaca.html)
 ALPACA_H, ALPACA_EPOCHS, ALPACA_SEQ = 3.0, 3, 512
 
 
-def one_server() -> Checked:
+def single_server() -> Checked:
     """12 hours a round on one server: of how much data, they do not say."""
-    one = _an_epoch(a100_hdr100(1), ALPACA)
-    samples = ALPACA * ONE_SERVER_H / one.hours
+    single = _an_epoch(a100_hdr100(1), ALPACA)
+    samples = ALPACA * SINGLE_SERVER_H / single.hours
     tokens = samples * SEQ
     return Checked(
         "llama2-7b-one-server",
         "P1",
         "LLaMA-2-7B, instruction tuning, batch 64, one server of 8 A100: about 12 h a round",
-        ONE_SERVER_H,
-        one.hours,
+        SINGLE_SERVER_H,
+        single.hours,
         "h",
-        f"one epoch of {ALPACA:,} samples of {SEQ:,} tokens on {_on(one)}; {_throughput(one)}",
+        f"one epoch of {ALPACA:,} samples of {SEQ:,} tokens on {_on(single)}; {_throughput(single)}",
         Verdict.CANNOT_TELL,
         f"The claim names no amount of data. 12 h would be {tokens / 1e9:.2g} B tokens a round, "
         f"or {samples / 1e3:.0f} k samples of {SEQ:,}. Plain code is slower: Stanford Alpaca, "
         f"{ALPACA_EPOCHS} epochs of {ALPACA / 1e3:.0f} k samples of up to {ALPACA_SEQ}, took {ALPACA_H:g} h on 8 A100; "
-        f"we compute {_alpaca(one):.1f} h with every sample that long.",
+        f"we compute {_alpaca(single):.1f} h with every sample that long.",
     )
 
 
 def four_servers() -> Checked:
     """12 h to under 3 h is a speed-up above 4 on 4 servers."""
-    one, four, wide = (_an_epoch(each, ALPACA) for each in (a100_hdr100(1), a100_hdr100(4), a100_hdr(4)))
-    hours, best = (ONE_SERVER_H * each.hours / one.hours for each in (four, wide))
+    single, four, wide = (
+        _an_epoch(cluster, ALPACA) for cluster in (a100_hdr100(1), a100_hdr100(4), a100_hdr(4))
+    )
+    hours, best = (SINGLE_SERVER_H * result.hours / single.hours for result in (four, wide))
     return Checked(
         "llama2-7b-four-servers",
         "P1",
@@ -55,34 +57,34 @@ def four_servers() -> Checked:
         FOUR_SERVERS_H,
         hours,
         "h",
-        f"12 h over our speed-up of {one.hours / four.hours:.2f} on {_on(four)}, one HDR100 port each",
+        f"12 h over our speed-up of {single.hours / four.hours:.2f} on {_on(four)}, one HDR100 port each",
         _four(hours),
         f"Under 3 h would be a speed-up above 4 on 4 servers. With eight HDR ports a server in place of one "
-        f"HDR100 it is {one.hours / wide.hours:.2f}, and {best:.1f} h.",
+        f"HDR100 it is {single.hours / wide.hours:.2f}, and {best:.1f} h.",
     )
 
 
 def _four(hours: float) -> Verdict:
     """More than four times as fast on four times the GPUs is no agreement, however near."""
-    near = judged(FOUR_SERVERS_H, hours)
-    return Verdict.PARTLY if near is Verdict.AGREE and hours > FOUR_SERVERS_H else near
+    verdict = judged(FOUR_SERVERS_H, hours)
+    return Verdict.PARTLY if verdict is Verdict.AGREE and hours > FOUR_SERVERS_H else verdict
 
 
 def _an_epoch(on: Machine, samples: float) -> Sized:
     work = Workload(Training(architecture(MODEL), SEQ, BATCH, task="sft"), samples)
-    found = sized(work, on, Means(searched, machine))
-    assert found is not None  # noqa: S101 (7 B parameters fit on a server, whatever is fitted)
-    return found
+    result = sized(work, on, Assumptions(searched, machine))
+    assert result is not None  # noqa: S101 (7 B parameters fit on a server, whatever is fitted)
+    return result
 
 
-def _alpaca(one: Sized) -> float:
-    return ALPACA * ALPACA_EPOCHS * ALPACA_SEQ / one.tokens_per_s / 3600
+def _alpaca(result: Sized) -> float:
+    return ALPACA * ALPACA_EPOCHS * ALPACA_SEQ / result.tokens_per_s / 3600
 
 
-def _on(found: Sized) -> str:
-    layout = found.cut.layout
-    return f"{found.gpus} A100-80G, dp {layout.dp} x tp {layout.tp} x pp {layout.pp}, ZeRO {layout.zero}"
+def _on(result: Sized) -> str:
+    layout = result.planned_layout.layout
+    return f"{result.gpus} A100-80G, dp {layout.dp} x tp {layout.tp} x pp {layout.pp}, ZeRO {layout.zero}"
 
 
-def _throughput(found: Sized) -> str:
-    return f"{found.tokens_per_s / found.gpus:,.0f} tokens/s a GPU"
+def _throughput(result: Sized) -> str:
+    return f"{result.tokens_per_s / result.gpus:,.0f} tokens/s a GPU"

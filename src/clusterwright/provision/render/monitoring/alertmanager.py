@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 def alertmanager_conf(cluster: Cluster) -> str:
     """/etc/prometheus/alertmanager.yml; secrets are in files of their own, which it names."""
-    told = {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
+    receivers = {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
     document = {
         "route": {
             "receiver": "nobody",
@@ -33,13 +33,13 @@ def alertmanager_conf(cluster: Cluster) -> str:
             "group_wait": GROUP_WAIT,
             "group_interval": GROUP_INTERVAL,
             "repeat_interval": REPEAT,
-            "routes": [*_quiet(), *(_route(name, one) for name, one in told.items())],
+            "routes": [*_quiet(), *(_route(name, receiver) for name, receiver in receivers.items())],
         },
         "inhibit_rules": inhibitions(),
         "receivers": [
             {"name": "nobody"},
             {"name": "heartbeat", "webhook_configs": [_hook(f"{NOTIFY}/heartbeat", resolved=False)]},
-            *(_receiver(cluster.name, name, one) for name, one in told.items()),
+            *(_receiver(cluster.name, name, receiver) for name, receiver in receivers.items()),
         ],
     }
     return json.dumps(document, indent=1) + "\n"
@@ -47,21 +47,21 @@ def alertmanager_conf(cluster: Cluster) -> str:
 
 def inhibitions() -> list[Json]:
     """A host that is down, or drained on purpose, mutes what lies on it; each alert says what else mutes it."""
-    found = [
+    rules = [
         _mute('alertname="NodeDown"', ['alertname!="NodeDown"'], ["cluster", "node"], node=True),
         _mute('alertname="SeveralNodesDown"', ['alertname="NodeDown"'], ["cluster"]),
         _mute('alertname="Drained"', [f'component=~"{_OF_HOSTS}"'], ["cluster", "node"], node=True),
     ]
-    for one in alerts():
-        for source, equal in one.muted_by.items():
-            found.append(_mute(f'alertname="{source}"', [f'alertname="{one.name}"'], ["cluster", *equal]))
-    return found
+    for alert in alerts():
+        for source, equal in alert.muted_by.items():
+            rules.append(_mute(f'alertname="{source}"', [f'alertname="{alert.name}"'], ["cluster", *equal]))
+    return rules
 
 
 def _mute(source: str, target: list[str], equal: list[str], *, node: bool = False) -> Json:
     """With `node`, only what has one: two alerts without a label are equal in it."""
-    told = [*target, 'severity!="none"', *(['node!=""'] if node else [])]
-    return {"source_matchers": [source], "target_matchers": told, "equal": equal}
+    matchers = [*target, 'severity!="none"', *(['node!=""'] if node else [])]
+    return {"source_matchers": [source], "target_matchers": matchers, "equal": equal}
 
 
 def _quiet() -> list[Json]:
@@ -78,24 +78,24 @@ def _quiet() -> list[Json]:
     ]
 
 
-def _route(name: str, one: Receiver) -> Json:
-    levels = "|".join(_LEVELS[_LEVELS.index(one.severity) :])
+def _route(name: str, receiver: Receiver) -> Json:
+    levels = "|".join(_LEVELS[_LEVELS.index(receiver.severity) :])
     return {"matchers": [f'severity=~"{levels}"'], "receiver": f"to {name}", "continue": True}
 
 
-def _receiver(cluster: str, name: str, one: Receiver) -> Json:
-    found: Json = {"name": f"to {name}"}
+def _receiver(cluster: str, name: str, receiver: Receiver) -> Json:
+    config: Json = {"name": f"to {name}"}
     secret = f"{SECRETS}/{name}"
-    if isinstance(one, Email):
-        return found | {"email_configs": [_mail(cluster, one, secret)]}
-    if isinstance(one, Slack):
-        return found | {"slack_configs": [_slack(secret)]}
-    if isinstance(one, Webhook):
-        hook = _hook(one.url)
-        if one.secret_file is not None:
+    if isinstance(receiver, Email):
+        return config | {"email_configs": [_mail(cluster, receiver, secret)]}
+    if isinstance(receiver, Slack):
+        return config | {"slack_configs": [_slack(secret)]}
+    if isinstance(receiver, Webhook):
+        hook = _hook(receiver.url)
+        if receiver.secret_file is not None:
             hook["http_config"] = {"authorization": {"credentials_file": secret}}
-        return found | {"webhook_configs": [hook]}
-    return found | {"webhook_configs": [_hook(f"{NOTIFY}/to/{name}")]}
+        return config | {"webhook_configs": [hook]}
+    return config | {"webhook_configs": [_hook(f"{NOTIFY}/to/{name}")]}
 
 
 def _hook(url: str, *, resolved: bool = True) -> Json:
@@ -108,18 +108,18 @@ _LINES = (
 )
 
 
-def _mail(cluster: str, one: Email, secret: str) -> Json:
+def _mail(cluster: str, receiver: Email, secret: str) -> Json:
     title = (
         "[{{ .Status | toUpper }}{{ if gt (len .Alerts) 1 }} {{ len .Alerts }}{{ end }}] "
         f"{cluster}: {{{{ (index .Alerts 0).Annotations.summary }}}}"
     )
-    found: Json = {
-        "to": ", ".join(one.to), "from": one.sender, "smarthost": one.server, "require_tls": one.tls,
+    config: Json = {
+        "to": ", ".join(receiver.to), "from": receiver.sender, "smarthost": receiver.server, "require_tls": receiver.tls,
         "send_resolved": True, "headers": {"Subject": title}, "text": _LINES, "html": "",
     }  # fmt: skip
-    if one.user is not None:
-        found |= {"auth_username": one.user, "auth_password_file": secret}
-    return found
+    if receiver.user is not None:
+        config |= {"auth_username": receiver.user, "auth_password_file": secret}
+    return config
 
 
 def _slack(secret: str) -> Json:

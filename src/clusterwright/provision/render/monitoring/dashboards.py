@@ -19,17 +19,17 @@ Json = dict[str, Any]
 def dashboard_files() -> dict[str, str]:
     """Each dashboard's text by the name of its file."""
     return {
-        f"{page.uid}.json": json.dumps(dashboard(page), ensure_ascii=False, indent=1) + "\n"
-        for page in dashboards()
+        f"{board.uid}.json": json.dumps(dashboard(board), ensure_ascii=False, indent=1) + "\n"
+        for board in dashboards()
     }
 
 
-def dashboard(page: Dashboard) -> Json:
+def dashboard(board: Dashboard) -> Json:
     """One dashboard; `id` is null, so that Grafana gives it one of its own."""
     return {
         "id": None,
-        "uid": page.uid,
-        "title": f"Clusterwright: {_both(page)}",
+        "uid": board.uid,
+        "title": f"Clusterwright: {_bilingual_title(board)}",
         "tags": ["clusterwright", "slurm", "gpu"],
         "schemaVersion": SCHEMA,
         "version": 1,
@@ -38,14 +38,14 @@ def dashboard(page: Dashboard) -> Json:
         "refresh": "30s",
         "time": {"from": "now-6h", "to": "now"},
         "graphTooltip": 1,
-        "templating": {"list": [_source(), *map(_variable, page.variables)]},
+        "templating": {"list": [_source(), *map(_variable, board.variables)]},
         "annotations": {"list": [_alerts()]},
         "links": [_links()],
-        "panels": list(_panels(page.panels)),
+        "panels": list(_panels(board.panels)),
     }
 
 
-def _both(named: Dashboard | Panel | Variable) -> str:
+def _bilingual_title(named: Dashboard | Panel | Variable) -> str:
     """The title in both languages, once where they are the same."""
     return named.title if named.title == named.title_zh else f"{named.title} · {named.title_zh}"
 
@@ -65,11 +65,11 @@ def _source() -> Json:
     }
 
 
-def _variable(given: Variable) -> Json:
-    question = f"label_values({given.series}, {given.label})"
+def _variable(variable: Variable) -> Json:
+    question = f"label_values({variable.series}, {variable.label})"
     return {
-        "name": given.name,
-        "label": _both(given),
+        "name": variable.name,
+        "label": _bilingual_title(variable),
         "type": "query",
         "datasource": _SOURCE,
         "hide": 0,
@@ -77,9 +77,9 @@ def _variable(given: Variable) -> Json:
         "refresh": 2,
         "sort": 7,
         "regex": "",
-        "multi": given.many,
-        "includeAll": given.many,
-        "allValue": ".*" if given.many else None,
+        "multi": variable.many,
+        "includeAll": variable.many,
+        "allValue": ".*" if variable.many else None,
     }
 
 
@@ -121,11 +121,11 @@ def _panels(panels: tuple[Panel, ...]) -> Iterator[Json]:
 
 
 def _panel(panel: Panel) -> Json:
-    head: Json = {"type": panel.kind, "title": _both(panel)}
+    head: Json = {"type": panel.kind, "title": _bilingual_title(panel)}
     if panel.kind == "row":
         return head | {"collapsed": False, "panels": []}
     about = "\n\n".join(filter(None, (panel.about, panel.about_zh)))
-    targets = [_target(panel, query, place) for place, query in enumerate(panel.queries)]
+    targets = [_target(panel, query, index) for index, query in enumerate(panel.queries)]
     return head | {
         "description": about,
         "datasource": _SOURCE,
@@ -136,11 +136,11 @@ def _panel(panel: Panel) -> Json:
     }
 
 
-def _target(panel: Panel, query: Query, place: int) -> Json:
+def _target(panel: Panel, query: Query, index: int) -> Json:
     """A table and a tile ask for now; all else for the whole span."""
     now = panel.kind in ("table", "stat", "bargauge")
     return {
-        "refId": chr(ord("A") + place),
+        "refId": chr(ord("A") + index),
         "datasource": _SOURCE,
         "expr": query.expression,
         "legendFormat": query.legend or "__auto",
@@ -176,11 +176,13 @@ def _field(panel: Panel) -> Json:
 
 def _steps(panel: Panel) -> list[Json]:
     """Colours by value; the first one has no lower end."""
-    marks = sorted(panel.marks)
-    colours = _COLOURS[: len(marks) + 1]
+    thresholds = sorted(panel.marks)
+    colours = _COLOURS[: len(thresholds) + 1]
     if panel.descending:
-        colours = tuple(reversed(_COLOURS[: len(marks) + 1]))
-    return [{"color": colour, "value": value} for colour, value in zip(colours, (None, *marks), strict=True)]
+        colours = tuple(reversed(_COLOURS[: len(thresholds) + 1]))
+    return [
+        {"color": colour, "value": value} for colour, value in zip(colours, (None, *thresholds), strict=True)
+    ]
 
 
 def _columns(panel: Panel) -> list[Json]:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.provision.render.firewall_table import EXPORTER_PORT, OWN_EXPORTER_PORT
+from clusterwright.provision.render.firewall_table import EXPORTER_PORT, CLUSTER_EXPORTER_PORT
 from clusterwright.provision.render.monitoring.alertmanager import ALERTMANAGER_PORT
 from clusterwright.provision.render.monitoring.rules import EVERY
 
@@ -35,9 +35,9 @@ def prometheus_conf(cluster: Cluster, *, host_metrics_over_tls: bool) -> str:
         },
         "scrape_configs": [
             *(_hosts(cluster, tls=host_metrics_over_tls) if cluster.monitoring.node_exporter else ()),
-            *([_own(cluster)] if cluster.monitoring.exporter else ()),
-            _here(cluster, "prometheus", PROMETHEUS_PORT),
-            _here(cluster, "alertmanager", ALERTMANAGER_PORT),
+            *([_exporter_job(cluster)] if cluster.monitoring.exporter else ()),
+            _local_job(cluster, "prometheus", PROMETHEUS_PORT),
+            _local_job(cluster, "alertmanager", ALERTMANAGER_PORT),
             {"job_name": "site", "honor_labels": True, "file_sd_configs": [{"files": [f"{SITE}/*.json"]}]},
         ],
     }
@@ -46,17 +46,17 @@ def prometheus_conf(cluster: Cluster, *, host_metrics_over_tls: bool) -> str:
 
 def _hosts(cluster: Cluster, *, tls: bool) -> list[Json]:
     """All that node_exporter has, and every few seconds whether it answers at all."""
-    whole = _job(cluster, "node", EXPORTER_PORT, tls=tls)
+    all_metrics = _job(cluster, "node", EXPORTER_PORT, tls=tls)
     alive = _job(cluster, "alive", EXPORTER_PORT, tls=tls) | {
         "scrape_interval": QUICK, "scrape_timeout": QUICK_LIMIT, "params": {"collect[]": ["time"]},
         "metric_relabel_configs": [{"source_labels": ["__name__"], "regex": ".*", "action": "drop"}],
     }  # fmt: skip
-    return [whole, alive]
+    return [all_metrics, alive]
 
 
-def _own(cluster: Cluster) -> Json:
+def _exporter_job(cluster: Cluster) -> Json:
     quick = {"scrape_interval": QUICK, "scrape_timeout": QUICK_LIMIT}
-    return _job(cluster, "clusterwright", OWN_EXPORTER_PORT, tls=True) | quick
+    return _job(cluster, "clusterwright", CLUSTER_EXPORTER_PORT, tls=True) | quick
 
 
 def _job(cluster: Cluster, name: str, port: int, *, tls: bool) -> Json:
@@ -68,13 +68,13 @@ def _job(cluster: Cluster, name: str, port: int, *, tls: bool) -> Json:
         }
         for host in cluster.hosts()
     ]
-    found: Json = {"job_name": name, "honor_labels": True, "static_configs": targets}
+    config: Json = {"job_name": name, "honor_labels": True, "static_configs": targets}
     if not tls:
-        return found
+        return config
     files = {"ca_file": f"{TLS}/ca.crt", "cert_file": f"{TLS}/scrape.crt", "key_file": f"{TLS}/scrape.key"}
-    return found | {"scheme": "https", "tls_config": files}
+    return config | {"scheme": "https", "tls_config": files}
 
 
-def _here(cluster: Cluster, name: str, port: int) -> Json:
+def _local_job(cluster: Cluster, name: str, port: int) -> Json:
     labels = {"cluster": cluster.name, "node": cluster.control.name, "instance": cluster.control.name}
     return {"job_name": name, "static_configs": [{"targets": [f"127.0.0.1:{port}"], "labels": labels}]}

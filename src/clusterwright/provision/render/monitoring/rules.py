@@ -23,21 +23,23 @@ Json = dict[str, Any]
 
 def rules(language: Language, pages: str = "docs/reference/alerts") -> str:
     """What `prometheus.yml` names as its rule file; `pages` is where the alerts' pages lie."""
-    quick: list[Json] = [_record(one.record, one.expression) for one in recordings() if not one.slow]
-    told = [_alert(one, _annotations(one, language, pages)) for one in alerts()]
-    slow = [_record(one.record, one.expression) for one in recordings() if one.slow]
-    return _text({"groups": [_group("alerts", EVERY, quick + told), _group("sums", SELDOM, slow)]})
+    quick: list[Json] = [
+        _record(recording.record, recording.expression) for recording in recordings() if not recording.slow
+    ]
+    alert_rules = [_alert(alert, _annotations(alert, language, pages)) for alert in alerts()]
+    slow = [_record(recording.record, recording.expression) for recording in recordings() if recording.slow]
+    return _text({"groups": [_group("alerts", EVERY, quick + alert_rules), _group("sums", SELDOM, slow)]})
 
 
-def case_files(one: Alert) -> dict[str, str]:
+def case_files(alert: Alert) -> dict[str, str]:
     """What `promtool test rules` takes for one alert: its test, and the alert without what people read.
 
     promtool compares all of an alert, word by word; and it works out every rule at every step, so each is alone.
     """
-    rows = _group("alerts", f"{STEP_S}s", [_alert(one, {})])
-    tests = [_test(one, case) for case in one.cases]
-    test = {"rule_files": [f"{one.name}.rules"], "evaluation_interval": f"{STEP_S}s", "tests": tests}
-    return {f"{one.name}.rules": _text({"groups": [rows]}), f"{one.name}.test": _text(test)}
+    rows = _group("alerts", f"{STEP_S}s", [_alert(alert, {})])
+    tests = [_test(alert, case) for case in alert.cases]
+    test = {"rule_files": [f"{alert.name}.rules"], "evaluation_interval": f"{STEP_S}s", "tests": tests}
+    return {f"{alert.name}.rules": _text({"groups": [rows]}), f"{alert.name}.test": _text(test)}
 
 
 def _text(document: Json) -> str:
@@ -52,48 +54,48 @@ def _record(name: str, expression: str) -> Json:
     return {"record": name, "expr": expression}
 
 
-def _alert(one: Alert, annotations: Mapping[str, str]) -> Json:
-    found: Json = {"alert": one.name, "expr": one.expression}
-    if one.wait != "0s":
-        found["for"] = one.wait
-    found["labels"] = {
-        "severity": one.severity,
-        "component": one.component,
-        "incident": _INCIDENTS[one.incident],
+def _alert(alert: Alert, annotations: Mapping[str, str]) -> Json:
+    rule: Json = {"alert": alert.name, "expr": alert.expression}
+    if alert.wait != "0s":
+        rule["for"] = alert.wait
+    rule["labels"] = {
+        "severity": alert.severity,
+        "component": alert.component,
+        "incident": _INCIDENTS[alert.incident],
     }
-    return found | ({"annotations": dict(annotations)} if annotations else {})
+    return rule | ({"annotations": dict(annotations)} if annotations else {})
 
 
-def _annotations(one: Alert, language: Language, pages: str) -> dict[str, str]:
-    words = one.words[language]
+def _annotations(alert: Alert, language: Language, pages: str) -> dict[str, str]:
+    text = alert.texts[language]
     end = ".zh-CN.md" if language == "zh" else ".md"
     return {
-        "summary": words.summary,
-        "description": words.description,
-        "mend": words.mend,
-        "runbook_url": f"{pages.rstrip('/')}/{one.component}{end}#{one.name.lower()}",
-        "dashboard": f"clusterwright-{_DASHBOARDS.get(one.component, one.component)}",
+        "summary": text.summary,
+        "description": text.description,
+        "fix": text.fix,
+        "runbook_url": f"{pages.rstrip('/')}/{alert.component}{end}#{alert.name.lower()}",
+        "dashboard": f"clusterwright-{_DASHBOARDS.get(alert.component, alert.component)}",
     }
 
 
-def _test(one: Alert, case: Case) -> Json:
-    labels = [_expected(one, found) for found in case.fires]
+def _test(alert: Alert, case: Case) -> Json:
+    labels = [_expected(alert, fired_labels) for fired_labels in case.fires]
     return {
         "interval": f"{STEP_S}s",
-        "name": one.name,
+        "name": alert.name,
         "input_series": [{"series": name, "values": values} for name, values in case.series.items()],
         "alert_rule_test": [
             {
                 "eval_time": case.at,
-                "alertname": one.name,
-                "exp_alerts": [{"exp_labels": each} for each in labels],
+                "alertname": alert.name,
+                "exp_alerts": [{"exp_labels": label_set} for label_set in labels],
             }
         ],
     }
 
 
-def _expected(one: Alert, found: Mapping[str, str]) -> dict[str, str]:
-    incident = _INCIDENTS[one.incident]
+def _expected(alert: Alert, fired_labels: Mapping[str, str]) -> dict[str, str]:
+    incident = _INCIDENTS[alert.incident]
     for name in ("node", "job", "run"):
-        incident = incident.replace(f"{{{{ $labels.{name} }}}}", found.get(name, ""))
-    return {**found, "severity": one.severity, "component": one.component, "incident": incident}
+        incident = incident.replace(f"{{{{ $labels.{name} }}}}", fired_labels.get(name, ""))
+    return {**fired_labels, "severity": alert.severity, "component": alert.component, "incident": incident}

@@ -12,17 +12,17 @@ import re
 from typing import Any
 
 from clusterwright.catalog.watch.alert import Alert, Language, Severity, alerts
-from clusterwright.catalog.watch.figure import LABELS, Figure, Of, figures
+from clusterwright.catalog.watch.figure import LABELS, Figure, Scope, figures
 
 TEMPLATE, GROUP = "Clusterwright", "Templates/Clusterwright"
 SENDERS = "{$CLUSTERWRIGHT.SENDERS}"
-ALIVE, SILENT_AFTER = "clusterwright.alive", "5m"
+ALIVE, NODATA_TIMEOUT = "clusterwright.alive", "5m"
 FIRING, OVER = "PROBLEM", "OK"
 # A value's lines, from the first; onhost/notify/zabbix/site.py writes them.
-FINGERPRINT, NODE, INCIDENT, SUMMARY, MEND = 1, 2, 3, 4, 6
+FINGERPRINT, NODE, INCIDENT, SUMMARY, FIX = 1, 2, 3, 4, 6
 _PRIORITY: dict[Severity, str] = {"critical": "HIGH", "warning": "WARNING", "info": "INFO"}
 _MOST_NAME = 255
-_SAID = {
+_MESSAGES = {
     "en": {
         "about": "Clusterwright sends alerts and figures of a GPU cluster to this host, as a trapper.",
         "senders": "Addresses of the cluster's control host, by commas: nobody else may send.",
@@ -31,7 +31,7 @@ _SAID = {
         "silent about": "Nothing has come for five minutes, or Prometheus and Alertmanager do not answer."
         " On the control host: systemctl status clusterwright-notify prometheus prometheus-alertmanager.",
         "other": "Alert of the site's own rules, or of monitoring itself",
-        "node": "Hosts", "gpu": "GPUs", "mend": "What to do", "page": "Page", "up": "up", "down": "down",
+        "node": "Hosts", "gpu": "GPUs", "fix": "What to do", "page": "Page", "up": "up", "down": "down",
     },
     "zh": {
         "about": "Clusterwright 以 trapper 方式把 GPU 集群的告警和数值发送到这台主机。",
@@ -41,7 +41,7 @@ _SAID = {
         "silent about": "五分钟没有收到任何数据，或 Prometheus 与 Alertmanager 没有响应。"
         "在控制节点上：systemctl status clusterwright-notify prometheus prometheus-alertmanager。",
         "other": "站点自有规则或监控自身的告警",
-        "node": "节点", "gpu": "GPU", "mend": "处理", "page": "详情", "up": "正常", "down": "宕机",
+        "node": "节点", "gpu": "GPU", "fix": "处理", "page": "详情", "up": "正常", "down": "宕机",
     },
 }  # fmt: skip
 
@@ -50,37 +50,42 @@ Json = dict[str, Any]
 
 def zabbix_template(language: Language, pages: str) -> str:
     """A file for Data collection, Templates, Import; the same uuids in both languages, so either replaces the other."""
-    said = _SAID[language]
+    messages = _MESSAGES[language]
     template: Json = {
         "uuid": uuid("template", TEMPLATE),
         "template": TEMPLATE,
         "name": TEMPLATE,
-        "description": said["about"],
+        "description": messages["about"],
         "groups": [{"name": GROUP}],
         "items": [
-            _alive(said),
-            *(_alert(one, language, pages) for one in told_alerts()),
-            *(_other(level, said) for level in _PRIORITY),
+            _alive(messages),
+            *(_alert(alert, language, pages) for alert in template_alerts()),
+            *(_level_item(level, messages) for level in _PRIORITY),
         ],
-        "discovery_rules": [_rows(of, language) for of in LABELS],
-        "macros": [{"macro": SENDERS, "value": "127.0.0.1", "description": said["senders"]}],
-        "valuemaps": [_up_and_down(said)],
+        "discovery_rules": [_rows(scope, language) for scope in LABELS],
+        "macros": [{"macro": SENDERS, "value": "127.0.0.1", "description": messages["senders"]}],
+        "valuemaps": [_up_and_down(messages)],
     }
     groups = [{"uuid": uuid("group", GROUP), "name": GROUP}]
-    whole = {"zabbix_export": {"version": "6.0", "groups": groups, "templates": [template]}}
-    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+    document = {"zabbix_export": {"version": "6.0", "groups": groups, "templates": [template]}}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
-def told_alerts() -> tuple[Alert, ...]:
+def template_alerts() -> tuple[Alert, ...]:
     """Those of the template: of which anybody is told."""
-    return tuple(one for one in alerts() if one.severity in _PRIORITY)
+    return tuple(alert for alert in alerts() if alert.severity in _PRIORITY)
 
 
-def told_figures() -> list[Json]:
+def template_figures() -> list[Json]:
     """As onhost/notify/zabbix/figures reads them."""
     return [
-        {"key": one.key, "expression": one.expression, "labels": list(LABELS[one.of]), "rows": _rule(one.of)}
-        for one in figures()
+        {
+            "key": figure.key,
+            "expression": figure.expression,
+            "labels": list(LABELS[figure.of]),
+            "rows": _rule(figure.of),
+        }
+        for figure in figures()
     ]
 
 
@@ -100,23 +105,29 @@ def other_key(level: Severity) -> str:
     return f"clusterwright.other[{level}]"
 
 
-def _alert(one: Alert, language: Language, pages: str) -> Json:
-    words, said = one.words[language], _SAID[language]
-    page = f"{pages.rstrip('/')}/{one.component}{'.zh-CN' if language == 'zh' else ''}.md#{one.name.lower()}"
-    about = "\n\n".join(
-        (_plain(words.description), f"{said['mend']}: {_plain(words.mend)}", f"{said['page']}: {page}")
+def _alert(alert: Alert, language: Language, pages: str) -> Json:
+    text, messages = alert.texts[language], _MESSAGES[language]
+    page_url = (
+        f"{pages.rstrip('/')}/{alert.component}{'.zh-CN' if language == 'zh' else ''}.md#{alert.name.lower()}"
     )
-    name = f"{one.name}: {_plain(words.summary)}"[:_MOST_NAME]
-    item = _text_item(alert_key(one.name), name, about)
-    trigger = _trigger(item["key"], name, about, _PRIORITY[one.severity])
-    trigger["tags"] += [{"tag": "alert", "value": one.name}, {"tag": "component", "value": one.component}]
-    if page.startswith("http") and len(page) <= _MOST_NAME:
-        trigger["url"] = page
+    about = "\n\n".join(
+        (
+            _replace_placeholders(text.description),
+            f"{messages['fix']}: {_replace_placeholders(text.fix)}",
+            f"{messages['page']}: {page_url}",
+        )
+    )
+    name = f"{alert.name}: {_replace_placeholders(text.summary)}"[:_MOST_NAME]
+    item = _text_item(alert_key(alert.name), name, about)
+    trigger = _trigger(item["key"], name, about, _PRIORITY[alert.severity])
+    trigger["tags"] += [{"tag": "alert", "value": alert.name}, {"tag": "component", "value": alert.component}]
+    if page_url.startswith("http") and len(page_url) <= _MOST_NAME:
+        trigger["url"] = page_url
     return item | {"triggers": [trigger]}
 
 
-def _other(level: Severity, said: dict[str, str]) -> Json:
-    name = f"{said['other']} ({level})"
+def _level_item(level: Severity, messages: dict[str, str]) -> Json:
+    name = f"{messages['other']} ({level})"
     item = _text_item(other_key(level), name, name)
     return item | {"triggers": [_trigger(item["key"], name, name, _PRIORITY[level])]}
 
@@ -145,14 +156,14 @@ def _trigger(key: str, name: str, about: str, priority: str) -> Json:
         "description": about,
         "priority": priority,
         "type": "MULTIPLE",
-        "expression": _says(key, FIRING),
+        "expression": _match_expression(key, FIRING),
         "recovery_mode": "RECOVERY_EXPRESSION",
-        "recovery_expression": _says(key, OVER),
+        "recovery_expression": _match_expression(key, OVER),
         "correlation_mode": "TAG_VALUE",
         "correlation_tag": "fingerprint",
         "manual_close": "YES",
         "event_name": _line(SUMMARY),
-        "opdata": _line(MEND),
+        "opdata": _line(FIX),
         "tags": [
             {"tag": "fingerprint", "value": _line(FINGERPRINT)},
             {"tag": "node", "value": _line(NODE)},
@@ -161,8 +172,8 @@ def _trigger(key: str, name: str, about: str, priority: str) -> Json:
     }
 
 
-def _says(key: str, word: str) -> str:
-    return f'find(/{TEMPLATE}/{key},,"regexp","^{word}")=1'
+def _match_expression(key: str, value: str) -> str:
+    return f'find(/{TEMPLATE}/{key},,"regexp","^{value}")=1'
 
 
 def _line(number: int) -> str:
@@ -170,51 +181,54 @@ def _line(number: int) -> str:
     return f'{{{{ITEM.VALUE}}.regsub("^(?:[^\\n]*\\n){{{number}}}([^\\n]*)", "\\1")}}'
 
 
-def _alive(said: dict[str, str]) -> Json:
-    ask = f"/{TEMPLATE}/{ALIVE}"
+def _alive(messages: dict[str, str]) -> Json:
+    item_path = f"/{TEMPLATE}/{ALIVE}"
     trigger = {
         "uuid": uuid("trigger", ALIVE),
-        "name": said["silent"],
-        "description": said["silent about"],
+        "name": messages["silent"],
+        "description": messages["silent about"],
         "priority": "HIGH",
-        "expression": f"nodata({ask},{SILENT_AFTER})=1 or last({ask})=0",
+        "expression": f"nodata({item_path},{NODATA_TIMEOUT})=1 or last({item_path})=0",
     }
-    return _item(ALIVE, said["alive"]) | {"triggers": [trigger]}
+    return _item(ALIVE, messages["alive"]) | {"triggers": [trigger]}
 
 
-def _rows(of: Of, language: Language) -> Json:
-    key = _rule(of)
+def _rows(scope: Scope, language: Language) -> Json:
+    key = _rule(scope)
     return {
         "uuid": uuid("rows", key),
-        "name": _SAID[language][of],
+        "name": _MESSAGES[language][scope],
         "type": "TRAP",
         "key": key,
         "delay": "0",
         "allowed_hosts": SENDERS,
         "lifetime": "7d",
-        "item_prototypes": [_figure(one, language) for one in figures() if one.of == of],
+        "item_prototypes": [_figure(figure, language) for figure in figures() if figure.of == scope],
     }
 
 
-def _rule(of: Of) -> str:
-    return f"clusterwright.{of}s"
+def _rule(scope: Scope) -> str:
+    return f"clusterwright.{scope}s"
 
 
-def _figure(one: Figure, language: Language) -> Json:
-    key = f"{one.key}[{','.join(f'{{#{label.upper()}}}' for label in LABELS[one.of])}]"
-    found = _item(key, one.zh if language == "zh" else one.en) | {"value_type": "FLOAT", "units": one.unit}
-    found["tags"] = [*found["tags"], {"tag": "node", "value": "{#NODE}"}]
-    return found if one.unit else found | {"valuemap": {"name": _MAP}}
+def _figure(figure: Figure, language: Language) -> Json:
+    key = f"{figure.key}[{','.join(f'{{#{label.upper()}}}' for label in LABELS[figure.of])}]"
+    item = _item(key, figure.zh if language == "zh" else figure.en) | {
+        "value_type": "FLOAT",
+        "units": figure.unit,
+    }
+    item["tags"] = [*item["tags"], {"tag": "node", "value": "{#NODE}"}]
+    return item if figure.unit else item | {"valuemap": {"name": _MAP}}
 
 
 _MAP = "Clusterwright up"
 
 
-def _up_and_down(said: dict[str, str]) -> Json:
-    rows = [{"value": "0", "newvalue": said["down"]}, {"value": "1", "newvalue": said["up"]}]
+def _up_and_down(messages: dict[str, str]) -> Json:
+    rows = [{"value": "0", "newvalue": messages["down"]}, {"value": "1", "newvalue": messages["up"]}]
     return {"uuid": uuid("valuemap", _MAP), "name": _MAP, "mappings": rows}
 
 
-def _plain(text: str) -> str:
+def _replace_placeholders(text: str) -> str:
     """`{{ $labels.node }}` is `<node>` where nothing has happened yet."""
     return re.sub(r"\{\{\s*\$(?:labels\.)?(\w+)[^}]*\}\}", r"<\1>", text)

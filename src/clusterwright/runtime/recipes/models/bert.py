@@ -29,7 +29,7 @@ class Config:
     hidden_dropout_prob: float = 0.1
     layer_norm_eps: float = 1e-12
     initializer_range: float = 0.02
-    told: dict[str, Any] = field(default_factory=dict)  # the file itself, for what we do not need
+    raw_config: dict[str, Any] = field(default_factory=dict)  # the file itself, for what we do not need
 
     @staticmethod
     def read(path: Path) -> Config:
@@ -38,18 +38,21 @@ class Config:
         Raises:
             ValueError: it is of another kind of model, or its sizes do not fit together.
         """
-        told = json.loads(path.read_text())
-        kind, activation = told.get("model_type", "bert"), told.get("hidden_act", "gelu")
+        raw_config = json.loads(path.read_text())
+        kind, activation = raw_config.get("model_type", "bert"), raw_config.get("hidden_act", "gelu")
         if kind != "bert" or activation != "gelu":
             raise ValueError(
                 f"{path}: model_type {kind} with {activation}: this recipe trains bert with gelu"
             )
-        known = {one.name for one in fields(Config)} - {"told"}
-        made = Config(**{name: value for name, value in told.items() if name in known}, told=told)
-        if made.hidden_size % made.num_attention_heads:
-            both = f"hidden_size {made.hidden_size}, num_attention_heads {made.num_attention_heads}"
-            raise ValueError(f"{path}: {both}: the first is no multiple of the second")
-        return made
+        field_names = {config_field.name for config_field in fields(Config)} - {"told"}
+        config = Config(
+            **{name: value for name, value in raw_config.items() if name in field_names},
+            raw_config=raw_config,
+        )
+        if config.hidden_size % config.num_attention_heads:
+            sizes = f"hidden_size {config.hidden_size}, num_attention_heads {config.num_attention_heads}"
+            raise ValueError(f"{path}: {sizes}: the first is no multiple of the second")
+        return config
 
 
 class Embeddings(nn.Module):
@@ -80,9 +83,9 @@ class Added(nn.Module):
         self.LayerNorm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(self, x: Tensor, before: Tensor) -> Tensor:
+    def forward(self, x: Tensor, residual: Tensor) -> Tensor:
         """Of x, whatever its width."""
-        out: Tensor = self.LayerNorm(self.dropout(self.dense(x)) + before)
+        out: Tensor = self.LayerNorm(self.dropout(self.dense(x)) + residual)
         return out
 
 
@@ -99,7 +102,7 @@ class Heads(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Mix the positions of x (B, T, D)."""
         parts = (self.query, self.key, self.value)
-        q, k, v = (each(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in parts)
+        q, k, v = (projection(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for projection in parts)
         return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
 
 
@@ -124,13 +127,13 @@ class Layer(nn.Module):
 class Head(nn.Module):
     """Scores for the masked words; its matrix is the embedding."""
 
-    def __init__(self, config: Config, words: Any) -> None:
+    def __init__(self, config: Config, embedding_weight: Any) -> None:
         super().__init__()
         width = config.hidden_size
         norm = nn.LayerNorm(width, config.layer_norm_eps)
         self.transform = nn.ModuleDict({"dense": nn.Linear(width, width), "LayerNorm": norm})
         self.decoder = nn.Linear(width, config.vocab_size)
-        self.decoder.weight = words
+        self.decoder.weight = embedding_weight
         nn.init.zeros_(self.decoder.bias)
         self.bias = self.decoder.bias
 

@@ -13,14 +13,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clusterwright.runtime.recipes.models.llama_config import Config
-from clusterwright.runtime.recipes.stages import WHOLE
+from clusterwright.runtime.recipes.stages import SINGLE_STAGE
 
 Angles = tuple[Tensor, Tensor]  # cosines and sines, each of positions x half a head
 
 
 def rotate(x: Tensor, angles: Angles) -> Tensor:
     """Turn x (B, H, T, E); number i pairs with number i + E/2, as in Hugging Face's weights."""
-    cosine, sine = (each.to(x.dtype) for each in angles)
+    cosine, sine = (angle.to(x.dtype) for angle in angles)
     a, b = x.chunk(2, dim=-1)
     return torch.cat((a * cosine - b * sine, b * cosine + a * sine), dim=-1)
 
@@ -28,19 +28,19 @@ def rotate(x: Tensor, angles: Angles) -> Tensor:
 def speeds(config: Config) -> Tensor:
     """How fast each pair turns, in radians a position."""
     size, rope = config.head_dim, config.rope
-    plain = 1.0 / config.rope_theta ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
+    frequencies = 1.0 / config.rope_theta ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
     kind = rope.get("rope_type", "default")
     if kind == "linear":
-        return plain / float(rope["factor"])
-    return _as_llama_3(plain, rope) if kind == "llama3" else plain
+        return frequencies / float(rope["factor"])
+    return _as_llama_3(frequencies, rope) if kind == "llama3" else frequencies
 
 
-def _as_llama_3(plain: Tensor, rope: dict[str, float]) -> Tensor:
+def _as_llama_3(frequencies: Tensor, rope: dict[str, float]) -> Tensor:
     """Slow pairs turn slower by `factor`, fast ones as before, those between in between (Llama 3.1)."""
     factor, low, high = rope["factor"], rope["low_freq_factor"], rope["high_freq_factor"]
-    rounds = rope["original_max_position_embeddings"] * plain / (2 * math.pi)
+    rounds = rope["original_max_position_embeddings"] * frequencies / (2 * math.pi)
     smooth = ((rounds - low) / (high - low)).clamp(0, 1)
-    return (1 - smooth) * plain / factor + smooth * plain
+    return (1 - smooth) * frequencies / factor + smooth * frequencies
 
 
 IGNORED = -100  # a target that is not scored
@@ -64,8 +64,8 @@ class Attention(nn.Module):
         """Mix the positions of x (B, T, D)."""
         # a rank of a tensor group has only some of the heads: their number follows from what is there
         q, k, v = (
-            each(x).unflatten(-1, (-1, self.size)).transpose(1, 2)
-            for each in (self.q_proj, self.k_proj, self.v_proj)
+            projection(x).unflatten(-1, (-1, self.size)).transpose(1, 2)
+            for projection in (self.q_proj, self.k_proj, self.v_proj)
         )
         q, k = rotate(q, angles), rotate(k, angles)
         if self.context is None:
@@ -140,7 +140,7 @@ class Llama(nn.Module):
         super().__init__()
         self.config = config
         self.context: Any = None  # of the ranks that share a sequence
-        self.stage: Any = WHOLE  # or this rank's, where layers are dealt out
+        self.stage: Any = SINGLE_STAGE  # or this rank's, where layers are dealt out
         self.multiple = 1  # of positions: the ranks of a tensor group share those, too
         self.model = Body(config)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
@@ -156,8 +156,8 @@ class Llama(nn.Module):
         places = self._places(tokens.shape[1], tokens.device)
         x = self._through(tokens[:, places], places)
         if not self.stage.last:
-            handed: Tensor = self.stage.hand_on(x)
-            return handed
+            output: Tensor = self.stage.send_forward(x)
+            return output
         scores = self.lm_head(x).float()
         aims = targets[:, places].flatten()
         return F.cross_entropy(scores.flatten(0, 1), aims, ignore_index=IGNORED, reduction="sum")
@@ -176,11 +176,11 @@ class Llama(nn.Module):
         """What the first of several stages has, what is dealt out, and what the last one has."""
         return [self.model.embed_tokens], self.model.layers, [self.model.norm, self.lm_head]
 
-    def cut(self, mesh: Any) -> None:
+    def parallelize(self, mesh: Any) -> None:
         """Lay it out over a tensor group, and over ranks that share a sequence."""
-        from clusterwright.runtime.recipes.models import llama_cut
+        from clusterwright.runtime.recipes.models import llama_parallel
 
-        llama_cut.cut(self, mesh)
+        llama_parallel.parallelize(self, mesh)
 
     def tie(self) -> None:
         """The embedding is the output matrix too, where the configuration says so."""
@@ -193,10 +193,14 @@ class Llama(nn.Module):
         return x
 
     def _places(self, length: int, device: torch.device) -> Tensor:
-        mine = self.context.places(length, device) if self.context else torch.arange(length, device=device)
-        if len(mine) % self.multiple:
-            raise ValueError(f"{len(mine)} positions do not divide over a tensor group of {self.multiple}")
-        return mine
+        positions = (
+            self.context.places(length, device) if self.context else torch.arange(length, device=device)
+        )
+        if len(positions) % self.multiple:
+            raise ValueError(
+                f"{len(positions)} positions do not divide over a tensor group of {self.multiple}"
+            )
+        return positions
 
     def _initialise(self) -> None:
         for parameter in self.parameters():

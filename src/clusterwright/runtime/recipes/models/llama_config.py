@@ -29,37 +29,39 @@ class Config:
     mlp_bias: bool = False
     rope_theta: float = 10000.0
     rope: dict[str, Any] = field(default_factory=dict)
-    told: dict[str, Any] = field(default_factory=dict)  # the file itself, for what we do not need
+    raw_config: dict[str, Any] = field(default_factory=dict)  # the file itself, for what we do not need
 
     @staticmethod
-    def of(told: dict[str, Any]) -> Config:
+    def from_dict(raw_config: dict[str, Any]) -> Config:
         """From what a file says.
 
         Raises:
             ValueError: it is of another kind of model, or one that is not done here.
         """
-        kind, activation = told.get("model_type", "llama"), told.get("hidden_act", "silu")
+        kind, activation = raw_config.get("model_type", "llama"), raw_config.get("hidden_act", "silu")
         if kind != "llama" or activation != "silu":
             raise ValueError(f"model_type {kind} with {activation}: this recipe trains llama with silu")
-        rope = {**(told.get("rope_scaling") or {}), **(told.get("rope_parameters") or {})}
+        rope = {**(raw_config.get("rope_scaling") or {}), **(raw_config.get("rope_parameters") or {})}
         rope["rope_type"] = rope.get("rope_type") or rope.get("type") or "default"
         if rope["rope_type"] not in _ROPES:
             raise ValueError(f"rope_type {rope['rope_type']} is not done; there are {', '.join(_ROPES)}")
-        known = {one.name for one in fields(Config)} - {"rope", "told"}
-        plain = {name: value for name, value in told.items() if name in known and value is not None}
-        plain["num_key_value_heads"] = plain.get("num_key_value_heads") or plain["num_attention_heads"]
-        plain["head_dim"] = plain.get("head_dim") or plain["hidden_size"] // plain["num_attention_heads"]
-        plain["rope_theta"] = float(rope.get("rope_theta") or plain.get("rope_theta", 10000.0))
-        made = Config(**plain, rope=rope, told=told)
-        made.check()
-        return made
+        field_names = {config_field.name for config_field in fields(Config)} - {"rope", "told"}
+        values = {
+            name: value for name, value in raw_config.items() if name in field_names and value is not None
+        }
+        values["num_key_value_heads"] = values.get("num_key_value_heads") or values["num_attention_heads"]
+        values["head_dim"] = values.get("head_dim") or values["hidden_size"] // values["num_attention_heads"]
+        values["rope_theta"] = float(rope.get("rope_theta") or values.get("rope_theta", 10000.0))
+        config = Config(**values, rope=rope, raw_config=raw_config)
+        config.check()
+        return config
 
     @staticmethod
     def read(path: Path) -> Config:
         """From a file."""
         try:
-            told = json.loads(path.read_text())
-            return Config.of(told)
+            raw_config = json.loads(path.read_text())
+            return Config.from_dict(raw_config)
         except (ValueError, KeyError, TypeError) as why:
             raise ValueError(f"{path}: {why}") from why
 

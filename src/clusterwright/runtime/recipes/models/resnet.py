@@ -77,17 +77,21 @@ class Block(nn.Module):
         for n, (side, step) in enumerate(zip(sides, strides)):
             self.add_module(f"conv{n + 1}", _convolution(channels[n], channels[n + 1], side, step))
             self.add_module(f"bn{n + 1}", norm(channels[n + 1]))
-        around = stride != 1 or inputs != outputs
-        way = nn.Sequential(_convolution(inputs, outputs, 1, stride), norm(outputs)) if around else None
-        self.downsample = way
+        needs_projection = stride != 1 or inputs != outputs
+        shortcut = (
+            nn.Sequential(_convolution(inputs, outputs, 1, stride), norm(outputs))
+            if needs_projection
+            else None
+        )
+        self.downsample = shortcut
 
     def forward(self, x: Tensor) -> Tensor:
         """What goes through, and what goes around."""
-        around = self.downsample(x) if self.downsample is not None else x
+        shortcut = self.downsample(x) if self.downsample is not None else x
         for n in range(1, self.count + 1):
             x = getattr(self, f"bn{n}")(getattr(self, f"conv{n}")(x))
             x = F.relu(x) if n < self.count else x
-        return F.relu(x + around)
+        return F.relu(x + shortcut)
 
 
 class ResNet(nn.Module):
@@ -114,12 +118,12 @@ class ResNet(nn.Module):
         self.maxpool = nn.Identity() if small else nn.MaxPool2d(3, 2, 1)
         inputs = width
         for stage, blocks in enumerate(DEPTHS[depth]):
-            made = []
+            stage_blocks = []
             for number in range(blocks):
                 stride = 2 if stage and not number else 1
-                made.append(Block(inputs, width << stage, stride, kind))
+                stage_blocks.append(Block(inputs, width << stage, stride, kind))
                 inputs = (width << stage) * (4 if kind[0] else 1)
-            self.add_module(f"layer{stage + 1}", nn.Sequential(*made))
+            self.add_module(f"layer{stage + 1}", nn.Sequential(*stage_blocks))
         self.fc = nn.Linear(inputs, classes)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -132,6 +136,6 @@ class ResNet(nn.Module):
 
 
 def _convolution(inputs: int, outputs: int, side: int, stride: int) -> nn.Conv2d:
-    made = nn.Conv2d(inputs, outputs, side, stride, side // 2, bias=False)
-    nn.init.kaiming_normal_(made.weight, mode="fan_out", nonlinearity="relu")
-    return made
+    convolution = nn.Conv2d(inputs, outputs, side, stride, side // 2, bias=False)
+    nn.init.kaiming_normal_(convolution.weight, mode="fan_out", nonlinearity="relu")
+    return convolution

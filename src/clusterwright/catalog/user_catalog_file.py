@@ -1,0 +1,259 @@
+"""A user's catalog file: `[gpus.NAME]`, `[models.NAME]`, `[prices.NAME.DEAL]` ...; everything wrong is said at once."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from clusterwright.catalog import parts, quantities
+from clusterwright.catalog.gpus import gpu
+from clusterwright.catalog.user_catalog import UserCatalog
+from clusterwright.catalog.user_catalog_keys import PRICE_KEYS, TABLES, Key, Table
+from clusterwright.catalog.records import Architecture, Deal, Gpu, Price
+from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
+from clusterwright.units import QuantityError
+
+
+def load(path: Path) -> UserCatalog:
+    """The user's rows.
+
+    Raises:
+        WrightError: `file-unreadable`, `toml-syntax`; or `unknown-key`, `missing-key`, `bad-quantity`, `not-a-choice`,
+            `out-of-range`, all of them at once with file and line.
+    """
+    try:
+        written = path.read_bytes().decode()
+        tables = tomllib.loads(written)
+    except (OSError, UnicodeDecodeError) as why:
+        fix = "give a TOML file in UTF-8"
+        raise WrightError.from_code("file-unreadable", f"{path}: {why}", fix, exit_code=EXIT_USAGE) from why
+    except tomllib.TOMLDecodeError as why:
+        fix = "see docs/guides/own-hardware.md for a file that works"
+        raise WrightError.from_code("toml-syntax", f"{path}: {why}", fix, exit_code=EXIT_USAGE) from why
+    reader = _Reader(str(path), written.splitlines())
+    user_catalog = reader.read_catalog(tables)
+    if reader.findings:
+        raise WrightError(*reader.findings, exit_code=EXIT_USAGE)
+    return user_catalog
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the sections and keeps what is wrong with them."""
+
+    file: str
+    lines: list[str]
+    findings: list[Finding] = field(default_factory=list)
+
+    def read_catalog(self, tables: Mapping[str, Any]) -> UserCatalog:
+        """Everything in the file."""
+        section_names = [*TABLES, "prices"]
+        for name in tables:
+            if name not in section_names:
+                self._unknown((name,), name, section_names)
+        records: dict[str, Any] = {
+            name: {
+                row_name: self._read_row(table, (name, row_name), values)
+                for row_name, values in self._sections(tables, name).items()
+            }
+            for name, table in TABLES.items()
+        }
+        user_catalog = UserCatalog(**records, prices=tuple(self._prices(self._sections(tables, "prices"))))
+        if not self.findings:
+            self._references(user_catalog)
+        return user_catalog
+
+    def _references(self, user_catalog: UserCatalog) -> None:
+        """What servers are made of is there."""
+        for name, server in user_catalog.servers.items():
+            for key, find in (("gpu", gpu), ("nic", parts.nic), ("drive", parts.storage)):
+                try:
+                    find(getattr(server, key), user_catalog)
+                except WrightError as why:
+                    first_finding = why.findings[0]
+                    self._add_finding(
+                        first_finding.code, ("servers", name, key), first_finding.message, first_finding.fix
+                    )
+
+    def _sections(self, tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        sections = tables.get(name, {})
+        if not isinstance(sections, dict):
+            self._add_finding("wrong-type", (name,), f"`{name}` is no section", f"write [{name}.NAME]")
+            return {}
+        return sections
+
+    def _read_row(self, table: Table, path: tuple[str, ...], raw_values: Any) -> Any:
+        """One row; None where something is wrong with it."""
+        if not isinstance(raw_values, dict):
+            self._add_finding(
+                "wrong-type", path, f"`{'.'.join(path)}` is no section", f"write [{'.'.join(path)}]"
+            )
+            return None
+        finding_count = len(self.findings)
+        values = dict(raw_values)
+        like = values.pop("like", None)
+        base = None if like is None else self._base(table, path, like)
+        read = self._keys(table.keys, path, values)
+        if like is None:
+            if table.make is Architecture:
+                self._complete(read, path)
+            self._missing(table.keys, read, path)
+        if len(self.findings) > finding_count:
+            return None
+        read.setdefault("source", self.file)
+        row = _changed(base, path[-1], read) if base is not None else table.make(name=path[-1], **read)
+        if isinstance(row, Architecture):
+            self._check_consistency(row, path)
+        return row
+
+    def _base(self, table: Table, path: tuple[str, ...], like: Any) -> Any:
+        try:
+            return table.ours(quantities.text(like))
+        except QuantityError as why:
+            self._add_finding("bad-quantity", (*path, "like"), why.message, why.fix)
+        except WrightError as why:
+            first_finding = why.findings[0]
+            self._add_finding(first_finding.code, (*path, "like"), first_finding.message, first_finding.fix)
+        return None
+
+    def _keys(
+        self, keys: Mapping[str, Key], path: tuple[str, ...], values: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        read: dict[str, Any] = {}
+        for name, value in values.items():
+            if name not in keys:
+                self._unknown((*path, name), name, [*keys, "like"])
+                continue
+            try:
+                read[keys[name].fills] = keys[name].read(value)
+            except QuantityError as why:
+                self._add_finding(
+                    "bad-quantity", (*path, name), f"{'.'.join((*path, name))}: {why.message}", why.fix
+                )
+                read[keys[name].fills] = None
+        return read
+
+    def _missing(self, keys: Mapping[str, Key], read: Mapping[str, Any], path: tuple[str, ...]) -> None:
+        for name, key in keys.items():
+            if key.needed and key.fills not in read:
+                fix = f"add `{name} = ...`, or `like = ...` with one of the catalog"
+                self._add_finding("missing-key", path, f"`{'.'.join(path)}` has no `{name}`", fix)
+
+    def _complete(self, read: dict[str, Any], path: tuple[str, ...]) -> None:
+        """What a model may leave out: as many heads of keys as of queries, and heads that share the width."""
+        heads, hidden = read.get("heads"), read.get("hidden")
+        if not heads or not hidden:
+            return
+        read.setdefault("kv_heads", heads)
+        if "head_dim" not in read:
+            if hidden % heads:
+                message = f"a width of {hidden} does not divide among {heads} heads"
+                self._add_finding(
+                    "out-of-range", (*path, "heads"), message, "give head_dim, or correct one of the two"
+                )
+            read["head_dim"] = hidden // heads
+
+    def _check_consistency(self, model: Architecture, path: tuple[str, ...]) -> None:
+        for name in ("layers", "hidden", "heads", "kv_heads", "head_dim"):
+            if getattr(model, name) < 1:
+                self._add_finding(
+                    "out-of-range",
+                    (*path, name),
+                    f"`{name}` is 0, but must be at least 1",
+                    "write the model's own",
+                )
+                return
+        if model.heads % model.kv_heads:
+            message = f"{model.heads} heads do not divide among {model.kv_heads} of keys and values"
+            self._add_finding("out-of-range", (*path, "kv_heads"), message, "take a divisor of the heads")
+        for part, total in (("dense_layers", "layers"), ("experts_per_token", "experts")):
+            if getattr(model, part) > getattr(model, total):
+                message = f"{part} is more than {total}, {getattr(model, total)}"
+                self._add_finding("out-of-range", (*path, part), message, "correct one of the two")
+
+    def _prices(self, items: Mapping[str, Any]) -> list[Price]:
+        prices = []
+        for item, deals in items.items():
+            if not isinstance(deals, dict):
+                self._add_finding(
+                    "wrong-type",
+                    ("prices", item),
+                    f"`prices.{item}` is no section",
+                    f"write [prices.{item}.owned]",
+                )
+                continue
+            for deal, raw_values in deals.items():
+                path = ("prices", item, deal)
+                if deal not in {choice.value for choice in Deal} or not isinstance(raw_values, dict):
+                    fix = f"take one of {', '.join(Deal)}, as in [prices.{item}.owned]"
+                    self._add_finding(
+                        "not-a-choice", path, f"`{'.'.join(path)}` is no way to come by it", fix
+                    )
+                    continue
+                price = self._price(path, item, Deal(deal), raw_values)
+                prices += [price] if price else []
+        return prices
+
+    def _price(
+        self, path: tuple[str, ...], item: str, deal: Deal, raw_values: Mapping[str, Any]
+    ) -> Price | None:
+        finding_count = len(self.findings)
+        read = self._keys(PRICE_KEYS, path, raw_values)
+        self._missing(PRICE_KEYS, read, path)
+        if len(self.findings) > finding_count:
+            return None
+        amounts: list[tuple[float, str, str]] = [
+            read.get(bound, read["likely"]) for bound in ("low", "likely", "high")
+        ]
+        (low, currency, per), (likely, *_), (high, *_) = amounts
+        if len({amount[1:] for amount in amounts}) > 1:
+            fix = "give low, likely and high in one currency, per the same"
+            self._add_finding("currency-mixed", path, f"`{'.'.join(path)}` mixes currencies or units", fix)
+        if not low <= likely <= high:
+            fix = "low is at most likely, and likely at most high"
+            self._add_finding("out-of-range", path, f"`{'.'.join(path)}`: {low:g}, {likely:g}, {high:g}", fix)
+        source = read.get("source", self.file)
+        return Price(item, deal, per, low, likely, high, currency, read["date"], "own", source)
+
+    def _unknown(self, path: tuple[str, ...], name: str, valid_keys: list[str]) -> None:
+
+        suggestion = closest_name(name, valid_keys)
+        fix = (
+            f"did you mean `{suggestion}`?"
+            if suggestion
+            else f"take it out; the keys are {', '.join(valid_keys)}"
+        )
+        section_label = f"`{'.'.join(path[:-1])}`" if path[1:] else "a catalog file"
+        self._add_finding("unknown-key", path, f"{section_label} has no key `{name}`", fix)
+
+    def _add_finding(self, code: str, path: tuple[str, ...], message: str, fix: str) -> None:
+        number = self._line(path)
+        excerpt = self.lines[number - 1].strip() if number else ""
+        self.findings.append(Finding(code, message, fix, (Location(self.file, number, value=excerpt),)))
+
+    def _line(self, path: tuple[str, ...]) -> int | None:
+        """The line of a key in its section, else of the section's head; None where the file writes it otherwise."""
+        head, section_line = "", None
+        for number, line in enumerate(self.lines, 1):
+            bare = line.strip().replace('"', "").replace("'", "")
+            if bare.startswith("["):
+                head = bare.strip("[] ")
+                if head == ".".join(path[:-1]) or f"{head}.".startswith(f"{'.'.join(path)}."):
+                    section_line = section_line or number
+            elif head == ".".join(path[:-1]) and bare.partition("=")[0].strip() == path[-1]:
+                return number
+        return section_line
+
+
+def _changed(base: Any, name: str, read: dict[str, Any]) -> Any:
+    """A row of ours with the user's values in it; rates that are not given stay, memory takes its usable part along."""
+    if isinstance(base, Gpu):
+        for rates in ("peak", "achieved"):
+            if rates in read:
+                read[rates] = (getattr(base, rates) or {}) | read[rates]
+        if "memory_bytes" in read:
+            read.setdefault("usable_bytes", read["memory_bytes"])
+    return replace(base, name=name, **read)

@@ -1,0 +1,228 @@
+"""Hosts taken for a bench: idle ones, by one exclusive job; and given back whatever happens."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from clusterwright.check.bench.script import JOB_NAME, partition_of, script
+from clusterwright.check.bench.stage import JobStage, find_command
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import expand, fold
+from clusterwright.edge import slurm
+from clusterwright.edge.bundler import bench_program
+from clusterwright.edge.clock import Clock
+from clusterwright.edge.host import Host, as_user
+from clusterwright.edge.slurm import checked
+from clusterwright.edge.ssh import Remote
+from clusterwright.errors import WrightError
+from clusterwright.slurm import client
+from clusterwright.slurm.jobs import Job, job_state_of
+from clusterwright.slurm.nodes import parse_sinfo
+from clusterwright.slurm.states import NodeState, is_pending
+
+PROGRAMS = (
+    "worker", "hello", "pair", "collectives", "sweep", "disks", "memory", "training", "trial", "loader", "gpu",
+    "gpu_work", "rdma", "burn_in",
+)  # fmt: skip
+POLL_INTERVAL_S = 1.0
+JOB_LIMIT_S = 4 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class HostRequest:
+    """Whose job, on which hosts, and how long to wait for them; no hosts: those that are idle now."""
+
+    user: str | None = None
+    hosts: tuple[str, ...] = ()
+    partition: str = ""
+    reservation: str = ""
+    wait_s: float = 600.0
+    fewest: int = 1
+    lasts_s: int = 0  # what the bench itself takes, where that is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The hosts of a partition: free, held by a job, or not to be had, with Slurm's word for why."""
+
+    free: tuple[str, ...]
+    busy: tuple[str, ...]
+    unavailable: Mapping[str, str]
+    ending: tuple[str, ...] = ()  # of the busy ones, those cleaned up after a job, and those that are COMING
+
+
+def sort(text: str, requested_hosts: Iterable[str]) -> Hosts:
+    """Of the nodes of sinfo, only the wanted ones, where any are."""
+    only = frozenset(requested_hosts)
+    nodes = {name: node for name, node in parse_sinfo(text).items() if not only or name in only}
+    coming = {name for name, node in nodes.items() if _is_coming(node.state)}
+    unavailable = {
+        name: node.record["State"]
+        for name, node in nodes.items()
+        if name not in coming and (node.state.is_power_saving or not node.state.is_available)
+    }
+    free = tuple(name for name, node in nodes.items() if node.state.text == "IDLE")
+    busy = tuple(name for name in nodes if name not in unavailable and name not in free)
+    ending = tuple(name for name in busy if name in coming or nodes[name].state.activity == "completing")
+    return Hosts(free, busy, unavailable, ending)
+
+
+def _is_coming(state: NodeState) -> bool:
+    """True when slurmctld has just started and not heard of it yet; where it never does, it is down soon."""
+    return state.base == "UNKNOWN" or (
+        state.base == "IDLE" and len(state.flags) == 1 and not state.is_responding
+    )
+
+
+def holders(jobs: Iterable[Job], hosts: Iterable[str]) -> str:
+    """The jobs that hold hosts, as people would say it."""
+    host_set = frozenset(hosts)
+    blocking_jobs = [
+        job for job in jobs if job.is_allocated and job.hosts and host_set & {*expand(job.hosts)}
+    ]
+    named = [f"job {job.id} ({job.name}) of {job.user} on {job.hosts}" for job in blocking_jobs]
+    return ", ".join(named) or "no job that squeue shows"
+
+
+def poll_hosts(cluster: Cluster, remote: Remote, request: HostRequest) -> Hosts:
+    """How the hosts are doing.
+
+    Raises:
+        WrightError: the control host or slurmctld does not answer.
+    """
+    name = cluster.control.name
+    argv = client.node_states(partition=request.partition or partition_of(cluster))
+    return sort(checked(Host(remote, name).run(client.line(argv)), name, argv[0]).out, request.hosts)
+
+
+def choose(cluster: Cluster, remote: Remote, request: HostRequest, clock: Clock) -> Hosts:
+    """Hosts to measure: the named ones that are there, else those that are idle or about to be, once there are enough.
+
+    Raises:
+        WrightError: there are not enough within the limit; with the jobs that hold the others.
+    """
+    deadline = clock.monotonic() + request.wait_s
+    while True:
+        snapshot = poll_hosts(cluster, remote, request)
+        chosen = (*snapshot.free, *snapshot.busy) if request.hosts else snapshot.free
+        late = clock.monotonic() >= deadline
+        if len(chosen) >= request.fewest and (late or not snapshot.ending):
+            return Hosts(chosen, () if request.hosts else snapshot.busy, snapshot.unavailable)
+        if late or not snapshot.busy:
+            raise _too_few(snapshot, request, slurm.queue(remote, cluster.control.name))
+        clock.sleep(POLL_INTERVAL_S)
+
+
+@contextmanager
+def reserve_hosts(
+    cluster: Cluster,
+    remote: Remote,
+    hosts: Sequence[str],
+    request: HostRequest,
+    clock: Clock,
+    log: Callable[[str], None],
+) -> Iterator[JobStage]:
+    """The hosts on stage; afterwards the job is ended and its folder gone.
+
+    Raises:
+        WrightError: Slurm refuses, or the job does not start within the limit.
+    """
+    control, folder = cluster.control.name, _folder(cluster, clock)
+    job = _submit(cluster, remote, hosts, request, folder)
+    stage = JobStage(remote, control, request.user, folder, job, tuple(hosts), log)
+    try:
+        _started(stage, request, clock)
+        yield stage
+    finally:
+        Host(remote, control).run_as(
+            request.user, f"{client.line(client.cancel([job]))}; {find_command(folder)}"
+        )
+
+
+def _folder(cluster: Cluster, clock: Clock) -> str:
+    if cluster.shared_folder is None:
+        raise WrightError.from_code(
+            "folder-not-shared",
+            f"cluster `{cluster.name}` has no shared folder, and hosts of a bench are told what to do in one",
+            "add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}",
+        )
+    return f"{cluster.shared_folder}/bench/{clock.now():.3f}"
+
+
+def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], request: HostRequest, folder: str) -> str:
+    """The folder, the programs, the script in it, and sbatch, in one ssh; the id of the job."""
+    text = script(
+        cluster,
+        hosts,
+        folder,
+        limit_s=min(
+            JOB_LIMIT_S + request.lasts_s,
+            cluster.partitions[request.partition or partition_of(cluster)].max_time,
+        ),
+        partition=request.partition or partition_of(cluster),
+        reservation=request.reservation,
+    )
+    files = {"job.sh": text, **{f"programs/{name}.py": bench_program(name) for name in PROGRAMS}}
+    stdin = "".join(base64.b64encode(content.encode()).decode() + "\n" for content in files.values())
+    fill = "".join(f'IFS= read -r text && printf %s "$text" | base64 -d > {file} && ' for file in files)
+    path, above = shlex.quote(folder), shlex.quote(folder.rpartition("/")[0])
+    steps = (
+        f"umask 022; mkdir -p {above} && mkdir {path} && cd {path} && mkdir orders answers programs && {fill}"
+        f"sbatch --parsable job.sh || {{ code=$?; cd / && rm -rf {path}; exit $code; }}"
+    )
+    # every user's benches lie side by side, and each belongs to its user: as in /tmp
+    shared = f'[ "$(id -u)" != 0 ] || [ -d {above} ] || install -d -m 1777 {above}; '
+    command = shared + as_user(steps, request.user)
+    result = Host(remote, cluster.control.name).run(command, stdin=stdin.encode())
+    return slurm.submitted(result, cluster.control.name, request.user)
+
+
+def _started(stage: JobStage, request: HostRequest, clock: Clock) -> None:
+    """The job runs.
+
+    Raises:
+        WrightError: it does not within the limit, or it ended at once.
+    """
+    deadline = clock.monotonic() + request.wait_s
+    while True:
+        fields = slurm.show_job(stage.remote, stage.control, stage.job)
+        state = job_state_of(fields)
+        if state == "RUNNING":
+            return
+        if not is_pending(state) and state not in ("CONFIGURING", "UNKNOWN"):
+            raise WrightError.from_code(
+                "bench-job-ended",
+                f"Slurm's job {stage.job} of the bench is {state.lower()}",
+                f"see why: scontrol show job {stage.job}",
+            )
+        if clock.monotonic() >= deadline:
+            other_jobs = [j for j in slurm.queue(stage.remote, stage.control) if j.id != stage.job]
+            raise _busy(fold(list(stage.names)), holders(other_jobs, stage.names), fields["Reason"], request)
+        clock.sleep(POLL_INTERVAL_S)
+
+
+def _too_few(snapshot: Hosts, request: HostRequest, jobs: Iterable[Job]) -> WrightError:
+    if snapshot.busy:
+        return _busy(fold(list(snapshot.busy)), holders(jobs, snapshot.busy), "", request)
+    unavailable = (
+        ", ".join(f"{name} is {state}" for name, state in snapshot.unavailable.items())
+        or "there are no others"
+    )
+    return WrightError.from_code(
+        "bench-hosts-few",
+        f"this bench needs {request.fewest} hosts, and {len(snapshot.free)} can be had: {unavailable}",
+        "give hosts back (scontrol update nodename=HOST state=resume), or name others with --hosts",
+    )
+
+
+def _busy(hosts: str, blocking_jobs: str, reason: str, request: HostRequest) -> WrightError:
+    why = f"; Slurm says {reason}" if reason else ""
+    return WrightError.from_code(
+        "bench-hosts-busy",
+        f"{hosts} did not come free in {request.wait_s:.0f} s: held by {blocking_jobs}{why}",
+        f"wait longer (--wait 2h), or name idle hosts (--hosts); another {JOB_NAME} ends by itself",
+    )

@@ -1,0 +1,96 @@
+"""Benches of hosts by themselves: all at the same time, and once more where one is in doubt; judged by the fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from clusterwright.check.bench.fleet import fleet
+from clusterwright.check.bench.judging import Observation, judge, suspect
+from clusterwright.check.bench.measure import Condition, Measurement
+from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.verdict import Status, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One quantity that a host measured; higher is better."""
+
+    quantity: str
+    unit: str
+    value: float
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+
+
+Figures = Mapping[str, tuple[Figure, ...]]  # by host
+
+
+@dataclass(frozen=True, slots=True)
+class HostBench:
+    """What each host runs, how its answer is read, and what to look at where a figure is low."""
+
+    bench: str
+    part: Callable[[str], Part]
+    read: Callable[[Answer], tuple[Figure, ...]]
+    fix: str
+
+
+def measure(site: Site, host_bench: HostBench) -> Outcome:
+    """All hosts; where some are behind, all once more: one alone would have a file server to itself."""
+    first_pass, failed = run_pass(site, host_bench, site.stage.hosts)
+    passes = [first_pass]
+    if doubtful := {
+        observation.subject for observation in observations(passes) if suspect(observation, None)
+    }:
+        site.log(f"measured again, because of {', '.join(sorted(doubtful))}")
+        passes.append(run_pass(site, host_bench, site.stage.hosts)[0])
+    verdicts = [
+        judge(host_bench.bench, observation, None, host_bench.fix) for observation in observations(passes)
+    ]
+    return Outcome(tuple(rows(host_bench.bench, passes)), (*verdicts, *unknown(host_bench.bench, failed)))
+
+
+def run_pass(site: Site, host_bench: HostBench, hosts: Sequence[str]) -> tuple[Figures, dict[str, str]]:
+    """The hosts at the same time: the figures of each, and why there are none."""
+    answers = site.stage.do({host: host_bench.part(host) for host in hosts})
+    figures: dict[str, tuple[Figure, ...]] = {}
+    failed = {host: answer.why for host, answer in answers.items() if answer.why}
+    for host, answer in answers.items():
+        if host not in failed:
+            try:
+                figures[host] = host_bench.read(answer)
+            except ValueError as why:
+                failed[host] = str(why)
+    return figures, failed
+
+
+def observations(passes: Sequence[Figures]) -> list[Observation]:
+    """Each quantity of each host, beside that of the others."""
+    values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for figures in passes:
+        for host, several in figures.items():
+            for figure in several:
+                values.setdefault((figure.quantity, figure.unit), {}).setdefault(host, []).append(
+                    figure.value
+                )
+    return [
+        Observation(host, tuple(host_values), usual, unit, quantity)
+        for (quantity, unit), by_host in values.items()
+        for usual in [fleet(max(several) for several in by_host.values())]
+        for host, host_values in by_host.items()
+    ]
+
+
+def unknown(bench: str, failed: Mapping[str, str], part: str = "") -> Iterator[Verdict]:
+    """Hosts that measured nothing, in the words of what ran there."""
+    return (Verdict(host, bench, Status.UNKNOWN, why, part=part) for host, why in failed.items())
+
+
+def rows(bench: str, passes: Sequence[Figures], **about: Condition) -> Iterator[Measurement]:
+    """All that was measured, to be kept."""
+    for number, figures in enumerate(passes, 1):
+        for host, several in figures.items():
+            for figure in several:
+                how = {**figure.conditions, **about, "pass": number}
+                yield Measurement(bench, host, figure.quantity, figure.unit, figure.value, (host,), how)

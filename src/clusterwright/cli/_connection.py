@@ -1,0 +1,117 @@
+"""Which cluster a command means, and the way to the host where its runs are kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.edge.ssh import Ssh
+
+VARIABLE = "CLUSTERWRIGHT_CLUSTER"
+
+
+def find_cluster(named: Path | None) -> Cluster:
+    """The cluster that a command means.
+
+    Raises:
+        WrightError: there is none; with the places that were tried.
+    """
+    from clusterwright.config.load import load_cluster
+
+    return load_cluster(cluster_file(named))
+
+
+def cluster_file(named: Path | None, job_file: Path | None = None) -> Path:
+    """The file of `--cluster`, of $CLUSTERWRIGHT_CLUSTER, of ./cluster.yaml, or of the one beside the job file.
+
+    Raises:
+        WrightError: there is none; with the places that were tried.
+    """
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    if named:
+        return named
+    env_path = os.environ.get(VARIABLE)
+    candidates = (
+        [Path(env_path)]
+        if env_path
+        else [Path("cluster.yaml"), *([job_file.parent / "cluster.yaml"] if job_file else [])]
+    )
+    cluster_path = next((path for path in candidates if path.exists()), None)
+    if cluster_path is None:
+        raise WrightError.from_code(
+            "no-cluster-file",
+            f"no cluster file; tried {', '.join(str(path) for path in candidates)}"
+            + ("" if env_path else f" (${VARIABLE} is not set)"),
+            f"name it: --cluster cluster.yaml, or export {VARIABLE}=/path/to/cluster.yaml",
+            exit_code=EXIT_USAGE,
+        )
+    return cluster_path
+
+
+def connection_to(cluster: Cluster) -> Ssh:
+    """The lab's own ssh for a lab, the site's otherwise."""
+    from clusterwright.provision.apply import remote_of
+
+    return remote_of(cluster)
+
+
+def follow(
+    cluster: Cluster | None,
+    runs: str,
+    run_name: str,
+    *,
+    live: bool,
+    ignore_interrupts: bool = False,
+    json: bool = False,
+) -> int:
+    """Show a run's logs from the control host, or from here; the run's outcome as an exit code.
+
+    On a terminal, a line beneath them says how far it is. With `ignore_interrupts`, an interrupt does not end it.
+    """
+    from clusterwright.launch.follow.screen import able
+
+    how = ("live" if live else "once", *(["json"] if json else []))
+    if json or not live or not able(sys.stdout):
+        return run_jobs_command(cluster, "logs", runs, run_name, *how, ignore_interrupts=ignore_interrupts)
+    return _on_screen(
+        _argv(cluster, "logs", runs, run_name, "live", "json"), ignore_interrupts=ignore_interrupts
+    )
+
+
+def run_jobs_command(
+    cluster: Cluster | None, command: str, runs: str, *more: str, ignore_interrupts: bool = False
+) -> int:
+    """Have run_jobs.py do it on the control host, or here, and show what it says; its exit code."""
+    from clusterwright.edge.bundler import RUNS, program_input
+    from clusterwright.edge.processes import stream
+
+    return stream(
+        _argv(cluster, command, runs, *more), stdin=program_input(RUNS), ignore_interrupts=ignore_interrupts
+    )
+
+
+def _on_screen(argv: tuple[str, ...], *, ignore_interrupts: bool) -> int:
+    from clusterwright.edge.bundler import RUNS, program_input
+    from clusterwright.edge.processes import lines
+    from clusterwright.launch.follow.screen import Screen
+
+    ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
+    screen = Screen(sys.stdout, ascii_only=ascii_only)
+    try:
+        return lines(argv, screen.line, stdin=program_input(RUNS), ignore_interrupts=ignore_interrupts)
+    finally:
+        screen.close()
+
+
+def _argv(cluster: Cluster | None, command: str, runs: str, *more: str) -> tuple[str, ...]:
+    """What starts run_jobs.py where the runs are."""
+    from clusterwright.edge.bundler import LOADER, program_command
+
+    if cluster is None:
+        return (sys.executable, "-c", LOADER, command, runs, *more)
+    return connection_to(cluster).argv(cluster.control.name, program_command(command, runs, *more))

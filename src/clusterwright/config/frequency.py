@@ -1,0 +1,88 @@
+"""How often something is done, or how long it may stand still: steps, times, or a word."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from clusterwright.config.field import Section, refuse
+from clusterwright.units import DURATION_PATTERN, QuantityError, parse_duration
+
+_STEPS = re.compile(r"([0-9]{1,12}) ?steps?")
+_STEPS_PATTERN = "[0-9]{1,12} ?steps?"
+_LEAST_STANDSTILL_S, _MOST_STANDSTILL_S = 2, 86400
+
+
+class Every(Section):
+    """How often: after so many steps, or after so many seconds."""
+
+    steps: int | None = None
+    seconds: int | None = None
+
+
+def _every(value: Any) -> Every:
+    fix = "write it as 100 steps or 10m"
+    if isinstance(value, Every):
+        return value
+    if not isinstance(value, str):
+        raise refuse("bad-quantity", f"`{value}` has no unit", fix)
+    match = _STEPS.fullmatch(value.strip())
+    try:
+        every = Every(steps=int(match[1])) if match else Every(seconds=parse_duration(value))
+    except QuantityError as why:
+        raise refuse("bad-quantity", f"{why.message}, and not a number of steps", fix) from why
+    if not (every.steps or every.seconds):
+        raise refuse("bad-quantity", f"`{value}` is nothing", fix)
+    return every
+
+
+def _memory_frequency(value: Any) -> Every | str:
+    if value in ("auto", "never"):
+        return str(value)
+    every = _every(value)
+    if every.seconds:
+        message = f"`{value}` is a time, and copies are counted in steps"
+        raise refuse("bad-quantity", message, "write auto, never or 1 step")
+    return every
+
+
+def _standstill(value: Any) -> int | str:
+    if value in ("auto", "never"):
+        return str(value)
+    seconds = _every(value).seconds
+    if not seconds or not _LEAST_STANDSTILL_S <= seconds <= _MOST_STANDSTILL_S:
+        message = f"`{value}` is not a time from {_LEAST_STANDSTILL_S} s to a day"
+        raise refuse("bad-quantity", message, "write auto, never or 10m")
+    return seconds
+
+
+def _schema(pattern: str, example: str, form: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"type": "string", "pattern": f"^({pattern})$", "examples": [example], "form": form}
+    )
+
+
+Frequency = Annotated[
+    Every,
+    BeforeValidator(_every),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": rf"^({_STEPS_PATTERN}|{DURATION_PATTERN})$",
+            "examples": ["100 steps", "10m"],
+            "form": "so many steps, or a duration",
+        }
+    ),
+]
+MemoryCheckpointFrequency = Annotated[
+    Every | Literal["auto", "never"],
+    BeforeValidator(_memory_frequency),
+    _schema(f"auto|never|{_STEPS_PATTERN}", "1 step", "auto, never, or so many steps"),
+]
+Standstill = Annotated[
+    int | Literal["auto", "never"],
+    BeforeValidator(_standstill),
+    _schema(f"auto|never|{DURATION_PATTERN}", "10m", "auto, never, or a duration"),
+]

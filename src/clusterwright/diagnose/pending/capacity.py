@@ -1,0 +1,111 @@
+"""What a job asks of one node, and which nodes have that, ever or now."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from clusterwright.diagnose.pending.facts import Facts, usable
+from clusterwright.slurm.records import Record, amount
+
+_GPUS = re.compile(r"gres[:/]gpu(?:[:=]([A-Za-z][\w.-]*))?(?:[:=](\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Of each of `nodes` nodes; memory in MiB."""
+
+    nodes: int
+    cpus: int
+    memory: float
+    gpus: int
+    gpu_type: str
+    features: tuple[str, ...]
+    is_exclusive: bool  # the nodes to itself
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What a node has."""
+
+    cpus: int
+    memory: float
+    gpus: dict[str, int]  # by type; "" for all
+
+
+def need(job: Record) -> Need:
+    """What the job asks; CPUs and memory of a job over several nodes are taken as spread evenly."""
+    nodes = max(1, job.number("NumNodes"))
+    kind, gpus = _gpus(job, nodes)
+    cpus = max(job.number("MinCPUsNode"), math.ceil(job.number("NumCPUs") / nodes), 1)
+    memory = (
+        amount(job["MinMemoryNode"])
+        or amount(job["MinMemoryCPU"]) * cpus
+        or job.tres("TRES").get("mem", 0) / nodes
+    )
+    features = tuple(feature for feature in re.split(r"[&|,*()\[\]\d]+", job["Features"]) if feature)
+    return Need(nodes, cpus, memory, gpus, kind, features, job["OverSubscribe"] == "NO")
+
+
+def _gpus(job: Record, nodes: int) -> tuple[str, int]:
+    """Type and number of GPUs of one node."""
+    match = _GPUS.search(job["TresPerNode"])
+    if match:
+        return match[1] or "", int(match[2] or 1)
+    match = _GPUS.search(job["TresPerJob"]) or _GPUS.search(job["TresPerTask"])
+    every = int(job.tres("TRES").get("gres/gpu", 0)) or (int(match[2] or 1) if match else 0)
+    return (match[1] or "") if match else "", math.ceil(every / nodes)
+
+
+def has(node: Record) -> Capacity:
+    """All that jobs may ever have of it."""
+    memory = amount(node["RealMemory"]) - amount(node["MemSpecLimit"])
+    return Capacity(node.number("CPUEfctv") or node.number("CPUTot"), memory, _by_type(node.tres("CfgTRES")))
+
+
+def free(node: Record) -> Capacity:
+    """What no job has now; nothing of a node that takes none."""
+    if not usable(node):
+        return Capacity(0, 0, {})
+    total, allocated = has(node), _by_type(node.tres("AllocTRES"))
+    gpus = {kind: count - allocated.get(kind, 0) for kind, count in total.gpus.items()}
+    return Capacity(total.cpus - node.number("CPUAlloc"), total.memory - amount(node["AllocMem"]), gpus)
+
+
+def _by_type(tres: dict[str, float]) -> dict[str, int]:
+    return {key[8:].lstrip(":"): int(value) for key, value in tres.items() if key.startswith("gres/gpu")}
+
+
+def lacks(request: Need, capacity: Capacity, node: Record) -> str:
+    """The first thing that the room is too small for; empty where it fits."""
+    features = re.split(r"[,\s]+", node["ActiveFeatures"] or node["AvailableFeatures"])
+    if missing := [feature for feature in request.features if feature not in features]:
+        return f"features:{missing[0]}"
+    if request.gpu_type and request.gpu_type not in capacity.gpus and request.gpus:
+        return "type"
+    if request.gpus > capacity.gpus.get(request.gpu_type, 0):
+        return "gpus"
+    if request.cpus > capacity.cpus:
+        return "cpus"
+    if request.memory > capacity.memory:
+        return "memory"
+    if request.is_exclusive and node.number("CPUAlloc"):
+        return "whole"
+    return ""
+
+
+def fitting(facts: Facts, request: Need, *, now: bool) -> list[str]:
+    """Nodes that have what is asked: now, or if they were empty and up."""
+    among = {
+        name: node
+        for name, node in facts.nodes.items()
+        if not facts.requested_nodes or name in facts.requested_nodes
+    }
+    return [
+        name
+        for name, node in among.items()
+        if not lacks(
+            request, free(node) if now else has(node), node if now else Record(dict(node) | {"CPUAlloc": "0"})
+        )
+    ]

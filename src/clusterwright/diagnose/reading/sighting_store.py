@@ -1,0 +1,123 @@
+"""What is kept of a source: the first sightings of each signature by each rank, and where witnesses are."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from clusterwright.diagnose.judge.sighting import Observations, Position, Sighting, Witnessed
+from clusterwright.diagnose.knowledge import Knowledge
+from clusterwright.diagnose.mode import Mode
+from clusterwright.diagnose.reading.line import Line
+from clusterwright.diagnose.reading.source import Source
+
+CONTEXT_LINES = 40  # lines
+MAX_SIGHTINGS = 4  # sightings of one signature by one rank,
+MAX_CONTEXT_SIGHTINGS = 64  # and where it is to be seen later whether another text is near
+RANKS = 4096  # of one signature
+MOST = 20_000  # sightings in one source; from then on only what was not seen yet is looked for
+POSITIONS = 4096  # of one witness
+QUOTE_LENGTH = 400  # characters of a line that is quoted
+
+Key = tuple[str, int, str]
+
+
+class SightingStore:
+    """Of one source."""
+
+    def __init__(self, source: Source, knowledge: Knowledge) -> None:
+        self._source, self._witness_texts, self._context_texts = (
+            source,
+            knowledge.witness_texts,
+            knowledge.context_texts,
+        )
+        self._likes = knowledge.likes
+        self._sightings: dict[Key, list[Sighting]] = defaultdict(list)
+        self._counts: Counter[Key] = Counter()
+        self._number = 0
+        self._texts: set[str] = set()  # of signatures that were seen
+        self._positions: dict[str, list[int]] = defaultdict(list)
+        self._witnessed: dict[str, list[Witnessed]] = defaultdict(list)
+
+    def is_noted(self, text: str) -> bool:
+        """Whether one more line with a text would be noted."""
+        if text not in self._witness_texts:
+            return False
+        return len(self._witnessed[text]) < MAX_SIGHTINGS or (
+            text in self._context_texts and len(self._positions[text]) < POSITIONS
+        )
+
+    def note(self, text: str, number: int, line: str) -> None:
+        """A line holds a witness's text, or one that is asked for near a signature."""
+        if not self.is_noted(text):
+            return
+        if len(self._witnessed[text]) < MAX_SIGHTINGS and self._matches_expression(text, line):
+            self._witnessed[text].append(Witnessed(self._position(number), line.strip()[:QUOTE_LENGTH]))
+        if text in self._context_texts:
+            self._positions[text].append(number)
+
+    def _matches_expression(self, text: str, line: str) -> bool:
+        likes = self._likes.get(text, {""})
+        return "" in likes or any(re.search(like, line) for like in likes)
+
+    def add(self, mode: Mode, signature: int, names: dict[str, str], line: Line, number: int) -> None:
+        """A line tells of a mode."""
+        key = (mode.id, signature, line.parts.rank)
+        self._counts[key] += 1
+        if len(self._sightings[key]) >= (
+            MAX_CONTEXT_SIGHTINGS if mode.signatures[signature].near else MAX_SIGHTINGS
+        ):
+            return
+        stamp = line.moment
+        sighting = Sighting(
+            mode,
+            signature,
+            self._position(number),
+            line.text.strip()[:QUOTE_LENGTH],
+            rank=line.parts.rank or self._source.rank,
+            host=line.parts.host or self._source.host,
+            seconds=stamp.seconds if stamp else None,
+            clock=self._clock(stamp.clock) if stamp else "",
+            names=names,
+        )
+        self._sightings[key].append(sighting)
+        self._number += 1
+        self._texts.add(sighting.has)
+
+    def saturated_texts(self) -> set[str]:
+        """Texts that need no longer be looked for, once there is more than enough: those that were seen."""
+        return self._texts if self._number >= MOST else set()
+
+    def observations(self, last_lines: list[tuple[int, tuple[str, ...]]]) -> Observations:
+        """All of it, with the last words."""
+        return Observations(
+            tuple(self._iter_sightings()),
+            {text: tuple(lines) for text, lines in self._witnessed.items() if lines},
+            tuple((self._position(number), texts) for number, texts in last_lines),
+        )
+
+    def _iter_sightings(self) -> Iterable[Sighting]:
+        for key, sightings in self._sightings.items():
+            matches = [sighting for sighting in sightings if self._has_context(sighting)][:MAX_SIGHTINGS]
+            for number, sighting in enumerate(matches):
+                yield (
+                    replace(sighting, count=self._counts[key] - len(matches) + 1) if number == 0 else sighting
+                )
+
+    def _has_context(self, sighting: Sighting) -> bool:
+        context = sighting.mode.signatures[sighting.signature].near
+        return not context or any(self._is_nearby(text, sighting.position.line) for text in context)
+
+    def _is_nearby(self, text: str, number: int) -> bool:
+        numbers = self._positions.get(text, [])
+        index = bisect_left(numbers, number - CONTEXT_LINES)
+        return index < len(numbers) and numbers[index] <= number + CONTEXT_LINES
+
+    def _position(self, number: int) -> Position:
+        return Position(self._source.name, number, self._source.group, self._source.order)
+
+    def _clock(self, clock: str) -> str:
+        return f"boot {self._source.name}" if clock == "boot" else clock

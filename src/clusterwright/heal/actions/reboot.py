@@ -1,0 +1,62 @@
+"""A host without jobs is booted anew: by itself, or by its power switch where it does not answer."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from clusterwright.errors import WrightError
+from clusterwright.heal.actions.executor import Executor, Order, failed
+from clusterwright.onhost.provision.reboots import BOOT_ID
+from clusterwright.provision.reboot import BY_SYSTEMD
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import HEAL
+
+COST = "reboot"
+UNDO = ""
+_BOOTING = frozenset({"stopping", "initializing", "starting"})  # systemctl(1), is-system-running
+
+
+def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
+    """Which boot it is in; None where a job is there.
+
+    Raises:
+        WrightError: the host does not answer and has no power control: there is nothing to begin.
+    """
+    host, saving = order.intent.host, executor.cluster.slurm.power_saving
+    if not executor.is_empty(host):
+        return None
+    result = executor.query(host, f"cat {BOOT_ID}")
+    if not result.ok and (saving is None or saving.provider is None):
+        raise WrightError.from_code(
+            "unreachable",
+            f"{host} does not answer and has no power control",
+            "set slurm.power_saving.provider",
+        )
+    return {"boot": result.out.strip() if result.ok else ""}
+
+
+def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
+    """Booted, unless it is in another boot already."""
+    if not prior["boot"]:
+        return _by_switch(order, executor)
+    script = f'[ "$(cat {BOOT_ID})" = {shlex.quote(prior["boot"])} ] || exit 0\n{BY_SYSTEMD}'
+    return failed(executor.on(order.intent.host, script))
+
+
+def _by_switch(order: Order, executor: Executor) -> str:
+    """Slurm's own way off and on; who drained it stays so."""
+    off = client.set_state(order.intent.host, "POWER_DOWN_FORCE", order.reason())
+    return failed(executor.slurm(client.line(off)))
+
+
+def happened(order: Order, prior: Mapping[str, str], executor: Executor) -> bool | None:
+    """It answers, in another boot, and has come up; one that Slurm has off is switched on again."""
+    result = executor.query(order.intent.host, f"cat {BOOT_ID}; systemctl is-system-running")
+    boot, _, state = result.out.strip().partition("\n")
+    if boot:
+        return None if state.strip() in _BOOTING else boot != prior["boot"]
+    node = executor.node(order.intent.host)
+    if node is not None and node.state.is_powered_down and node.reason.startswith(HEAL):
+        executor.slurm(client.line(client.set_state(order.intent.host, "POWER_UP")))
+    return None

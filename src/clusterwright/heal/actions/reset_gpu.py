@@ -1,0 +1,43 @@
+"""A GPU of a host without jobs is reset by its driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.heal.actions.executor import RUN_FOLDER, Executor, Order, failed
+
+COST = "drain"
+UNDO = ""
+# The mark is made before the reset, so that it is done once; what was logged of the GPU before is over after it.
+_RESET = """mkdir {mark} 2>/dev/null || exit 0
+timeout 120 nvidia-smi --gpu-reset{which}; code=$?
+if [ "$code" = 0 ]; then
+  nvidia-smi --query-gpu=pci.bus_id --format=csv,noheader{which} |
+    while read -r place; do logger -t clusterwright "mended $place"; done
+fi
+echo "$code" >{mark}/code
+exit "$code"
+"""
+_STATUS_SCRIPT = (
+    "if [ -s {mark}/code ]; then cat {mark}/code; elif [ -d {mark} ]; then echo begun; else echo none; fi"
+)
+
+
+def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
+    """Nothing need be kept; None where a job is there."""
+    return {} if executor.is_empty(order.intent.host) else None
+
+
+def execute(order: Order, _prior: Mapping[str, str], executor: Executor) -> str:
+    """The GPU that the finding names, or all of the host."""
+    number = order.intent.unit.removeprefix("gpu").strip()
+    which = f" -i {number}" if number.isdigit() else ""
+    script = _RESET.format(mark=f"{RUN_FOLDER}/{order.id}", which=which)
+    return failed(executor.on(order.intent.host, script, timeout_s=150))
+
+
+def happened(order: Order, _prior: Mapping[str, str], executor: Executor) -> bool | None:
+    """Its mark is there, with how the driver ended."""
+    result = executor.query(order.intent.host, _STATUS_SCRIPT.format(mark=f"{RUN_FOLDER}/{order.id}"))
+    status = result.out.strip()
+    return {"none": False, "0": True}.get(status) if result.ok else None

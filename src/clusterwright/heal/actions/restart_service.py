@@ -1,0 +1,44 @@
+"""A service of the host is started anew."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from clusterwright.edge.slurm import checked
+from clusterwright.heal.actions.executor import Executor, Order, failed
+
+COST = "restart"
+UNDO = ""
+_LAST_START = "systemctl show -p InvocationID -p ActiveEnterTimestampMonotonic"  # another at each start
+
+
+def _last_start_command(unit: str) -> str:
+    return f"{_LAST_START} {shlex.quote(unit)}"
+
+
+def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
+    """Which start of it is the last.
+
+    Raises:
+        WrightError: the host does not answer.
+    """
+    host = order.intent.host
+    result = checked(executor.query(host, _last_start_command(order.intent.unit)), host, "systemctl")
+    return {"since": result.out.strip()}
+
+
+def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
+    """Started, unless it was since it was looked at; a unit that systemd has given up is let start again."""
+    unit = shlex.quote(order.intent.unit)
+    script = (
+        f'[ "$({_last_start_command(order.intent.unit)})" = {shlex.quote(prior["since"])} ] || exit 0\n'
+        f"systemctl reset-failed {unit} 2>/dev/null; systemctl restart {unit}"
+    )
+    return failed(executor.on(order.intent.host, script, timeout_s=120))
+
+
+def happened(order: Order, prior: Mapping[str, str], executor: Executor) -> bool | None:
+    """It has been started since."""
+    result = executor.query(order.intent.host, _last_start_command(order.intent.unit))
+    return result.out.strip() != prior["since"] if result.ok else None

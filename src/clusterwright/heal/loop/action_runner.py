@@ -1,0 +1,110 @@
+"""An intent is written down, done, and seen to its end; what a killed loop has left is taken up where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from clusterwright.errors import WrightError
+from clusterwright.heal.actions import Executor, Order, action
+from clusterwright.heal.journal import Entry, Journal
+from clusterwright.heal.moment import Moment
+from clusterwright.heal.past import ActionRecord, Intent, Past
+from clusterwright.heal.policy import Policy
+
+Now = Callable[[], Moment]
+# What a killed loop has started on a host goes on there for a while. Only then is it known that nothing was done.
+ORPHAN_S = 150.0
+_ERROR_LENGTH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRunner:
+    """Does what is decided; `wall` is the time of day for people, and decides nothing."""
+
+    journal: Journal
+    executor: Executor
+    policy: Policy
+    now: Now
+    wall: Callable[[], float]
+    log: Callable[[str], None]
+    orphan_s: float = ORPHAN_S
+
+    def handle(self, incident: int, intent: Intent, past: Past) -> None:
+        """Proposed once where it is not allowed or a person has to say so; else done."""
+        waiting = next((record for record in past.actions if _waits(record, intent)), None)
+        if waiting and waiting.state == "approved":
+            self._do(waiting.id, incident, intent)
+        elif self.policy.may(intent.action) and not self.policy.needs_approval:
+            self._do(waiting.id if waiting else None, incident, intent)
+        elif waiting is None:
+            id_ = self.journal.write(incident, intent, "proposed", self.now(), wall=self.wall(), prior={})
+            self.log(f"#{id_} proposed: {line(intent)}")
+
+    def _do(self, action_id: int | None, incident: int, intent: Intent) -> None:
+        """What is true before it is asked first; then it is written down; then it is done."""
+        id_ = action_id or self.journal.write(
+            incident, intent, "proposed", self.now(), wall=self.wall(), prior={}
+        )
+        order, how = Order(id_, intent), action(intent.action)
+        try:
+            prior = how.prepare(order, self.executor)
+        except WrightError as why:
+            self._end(id_, "failed", str(why), intent)
+            return
+        if prior is None:
+            self._end(id_, "stale", "what it was for has changed meanwhile", intent)
+            return
+        self.journal.begin(id_, self.now(), self.wall(), prior)
+        try:
+            error = how.execute(order, prior, self.executor)
+        except WrightError as why:
+            error = str(why)
+        if error:
+            self._end(id_, "failed", error, intent)
+            return
+        self.journal.set_state(id_, "acted", self.now(), wall=self.wall())
+        self.log(f"#{id_} {line(intent)}")
+
+    def settle(self) -> None:
+        """What was begun and has no end is asked after: it has happened, it never will, or it is waited for."""
+        for entry in self.journal.entries("begun", "acted"):
+            try:
+                outcome = action(entry.record.intent.action).happened(
+                    Order(entry.record.id, entry.record.intent), entry.before, self.executor
+                )
+            except WrightError:  # slurmctld or the host is away: asked again at the next look
+                outcome = None
+            self._settle(entry, outcome=outcome)
+
+    def _settle(self, entry: Entry, *, outcome: bool | None) -> None:
+        record, age_s = entry.record, self.now().seconds_since(entry.record.time)
+        if outcome:
+            self._end(record.id, "done", "", record.intent)
+        elif outcome is False and record.state == "begun" and age_s >= self.orphan_s:
+            self._end(record.id, "lost", "the loop was ended before it was done", record.intent)
+        elif age_s >= max(self.policy.patience_s, self.orphan_s):
+            self._end(record.id, "failed", "it did not come about in time", record.intent)
+
+    def _end(self, id_: int, state: str, error: str, intent: Intent) -> None:
+        self.journal.set_state(id_, state, self.now(), wall=self.wall(), error=error[:_ERROR_LENGTH])  # type: ignore[arg-type]  # (one of State's)
+        if error:
+            self.log(f"#{id_} {line(intent)}: {state}: {error}")
+
+    def stale(self, intent_keys: set[tuple[str, ...]], past: Past) -> None:
+        """Proposals that are not wanted any more are over."""
+        for record in past.actions:
+            if record.state in ("proposed", "approved") and record.intent.key not in intent_keys:
+                self._end(record.id, "stale", "", record.intent)
+
+
+def _waits(record: ActionRecord, intent: Intent) -> bool:
+    return record.state in ("proposed", "approved") and record.intent.key == intent.key
+
+
+def line(intent: Intent) -> str:
+    """An intent in a line."""
+    subject = next(
+        (name for name in (intent.unit, intent.job and f"job {intent.job}", intent.spare) if name), ""
+    )
+    return f"{intent.host}: {intent.action}{f' {subject}' if subject else ''} ({intent.rule}: {intent.why})"

@@ -1,0 +1,76 @@
+"""A person is told: through Alertmanager where it runs, in the control host's journal in any case."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+
+from clusterwright.edge.host import Host
+from clusterwright.heal.actions.executor import Executor, failed
+from clusterwright.heal.journal.journal import Telling
+from clusterwright.heal.rule import Rule
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import HEAL
+
+ALERT = "ClusterwrightHealHandOver"
+_EXPIRY_S = 24 * 3600  # a person who has not looked by then is told again by the host's other alerts
+# The body comes on stdin, so that no word of it is on a command line. Python: curl may not be there.
+_POST = """import datetime, json, sys, urllib.request
+body = json.load(sys.stdin)
+now = datetime.datetime.now(datetime.timezone.utc)
+for alert in body:
+    alert["startsAt"] = now.isoformat()
+    alert["endsAt"] = (now + datetime.timedelta(seconds=%d)).isoformat()
+ask = urllib.request.Request("http://127.0.0.1:9093/api/v2/alerts", json.dumps(body).encode(),
+                             {"Content-Type": "application/json"})
+urllib.request.build_opener(urllib.request.ProxyHandler({})).open(ask, timeout=10).read()
+"""
+
+
+def send_notification(telling: Telling, rules: Mapping[str, Rule], executor: Executor) -> str:
+    """Told; why not, or nothing."""
+    control = executor.cluster.control.name
+    if executor.cluster.monitoring.prometheus:
+        body = json.dumps([alert(telling, rules)]).encode()
+        program = shlex.quote(_POST % _EXPIRY_S)
+        post_result = Host(executor.remote, control).run(f"python3 -c {program}", stdin=body, timeout_s=30)
+        if not post_result.ok:
+            return failed(post_result)
+    message = f"wright heal: {telling.host}: {telling.topic}: {telling.words}"
+    result = executor.query(control, f"logger -t clusterwright -p daemon.warning -- {shlex.quote(message)}")
+    if result.ok and not executor.cluster.monitoring.prometheus:
+        _comment(telling, executor)
+    return failed(result)
+
+
+def alert(telling: Telling, rules: Mapping[str, Rule]) -> dict[str, dict[str, str]]:
+    """As Alertmanager takes it: the node's label groups it with the node's other alerts."""
+    rule = rules.get(telling.rule)
+    return {
+        "labels": {
+            "alertname": ALERT,
+            "severity": "warning",
+            "component": "heal",
+            "node": telling.host,
+            "rule": telling.rule,
+            "topic": telling.topic,
+        },
+        "annotations": {
+            "summary": f"{telling.host}: a person is needed ({telling.rule})",
+            "summary_zh": f"{telling.host}: 需要人工处理 ({telling.rule})",
+            "description": telling.words,
+            "fix": rule.tell if rule else "",
+            "fix_zh": rule.tell_zh if rule else "",
+        },
+    }
+
+
+def _comment(telling: Telling, executor: Executor) -> None:
+    """In the node's comment, unless a person has written one; hosts that are not Slurm's have none."""
+    text = "".join(sign for sign in telling.words if sign.isalnum() or sign in " .,:;/()_-#%")[:200]
+    executor.slurm(
+        f"now=$({client.line(client.show_nodes([telling.host]))}) || exit 0\n"
+        "case $now in *' Comment='*) case ${now#*' Comment='} in 'wright: '*) ;; *) exit 0 ;; esac ;; esac\n"
+        + client.line(client.set_comment(telling.host, f"{HEAL}: {text}"))
+    )

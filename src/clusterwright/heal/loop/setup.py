@@ -1,0 +1,128 @@
+"""A loop made of a cluster file: its journal, its lock, its way to the hosts."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.diagnose.diagnosis import Diagnosis
+from clusterwright.diagnose.gather.ended import gather
+from clusterwright.diagnose.judge import judge
+from clusterwright.diagnose.knowledge import knowledge
+from clusterwright.diagnose.reading import read
+from clusterwright.edge.host import needs_sudo
+from clusterwright.edge.secrets import state_folder
+from clusterwright.edge.ssh import FromHost, Remote, Ssh
+from clusterwright.errors import WrightError
+from clusterwright.heal.actions import Executor
+from clusterwright.heal.journal import Journal
+from clusterwright.heal.loop.action_runner import ActionRunner
+from clusterwright.heal.loop.gather import Gatherer, checks_of
+from clusterwright.heal.loop.loop import Loop
+from clusterwright.heal.moment import Moment
+from clusterwright.heal.policy import policy_of
+from clusterwright.heal.rule import rules
+from clusterwright.heal.observation import Finding
+from clusterwright.launch.run import runs_folder
+from clusterwright.onhost.provision.reboots import BOOT_ID
+
+ON_CONTROL = Path("/etc/clusterwright/heal")  # role `heal` of build puts it there
+STATE_FOLDER = Path("/var/lib/clusterwright/heal")
+
+SURE = 0.6  # ours: below it a diagnosis is a guess, and a guess is no witness
+
+
+def moment() -> Moment:
+    """Now, on this machine."""
+    return Moment(Path(BOOT_ID).read_text().strip(), time.clock_gettime(time.CLOCK_BOOTTIME))
+
+
+def on_control(cluster: Cluster) -> Remote:
+    """With the key of heal's own."""
+    sudo = needs_sudo(cluster.ssh.user, lab=cluster.lab is not None)
+    return FromHost(cluster.control.name, Ssh(config=ON_CONTROL / "ssh_config", sudo=sudo))
+
+
+def folder_of(cluster: Cluster, *, is_control: bool) -> Path:
+    """Where the journal is: with the unit on the control host, else with what this machine keeps of the cluster."""
+    folder = STATE_FOLDER if is_control else state_folder(cluster.name) / "heal"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def journal_of(folder: Path) -> Journal:
+    """The journal in that folder."""
+    return Journal(folder / "intents.sqlite")
+
+
+@contextmanager
+def loop_lock(folder: Path) -> Iterator[None]:
+    """One loop at a time; the kernel lets go of the lock when the process ends, however it ends.
+
+    Raises:
+        WrightError: another one runs.
+    """
+    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise WrightError.from_code(
+                "heal-runs-already",
+                f"another `wright heal` holds {folder}/lock",
+                "let it work, or end it first; `wright heal log` shows what it does",
+            ) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def loop_of(
+    cluster: Cluster, source: str, remote: Remote, journal: Journal, log: Callable[[str], None]
+) -> Loop:
+    """Everything joined."""
+    policy, executor = policy_of(cluster), Executor(cluster, remote, source)
+    runner = ActionRunner(journal, executor, policy, moment, time.time, log)
+    gatherer = Gatherer(cluster, remote, checks_of(cluster, remote), partial(_why, cluster, remote))
+    return Loop(journal, gatherer, runner, policy, rules(), cluster.heal.checks_every, log)
+
+
+def _why(cluster: Cluster, remote: Remote, job: str) -> Iterable[Finding]:
+    return tuple(why_of(cluster, remote, job))
+
+
+def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
+    """Until somebody ends it; a look that fails as a whole is said, and the next one is made."""
+    while True:
+        begun = time.monotonic()
+        try:
+            loop.tick()
+        except WrightError as why:
+            loop.log(str(why))
+        sleep(max(0.0, every_s - (time.monotonic() - begun)))
+
+
+def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[Finding]:
+    """The hosts that a root cause names as its own.
+
+    Raises:
+        WrightError: the control host was not reached.
+    """
+    runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
+    sources = list(gather(remote, cluster.control.name, runs, job).sources)
+    yield from format_row(judge(read(sources, knowledge()), "en"), job)
+
+
+def format_row(diagnoses: list[Diagnosis], job: str) -> Iterator[Finding]:
+    """Root causes that say which host must not be given out again."""
+    for diagnosis in diagnoses:
+        if diagnosis.role == "root" and diagnosis.exclude and diagnosis.confidence >= SURE:
+            yield Finding(
+                diagnosis.exclude, "why", diagnosis.mode, f"job {job}: {diagnosis.cause}"[:200], job=job
+            )

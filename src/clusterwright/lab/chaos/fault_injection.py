@@ -1,0 +1,89 @@
+"""How a fault is planted in a lab, and taken back."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clusterwright import lab
+from clusterwright.config.cluster import Cluster
+from clusterwright.edge.host import Host
+from clusterwright.edge.ssh import Remote
+from clusterwright.errors import WrightError
+from clusterwright.lab.chaos.training_run import TrainingRun
+from clusterwright.lab.chaos.kind import Kind, Planned, choose_host
+from clusterwright.lab.demo.events import Event
+
+_TEAR = """newest=$(ls -t {folder}/checkpoints/step-*/manifest.json | head -1) || exit
+truncate --size 100 "${{newest%/*}}"/*.safetensors"""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Which host is what for the training that runs."""
+
+    supervisor: str
+    members: tuple[str, ...]
+    free: tuple[str, ...]
+    control: str
+
+    def host_for(self, on: str, which: float) -> str:
+        """The host that is meant; of all that train where the supervisor trains alone, nothing where none is free."""
+        workers = tuple(host for host in self.members if host != self.supervisor) or self.members
+        hosts = {
+            "member": workers, "supervisor": (self.supervisor,), "free": self.free, "control": (self.control,),
+        }.get(on, ())  # fmt: skip
+        return choose_host(hosts, which) if hosts else ""
+
+
+def places(cluster: Cluster, events: Sequence[Event]) -> Places:
+    """As the newest events of the run have it."""
+    starts = [event for event in events if event.kind == "generation_start"]
+    jobs = [event for event in events if event.kind == "job_start"]
+    members = tuple(starts[-1].more.get("hosts", ())) if starts else ()
+    job_hosts = set(jobs[-1].more.get("hosts", ())) if jobs else set()
+    free = tuple(host.name for host in cluster.hosts("compute") if host.name not in job_hosts | set(members))
+    return Places(jobs[-1].host if jobs else "", members, free, cluster.control.name)
+
+
+def plant(
+    planned: Planned,
+    host: str,
+    placement: Places,
+    cluster: Cluster,
+    remote: Remote,
+    training_run: TrainingRun,
+) -> None:
+    """The fault is in force.
+
+    Raises:
+        WrightError: the lab cannot, or the host has no rank.
+    """
+    kind = planned.kind
+    if kind.fault:
+        lab.fault(cluster.name, kind.fault, host, **kind.options)
+    if kind.tears:
+        tear = _TEAR.format(folder=shlex.quote(training_run.run.folder))
+        Host(remote, cluster.control.name).run(tear, timeout_s=30)
+    for member in (placement.members if kind.tears else (host,)) if kind.signal else ():
+        Host(remote, member).run(f"kill -{kind.signal} {_rank_on(member, training_run.events)}", timeout_s=30)
+    if kind.beside and (second_host := placement.host_for(kind.beside["on"], planned.which)):
+        options = {key: value for key, value in kind.beside.items() if key not in ("fault", "on")}
+        lab.fault(cluster.name, kind.beside["fault"], second_host, **options)
+
+
+def _rank_on(host: str, events: Sequence[Event]) -> int:
+    """The process of the newest rank on the host."""
+    starts = [event for event in events if event.kind == "process_start" and event.host == host]
+    if not starts:
+        raise WrightError.from_code(
+            "campaign-no-rank", f"no rank of the run is on {host}", "run the campaign again"
+        )
+    return int(starts[-1].more["pid"])
+
+
+def repair(kind: Kind, cluster: Cluster) -> None:
+    """What a person would mend with a screwdriver: power, cables, disks, GPUs."""
+    if kind.fault or kind.beside:
+        lab.undo(cluster.name)

@@ -1,0 +1,57 @@
+"""One training of a campaign, read again whenever it is asked about."""
+
+from __future__ import annotations
+
+from clusterwright.edge.ssh import Remote
+from clusterwright.lab.demo import event_metrics
+from clusterwright.lab.demo.events import Event, parse_events
+from clusterwright.launch.events import RemoteReader, ended
+from clusterwright.launch.run import Run
+
+NOTICED = frozenset({"host_lost", "rank_exit", "rank_hung", "generation_end"})
+
+
+class TrainingRun:
+    """A run and what it has said so far."""
+
+    def __init__(self, run: Run, remote: Remote, control: str) -> None:
+        self.run, self._reader = run, RemoteReader(remote, control)
+        self.events: tuple[Event, ...] = ()
+
+    def step(self) -> int:
+        """The highest that is complete."""
+        self._read()
+        return event_metrics.last_step_before(self.events, float("inf"))
+
+    def over(self) -> bool:
+        """True once the run has ended, for good."""
+        self._read()
+        return ended(self.run, self._reader) is not None
+
+    def outcome(self) -> str:
+        """How it ended; `running` where it has not."""
+        end = ended(self.run, self._reader)
+        return end.outcome if end else "running"
+
+    def noticed(self, start: float) -> float | None:
+        """When the run itself first said that something is wrong."""
+        times = (event.time for event in self.events if event.kind in NOTICED and event.time > start)
+        return next(times, None)
+
+    def exactness(self, fault_time: float) -> dict[str, int]:
+        """Steps done again, never done, and done again with another result."""
+        steps = event_metrics.completed_steps(self.events)
+        resumes = [
+            event
+            for event in self.events
+            if event.kind in ("resumed", "restored") and event.time > fault_time
+        ]
+        last_step = event_metrics.last_step_before(self.events, fault_time)
+        return {
+            "lost": max(0, last_step - min(event.step for event in resumes)) if resumes else 0,
+            "missing": len(set(range(1, max(steps, default=0) + 1)) - steps.keys()),
+            "twice": len(event_metrics.repeats_differ(self.events)),
+        }
+
+    def _read(self) -> None:
+        self.events, _ = parse_events([self._reader.text(self.run.folder, "events/*.jsonl")])

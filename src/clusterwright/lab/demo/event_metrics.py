@@ -1,0 +1,205 @@
+"""Figures worked out from events. Pure: nothing in a report is written by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from clusterwright.lab.demo.events import Event
+
+Events = Sequence[Event]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One optimiser step as it was done the last time."""
+
+    step: int
+    time: float
+    loss: float
+    loss_hex: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of the recovery, in seconds; `until` is the moment that ends it."""
+
+    name: str
+    until: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """From the fault to the first step beyond the last one before it; the parts add up to the whole."""
+
+    seconds: float
+    next_step_seconds: float
+    at_step: int
+    resumed_step: int
+    parts: tuple[Part, ...]
+
+
+def completed_steps(events: Events) -> dict[int, Step]:
+    """Every step by its number, as it was done the last time."""
+    return {step.step: step for step in _steps(events)}
+
+
+def repeated(events: Events) -> int:
+    """How many steps were done more than once."""
+    return sum(times > 1 for times in Counter(step.step for step in _steps(events)).values())
+
+
+def repeats_differ(events: Events) -> tuple[int, ...]:
+    """Steps that were done more than once and did not give the same loss each time."""
+    losses_by_step: dict[int, set[str]] = {}
+    for step in _steps(events):
+        losses_by_step.setdefault(step.step, set()).add(step.loss_hex)
+    return tuple(sorted(number for number, losses in losses_by_step.items() if len(losses) > 1))
+
+
+def differing(first_run: Mapping[int, Step], second_run: Mapping[int, Step]) -> tuple[int, ...]:
+    """Steps whose losses are not the same bits, or that only one of the two has done."""
+    return tuple(
+        number
+        for number in sorted(first_run.keys() | second_run.keys())
+        if number not in first_run
+        or number not in second_run
+        or first_run[number].loss_hex != second_run[number].loss_hex
+    )
+
+
+def equal_bitwise(first_run: Mapping[int, Step], second_run: Mapping[int, Step]) -> bool:
+    """True when both have done the same steps, at least one, with the same bits of loss in each."""
+    return bool(first_run) and not differing(first_run, second_run)
+
+
+def last_step_before(events: Events, moment: float) -> int:
+    """The highest step complete before the moment; 0 for none."""
+    return max((step.step for step in _steps(events) if step.time <= moment), default=0)
+
+
+def finished(events: Events) -> Event | None:
+    """The event that says that the training is complete."""
+    return next((event for event in reversed(events) if event.kind == "finished"), None)
+
+
+def world_sizes(events: Events) -> tuple[int, ...]:
+    """How many ranks came together, for each group that formed, in order."""
+    return tuple(len(group) for group in _groups(events))
+
+
+def ranks_on(events: Events) -> dict[str, int]:
+    """How many ranks each host has had at a time, at most."""
+    most: Counter[str] = Counter()
+    for group in _groups(events):
+        most |= Counter(group.values())
+    return dict(sorted(most.items()))
+
+
+def place_in_epoch(steps: Mapping[int, Step], step: int) -> tuple[int, float] | None:
+    """The epoch of the step, and how far into it the step is, from 0 to 1."""
+    if step not in steps:
+        return None
+    sizes = Counter(entry.epoch for entry in steps.values())
+    if len(sizes) == 1:  # no epoch was seen to end, so nobody knows how long it is
+        return None
+    epoch = steps[step].epoch
+    first_step = min(number for number, entry in steps.items() if entry.epoch == epoch)
+    return epoch, (step - first_step + 1) / max(sizes.values())
+
+
+def checkpoints(events: Events) -> tuple[Event, ...]:
+    """One event for each checkpoint: the last rank's to say that it is written."""
+    last: dict[tuple[int, int], Event] = {}
+    for event in events:
+        if event.kind == "checkpoint":
+            last[event.generation, event.step] = event
+    return tuple(sorted(last.values(), key=lambda event: event.time))
+
+
+def recovery(events: Events, fault_time: float) -> Recovery | None:
+    """Where each second went between the fault and new progress; None when no new step was ever done.
+
+    A step that was under way at the fault may still end; new progress is a step beyond that one too.
+    """
+    ready_times = [event.time for event in events if event.kind == "group_ready" and event.time > fault_time]
+    steps = list(_steps(events))
+    highest = max((step.step for step in steps if not ready_times or step.time < ready_times[0]), default=0)
+    later_steps = [step for step in steps if ready_times and step.time >= ready_times[0]]
+    beyond = next((step for step in later_steps if step.step > highest), None)
+    if beyond is None:
+        return None
+    window = [event for event in events if fault_time < event.time <= later_steps[0].time]
+    moments = (*_moments(window), ("first step", later_steps[0].time), ("catching up", beyond.time))
+    return Recovery(
+        seconds=beyond.time - fault_time,
+        next_step_seconds=later_steps[0].time - fault_time,
+        at_step=last_step_before(events, fault_time),
+        resumed_step=max((event.step for event in window if event.kind == "resumed"), default=0),
+        parts=tuple(_parts(fault_time, moments)),
+    )
+
+
+_END_EVENTS = {
+    "detection": "the supervisor counts the host as lost",
+    "new generation": "what is left has ended and the next generation starts",
+    "launch": "the process of every rank is there",
+    "import": "every rank has Python and torch loaded",
+    "rendezvous": "all ranks are one process group",
+    "load": "every rank has the checkpoint in memory",
+    "first step": "the first step after the fault is complete",
+    "catching up": "the first step beyond the last one before the fault is complete",
+}
+
+
+def _moments(window: Events) -> Iterator[tuple[str, float | None]]:
+    """The moments between the fault and the first step after it; None where no event tells.
+
+    Of each rank the last event of a kind counts: a start that failed is part of what came before.
+    """
+    yield "detection", next((event.time for event in window if event.kind == "host_lost"), None)
+    yield "new generation", _latest(event.time for event in window if event.kind == "generation_start")
+    started = _last_per_rank(window, "process_start")
+    yield "launch", _latest(float(event.more.get("started", event.time)) for event in started)
+    for name, kind in (("import", "process_start"), ("rendezvous", "group_ready"), ("load", "resumed")):
+        yield name, _latest(event.time for event in _last_per_rank(window, kind))
+
+
+def _parts(start: float, moments: Sequence[tuple[str, float | None]]) -> Iterator[Part]:
+    for name, moment in moments:
+        if moment is not None:
+            end = max(start, moment)
+            yield Part(name, _END_EVENTS[name], end - start)
+            start = end
+
+
+def _last_per_rank(events: Events, kind: str) -> Sequence[Event]:
+    return list({event.rank: event for event in events if event.kind == kind}.values())
+
+
+def _latest(times: Iterable[float]) -> float | None:
+    return max(times, default=None)
+
+
+def _steps(events: Events) -> Iterator[Step]:
+    """The steps as they were done; a loss that JSON cannot hold (nan, inf) is read from its bits."""
+    for event in events:
+        if event.kind == "step":
+            bits = str(event.more["loss_hex"])
+            yield Step(event.step, event.time, float.fromhex(bits), bits, int(event.more.get("epoch") or 0))
+
+
+def _groups(events: Events) -> Iterator[dict[int, str]]:
+    """Each group that formed: its ranks and their hosts. A rank that comes a second time begins the next one."""
+    group: dict[int, str] = {}
+    for event in events:
+        if event.kind == "group_ready" and event.rank is not None:
+            if event.rank in group:
+                yield group
+                group = {}
+            group[event.rank] = event.host
+    if group:
+        yield group

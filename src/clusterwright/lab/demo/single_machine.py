@@ -1,0 +1,122 @@
+"""The demo where no hosts can be made: the same training as ranks on this machine, one of them killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+from pathlib import Path
+
+from clusterwright.config.job import Job, Recovery
+from clusterwright.edge.clock import Clock
+from clusterwright.errors import WrightError
+from clusterwright.lab.demo import local_machine, lanes, event_metrics
+from clusterwright.lab.demo.run_follower import RunFollower, ripe, fault_step
+from clusterwright.lab.demo.report import DemoFacts
+from clusterwright.lab.demo.talk import Talk
+from clusterwright.launch.events import LocalReader
+from clusterwright.launch.local import local
+from clusterwright.launch.run import Run
+
+RUN_VARIABLE = "CLUSTERWRIGHT_RUN"  # what every process of a run has in its environment (decision 0001)
+AGENTS = "clusterwright.onhost.supervisor."
+GOODBYE_S = 10.0  # a run that is cancelled asks its ranks to save, which takes a second
+NOT_APPLICABLE = "needs hosts; this was one machine"
+FIELDS = ("image", "lab_up", "apply", "second_apply", "check", "lab_down")
+
+
+def on_single_machine(job: Job, facts: DemoFacts, talk: Talk, clock: Clock, folder: Path) -> None:
+    """The training with a rank killed, and once more without; no process of either is left."""
+    facts.reasons |= {f"seconds.{name}": NOT_APPLICABLE for name in FIELDS}
+    facts.reasons |= dict.fromkeys(("second_apply_changes", "checks", "fault.joined_again_s"), NOT_APPLICABLE)
+    local_job = _local_job(job)
+    facts.places = tuple(lanes.place_of(rank) for rank in range(job.nodes * job.gpus_per_node))
+    facts.checkpoint_every = job.checkpoint.every.steps
+    runs: list[Run] = []
+    try:
+        with talk.chapter(
+            "train", f"training {job.name} as {len(facts.places)} ranks, one to be killed on the way"
+        ):
+            follower = _start(local_job, folder, runs, talk, clock)
+            try:
+                facts.fault = _kill_rank(follower, local_job, clock, talk)
+                follower.finish()
+            finally:
+                facts.faulted = follower.events
+        with talk.chapter("train_uninterrupted", "the same training without the fault"):
+            follower = _start(local_job, folder, runs, talk, clock)
+            try:
+                follower.finish()
+            finally:
+                facts.uninterrupted = follower.events
+    finally:
+        with talk.undisturbed():
+            facts.leftovers = tuple(process for run in runs for process in _end(run, clock))
+
+
+def _local_job(job: Job) -> Job:
+    """The job for one machine: nobody else's, and without spares."""
+    return job.model_copy(update={"user": None, "recovery": Recovery(restarts=job.recovery.restarts)})
+
+
+def _start(job: Job, folder: Path, runs: list[Run], talk: Talk, clock: Clock) -> RunFollower:
+    run = local(job, folder / "runs")
+    runs.append(run)
+    talk.log(f"run {run.name} in {run.folder}")
+    return RunFollower(run, LocalReader(), talk, clock)
+
+
+def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lanes.Fault:
+    """The last rank is killed, as the kernel would do it when memory runs out."""
+    every = job.checkpoint.every.steps or 1
+    step = fault_step(int(job.arguments.get("steps", 0)), every)
+    follower.wait_until(partial(ripe, step=step, every=every), f"step {step}, where a rank was to be killed")
+    rank = job.nodes * job.gpus_per_node - 1
+    pid = _process(follower, rank)
+    now = clock.now()
+    os.kill(pid, signal.SIGKILL)
+    talk.log(
+        f"kill -9 {pid}: rank {rank} is gone after step {event_metrics.last_step_before(follower.events, now)}"
+    )
+    fault = lanes.Fault("kill-rank", follower.events[0].host, rank, now)
+    follower.wait_until(
+        lambda events: event_metrics.recovery(events, now) is not None, "a step after the fault"
+    )
+    return fault
+
+
+def _process(follower: RunFollower, rank: int) -> int:
+    """The process of a rank, as it said when it began.
+
+    Raises:
+        WrightError: there is none; the training has ended in this moment.
+    """
+    starts = [event for event in follower.events if event.kind == "process_start" and event.rank == rank]
+    pid = int(starts[-1].more["pid"]) if starts else 0
+    if pid not in local_machine.processes(RUN_VARIABLE, follower.run.folder):
+        name = follower.run.name
+        raise WrightError.from_code(
+            "demo-no-rank", f"no process of rank {rank} in run {name}", "run the demo again"
+        )
+    return pid
+
+
+def _end(run: Run, clock: Clock) -> list[str]:
+    """The run is over, by itself, asked, or killed; what lives on after that."""
+    if not _alive(run):
+        return []
+    Path(run.folder, "cancelled").touch()
+    deadline = clock.monotonic() + GOODBYE_S
+    while _alive(run) and clock.monotonic() < deadline:
+        clock.sleep(0.2)
+    for pid in _alive(run):
+        os.kill(pid, signal.SIGKILL)
+    clock.sleep(0.2)
+    return [f"process {pid}" for pid in _alive(run)]
+
+
+def _alive(run: Run) -> list[int]:
+    """The processes of the run: ranks and agents by their environment, what stands in for Slurm by its words."""
+    return sorted(
+        {*local_machine.processes(RUN_VARIABLE, run.folder), *local_machine.commands(AGENTS, run.folder)}
+    )

@@ -1,0 +1,104 @@
+"""What is typed behind `wright train --` as the fields of a job file: who starts it, and what with. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from clusterwright.onhost.adapters import registry
+from clusterwright.onhost.adapters.adapter import Adapter
+
+# Of the shell that submits: how libraries below the framework are tuned. Nothing else of it is handed on.
+FORWARDED_PREFIXES = ("NCCL_", "UCX_", "OMP_", "GLOO_", "KMP_", "OMPI_MCA_", "TORCH_", "PYTORCH_")
+_PYTHON = r"python(3(\.\d+)?)?"
+
+
+def fields(arguments: Sequence[str], shell: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """`command` or `program`, with `launcher`, `framework`, `name` and variables where the words tell them."""
+    shell_variables = {
+        name: text for name, text in (shell or {}).items() if name.startswith(FORWARDED_PREFIXES)
+    }
+    job_fields = {"name": _name(arguments), **_launch_fields(list(arguments))}
+    return {**job_fields, "environment": {"variables": shell_variables}} if shell_variables else job_fields
+
+
+def _launch_fields(arguments: list[str]) -> dict[str, Any]:
+    if len(arguments) == 1 and re.search(r"\s", arguments[0]):  # a line for a shell, in quotes
+        starts = _program(shlex.split(arguments[0], comments=True))
+        launchers = map(registry.launcher, registry.launcher_names())
+        tasks = [
+            name
+            for task_launcher in launchers
+            if task_launcher.kind == "task"
+            for name in task_launcher.programs
+        ]
+        kind = "batch" if any(re.search(rf"\b{name}\b", arguments[0]) for name in tasks) else "host"
+        return {"program": ["bash", "-c", arguments[0]], **_framework(starts), "launcher": kind}
+    program_name = PurePosixPath(arguments[0]).name
+    if re.fullmatch(_PYTHON, program_name):
+        return _of_python(arguments)
+    for name in registry.launcher_names():
+        launcher = registry.launcher(name)
+        if program_name in launcher.programs:
+            if launcher.is_supervised:
+                return {**_launch_fields(arguments[1:]), "launcher": name}
+            return {"program": arguments, "launcher": "batch" if launcher.kind == "task" else name}
+    if framework := _framework(arguments):
+        return {"program": arguments, "launcher": "host", **framework}
+    return {"program": arguments, "framework": "mpi"}
+
+
+def _of_python(arguments: list[str]) -> dict[str, Any]:
+    """Our agent runs a script or a module in its own Python; other options of Python need one of their own."""
+    python_arguments = arguments[1:]
+    while python_arguments and python_arguments[0] == "-u":
+        python_arguments = python_arguments[1:]
+    if (
+        python_arguments[:1] == ["-m"]
+        and len(python_arguments) > 1
+        and any(python_arguments[1] in adapter.modules for adapter in _adapters().values())
+    ):
+        return {"program": ["python", *python_arguments], "launcher": "host"}
+    if not python_arguments or (
+        python_arguments[0].startswith("-") and python_arguments[0] not in ("-m", "-c")
+    ):
+        return {"program": arguments}
+    return {"command": python_arguments}
+
+
+def _framework(arguments: Sequence[str]) -> dict[str, Any]:
+    """Of the program that the line begins with."""
+    program_name = PurePosixPath(arguments[0]).name if arguments else ""
+    return next(
+        ({"framework": name} for name, adapter in _adapters().items() if program_name in adapter.programs), {}
+    )
+
+
+def _adapters() -> dict[str, Adapter]:
+    return {name: registry.adapter(name) for name in registry.framework_names()}
+
+
+def _program(arguments: list[str]) -> list[str]:
+    """Without the variables that are set in front of it."""
+    while arguments and re.fullmatch(r"[A-Za-z_]\w*=.*", arguments[0]):
+        arguments = arguments[1:]
+    return arguments
+
+
+def _name(arguments: Sequence[str]) -> str:
+    """The script's name, else the program's, as a run may be called."""
+    line = shlex.split(arguments[0], comments=True) if len(arguments) == 1 else list(arguments)
+    script = next(
+        (argument for argument in line if argument.endswith((".py", ".sh"))), _module(line) or line[0]
+    )
+    stem = re.sub(
+        r"[^A-Za-z0-9_.-]+", "-", PurePosixPath(script).name.removesuffix(".py").removesuffix(".sh")
+    )
+    return stem[:40] if re.match("[A-Za-z]", stem) else f"run-{stem}"[:40]
+
+
+def _module(line: Sequence[str]) -> str | None:
+    return line[line.index("-m") + 1].rpartition(".")[2] if "-m" in line[:-1] else None

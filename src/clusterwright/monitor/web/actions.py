@@ -1,0 +1,121 @@
+"""What a page may change, who may, and the journal of it; done by the functions of the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from clusterwright.edge import slurm
+from clusterwright.edge.bundler import RUNS
+from clusterwright.edge.clock import Clock
+from clusterwright.edge.host import Host
+from clusterwright.edge.ssh import Remote
+from clusterwright.errors import WrightError
+from clusterwright.monitor.snapshot import JobView, NodeView
+from clusterwright.monitor.web.users import User
+
+LONGEST_REASON = 120
+_JOB = re.compile(r"(\d+(?:_(?:\d+|\[[\d,:-]+))?)(?:%\d+)?(\]?)((?:\+\d+)?)")  # 12, 12_3, 12_[0-99%4], 12+1
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterActions:
+    """The way to Slurm, and the folder where runs are kept ("" where there is none)."""
+
+    remote: Remote
+    host: str
+    runs: str
+    journal: Path
+    clock: Clock
+
+    def cancel(self, job: JobView, by: User) -> None:
+        """As `wright cancel`: a run is asked to save first; any other job is cancelled.
+
+        Raises:
+            WrightError: it was not done, with what was said.
+        """
+        match = _JOB.fullmatch(job.id)
+        if match is None:
+            raise WrightError.from_code("no-such-job", f"{job.id!r} is no job's id", "look at the list again")
+        if job.run is not None and self.runs:
+            self._journaled(by, "cancel", job.id, "", lambda: self._cancel_run(job.id))
+        else:
+            ids = ["".join(match.groups())]  # without the limit of an array, which scancel does not read
+            self._journaled(by, "cancel", job.id, "", lambda: slurm.cancel(self.remote, self.host, ids))
+
+    def _cancel_run(self, job: str) -> None:
+        result = Host(self.remote, self.host).run_program(RUNS, "cancel", self.runs, job)
+        slurm.checked(result, self.host, "wright cancel")
+
+    def drain(self, node: NodeView, reason: str, by: User) -> None:
+        """No new job starts there; the reason names who said so.
+
+        Raises:
+            WrightError: somebody else has taken it out already, or it was not done.
+        """
+        if node.drained:
+            raise WrightError.from_code(
+                "node-drained",
+                f"{node.name} is out of service already: {node.why}",
+                "its reason stays as it is",
+            )
+        text = f"{by.name}: {reason}"
+        self._journaled(
+            by, "drain", node.name, reason, lambda: slurm.drain(self.remote, self.host, [node.name], text)
+        )
+
+    def resume(self, node: NodeView, by: User) -> None:
+        """The node takes jobs again.
+
+        Raises:
+            WrightError: it was not done.
+        """
+        self._journaled(
+            by, "resume", node.name, node.why, lambda: slurm.resume(self.remote, self.host, [node.name])
+        )
+
+    def _journaled(self, by: User, action: str, subject: str, reason: str, work: Callable[[], None]) -> None:
+        """Written down before and after; what cannot be written down is not done."""
+        self._write(by, action, subject, reason, "begins")
+        try:
+            work()
+        except WrightError as error:
+            self._write(by, action, subject, reason, f"failed: {error.findings[0].message}")
+            raise
+        self._write(by, action, subject, reason, "done")
+
+    def _write(self, by: User, what: str, subject: str, reason: str, outcome: str) -> None:
+        row = {"at": round(self.clock.now(), 3), "by": by.name, "role": by.role, "what": what, "subject": subject,
+               "reason": reason, "outcome": outcome}  # fmt: skip
+        line = json.dumps(row) + "\n"
+        try:
+            with os.fdopen(os.open(self.journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w") as file:
+                file.write(line)
+        except OSError as error:
+            raise WrightError.from_code(
+                "web-journal",
+                f"{self.journal} cannot be written: {error.strerror}",
+                "nothing is done unrecorded",
+            ) from error
+
+
+def may_cancel(user: User, job: JobView) -> bool:
+    """A user their own jobs, an operator any."""
+    return user.role == "operator" or (user.role == "user" and user.name == job.user)
+
+
+def may_serve(user: User) -> bool:
+    """Nodes are an operator's."""
+    return user.role == "operator"
+
+
+def good_reason(text: object) -> str | None:
+    """The reason for a drain on one line, or None: nothing, too long, or signs that do not show."""
+    if not isinstance(text, str):
+        return None
+    reason = text.strip()
+    return reason if 0 < len(reason) <= LONGEST_REASON and reason.isprintable() else None

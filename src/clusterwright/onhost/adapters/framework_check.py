@@ -1,0 +1,39 @@
+"""Whether the job's Python has the framework: `python -m clusterwright.onhost.adapters.framework_check RUN FRAMEWORK`.
+
+A run whose framework is missing ends here with the line that installs it, before hosts wait for each other.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from typing import Sequence
+
+from clusterwright.onhost.adapters import registry
+from clusterwright.onhost.supervisor import console
+from clusterwright.onhost.supervisor.folder import Folder
+
+
+def unfit(name: str) -> str:
+    """What is missing, and how it is installed; nothing if all is there. Nothing is imported."""
+    framework = registry.adapter(name)
+    modules = framework.module.split("|")
+    if any(not module or importlib.util.find_spec(module) for module in modules):
+        return ""
+    return f"{modules[0]} is not installed for {sys.executable}; there: {framework.install}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Look, and end the run if need be."""
+    run, name = arguments
+    why = unfit(name)
+    if not why:
+        return 0
+    console.out(f"{time.strftime('%H:%M:%S')} failed: {why}")
+    Folder(run).write("ended.json", {"outcome": "failed", "code": 1, "why": why, "time": time.time()})
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,115 @@
+"""The job of a session: starts what was asked for, says where it is, and ends when nobody works in it any more."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from typing import Any, Dict, List, Union
+
+from clusterwright.onhost.dev.jupyter import Jupyter
+from clusterwright.onhost.dev.events import FILE, Trouble, append_event
+from clusterwright.onhost.dev.sshd import Sshd
+from clusterwright.onhost.dev.work import Work
+
+
+class Shell:
+    """Nothing but the allocation: shells come into it by srun."""
+
+    def __init__(self, folder: str, request: Dict[str, Any]) -> None:
+        self.folder, self.request = folder, request
+        self.notes: List[str] = []
+
+    def start(self) -> None:
+        """Nothing is to be begun."""
+
+    def facts(self) -> Dict[str, Any]:
+        """Nothing beside the job."""
+        return {}
+
+    def active(self, _now: float) -> float:
+        """Nothing of its own: who works here computes, or types."""
+        return 0.0
+
+    def alive(self) -> bool:
+        """As long as the job."""
+        return True
+
+    def stop(self) -> None:
+        """Nothing is to be ended."""
+
+
+KINDS: Dict[str, Any] = {"jupyter": Jupyter, "vscode": Sshd, "shell": Shell}
+MAX_POLL_INTERVAL_S = 30.0  # a tenth of the idle time, at most this
+BEAT_S = 0.5
+TERMINATED = 143
+Server = Union[Jupyter, Sshd, Shell]
+
+
+def main() -> int:
+    """The folder of the session is the argument; what is wished lies in it."""
+    folder = sys.argv[1]
+    os.umask(0o077)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    with open(os.path.join(folder, "wish.json"), encoding="utf-8") as file:
+        request = json.load(file)
+    server: Server = KINDS[request["kind"]](folder, request)
+    last: Dict[str, Any] = {"event": "ended", "why": "it was stopped, or its time was over"}
+    try:
+        server.start()
+        append_event(folder, "up", **_about(request), notes=server.notes, **server.facts())
+        last["why"] = _wait_until_idle(server, request["idle_s"])
+    except Trouble as why:
+        last = {
+            "event": "failed",
+            "code": why.code,
+            "message": why.message,
+            "fix": why.fix,
+            "host": _host(),
+        }
+    finally:
+        server.stop()
+        _forget(folder)
+        append_event(folder, **last)
+    return int(last["event"] == "failed")
+
+
+def _forget(folder: str) -> None:
+    """Nothing secret outlives the session; its log stays."""
+    shutil.rmtree(os.path.join(folder, "runtime"), ignore_errors=True)
+    with open(os.path.join(folder, FILE), "w", encoding="utf-8"):
+        pass
+
+
+def _about(wish: Dict[str, Any]) -> Dict[str, Any]:
+    gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    return {"host": _host(), "gpus": gpus, "idle_s": wish["idle_s"], "kind": wish["kind"]}
+
+
+def _host() -> str:
+    """As Slurm calls this host."""
+    return os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+
+
+def _wait_until_idle(server: Server, idle_s: float) -> str:
+    """Until it ends by itself, or nobody has worked for that long; why."""
+    work = Work(os.environ.get("SLURM_JOB_ID", ""), time.time())
+    poll_interval_s = max(BEAT_S, min(MAX_POLL_INTERVAL_S, idle_s / 10))
+    following, active = time.monotonic() + poll_interval_s, 0.0
+    while server.alive():
+        time.sleep(BEAT_S)
+        if time.monotonic() < following:
+            continue
+        following = time.monotonic() + poll_interval_s
+        now = time.time()
+        if work.poll(now, active) >= idle_s:
+            return f"nobody has worked in it for {idle_s:.0f} s"
+        active = server.active(now)  # after the look: a server that has just been asked is running
+    return "it was shut down"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

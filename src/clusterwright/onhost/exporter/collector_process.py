@@ -1,0 +1,127 @@
+"""One collector as its keeper sees it: due, at work, or resting after a failure; every moment is given."""
+
+from __future__ import annotations
+
+import json
+import os
+from types import ModuleType
+from typing import Callable, Optional
+
+from clusterwright.onhost.exporter import child
+from clusterwright.onhost.exporter.settings import Settings
+
+MOST_BYTES = 8 << 20  # of one collector: 1,000 hosts and 5,000 jobs are a tenth of it
+LONGEST_REST_S = 120.0
+
+
+class CollectorProcess:
+    """`text` is what it said last, empty after a failure; `up` is None before it has said anything."""
+
+    def __init__(self, name: str, module: ModuleType, settings: Settings, log: Callable[[str], None]) -> None:
+        self.name, self.module, self._settings, self._log = name, module, settings, log
+        self.text, self.seconds, self.why = "", 0.0, ""
+        self.up: Optional[bool] = None
+        self.good_at: Optional[float] = None  # by the wall's clock
+        self.due = 0.0
+        self.changed = False
+        self._child: Optional[child.Child] = None
+        self._deadline: Optional[float] = None
+        self._rest_s = 0.0
+        self._buffer = bytearray()
+
+    @property
+    def pipe(self) -> Optional[int]:
+        """Where it answers, while it is at work."""
+        return self._child.answers if self._child and self._deadline is not None else None
+
+    def next(self) -> float:
+        """When it is to be looked at again, whatever it says."""
+        return self.due if self._deadline is None else self._deadline
+
+    def tend(self, now: float, wall: float) -> None:
+        """Start it, hear it, or end it, as the moment wants."""
+        if self._deadline is not None:
+            self._receive(now, wall)
+            if self._deadline is not None and now >= self._deadline:
+                self._fail(now, f"no answer in {self.module.TIMEOUT_S:g} s")
+        elif now >= self.due:
+            self._begin(now)
+
+    def end(self) -> None:
+        """Nothing of it goes on."""
+        if self._child:
+            self._child.kill()
+            self._child.ended()
+
+    def _begin(self, now: float) -> None:
+        """One that was killed and is still there is held by the kernel: another would only join it."""
+        if self._child and (self._deadline is None and self._rest_s):
+            if not self._child.ended():
+                self.due = now + max(1.0, self._rest_s)
+                return
+            self._drop()
+        if self._child and not self._child.trigger():
+            self._drop()
+        if not self._child:
+            self._child = child.start(self.module, self._settings)
+            self._child.trigger()
+        self._buffer.clear()
+        self._deadline = now + self.module.TIMEOUT_S
+
+    def _receive(self, now: float, wall: float) -> None:
+        assert self._child
+        while True:
+            try:
+                data = os.read(self._child.answers, 1 << 16)
+            except BlockingIOError:
+                return
+            if not data:
+                self._fail(now, "its process has ended")
+                return
+            self._buffer += data
+            if len(self._buffer) > MOST_BYTES:
+                self._fail(now, f"it says more than {MOST_BYTES} bytes")
+                return
+            if self._parse_reply(now, wall):
+                return
+
+    def _parse_reply(self, now: float, wall: float) -> bool:
+        line, newline, body = bytes(self._buffer).partition(b"\n")
+        head = json.loads(line) if newline else {}
+        if not head or len(body) < head["bytes"]:
+            return False
+        self.seconds = head["seconds"]
+        if head["why"]:
+            self._fail(now, head["why"])
+            return True
+        if self.up is False:
+            self._log(f"collector {self.name}: answers again")
+        self.text, self.up, self.why, self.good_at = body.decode("utf-8"), True, "", wall
+        self.changed, self._deadline, self._rest_s = True, None, 0.0
+        self.due = now + self.module.EVERY_S
+        if not self.module.STAYS:
+            self._stop()
+        return True
+
+    def _fail(self, now: float, why: str) -> None:
+        """Its values go; it rests, each time for longer."""
+        if why != self.why:
+            self._log(f"collector {self.name}: {why}")
+        self.text, self.up, self.why, self.changed = "", False, why, True
+        self._deadline = None
+        self._rest_s = min(LONGEST_REST_S, 2 * self._rest_s or self.module.EVERY_S)
+        self.due = now + self._rest_s
+        if self._child:
+            self._child.kill()
+
+    def _stop(self) -> None:
+        """It has answered, so the kernel does not hold it: it is gone at once."""
+        assert self._child
+        self._child.kill()
+        self._child.wait()
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._child:
+            self._child.close()
+        self._child = None

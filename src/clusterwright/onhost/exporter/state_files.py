@@ -1,0 +1,49 @@
+"""Small files that outlive the exporter: written whole or not at all, and an unreadable one is an empty one."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, Dict
+
+from clusterwright.onhost.lib.files import write_atomic
+
+
+def read(folder: str, name: str) -> Dict[str, Any]:
+    """What was kept under that name; empty where nothing can be read."""
+    try:
+        with open(os.path.join(folder, f"{name}.json"), encoding="utf-8") as file:
+            document = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def write(folder: str, name: str, document: Dict[str, Any]) -> bool:
+    """Kept; False where the disk takes nothing, which is said."""
+    path = os.path.join(folder, f"{name}.json")
+    try:
+        os.makedirs(folder, exist_ok=True)
+        write_atomic(path, json.dumps(document))
+    except OSError as why:
+        sys.stderr.write(f"{path} is not written: {why}\n")
+        return False
+    return True
+
+
+def text_of(path: str, most: int = 1 << 20) -> str:
+    """The beginning of a file of the kernel's; empty for one that cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(most).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def number_of(path: str) -> Any:
+    """The whole number that a file holds, or None."""
+    try:
+        return int(text_of(path, 64).strip())
+    except ValueError:
+        return None

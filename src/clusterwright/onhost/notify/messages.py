@@ -1,0 +1,63 @@
+"""What a room reads: one incident, a line for each alert. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+MOST_ALERTS = 10  # of one message; the rest is a number
+_CAPTIONS = {
+    "en": {
+        "firing": "firing", "resolved": "over", "critical": "CRITICAL", "warning": "warning", "info": "note",
+        "more": "and {} more", "fix": "Fix: ", "page": "More: ",
+    },
+    "zh": {
+        "firing": "触发", "resolved": "恢复", "critical": "严重", "warning": "警告", "info": "提示",
+        "more": "另有 {} 条", "fix": "处理：", "page": "详情：",
+    },
+}  # fmt: skip
+_DIRECTION = {0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+
+
+def message(payload: Mapping[str, Any], language: str) -> tuple[str, str]:
+    """Title and text of what Alertmanager's webhook told."""
+    captions = _CAPTIONS.get(language, _CAPTIONS["en"])
+    alerts: list[Mapping[str, Any]] = list(payload.get("alerts") or [])
+    group: Mapping[str, str] = payload.get("groupLabels") or {}
+    counts = [
+        f"{captions[state]} {count}"
+        for state in ("firing", "resolved")
+        if (count := sum(alert.get("status") == state for alert in alerts))
+    ]
+    title = "Clusterwright {}: {} ({})".format(
+        sanitize(group.get("cluster", "")), sanitize(group.get("incident", "")), ", ".join(counts),
+    )  # fmt: skip
+    lines = [_lines(alert, captions) for alert in alerts[:MOST_ALERTS]]
+    if len(alerts) > MOST_ALERTS:
+        lines.append(captions["more"].format(len(alerts) - MOST_ALERTS))
+    return title, "\n\n".join(lines)
+
+
+def _lines(alert: Mapping[str, Any], captions: dict[str, str]) -> str:
+    labels: Mapping[str, str] = alert.get("labels") or {}
+    notes: Mapping[str, str] = alert.get("annotations") or {}
+    over = alert.get("status") == "resolved"
+    level = captions["resolved"] if over else captions.get(labels.get("severity", ""), "")
+    lines = ["[{}] {}".format(level, sanitize(notes.get("summary") or labels.get("alertname", "")))]
+    if not over:
+        lines += [sanitize(notes.get("description", ""))] if notes.get("description") else []
+        lines += [captions["fix"] + sanitize(notes["fix"])] if notes.get("fix") else []
+        lines += [captions["page"] + sanitize(notes["runbook_url"])] if notes.get("runbook_url") else []
+    return "\n".join(lines)
+
+
+def sanitize(text: str) -> str:
+    """Names of jobs and runs are strangers' text: no control and no direction marks, and nobody is called by an @."""
+    cleaned = "".join(" " if ord(letter) < 32 else letter for letter in str(text))
+    return "".join(x for x in cleaned if ord(x) != 127 and ord(x) not in _DIRECTION).replace("@", "＠")
+
+
+def truncate(text: str, most: int) -> str:
+    """At most so many bytes, whole letters, and dots where something is missing."""
+    data = text.encode()
+    return text if len(data) <= most else data[: most - 3].decode(errors="ignore") + "…"

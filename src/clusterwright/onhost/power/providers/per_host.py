@@ -1,0 +1,91 @@
+"""Providers that are asked host by host: many at a time, but a new password at one host only until that takes it."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import Any, Callable, Dict, List
+
+from clusterwright.onhost.power.providers import PasswordRefusal, Provider, Refusal
+from clusterwright.onhost.power.secret import NoPasswordError, password
+
+AT_ONCE = 32
+
+
+class PerHostProvider(Provider):
+    """`password` is there while `call_host` is called; a refused one is not tried again until its file has changed."""
+
+    is_per_host = True
+
+    def __init__(self, settings: Any) -> None:
+        self.settings, self.provider = settings, settings.provider
+        self.path = self.provider["password_file"]
+        self.password = ""
+        self.password_lock = Lock()  # held while nobody has taken the password yet
+        self.accepted = self.refused = -1.0  # the time of the file that somebody took, that somebody refused
+        self.refusal_message = PasswordRefusal()
+        self.rejecting_hosts: Dict[str, float] = {}  # hosts that refused what others took
+
+    def on(self, hosts: List[str]) -> Dict[str, str]:
+        """Asked one by one."""
+        return self._map(hosts, lambda host: self.call_host(host, "on"))
+
+    def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:
+        """Asked one by one."""
+        return self._map(hosts, lambda host: self.call_host(host, "kill" if hard else "off"))
+
+    def state(self, hosts: List[str]) -> Dict[str, str]:
+        """Asked one by one."""
+        answers = self._map(hosts, lambda host: self.call_host(host, "state"))
+        return {
+            host: answer if answer in ("on", "off") else type(answer)(f"? {answer}")
+            for host, answer in answers.items()
+        }
+
+    def call_host(self, host: str, verb: str) -> str:
+        """Words; "" or a state where it went well. Raises nothing but OSError."""
+        raise NotImplementedError
+
+    def address(self, host: str) -> str:
+        """Of its management controller."""
+        return str(self.settings.hosts[host].get("bmc", ""))
+
+    def _map(self, hosts: List[str], query: Callable[[str], str]) -> Dict[str, str]:
+        try:
+            self.password, changed = password(self.path)
+        except NoPasswordError as why:
+            return dict.fromkeys(hosts, Refusal(f"refused: {why}"))
+        if self.refused == changed:
+            return dict.fromkeys(hosts, self.refusal_message)
+        answers: Dict[str, str] = {
+            host: self.refusal(host) for host in hosts if self.rejecting_hosts.get(host) == changed
+        }
+        pending = [host for host in hosts if host not in answers]
+        with self.password_lock:
+            while pending and changed not in (self.accepted, self.refused):
+                answers[pending[0]] = self._judged(pending[0], query, changed)
+                pending = pending[1:]
+        if self.refused == changed:
+            return dict.fromkeys(hosts, self.refusal_message)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            replies = list(pool.map(lambda host: self._judged(host, query, changed), pending))
+        answers.update(zip(pending, replies))
+        return {host: answers[host] for host in hosts}
+
+    def _judged(self, host: str, query: Callable[[str], str], changed: float) -> str:
+        """The words, and what they say of the password."""
+        try:
+            answer = query(host)
+        except OSError as why:
+            return f"{self.address(host)} does not answer: {why}"
+        if isinstance(answer, PasswordRefusal):
+            if self.accepted == changed:
+                self.rejecting_hosts[host] = changed
+            else:
+                self.refused, self.refusal_message = changed, answer
+        elif answer in ("", "on", "off"):
+            self.accepted = changed
+        return answer
+
+    def refusal(self, host: str) -> PasswordRefusal:
+        """What is said where the password was wrong."""
+        message = f"{self.address(host)} does not take the password in {self.path}"
+        return PasswordRefusal(f"refused: {message}; not tried again until that changes")

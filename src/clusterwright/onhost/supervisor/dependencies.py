@@ -1,0 +1,65 @@
+"""Whether the runs that this one waits for are over: `python -m ...agent.after RUN OTHERS...`, in the script.
+
+Slurm counts a job that handed its run over as ended well. So a run that is not over is waited for once more, by a
+new job of this run that depends on its newest one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Sequence
+
+from clusterwright.onhost.supervisor import schedulers, console
+from clusterwright.onhost.supervisor.folder import Folder
+
+OVER, FAILED, WAITS = 0, 1, 3
+
+
+def newest(run: str) -> str:
+    """The id of the run's newest job; empty where none is known."""
+    chain = os.path.join(run, "chain")
+    numbers = [int(name) for name in os.listdir(chain) if name.isdigit()] if os.path.isdir(chain) else []
+    path = os.path.join(chain, str(max(numbers))) if numbers else os.path.join(run, "jobs")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().split()[-1]
+    except (OSError, IndexError):
+        return ""
+
+
+def submit_dependent_job(folder: Folder, job_id: str) -> str:
+    """A new job of this run, once that one has ended; what Slurm said where it took none."""
+    env = [f"{name}={os.environ[name]}" for name in schedulers.FORWARDED_VARIABLES if name in os.environ]
+    dependency = f"--dependency=afterany:{job_id}"
+    code, out = schedulers.slurm(
+        "env", "-i", *env, "sbatch", "--parsable", dependency, folder.path_to("job.sh")
+    )
+    if code != 0 or not out:
+        return out or "nothing"
+    with open(folder.path_to("jobs"), "a", encoding="utf-8") as file:
+        file.write(out.splitlines()[-1].split(";")[0] + "\n")
+    return ""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 where all are over, and well."""
+    folder, runs = Folder(arguments[0]), arguments[1:]
+    for run in runs:
+        name, ended = os.path.basename(run), Folder(run).read("ended.json")
+        if ended.get("outcome") == "finished":
+            continue
+        error = "" if ended else submit_dependent_job(folder, newest(run))
+        if not ended and not error:
+            console.out(f"{time.strftime('%H:%M:%S')} {name} goes on in job {newest(run)}: waiting for that")
+            return WAITS
+        why = f"{name} has not finished well: {ended.get('outcome') or error}"
+        console.out(f"{time.strftime('%H:%M:%S')} failed: {why}")
+        folder.write("ended.json", {"outcome": "failed", "code": 1, "why": why, "time": time.time()})
+        return FAILED
+    return OVER
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,117 @@
+"""Who supervises a job, as its agents see it, and what they do when nobody does.
+
+An agent that hears nothing ends its ranks first (node.py). Then it looks at the pulse in the run's folder. If that
+goes on, the agent itself is cut off. If it stands still, the supervisor is gone, and whoever claims the next number
+of the chain starts another one on its own host, as its child. Who cannot reach Slurm claims nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any, Dict, List, Mapping, Tuple
+
+from clusterwright.onhost.supervisor import heartbeat as p
+from clusterwright.onhost.supervisor import schedulers
+from clusterwright.onhost.supervisor.folder import Folder
+from clusterwright.onhost.supervisor.host import processes
+from clusterwright.onhost.supervisor.job import Record
+
+MISSED_BEATS = 2.5  # of the pulse that must be missing: two may be late on a busy file server
+FAILOVER_MODULE = "clusterwright.onhost.supervisor.failover_supervisor"
+SHUTDOWN_S = 60.0  # our own supervisor gets this long to end the job, with its calls of scancel and sbatch
+
+
+class Failover:
+    """What one agent knows of its supervisors, and the one that it has started itself, if any."""
+
+    def __init__(self, folder: Folder, record: Record, supervisor_address: Tuple[str, int]) -> None:
+        self.supervisor_address = supervisor_address
+        self.child = 0
+        self._folder, self._record = folder, record
+        self._orders: Mapping[str, Any] = {}
+        self._heartbeat = p.Heartbeat(p.Beat(), time.monotonic())
+
+    @property
+    def over(self) -> bool:
+        """The run has ended, or another job goes on with it: nothing is left to do for this one."""
+        newest = self._folder.read(p.NAME)
+        job_id = os.environ.get("SLURM_JOB_ID", newest.get("job_id"))
+        return bool(
+            newest.get("over") or newest.get("job_id", job_id) != job_id or self._folder.has("ended.json")
+        )
+
+    def greeted(self, orders: Mapping[str, Any]) -> None:
+        """A supervisor has proved itself."""
+        self._orders = orders
+        self.record_beats(0)
+
+    def record_beats(self, count: int) -> None:
+        """It has beaten so often."""
+        self._heartbeat = p.Heartbeat(p.Beat(int(self._orders["number"]), count), time.monotonic())
+
+    def turn(self) -> None:
+        """Look who supervises now; when nobody does, try to become the host of the next one."""
+        document = self._folder.read(p.NAME)
+        stalled_s = self._heartbeat.stalled_s(p.Beat.from_document(document), time.monotonic())
+        if self._heartbeat.last_beat.number > int(self._orders.get("number", 0)) and document.get("port"):
+            self.supervisor_address = p.listen_address(document)
+        if self._orders and not self._record.local and stalled_s > MISSED_BEATS * float(self._orders["beat"]):
+            self._claim(self._heartbeat.last_beat.number + 1, round(stalled_s, 2))
+
+    def wait(self) -> None:
+        """Our own supervisor leaves before we do: Slurm ends with an agent what the agent has started."""
+        deadline = time.monotonic() + SHUTDOWN_S
+        while self.child and time.monotonic() < deadline:
+            if self.child in [pid for pid, _ in processes.reap()] or self.child not in _descendants():
+                return
+            time.sleep(0.05)
+
+    def _claim(self, number: int, unresponsive_s: float) -> None:
+        if not schedulers.in_reach(os.environ.get("SLURM_JOB_ID", "")):
+            return
+        if self._folder.claim(f"chain/{number}", os.environ["SLURM_JOB_ID"]):
+            self._start(number, unresponsive_s)
+        # whoever has it needs a moment; one that never beats is followed by the next number
+        self._heartbeat = p.Heartbeat(
+            p.Beat(number), time.monotonic() + self._record.job.recovery.host_silence
+        )
+
+    def _start(self, number: int, silence_s: float) -> None:
+        """The next supervisor, to die with us."""
+        orders = {
+            **self._orders,
+            "number": number,
+            "lost": self._orders["supervisor"],
+            "silence_s": silence_s,
+        }
+        argv = [sys.executable, "-m", FAILOVER_MODULE, self._folder.path]
+        log = self._folder.path_to(f"slurm-{os.environ['SLURM_JOB_ID']}.out")
+        process: Any = processes.start(argv, child_environment(), log, orders=True)
+        process.stdin.write(json.dumps(orders).encode() + b"\n")
+        process.stdin.close()
+        process.returncode = 0  # `ranks.reap` or `wait` collects it
+        self.child = process.pid
+
+
+def child_environment() -> Dict[str, str]:
+    """Ours without what srun has said of this one step, which would be taken for options of the next."""
+    inherited_names = (
+        "SLURM_JOB_ID",
+        "SLURM_CONF",
+        "SLURM_CPUS_PER_TASK",
+        "SLURMD_NODENAME",
+        "SLURM_JOB_END_TIME",
+    )
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SLURM", "SRUN_", "PMI")) or name in inherited_names
+    }
+    return {**ours, "SLURM_EXPORT_ENV": "ALL"}
+
+
+def _descendants() -> List[int]:
+    return processes.descendants(os.getpid())

@@ -1,0 +1,34 @@
+"""A supervisor that goes on inside a job whose batch step is gone: `python -m ...takeover RUN`, orders on stdin.
+
+It is the child of the agent that claimed its number (succession.py). The other agents find it by the pulse.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+
+from clusterwright.onhost.supervisor import tracker_processes
+from clusterwright.onhost.supervisor.folder import Folder
+from clusterwright.onhost.supervisor.job import read_record
+from clusterwright.onhost.supervisor.schedulers import Inherited
+from clusterwright.onhost.supervisor.quorum import Predecessor
+from clusterwright.onhost.supervisor.supervisor import Supervisor
+
+
+def main() -> int:
+    """Keep the run alive from here on; the exit code is read by nobody."""
+    orders = json.loads(sys.stdin.readline())
+    folder = Folder(sys.argv[1])
+    record = read_record(folder.path)
+    predecessor = Predecessor(orders["number"], orders["lost"], orders["silence_s"], orders["end_time"])
+    supervisor = Supervisor(record, folder, Inherited(record, folder, tuple(orders["hosts"])), predecessor)
+    for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda received, _: supervisor.stop_requests.on_signal(received))
+    with tracker_processes.trackers(record.job.trackers, folder):
+        return supervisor.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

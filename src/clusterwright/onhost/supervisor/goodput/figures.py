@@ -1,0 +1,223 @@
+"""What a ledger says of a run: ratios, failures, how long they took, and how often a checkpoint would be best. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+
+from clusterwright.onhost.supervisor.root_cause import first_failure
+from clusterwright.onhost.supervisor.goodput.history import History
+from clusterwright.onhost.supervisor.goodput.accounting import Accounting, fault, of_jobs
+from clusterwright.onhost.supervisor.goodput.timeline import (
+    SECOND,
+    Attempt,
+    Event,
+    Generation,
+    Job,
+    jobs,
+    tick,
+)
+
+HOUR = 3600 * SECOND
+# A checkpoint interval is worth a word when the best one would save this share of the time, and when more than
+# chance says so: of three failures the rate is known to within a factor of three or so.
+WORTH_SAYING = 0.005
+FEWEST = 3
+
+
+@dataclass
+class Failure:
+    """Something broke, and the training went on or did not."""
+
+    why: str
+    generation: int
+    at: int  # ticks
+    detected: int
+    first_failure: str = ""
+    step: Optional[int] = None  # the last complete one
+    recovered: Optional[int] = (
+        None  # ticks from the fault to the end of the first step that had never been done
+    )
+
+    def document(self) -> Dict[str, Any]:
+        """For ledger.json, in seconds."""
+        return {
+            "why": self.why,
+            "generation": self.generation,
+            "time": self.at / SECOND,
+            "first": self.first_failure,
+            "step": self.step,
+            "detect_s": (self.detected - self.at) / SECOND,
+            "recovery_s": None if self.recovered is None else self.recovered / SECOND,
+        }
+
+
+@dataclass
+class Figures:
+    """All that is printed; times in ticks."""
+
+    accounting: Accounting
+    failures: List[Failure] = field(default_factory=list)
+    stall: Optional[int] = None  # of one checkpoint
+    interval: Optional[int] = None  # between two checkpoints
+    from_memory: bool = False  # what was lost came back from the memory of hosts, not from a checkpoint
+    price: Optional[Dict[str, Any]] = None
+
+    @property
+    def ettr(self) -> Optional[float]:
+        """Effective training time ratio: time in steps that were kept, over all time since the submission."""
+        return _ratio(sum(stretch.ticks for stretch in self.accounting.stretches), self.accounting.wall)
+
+    @property
+    def goodput(self) -> Optional[float]:
+        """GPU time in steps that were kept, over all GPU time that the run held."""
+        return _ratio(self.accounting.bins["step"], self.accounting.total - self.accounting.bins["queue"])
+
+    @property
+    def mttr(self) -> Optional[int]:
+        """Mean time from a fault to new progress, of those that led to any."""
+        times = [failure.recovered for failure in self.failures if failure.recovered is not None]
+        return sum(times) // len(times) if times else None
+
+    @property
+    def mttf(self) -> Optional[int]:
+        """Time in which hosts were held, for each failure."""
+        return self.accounting.allocated // len(self.failures) if self.failures else None
+
+    @property
+    def by_kind(self) -> Dict[str, int]:
+        """How many failures of each kind."""
+        counts: Dict[str, int] = {}
+        for failure in self.failures:
+            counts[failure.why] = counts.get(failure.why, 0) + 1
+        return counts
+
+    @property
+    def best_interval(self) -> Optional[int]:
+        """Between two checkpoints (Young 1974): the square root of 2 x stall x MTTF."""
+        if not self.stall or not self.mttf or len(self.failures) < FEWEST or self.from_memory:
+            return None
+        return int(math.sqrt(2 * self.stall * self.mttf))
+
+    @property
+    def interval_costs(self) -> float:
+        """The share of the time that the best interval would save."""
+        if not self.stall or not self.mttf or not self.interval or not self.best_interval:
+            return 0.0
+        return _share(self.interval, self.stall, self.mttf) - _share(
+            self.best_interval, self.stall, self.mttf
+        )
+
+    @property
+    def cost(self) -> Optional[float]:
+        """Of the GPU hours that the run held."""
+        if not self.price or not isinstance(self.price.get("amount"), (int, float)):
+            return None
+        return (self.accounting.total - self.accounting.bins["queue"]) / HOUR * float(self.price["amount"])
+
+
+def work_out(history: History, end_time: Optional[float] = None) -> Figures:
+    """Everything, from what the run wrote."""
+    chain = jobs(history.events, end_time)
+    accounting = of_jobs(chain, history.submitted)
+    stall, interval = _checkpoints(history.events)
+    restored = [event.get("source") for event in history.events if event["event"] == "restored"]
+    return Figures(accounting, list(_failures(chain)), stall, interval, "memory" in restored, history.price)
+
+
+def document(figures: Figures) -> Dict[str, Any]:
+    """ledger.json: seconds, GPU hours and ratios from 0 to 1; what is not known is null."""
+    accounting = figures.accounting
+    return {
+        "gpus": accounting.gpus,
+        "wall_s": accounting.wall / SECOND,
+        "held_s": accounting.allocated / SECOND,
+        "ettr": figures.ettr,
+        "goodput": figures.goodput,
+        "estimated": accounting.estimated,
+        "gpu_s": {name: ticks / SECOND for name, ticks in accounting.bins.items()},
+        "gpu_hours": {name: ticks / HOUR for name, ticks in accounting.bins.items()},
+        "mttr_s": _seconds(figures.mttr),
+        "mttf_s": _seconds(figures.mttf),
+        "failures_by_kind": figures.by_kind,
+        "failures": [failure.document() for failure in figures.failures],
+        "checkpoint": {
+            "stall_s": _seconds(figures.stall),
+            "interval_s": _seconds(figures.interval),
+            "best_interval_s": _seconds(figures.best_interval),
+        },
+        "cost": figures.cost,
+        "price": figures.price,
+    }
+
+
+def _failures(chain: Sequence[Job]) -> Iterator[Failure]:
+    """Each attempt that ended as nobody wanted, and when the training had made up for it."""
+    open_failures: List[Failure] = []
+    highest = 0
+    for job, generation, attempt in _attempts(chain):
+        for step in attempt.steps:
+            if int(step.get("step", 0)) > highest:
+                highest = int(step["step"])
+                for failure in open_failures:
+                    failure.recovered = tick(step) - failure.at
+                open_failures = []
+        if attempt.failed:
+            broken = _failure(job, generation, attempt)
+            open_failures.append(broken)
+            yield broken
+
+
+def _attempts(chain: Sequence[Job]) -> Iterator[Tuple[Job, Generation, Attempt]]:
+    for job in chain:
+        for generation in job.generations:
+            for attempt in generation.attempts:
+                yield job, generation, attempt
+
+
+def _failure(job: Job, generation: Generation, attempt: Attempt) -> Failure:
+    last = attempt is generation.attempts[-1]
+    why = (
+        generation.why
+        if last and generation.why
+        else "supervisor-lost"
+        if last and job.is_truncated
+        else "ranks-failed"
+    )
+    progress = tick(attempt.steps[-1]) if attempt.steps else attempt.begin
+    began = first_failure.line(attempt.faults, job.ranks)
+    step = int(attempt.steps[-1].get("step", 0)) if attempt.steps else None
+    return Failure(why, generation.number, fault(attempt, progress), attempt.end, began, step)
+
+
+def _checkpoints(events: Sequence[Event]) -> Tuple[Optional[int], Optional[int]]:
+    """How long one stops the training, and how far they lie apart; the middle ones of what was read."""
+    staged = [event for event in events if event["event"] == "checkpoint_staged"]
+    checkpoints = [event for event in events if event["event"] == "checkpoint"]
+    stalls = [float(event.get("seconds", 0)) for event in staged or checkpoints]
+    intervals = [
+        tick(current) - tick(previous)
+        for index, current in enumerate(checkpoints)
+        for previous in checkpoints[max(0, index - 1) : index]
+        if previous.get("generation") == current.get("generation")
+    ]
+    stall = _middle([round(seconds * SECOND) for seconds in stalls])
+    return stall, _middle(intervals)
+
+
+def _share(interval: int, stall: int, mttf: int) -> float:
+    """Time that checkpoints and lost work take, as a share: stall / interval + interval / (2 x MTTF)."""
+    return stall / interval + interval / (2 * mttf)
+
+
+def _middle(values: List[int]) -> Optional[int]:
+    return sorted(values)[len(values) // 2] if values else None
+
+
+def _ratio(part: int, total: int) -> Optional[float]:
+    return part / total if total > 0 else None
+
+
+def _seconds(ticks: Optional[int]) -> Optional[float]:
+    return None if ticks is None else ticks / SECOND

@@ -1,0 +1,79 @@
+"""Which ranks the others waited for, and for how long. Pure, over the events of a run."""
+
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Optional, Sequence
+
+from clusterwright.onhost.supervisor.goodput.timeline import Event
+
+
+class Straggler(NamedTuple):
+    """A rank that was slow from one step to another."""
+
+    rank: int
+    host: str
+    ratio: float
+    begin: float
+    end: Optional[float]  # None while it lasts
+    step: int
+    lost_s: float  # what all others waited for it in each step
+
+
+def find_stragglers(events: Sequence[Event]) -> List[Straggler]:
+    """All of them, in their order; a generation's end ends what it found."""
+    stragglers: List[Straggler] = []
+    for event in events:
+        kind = event["event"]
+        indexes = [
+            index
+            for index, straggler in enumerate(stragglers)
+            if straggler.end is None and straggler.rank == event.get("rank")
+        ]
+        if kind == "straggler" and (event.get("over") or indexes):
+            stragglers = [
+                _ended(straggler, event) if index in indexes else straggler
+                for index, straggler in enumerate(stragglers)
+            ]
+        if kind == "straggler" and not event.get("over"):
+            stragglers.append(_straggler(event))
+        elif kind in ("generation_end", "generation_start", "job_end", "finished"):
+            stragglers = [_ended(straggler, event) for straggler in stragglers]
+    return stragglers
+
+
+def now(events: Sequence[Event]) -> Optional[Straggler]:
+    """The one that is slow at the end of what was read."""
+    lasting = [straggler for straggler in find_stragglers(events) if straggler.end is None]
+    return lasting[-1] if lasting else None
+
+
+def lines(events: Sequence[Event]) -> List[str]:
+    """One line for each rank that was ever found slow, the slowest first."""
+    worst: Dict[int, Straggler] = {}
+    for straggler in find_stragglers(events):
+        if straggler.ratio >= worst.get(straggler.rank, straggler).ratio:
+            worst[straggler.rank] = straggler
+    ordered = sorted(worst.values(), key=lambda straggler: -straggler.ratio)
+    return [
+        f"slow: rank {straggler.rank} on {straggler.host} took {straggler.ratio:.2f} times as long as the others from step {straggler.step}"
+        f" on; they waited {straggler.lost_s * 1000:.3g} ms a step for it"
+        + (" and still do" if straggler.end is None else "")
+        for straggler in ordered
+    ]
+
+
+def _straggler(event: Event) -> Straggler:
+    rank_s, typical_s = float(event.get("own") or 0), float(event.get("typical") or 0)
+    return Straggler(
+        int(event.get("rank") or 0),
+        str(event.get("host") or "?"),
+        float(event.get("ratio") or 1),
+        float(event["time"]),
+        None,
+        int(event.get("step") or 0),
+        max(0.0, rank_s - typical_s),
+    )
+
+
+def _ended(straggler: Straggler, event: Event) -> Straggler:
+    return straggler._replace(end=float(event["time"])) if straggler.end is None else straggler

@@ -1,0 +1,249 @@
+"""What a run did when: its events as jobs, generations and attempts, on one axis of whole microseconds.
+
+Pure, and lenient: an event that lacks its time, or that contradicts what came before, is passed over or cut to size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+
+Event = Mapping[str, Any]
+Spans = List[Tuple[int, int]]
+
+SECOND = 1_000_000  # ticks; whole numbers, so that what is cut into pieces adds up again
+# The order in which a rank writes them; one that comes again begins another attempt (a restart by torchrun).
+STARTS = {"process_start": 0, "group_ready": 1, "restored": 2, "resumed": 2}
+FAULTS = ("rank_exit", "rank_hung", "host_lost")
+# Ends of a generation: those that somebody asked for, and those that nobody did.
+PLANNED = ("finished", "stopped")
+FAILED = ("host-lost", "ranks-failed", "hung")
+
+
+@dataclass
+class Attempt:
+    """One start of all ranks of a generation, until its end or until they start again."""
+
+    begin: int
+    end: int
+    failed: bool = False
+    starts: List[Event] = field(default_factory=list)
+    steps: List[Event] = field(default_factory=list)
+    faults: List[Event] = field(default_factory=list)
+
+
+@dataclass
+class Generation:
+    """A set of hosts that train together."""
+
+    number: int
+    hosts: Tuple[str, ...]
+    begin: int
+    end: int
+    why: str = ""  # as its generation_end says; empty for one that has none
+    attempts: List[Attempt] = field(default_factory=list)
+
+
+@dataclass
+class Job:
+    """One job of the chain, from the start of its supervisor to its end."""
+
+    job_id: str
+    hosts: Tuple[str, ...]
+    ranks: int  # GPUs of each host
+    begin: int
+    end: int
+    outcome: str = ""
+    is_truncated: bool = False  # it did not say that it ended, and another one has begun
+    is_failover: bool = False  # by another supervisor inside the same Slurm job
+    generations: List[Generation] = field(default_factory=list)
+    absences: Dict[str, Spans] = field(default_factory=dict)
+    imports: Tuple[int, int] = (
+        0,
+        0,
+    )  # while the fork servers of its hosts import, before its first generation
+
+
+def jobs(events: Iterable[Event], end_time: Optional[float] = None) -> List[Job]:
+    """The jobs in their order; `until` is the present moment of a run that has not ended."""
+    ordered_events = ordered(events)
+    starts = [index for index, event in enumerate(ordered_events) if event["event"] == "job_start"]
+    chain: List[Job] = []
+    for position, begin in enumerate(starts):
+        last = position + 1 == len(starts)
+        inside = ordered_events[begin : None if last else starts[position + 1]]
+        limit = _end(ordered_events, end_time) if last else tick(ordered_events[starts[position + 1]])
+        job = _job(inside, limit, is_truncated=not last)
+        job.is_failover = bool(chain) and chain[-1].is_truncated and chain[-1].job_id == job.job_id
+        chain.append(job)
+    return chain
+
+
+def ordered(events: Iterable[Event]) -> List[Event]:
+    """The events that have a time and a name, by time."""
+    valid_events = [
+        event for event in events if isinstance(event.get("time"), (int, float)) and event.get("event")
+    ]
+    return sorted(valid_events, key=lambda event: float(event["time"]))
+
+
+def tick(event: Event) -> int:
+    """When it happened."""
+    return ticks(event["time"])
+
+
+def ticks(seconds: float) -> int:
+    """Seconds as whole microseconds."""
+    return round(float(seconds) * SECOND)
+
+
+def created(event: Event) -> int:
+    """When the process of a `process_start` was made; of another event, when it was written."""
+    return ticks(event.get("started", event["time"]))
+
+
+def _end(ordered_events: Sequence[Event], end_time: Optional[float]) -> int:
+    """Now, or the last that was heard."""
+    return tick(ordered_events[-1]) if end_time is None else max(tick(ordered_events[-1]), ticks(end_time))
+
+
+def _job(inside: Sequence[Event], limit: int, *, is_truncated: bool) -> Job:
+    """The job that the first event starts."""
+    start = inside[0]
+    ending = next((event for event in inside if event["event"] == "job_end"), None)
+    job = Job(
+        str(start.get("job_id", "")),
+        _names(start),
+        int(start.get("ranks") or 0),
+        tick(start),
+        tick(ending) if ending else limit,
+        str(ending.get("outcome", "")) if ending else "",
+        is_truncated=is_truncated and ending is None,
+    )
+    job_events = [event for event in inside if tick(event) <= job.end]
+    _generations(job, job_events)
+    job.ranks = job.ranks or _ranks(job)
+    job.imports = _imports(job, job_events)
+    job.absences = {host: _absences(host, job, job_events) for host in job.hosts}
+    return job
+
+
+def _imports(job: Job, events: Sequence[Event]) -> Tuple[int, int]:
+    """From the first fork server's start to when the last was ready; each says how long its imports took."""
+    limit = job.generations[0].begin if job.generations else job.end
+    ready = [event for event in events if event["event"] == "standby" and "seconds" in event]
+    spans = [(tick(event) - ticks(event["seconds"]), tick(event)) for event in ready]
+    begun = [begin for begin, _ in spans if begin < limit]
+    if not begun:
+        return job.begin, job.begin
+    begin = max(job.begin, min(begun))
+    return begin, max(begin, min(limit, max(end for _, end in spans)))
+
+
+def _names(event: Event) -> Tuple[str, ...]:
+    return tuple(dict.fromkeys(str(host) for host in event.get("hosts") or ()))
+
+
+def _generations(job: Job, events: Sequence[Event]) -> None:
+    """Each from its start to its end, or to whatever shows that it is over."""
+    by_number: Dict[int, List[Event]] = {}
+    for event in events:
+        by_number.setdefault(int(event.get("generation") or 0), []).append(event)
+    starts = [event for event in events if event["event"] == "generation_start"]
+    for index, start in enumerate(starts):
+        last = index + 1 == len(starts)
+        limit = job.end if last else tick(starts[index + 1])
+        number, begin = int(start.get("generation") or 0), tick(start)
+        generation_events = [event for event in by_number[number] if begin <= tick(event) <= limit]
+        ending = next(
+            (event for event in generation_events if event["event"] in ("generation_end", "takeover")), None
+        )
+        generation = Generation(
+            number,
+            tuple(host for host in _names(start) if host in job.hosts),
+            begin,
+            tick(ending) if ending else limit,
+            _why(ending),
+        )
+        generation.attempts = _attempts(generation, generation_events)
+        last_attempt = generation.attempts[-1]
+        last_attempt.faults += _missed(ending, generation_events)
+        over = generation.why or (job.outcome if last else "cut")
+        last_attempt.failed = over not in PLANNED and (
+            bool(last_attempt.faults) or over in FAILED or over == "cut" or (last and job.is_truncated)
+        )
+        job.generations.append(generation)
+
+
+def _why(ending: Optional[Event]) -> str:
+    """Of a generation whose supervisor was lost, another one writes no end, but that it took over."""
+    if ending is None:
+        return ""
+    return "host-lost" if ending["event"] == "takeover" else str(ending.get("why", ""))
+
+
+def _missed(ending: Optional[Event], events: Sequence[Event]) -> List[Event]:
+    """The lost host of the supervisor, which the next one writes down when it has taken over."""
+    if ending is None or ending["event"] != "takeover":
+        return []
+    return [event for event in events if event["event"] == "host_lost" and tick(event) >= tick(ending)][:1]
+
+
+def _attempts(generation: Generation, events: Sequence[Event]) -> List[Attempt]:
+    """Another one begins when a rank starts that had started before."""
+    attempts = [Attempt(generation.begin, generation.end)]
+    phase_by_rank: Dict[Any, int] = {}
+    for event in (event for event in events if tick(event) <= generation.end):
+        kind, rank = event["event"], event.get("rank")
+        if kind in STARTS:
+            if STARTS[kind] < phase_by_rank.get(rank, -1) or (
+                STARTS[kind] == phase_by_rank.get(rank) and _is_repeated(attempts[-1], event)
+            ):
+                split = min(max(created(event), attempts[-1].begin), generation.end)
+                attempts[-1].end, attempts[-1].failed = split, True
+                attempts.append(Attempt(split, generation.end))
+                phase_by_rank = {}
+            phase_by_rank[rank] = STARTS[kind]
+            attempts[-1].starts.append(event)
+        elif kind == "step":
+            attempts[-1].steps.append(event)
+        elif kind in FAULTS and event.get("code", 1) != 0:
+            attempts[-1].faults.append(event)
+    return attempts
+
+
+def _is_repeated(attempt: Attempt, event: Event) -> bool:
+    """True when this rank has written this very kind in the attempt: `restored` and `resumed` may both stand there."""
+    return any(
+        start["event"] == event["event"] and start.get("rank") == event.get("rank")
+        for start in attempt.starts
+    )
+
+
+def _ranks(job: Job) -> int:
+    """GPUs of a host, from the size of the group that the ranks formed, or from the ranks that wrote; else 1."""
+    most = 1
+    for generation in job.generations:
+        starts = [event for attempt in generation.attempts for event in attempt.starts]
+        sizes = [int(event.get("world_size") or 0) for event in starts]
+        sizes += [1 + event["rank"] for event in starts if isinstance(event.get("rank"), int)]
+        if generation.hosts and sizes:
+            most = max(most, max(sizes) // len(generation.hosts))
+    return most
+
+
+def _absences(host: str, job: Job, events: Sequence[Event]) -> Spans:
+    """From each loss until it trains again or says that it is ready."""
+    spans: Spans = []
+    lost_at: Optional[int] = None
+    for event in events:
+        kind = event["event"]
+        if kind == "host_lost" and event.get("lost") == host and lost_at is None:
+            lost_at = tick(event)
+        back = (kind == "host_ready" and event.get("ready") == host) or (
+            kind == "generation_start" and host in event.get("hosts", ())
+        )
+        if back and lost_at is not None:
+            spans.append((lost_at, tick(event)))
+            lost_at = None
+    return [*spans, (lost_at, job.end)] if lost_at is not None else spans

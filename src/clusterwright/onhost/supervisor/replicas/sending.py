@@ -1,0 +1,163 @@
+"""One thread that hears what this host's ranks have copied, and brings it to the next host of the generation.
+
+Ranks write a JSON line into a pipe, found as a path, after each copy. A line is shorter than PIPE_BUF, so that
+lines of several ranks never mix (pipe(7)).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+import time
+from dataclasses import asdict
+from typing import BinaryIO, Callable, List, Optional, Tuple
+
+from clusterwright.onhost.supervisor import wire
+from clusterwright.onhost.supervisor.replicas import exchange
+from clusterwright.onhost.supervisor.replicas.holdings import Holdings, Lent
+from clusterwright.onhost.supervisor.host import available
+
+TIMEOUT_S = 10.0
+RETRY_S = 0.2
+# A host that is down is found by its silence, sooner than this; one that is up and cannot be reached is done without.
+UNREACHABLE_S = 10.0
+# the copies of a step may wait; the step may not
+NICENESS = 10
+# of what the job may still take, left to the training
+SPARED = 0.1
+NO_PEER = (1 << 64) - 1
+
+Acknowledge = Callable[[int, int], None]
+Log = Callable[[str], None]
+
+
+class Sending:
+    """Ranks' words, in their order: `capacity` wanted, `resumed` from a step, a `copy` made."""
+
+    def __init__(self, token: str, holdings: Holdings, acknowledge: Acknowledge, log: Log) -> None:
+        self._token, self._holdings, self._acknowledge, self._log = token, holdings, acknowledge, log
+        self._read, self._write = os.pipe()
+        self._generation, self._neighbour = 0, None  # type: Tuple[int, Optional[Tuple[str, int]]]
+        self._connection: Optional[Tuple[int, socket.socket, BinaryIO]] = None
+        self._missed = 0.0  # since when the next host cannot be reached
+        self._logged_messages: List[str] = []
+        threading.Thread(target=self._work, name="send-copies", daemon=True).start()
+
+    @property
+    def path(self) -> str:
+        """The pipe's end for ranks."""
+        return f"/proc/{os.getpid()}/fd/{self._write}"
+
+    def begin(self, generation: int, neighbour: Optional[Tuple[str, int]]) -> None:
+        """From now on copies of this generation go there; None when this host is alone."""
+        self._generation, self._neighbour = generation, neighbour
+        self._missed = 0.0
+        for number, slots in enumerate(self._holdings.local_slots):
+            slots.reconsider()
+            self._acknowledge(number, 0)
+        self._hang_up()
+
+    def _work(self) -> None:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        with os.fdopen(self._read, "rb") as pipe:
+            for line in pipe:
+                try:
+                    self._handle(json.loads(line))
+                except (ValueError, KeyError, TypeError) as why:
+                    self._log_once(f"a line about copies is not understood: {line[:80]!r} ({why})")
+
+    def _handle(self, message: wire.Message) -> None:
+        if message["generation"] != self._generation:
+            return  # of ranks that are gone
+        if "room" in message:
+            self._reserve(message["local_rank"], message["room"])
+        elif "resumed" in message:
+            self._holdings.resumed(message["generation"], message["resumed"])
+        else:
+            generation, step, world_size, rank = message["copy"]
+            complete = tuple(message["whole"]) if message["whole"] else None
+            self._holdings.supersede((generation, step), complete)
+            self._replicate((generation, step, world_size, rank), message["local_rank"])
+
+    def _reserve(self, local_rank: int, capacity: int) -> None:
+        """Two slots here, and two for the part that the host before us will send."""
+        slots = self._holdings.local_slots[local_rank]
+        required_bytes = 2 * capacity * (2 if self._neighbour else 1) - slots.allocated_bytes()
+        free_bytes = available.available_bytes()
+        if required_bytes < (1 - SPARED) * free_bytes:
+            slots.grant(capacity)
+        else:
+            slots.refuse()
+            self._log_once(
+                f"no copies in memory: they need {required_bytes} bytes, and {free_bytes} are left on this host"
+            )
+
+    def _replicate(self, key: "tuple[int, int, int, int]", local_rank: int) -> None:
+        """Until it has arrived, or the generation is over; a host that is alone has nobody to bring it to."""
+        while self._neighbour and key[0] == self._generation:
+            lent = self._holdings.lend(key)
+            if lent is None:
+                return
+            with lent.file:
+                try:
+                    reached = self._send(lent)
+                except (OSError, wire.Broken, ValueError, KeyError) as why:
+                    self._hang_up()
+                    if key[0] == self._generation and self._misses(str(why)):
+                        break
+                    time.sleep(RETRY_S)
+                    continue
+            self._missed = 0.0
+            self._acknowledge(local_rank, key[1] if reached else NO_PEER)
+            return
+        if key[0] == self._generation:
+            self._acknowledge(local_rank, NO_PEER)
+
+    def _misses(self, why: str) -> bool:
+        """True when the next host could not be reached for so long that copies stay on their own host."""
+        self._log_once(f"copies do not reach {self._neighbour}: {why}")
+        self._missed = self._missed or time.monotonic()
+        if time.monotonic() - self._missed < UNREACHABLE_S:
+            return False
+        self._log_once(
+            f"copies stay on this host: {self._neighbour} has not been reached for {UNREACHABLE_S:.0f} s"
+        )
+        return True
+
+    def _send(self, lent: Lent) -> bool:
+        """False when there is no memory for it; then each host has only its own."""
+        connection, stream = self._connected(lent.part.generation)
+        exchange.send(connection, {"put": asdict(lent.part)})
+        answer = exchange.receive(stream)
+        if "refused" in answer:
+            self._log_once(f"the next host takes no copies: {answer['refused']}")
+            return False
+        exchange.send_bytes(connection, lent)
+        exchange.send(connection, {"good": lent.unchanged()})
+        return bool(exchange.receive(stream)["kept"])
+
+    def _connected(self, generation: int) -> Tuple[socket.socket, BinaryIO]:
+        if self._connection and self._connection[0] != generation:
+            self._hang_up()
+        if not self._connection:
+            if not self._neighbour:
+                raise wire.Broken("the generation is over")
+            self._connection = (generation, *exchange.connect(*self._neighbour, self._token, TIMEOUT_S))
+        return self._connection[1:]
+
+    def _hang_up(self) -> None:
+        """Whatever waits on the connection stops waiting."""
+        previous, self._connection = self._connection, None
+        if previous:
+            with contextlib.suppress(OSError):  # broken before
+                previous[1].shutdown(socket.SHUT_RDWR)
+            previous[1].close()
+
+    def _log_once(self, text: str) -> None:
+        """Once each."""
+        if text not in self._logged_messages:
+            self._logged_messages.append(text)
+            self._log(text)

@@ -1,0 +1,43 @@
+"""What is said of a rank that ended: which one, of what, and its last words from the end of its log."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Optional, Tuple
+
+from clusterwright.onhost.supervisor.root_cause.error_lines import TAIL, last_line, extract_error_message
+from clusterwright.onhost.supervisor.host.generation import EXIT, Generation
+from clusterwright.onhost.supervisor.wire import Message
+
+
+def describe_exit(
+    message: Message, generation: Optional[Generation], *, by_launcher: bool = False
+) -> Dict[str, Any]:
+    """The message with the rank, the signal, and words where it had none; of torchrun, only its own words."""
+    code = int(message["code"])
+    more: Dict[str, Any] = {"signal": -code} if code < 0 else {}
+    if generation and not by_launcher:
+        more["rank"] = generation.hosts.index(generation.host) * generation.ranks + int(message["local_rank"])
+    if generation and not message.get("words"):
+        name = "launcher.log" if by_launcher else f"{message['local_rank']}.err"
+        output, cause = read_last_output(os.path.join(generation.log_dir, name), signalled=code < 0)
+        more.update({"words": output, "cause": cause} if cause else {"words": output})
+    return {**message, **more}
+
+
+def read_last_output(path: str, *, signalled: bool) -> Tuple[str, str]:
+    """The exception or the line that says why; of a program that left by itself, else its last line, and the cause."""
+    log = tail(path)
+    output = extract_error_message(log, signalled=signalled)
+    line = "" if output or signalled else last_line(log)
+    return (f"left with {line!r}", EXIT) if line else (output, "")
+
+
+def tail(path: str) -> str:
+    """The end of a log; empty when there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""

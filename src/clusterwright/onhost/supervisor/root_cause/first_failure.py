@@ -1,0 +1,118 @@
+"""Which rank failed first, and why, in one line. Pure: over the events of a generation."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any, Iterable, List, Mapping, Optional, Tuple
+
+from clusterwright.onhost.supervisor.root_cause.error_lines import is_consequence, shorten
+from clusterwright.onhost.supervisor.host.generation import EXIT
+
+Event = Mapping[str, Any]
+
+# A rank that is killed takes the others' connections along, so they may say so a moment earlier: clocks of hosts
+# differ by milliseconds, and the kernel reaps a killed process with much memory in a second or so.
+CAUSE_WINDOW_S = 2.0
+SHELL = 128  # a shell says a signal by adding this (bash(1), "Simple Commands")
+
+
+def find_first_failure(events: Iterable[Event]) -> Optional[Event]:
+    """The event that began it: a lost host before all, then a rank that hung or died, its consequences last."""
+    events_by_time = sorted(events, key=lambda event: float(event.get("time", 0)))
+    host_loss = next((event for event in events_by_time if event.get("event") == "host_lost"), None)
+    if host_loss:
+        return host_loss
+    exits = [
+        event for event in events_by_time if event.get("event") == "rank_exit" and event.get("code") != 0
+    ]
+    causes = [event for event in exits if not _follows(event)]
+    hung = next((event for event in events_by_time if event.get("event") == "rank_hung"), None)
+    if hung and not any(event["time"] <= hung["time"] for event in causes):
+        return hung
+    return _earliest(causes) or hung or _earliest(exits)
+
+
+def line(events: Iterable[Event], ranks: int = 0) -> str:
+    """`rank 3 (gpu-2, local 1) was killed by SIGKILL at step 41`; empty when nothing failed."""
+    event = find_first_failure(events)
+    if event is None:
+        return ""
+    if event["event"] == "host_lost":
+        unresponsive_text = f", silent for {event['silence_s']:g} s" if event.get("silence_s") else ""
+        why = f": {event['why']}" if event.get("why") and not unresponsive_text else ""
+        return f"host {event.get('lost', '?')} was lost{unresponsive_text}{why}"
+    return f"{describe_rank(event, ranks)} {describe_failure(event)}{_step_text(event)}"
+
+
+def describe_rank(event: Event, ranks: int = 0) -> str:
+    """The rank, and where it ran."""
+    rank, host = event.get("rank"), event.get("on", event.get("host"))
+    local = event.get("local_rank", rank % ranks if ranks and isinstance(rank, int) else None)
+    location = [str(host)] if host else []
+    location += [f"local {local}"] if local is not None else []
+    return f"rank {'?' if rank is None else rank}" + (f" ({', '.join(location)})" if location else "")
+
+
+def describe_failure(event: Event) -> str:
+    """What happened to it."""
+    if event.get("event") == "rank_hung":
+        return _hung(event)
+    number, message = signal_of(event), str(event.get("words") or "")
+    if number:
+        detail = f" ({shorten(message)})" if message else ""
+        return (
+            f"{'was killed by' if number in _EXTERNAL_SIGNALS else 'died of'} {signal_name(number)}{detail}"
+        )
+    if message and event.get("cause") != EXIT:
+        return f"raised {shorten(message)}"
+    return shorten(message) or f"left with exit code {event.get('code')}"
+
+
+def signal_of(event: Event) -> int:
+    """The signal that ended it; 0 for none. A code is negative, or above 128 as a shell says it."""
+    code = int(event.get("code") or 0)
+    if event.get("signal"):
+        return int(event["signal"])
+    return -code if code < 0 else code - SHELL if SHELL < code <= SHELL + signal.SIGRTMAX else 0
+
+
+def signal_name(number: int) -> str:
+    """SIGKILL; a number for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+_EXTERNAL_SIGNALS = frozenset(
+    {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
+)
+
+
+def _hung(event: Event) -> str:
+    """How long it stood still, and what was seen of it."""
+    seconds = f"{event['seconds']:.1f} s behind the others" if "seconds" in event else "no progress"
+    message = f": {shorten(str(event['words']))}" if event.get("words") else ""
+    stacks = f" (stacks: {event['stacks']})" if event.get("stacks") else ""
+    return f"hung, {seconds}{message}{stacks}"
+
+
+def _step_text(event: Event) -> str:
+    return f" at step {event['step']}" if event.get("step") is not None else ""
+
+
+def _follows(event: Event) -> bool:
+    """True when somebody else's end explains it: what it said, or the SIGTERM of a launcher."""
+    return signal_of(event) == signal.SIGTERM or is_consequence(str(event.get("words") or ""))
+
+
+def _earliest(exits: List[Event]) -> Optional[Event]:
+    """Of those close to the first, one that died of a signal: no exception elsewhere can cause that."""
+    if not exits:
+        return None
+    early_exits = [event for event in exits if event["time"] <= exits[0]["time"] + CAUSE_WINDOW_S]
+
+    def order(event: Event) -> Tuple[bool, float]:
+        return signal_of(event) == 0, float(event["time"])
+
+    return min(early_exits, key=order)

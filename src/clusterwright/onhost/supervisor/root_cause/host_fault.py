@@ -1,0 +1,30 @@
+"""Whether a rank ended because of its host rather than its program. Pure: words and codes in, answer out.
+
+A host that is at fault is left out of the next generation, as if it had been lost. What is not in the list counts
+as the program's; the list is of faults that the same program would not meet on another host.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+
+# A page of memory, or of a mapped file on a dying disk, could not be read (signal(7)).
+SIGNALS = frozenset({int(signal.SIGBUS)})
+CORRUPT_HOST = "corrupt-host"  # as in runtime/codes.py
+_FAULT_PATTERN = re.compile(
+    r"uncorrectable (?:ECC|NVLink)|ECC error|\bECC_UNCORRECTABLE|double[- ]bit"  # memory of a GPU
+    r"|no CUDA-capable device|CUDA-capable device\(s\) is/are busy|CUDA_ERROR_NO_DEVICE|cudaErrorDevicesUnavailable"
+    r"|No CUDA GPUs are available|device (?:has )?fallen off the bus|GPU is lost|cudaErrorSystemNotReady"
+    r"|system not yet initialized|system has unsupported display driver|driver/library version mismatch|\bXid\b"
+    r"|hardware stack error|cudaErrorHardwareStackError|cudaErrorUncorrectable|CUDA_ERROR_UNCONTAINED"
+    r"|ibv_(?:open_device|create_(?:cq|qp)|reg_mr|modify_qp)\S* (?:failed|error)|local catastrophic error"
+    r"|Input/output error|Read-only file system|Stale file handle|Transport endpoint is not connected"
+    r"|Bus error|machine check",
+    re.IGNORECASE,
+)
+
+
+def is_host_fault(message: str, number: int = 0, cause: str = "") -> bool:
+    """True for words, the number of a signal, or the runtime's code of a cause, that speak of a broken host."""
+    return cause == CORRUPT_HOST or number in SIGNALS or bool(_FAULT_PATTERN.search(message))

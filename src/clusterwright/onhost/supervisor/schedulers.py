@@ -1,0 +1,263 @@
+"""Where a job's hosts are: in a Slurm allocation, or as local processes that stand for them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from clusterwright.onhost.lib.processes import DEVNULL, PIPE, Process, run, start
+from clusterwright.onhost.supervisor import inside
+from clusterwright.onhost.supervisor.folder import Folder
+from clusterwright.onhost.supervisor.host import processes
+from clusterwright.onhost.supervisor.job import Record
+
+CONTROL_LIMIT_S = (
+    30  # an answer of slurmctld; its own MessageTimeout is 10 s by default, and clients try again
+)
+AGENT = "clusterwright.onhost.supervisor.node"
+STATE_LIMIT_S = 10.0  # a third of KillWait
+# What ends a job besides scancel (decision 0005). Of a batch host that comes back without its batch step it is 0:1, of
+# one whose batch step was killed because the host had been given up 0:9.
+NOT_BY_A_PERSON = r"Reason=TimeLimit|ExitCode=0:[19]\b"
+FORWARDED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "SLURM_CONF")
+
+AT_ONCE_S = 2.0  # a slurmctld that answers does so in 0.03 s
+FORGOTTEN_S = 1.0  # an answer that nobody wanted for so long says nothing of now
+
+
+class Slurm:
+    """The hosts of this job's allocation, by srun; successors, by sbatch."""
+
+    def __init__(self, record: Record, folder: Folder) -> None:
+        self.job_id = os.environ["SLURM_JOB_ID"]
+        self._record, self._folder = record, folder
+        self._steps: List[Process] = []
+        self._standby: Optional[str] = None
+        self._reach = Reach(("scontrol", "--oneliner", "show", "job", self.job_id), "JobState=RUNNING")
+
+    def hosts(self) -> Tuple[str, ...]:
+        """The hosts of the allocation, as Slurm orders them."""
+        code, out = slurm("scontrol", "show", "hostnames", os.environ["SLURM_JOB_NODELIST"])
+        if code != 0 or not out.split():
+            raise OSError(f"scontrol show hostnames: {out}")
+        return tuple(out.split())
+
+    def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
+        """One step with one agent on each of the hosts; a host that is lost does not end it for the others."""
+        count = str(len(hosts))
+        launch = self._record.launch
+        gres = [f"--gres={launch.gres}"] if launch.gres else []
+        step = [
+            "srun",
+            "--overlap",
+            "--exact",
+            "--no-kill",
+            "--kill-on-bad-exit=0",
+            "--wait=0",
+            "--export=ALL",
+            "--quiet",
+            f"--nodes={count}",
+            f"--ntasks={count}",
+            "--ntasks-per-node=1",
+            f"--nodelist={','.join(hosts)}",
+            f"--cpus-per-task={os.environ.get('SLURM_CPUS_PER_TASK', '1')}",
+            *gres,
+        ]
+        module = ("-m", AGENT, self._folder.path, address, str(port))
+        image = inside.parse_image(launch.image) if launch.image else None
+        step += image.step() if image else []
+        agent = image.command(module) if image else [sys.executable, *module]
+        log = self._folder.path_to("logs", "agents.log")
+        self._steps.append(processes.start([*step, *agent], os.environ, log))
+
+    def in_reach(self) -> Optional[bool]:
+        """Whether Slurm answers, and the job runs; None while that is being asked.
+
+        Who hears no other host and not Slurm either is cut off.
+        """
+        return self._reach.answer()
+
+    def reap(self) -> None:
+        """Collect the steps that have ended."""
+        self._steps = [step for step in self._steps if step.poll() is None]
+
+    def end(self) -> None:
+        """Let go of the steps; one on a dead host would never end by itself."""
+        for step in self._steps:
+            step.kill()
+            step.wait()
+
+    def submit_standby(self) -> Optional[str]:
+        """A job that begins when this one ends badly, even by the death of the host this runs on."""
+        dependency = (f"--dependency=afternotok:{self.job_id}", "--kill-on-invalid-dep=yes")
+        self._standby, error = submit(self._folder, self._record, dependency)
+        self._folder.write("standby.json", {"job_id": self._standby or ""})
+        return None if self._standby else error
+
+    @property
+    def has_standby(self) -> bool:
+        """Whether a job follows when this one ends badly."""
+        return bool(self._standby)
+
+    def cancel_standby(self) -> None:
+        """No job follows; what Slurm has taken note of is not said again, since an ending run waits for it."""
+        if self._standby and slurm("scancel", self._standby)[0] == 0:
+            self._standby = None
+
+    def submit_successor(self, lost_hosts: Sequence[str]) -> Tuple[str, str]:
+        """The successor's job id, or nothing and what Slurm said."""
+        job_id, error = succeed(self._folder, self._record, lost_hosts)
+        if job_id:
+            self.cancel_standby()
+        return job_id, error
+
+    def was_cancelled(self) -> bool:
+        """True when somebody cancelled the job; one that was pushed aside has the time of it."""
+        code, out = slurm("scontrol", "--oneliner", "show", "job", self.job_id, limit_s=STATE_LIMIT_S)
+        ending = "JobState=COMPLETING" in out or "JobState=CANCELLED" in out
+        aside = re.search("PreemptTime=[0-9]", out) is not None
+        return code == 0 and ending and not aside and not re.search(NOT_BY_A_PERSON, out)
+
+
+class Inherited(Slurm):
+    """The hosts of a job whose batch step is gone: nobody but us ends it."""
+
+    def __init__(self, record: Record, folder: Folder, hosts: Tuple[str, ...]) -> None:
+        super().__init__(record, folder)
+        self._hosts = hosts
+        self._standby = folder.read("standby.json").get("job_id") or None
+
+    def hosts(self) -> Tuple[str, ...]:
+        """Those that the job began with."""
+        return self._hosts
+
+    def end(self) -> None:
+        """Let go of our own steps, and of the job: with its batch step gone it would run for ever."""
+        super().end()
+        slurm("scancel", self.job_id)
+
+
+class Local:
+    """Local processes that stand for hosts; the stand-in for Slurm (standin.py) starts the successor."""
+
+    def __init__(self, record: Record, folder: Folder) -> None:
+        self.job_id = str(os.getppid())
+        self._record, self._folder = record, folder
+        self._agents: Dict[str, Process] = {}
+
+    def hosts(self) -> Tuple[str, ...]:
+        """`local1`, `local2` and so on: as many as the job has hosts and spares."""
+        job = self._record.job
+        return tuple(f"local{number}" for number in range(1, job.nodes + job.recovery.spare_nodes + 1))
+
+    def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
+        """One agent for each host."""
+        for host in hosts:
+            agent = [sys.executable, "-m", AGENT, self._folder.path, address, str(port)]
+            env = {**os.environ, "CLUSTERWRIGHT_HOST": host}
+            self._agents[host] = processes.start(agent, env, self._folder.path_to("logs", "agents.log"))
+
+    def in_reach(self) -> Optional[bool]:
+        """Local hosts are never cut off."""
+        return True
+
+    def reap(self) -> None:
+        """Collect the agents that have ended."""
+        for agent in self._agents.values():
+            agent.poll()
+
+    def end(self) -> None:
+        """End the agents that are still there."""
+        for agent in self._agents.values():
+            agent.kill()
+            agent.wait()
+
+    def submit_standby(self) -> Optional[str]:
+        """The stand-in is the standby."""
+        return None
+
+    @property
+    def has_standby(self) -> bool:
+        """The stand-in reads the outcome."""
+        return False
+
+    def cancel_standby(self) -> None:
+        """The stand-in reads the outcome."""
+
+    def submit_successor(self, lost_hosts: Sequence[str]) -> Tuple[str, str]:  # noqa: ARG002 (Slurm's signature)
+        """The stand-in starts the next supervisor when this one leaves with code 75."""
+        return f"{self.job_id}", ""
+
+    def was_cancelled(self) -> bool:
+        """Who ends a local run from outside is a person: nothing here preempts."""
+        return True
+
+
+def in_reach(job_id: str) -> bool:
+    """Whether slurmctld says, at once, that the job runs."""
+    code, out = slurm("scontrol", "--oneliner", "show", "job", job_id, limit_s=AT_ONCE_S)
+    return code == 0 and "JobState=RUNNING" in out
+
+
+def slurm(*argv: str, limit_s: float = CONTROL_LIMIT_S) -> Tuple[int, str]:
+    """A Slurm command's exit code and what it said."""
+    result = run(argv, limit_s, merge=True)
+    return (1, f"{argv[0]}: {result.stopped}") if result.stopped else (result.code, result.out.strip())
+
+
+def submit(folder: Folder, record: Record, more: Sequence[str]) -> Tuple[str, str]:
+    """The id of a new job with the run's own script, or nothing and what sbatch said.
+
+    Of this job's environment only a few names are handed on: SBATCH_ names would override the script's lines.
+    """
+    # a host that is down must not make a successor wait for a spare
+    job = record.job
+    fewest = record.min_nodes if job.recovery.on_host_loss == "shrink" else job.nodes
+    sizes = f"--nodes={fewest}-{job.nodes + job.recovery.spare_nodes}"
+    env = [f"{name}={os.environ[name]}" for name in FORWARDED_VARIABLES if name in os.environ]
+    code, out = slurm("env", "-i", *env, "sbatch", "--parsable", sizes, *more, folder.path_to("job.sh"))
+    job_id = out.splitlines()[-1].split(";")[0] if code == 0 and out else ""
+    return (job_id, "") if job_id.isdigit() else ("", out)
+
+
+def succeed(folder: Folder, record: Record, lost_hosts: Sequence[str]) -> Tuple[str, str]:
+    """A successor away from the lost hosts; on any host when there are not enough others."""
+    job_id, error = submit(folder, record, (f"--exclude={','.join(lost_hosts)}",)) if lost_hosts else ("", "")
+    return (job_id, error) if job_id else submit(folder, record, ())
+
+
+class Reach:
+    """One question at a time: a command, and the words of a good answer."""
+
+    def __init__(self, command: Sequence[str], expected_text: str, limit_s: float = AT_ONCE_S) -> None:
+        self._command, self._expected_text, self._limit_s = list(command), expected_text, limit_s
+        self._process: Optional[Process] = None
+        self._deadline = 0.0
+
+    def answer(self) -> Optional[bool]:
+        """Ask, if nobody has; None while it is open, and no for what comes too late."""
+        now = time.monotonic()
+        if self._process and now > self._deadline + FORGOTTEN_S:
+            self._end()
+        if not self._process:
+            try:
+                self._process = start(self._command, stdout=PIPE, stderr=DEVNULL)
+            except OSError:
+                return False
+            self._deadline = now + self._limit_s
+        if self._process.poll() is None and now < self._deadline:
+            return None
+        return self._expected_text in self._end()
+
+    def _end(self) -> str:
+        """What it has said; who is still at it is ended, and has said nothing."""
+        process, self._process = self._process, None
+        if process is None:
+            return ""
+        is_running = process.poll() is None
+        process.kill()
+        output: bytes = process.communicate()[0]
+        return "" if is_running else output.decode(errors="replace")

@@ -1,0 +1,171 @@
+"""Starts a program as Slurm or MPI do, once: `python -m ...supervisor.plain RUN`.
+
+It is the batch step. Ranks are not looked after: when one ends badly, so do all, and `recovery.restarts` begins
+them anew only where the job asks for it. Logs, events, outcome and ledger of the run
+are as everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from typing import Dict, List, Optional, Tuple
+
+from clusterwright.onhost.adapters import registry
+from clusterwright.onhost.adapters.launcher import Allocation
+from clusterwright.onhost.lib.processes import Process
+from clusterwright.onhost.supervisor import network, schedulers, console, terms
+from clusterwright.onhost.supervisor.root_cause import exits
+from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
+from clusterwright.onhost.supervisor.host import processes
+from clusterwright.onhost.supervisor.job import Record
+from clusterwright.onhost.supervisor.goodput import closing
+
+TICK_S = 0.2
+BEAT_S = 1.0
+TERMINATE_S = 20.0  # of KillWait's 30 s
+CODES = {"finished": 0, "failed": 1, "cancelled": 143}
+BEGIN = ("-u", "-m", "clusterwright.onhost.adapters.begin")
+# srun: error: gpu-node2: task 3: Exited with exit code 1
+_TASK = re.compile(r"srun: error: (\S+): tasks? (\d+)[^:]*: (.*)")
+
+
+class UnsupervisedJob:
+    """One job."""
+
+    def __init__(self, record: Record, folder: Folder) -> None:
+        self.record, self.folder = record, folder
+        self.launcher = registry.launcher(record.launch.launcher)
+        self.job_id = os.environ["SLURM_JOB_ID"]
+        self.hosts = schedulers.Slurm(record, folder).hosts()[: record.job.nodes]
+        self.host = os.environ.get("SLURMD_NODENAME", self.hosts[0])
+        number = folder.join_chain(self.job_id)
+        self.events = Events(folder, f"supervisor-{number}", self.host)
+        self.stop_reason = ""
+        self.beaten = 0.0
+
+    def run(self) -> int:
+        """Until the program has ended; the exit code."""
+        self.events.write(
+            "job_start", 0, job_id=self.job_id, hosts=list(self.hosts), ranks=self.record.job.gpus_per_node
+        )
+        first_generation = self.folder.last_generation() + 1
+        for generation in range(first_generation, first_generation + 1 + self.record.launch.restarts):
+            code, why = self.run_once(generation)
+            if code == 0 or self.stop_reason:
+                break
+        outcome = "cancelled" if self.stop_reason else "failed" if code else "finished"
+        why = self.stop_reason or why or "the program has ended well"
+        console.out(f"{time.strftime('%H:%M:%S')} {outcome}: {why}")
+        self.events.write("job_end", generation, outcome=outcome, why=why)
+        document = {"outcome": outcome, "code": CODES[outcome], "why": why, "time": time.time()}
+        self.folder.write("ended.json", document)
+        closing.close(self.folder, lambda text: console.out(f"{time.strftime('%H:%M:%S')} {text}"))
+        return CODES[outcome]
+
+    def run_once(self, generation: int) -> Tuple[int, str]:
+        """The program from its beginning; its exit code, and what began a bad end."""
+        compute = self.record.launch.compute
+        interface = network.inside(compute, network.interfaces())
+        if interface is None:
+            return 1, f"no address inside the compute network {compute}"
+        port = network.free_port(interface[1], int(self.job_id) * 31 + generation)
+        logs = self.folder.path_to("logs", str(generation))
+        os.makedirs(logs, exist_ok=True)
+        log = os.path.join(logs, "launcher.log")
+        line = {"address": interface[1], "port": port, "hosts": list(self.hosts)}
+        self.events.write("generation_start", generation, **line)
+        process = processes.start(
+            self.argv(),
+            self.environment(interface[1], port, logs),
+            "/dev/stdout" if self.batch else log,
+            err="/dev/stderr" if self.batch else log,
+            cwd=self.record.launch.workdir or self.folder.path,
+        )
+        code = self.wait(process)
+        why = "" if code == 0 else self.why(code, log, logs)
+        ended = "finished" if code == 0 else "cancelled" if self.stop_reason else "failed"
+        self.events.write("generation_end", generation, why=ended, first=why)
+        return code, why
+
+    @property
+    def batch(self) -> bool:
+        """Whether the program starts its own steps."""
+        return self.launcher.kind == "batch"
+
+    def argv(self) -> List[str]:
+        """The launcher's command line; each process of it becomes the program by begin.py."""
+        if self.launcher.job_command is None:
+            raise AssertionError(f"launcher {self.record.launch.launcher} is supervised")
+        job, cpus = self.record.job, int(os.environ.get("SLURM_CPUS_PER_TASK", "1"))
+        arguments = [sys.executable, *BEGIN, self.launcher.kind, job.framework, *self.record.launch.command]
+        return self.launcher.job_command(Allocation(self.hosts, job.gpus_per_node, cpus), arguments)
+
+    def environment(self, address: str, port: int, logs: str) -> Dict[str, str]:
+        """What a task cannot know by itself."""
+        variables = {
+            "CLUSTERWRIGHT_HOSTS": ",".join(self.hosts),
+            "CLUSTERWRIGHT_RANKS": str(self.record.job.gpus_per_node),
+            "CLUSTERWRIGHT_FIRST": f"{address}:{port}",
+            "CLUSTERWRIGHT_COMPUTE": self.record.launch.compute,
+            "CLUSTERWRIGHT_RUN": self.folder.path,
+            **terms.checkpoints(self.record),
+        }
+        if not self.batch:
+            variables["CLUSTERWRIGHT_LOGS"] = logs
+        return {**os.environ, **variables}
+
+    def wait(self, process: Process) -> int:
+        """Its exit code; a person's wish, or Slurm's, ends it before."""
+        deadline = float("inf")
+        while process.poll() is None:
+            now = time.monotonic()
+            if now - self.beaten >= BEAT_S:
+                self.beaten = now
+                self.folder.write("pulse", {"job_id": self.job_id, "host": self.host})
+                self.stop_reason = self.stop_reason or (
+                    "a person's wish" if self.folder.has("cancelled") else ""
+                )
+            if self.stop_reason and deadline == float("inf"):
+                deadline = now + TERMINATE_S
+                process.send_signal(signal.SIGTERM)
+            if now > deadline:
+                process.kill()
+            time.sleep(TICK_S)
+        return int(process.returncode)
+
+    def why(self, code: int, log: str, logs: str) -> str:
+        """The first task that ended badly, and its last words; else those of whoever started them."""
+        line = next(filter(None, map(_TASK.match, exits.tail(log).splitlines())), None)
+        if line is None:
+            message = exits.read_last_output(log, signalled=code < 0)[0] if not self.batch else ""
+            return message or f"the program left with {code}"
+        host, task = line[1], int(line[2])
+        local = task % self.record.job.gpus_per_node if self.launcher.has_task_per_rank else 0
+        message = exits.read_last_output(os.path.join(logs, host, f"{local}.err"), signalled=False)[0]
+        return f"task {task} on {host}: {message or line[3]}"
+
+
+def main() -> int:
+    """Start it, if the run is not over."""
+    folder, record = open_run(sys.argv[1])
+    if folder.has("ended.json"):
+        console.out("the run is over already; nothing to do")
+        return 0
+    job: Optional[UnsupervisedJob] = None
+
+    def request_stop(received: int, _frame: object) -> None:
+        if job:
+            job.stop_reason = job.stop_reason or signal.Signals(received).name
+
+    for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, request_stop)
+    job = UnsupervisedJob(record, folder)
+    return job.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

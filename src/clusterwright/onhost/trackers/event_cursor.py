@@ -1,0 +1,136 @@
+"""What of a run's events a tracker is told, and how far it has been told: each step and each measure once."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Any, Dict, Iterator, List, NamedTuple
+
+from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, parse_object, read_object, read_part
+from clusterwright.onhost.supervisor.goodput import communication
+
+MOST = 4 << 20  # bytes read at once: some ten thousand steps
+
+
+class Row(NamedTuple):
+    """Values of one step."""
+
+    step: int
+    time: float  # seconds since the epoch
+    values: Dict[str, float]
+
+
+class EventCursor:
+    """A tracker's place in the run's events, in `trackers/NAME.json` of the run's folder.
+
+    A step that is done again after a restart was told before, and is not told again: in the same layout it has the same
+    bits. Where the rows of a look are on their way when this process dies, they are told twice rather than lost.
+    """
+
+    def __init__(self, run: str, name: str) -> None:
+        self._events = os.path.join(run, "events", "rank-00000.jsonl")
+        self._path = os.path.join(run, "trackers", f"{name}.json")
+        os.makedirs(os.path.dirname(self._path), exist_ok=True)
+        document = read_object(self._path, TEXT_BYTES)
+        self.step = int(document.get("step", 0))
+        self.own: Dict[str, Any] = dict(document.get("own", {}))  # what the tracker wants to find again
+        self._offset, self._measured = int(document.get("offset", 0)), dict(document.get("measured", {}))
+        self._batch = int(document.get("batch", 0))
+        self._previous: Dict[str, Any] = {}
+        self._talked: Dict[str, Any] = {}  # the last step that told of communication
+        self._next = self._offset
+
+    def new(self) -> List[Row]:
+        """Rows that are new; the same again until `commit`."""
+        self._next, step, measures = self._offset, self.step, dict(self._measured)
+        rows: List[Row] = []
+        for event in self._read():
+            if event.get("event") == "plan":
+                self._batch, self._previous, self._talked = int(event.get("batch") or 0), {}, {}
+            elif event.get("event") == "step":
+                if event["step"] > step:
+                    step = event["step"]
+                    rows.append(Row(step, event["time"], self._values(event)))
+                self._previous = event
+                self._talked = event if "communicated" in event else self._talked
+            elif event.get("event") == "measure" and event["step"] > measures.get(event["name"], -1):
+                measures[event["name"]] = event["step"]
+                if _is_number(event.get("value")):
+                    rows.append(
+                        Row(event["step"], event["time"], {str(event["name"]): float(event["value"])})
+                    )
+        self._then = step, measures
+        return rows
+
+    def commit(self) -> None:
+        """What `new` gave has been told."""
+        self._offset, (self.step, self._measured) = self._next, self._then
+        document = {
+            "step": self.step, "offset": self._offset, "measured": self._measured, "batch": self._batch,
+            "own": self.own,
+        }  # fmt: skip
+        write_atomic(self._path, json.dumps(document), durable=False)
+
+    def _read(self) -> Iterator[Dict[str, Any]]:
+        """Whole lines from where we are."""
+        try:
+            data = read_part(self._events, MOST, self._offset)
+        except OSError:
+            return
+        complete_lines = data[: data.rfind(b"\n") + 1]
+        self._next = self._offset + len(complete_lines)
+        for line in complete_lines.splitlines():
+            event = parse_object(line)
+            if _is_number(event.get("time")) and isinstance(event.get("step"), (int, type(None))):
+                yield event
+
+    def _values(self, event: Dict[str, Any]) -> Dict[str, float]:
+        """Names as most trackers group them: what stands before the slash is a group."""
+        seconds, previous = event.get("seconds"), self._previous
+        values: Dict[str, Any] = {
+            "train/loss": event.get("loss"),
+            "train/learning_rate": event.get("lr"),
+            "train/gradient_norm": event.get("norm"),
+            "train/epoch": event.get("epoch"),
+            "speed/step_seconds": seconds,
+            "speed/memory_bytes": event.get("memory"),
+            "speed/tokens_per_second": event["tokens"] / seconds if seconds and event.get("tokens") else None,
+            "speed/samples_per_second": self._batch / seconds if seconds and self._batch else None,
+            "speed/communication_ratio": communication.share_between(self._talked, event),
+        }
+        if previous and "waited" in event and "waited" in previous and event["busy"] > previous["busy"]:
+            values["speed/data_wait_ratio"] = (event["waited"] - previous["waited"]) / (
+                event["busy"] - previous["busy"]
+            )
+        return {name: float(value) for name, value in values.items() if _is_number(value)}
+
+
+def config(run: str) -> Dict[str, Any]:
+    """What the job file says of the training: flat, and without its environment, which may hold secrets."""
+    job = read_object(os.path.join(run, "job.json"), TEXT_BYTES).get("job") or {}
+    names = (
+        "name",
+        "recipe",
+        "arguments",
+        "nodes",
+        "gpus_per_node",
+        "parallel",
+        "gradients",
+        "framework",
+        "launcher",
+    )
+    return dict(_flat({name: job[name] for name in names if job.get(name) is not None}))
+
+
+def _flat(document: Dict[str, Any], prefix: str = "") -> Iterator[Any]:
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

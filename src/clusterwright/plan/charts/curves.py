@@ -1,0 +1,214 @@
+"""The planner's curves and clouds, in one frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clusterwright.drawing.svg import (
+    Scale,
+    is_narrow,
+    label,
+    line,
+    path,
+    svg_image,
+    scale,
+    short,
+    tag,
+    ticks,
+    text_element,
+)
+from clusterwright.plan.charts.sheet import PAGE_LABELS, both_languages
+from clusterwright.units import GiB
+
+HIGH, LEFT, RIGHT, TOP, BOTTOM = 300.0, 62.0, 16.0, 30.0, 42.0  # in the drawing's own units
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Two scales and the room they span."""
+
+    x: Scale
+    y: Scale
+    width: float
+    x_range: tuple[float, float]
+    up: tuple[float, float]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Of the whole drawing."""
+        return self.width, TOP + HIGH + BOTTOM
+
+
+def frame(x_range: tuple[float, float], up: tuple[float, float], width: float) -> Frame:
+    """Values `across` from left to right, `up` from bottom to top."""
+    x = scale(*x_range, LEFT, width - RIGHT)
+    return Frame(x, scale(*up, TOP + HIGH, TOP), width, x_range, up)
+
+
+def axes(plot: Frame, x_label: str, up: str) -> Iterator[str]:
+    """Grid, ticks and what they count."""
+    yield text_element(up, 2, 14, "axis")
+    for value in ticks(*plot.up, 6):
+        yield line(LEFT, plot.y(value), plot.width - RIGHT, plot.y(value), "grid")
+        yield text_element(_counted(value), LEFT - 7, plot.y(value) + 4, "tick", text_anchor="end")
+    for value in ticks(*plot.x_range, 4 if is_narrow(plot.width) else 8):
+        yield line(plot.x(value), TOP + HIGH, plot.x(value), TOP + HIGH + 4, "axis-line")
+        yield text_element(_counted(value), plot.x(value), TOP + HIGH + 18, "tick", text_anchor="middle")
+    yield text_element(x_label, plot.width - RIGHT, TOP + HIGH + 36, "axis", text_anchor="end")
+
+
+def _counted(value: float) -> str:
+    for unit, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= 10 * factor or (abs(value) >= factor and value % factor == 0):
+            return f"{short(value / factor)}{unit}"
+    return short(value)
+
+
+SLOWEST = 4.0  # times the best: what is slower is drawn at the edge, or nothing else could be told apart
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One layout: what it is called, seconds of an iteration, bytes at the peak, and its family."""
+
+    name: str
+    seconds: float
+    memory_bytes: float
+    family: str = ""
+
+
+def scatter(dots: Sequence[Dot], limit_bytes: float, width: float) -> str:
+    """A dot per layout; to the right of the red line it does not fit."""
+    fitting = [dot for dot in dots if dot.memory_bytes <= limit_bytes] or list(dots)
+    best = min(fitting, key=lambda dot: dot.seconds)
+    top = min(max(dot.seconds for dot in dots), SLOWEST * best.seconds)
+    most = min(max(dot.memory_bytes for dot in dots), 2 * limit_bytes)
+    plot = frame((0, max(most, limit_bytes) * 1.05 / GiB), (0, top * 1.06), width)
+    edge = plot.x(limit_bytes / GiB)
+    drawn = [
+        *axes(
+            plot,
+            both_languages(PAGE_LABELS["GiB per GPU"]),
+            both_languages(PAGE_LABELS["seconds per iteration"]),
+        ),
+        tag("rect", x=edge, y=TOP, width=max(plot.width - RIGHT - edge, 0.0), height=HIGH, class_="band"),
+        line(edge, TOP, edge, TOP + HIGH, "fault-line"),
+        text_element(
+            both_languages(PAGE_LABELS["limit"]), edge - 5, TOP + 12, "fault-text", text_anchor="end"
+        ),
+        *(_dot(plot, dot, top, most) for dot in dots),
+        *_best(plot, best),
+    ]
+    description = f"{len(dots)} layouts; the best that fits: {best.name}, {best.seconds:.3g} s"
+    return svg_image(plot.size, PAGE_LABELS["layouts"][0], description, *drawn)
+
+
+def _dot(plot: Frame, dot: Dot, top: float, most: float) -> str:
+    title = tag("title", f"{dot.name}: {dot.seconds:.4g} s, {dot.memory_bytes / GiB:.1f} GiB")
+    x, y = plot.x(min(dot.memory_bytes, most) / GiB), plot.y(min(dot.seconds, top))
+    return tag("circle", title, cx=x, cy=y, r=3, class_=f"dot-of {dot.family}".strip())
+
+
+def _best(plot: Frame, best: Dot) -> Iterator[str]:
+    x, y = plot.x(best.memory_bytes / GiB), plot.y(best.seconds)
+    yield tag("circle", cx=x, cy=y, r=7, class_="best-ring")
+    name = f"{both_languages(PAGE_LABELS['best'])}: {best.name}"
+    yield label(name, x + 12, y + 18, "new-text", (LEFT, plot.width - RIGHT))
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Throughput on so many GPUs, with its P10 to P90 range (all in the same unit)."""
+
+    gpus: int
+    rate: float
+    low: float
+    high: float
+
+
+def scaling(points: Sequence[Point], unit: str, width: float) -> str:
+    """The predicted curve in its range, over the linear one that starts at the first point."""
+    baseline, last = points[0], points[-1]
+    ideal = baseline.rate / baseline.gpus * last.gpus
+    plot = frame((0, last.gpus * 1.04), (0, max(ideal, last.high) * 1.06), width)
+    drawn = [
+        *axes(plot, both_languages(PAGE_LABELS["GPUs"]), unit),
+        _band(plot, points),
+        path(((plot.x(0), plot.y(0)), (plot.x(last.gpus), plot.y(ideal))), "ideal-line"),
+        path(((plot.x(point.gpus), plot.y(point.rate)) for point in points), "progress"),
+        *_dots(plot, points),
+        *_named(last, ideal),
+    ]
+    description = "; ".join(f"{point.gpus} GPUs: {point.rate:.4g} {unit}" for point in points)
+    return svg_image(plot.size, PAGE_LABELS["scaling"][0], description, *drawn)
+
+
+def _band(plot: Frame, points: Sequence[Point]) -> str:
+    edge = [(point.gpus, point.high) for point in points] + [(p.gpus, p.low) for p in reversed(points)]
+    return tag(
+        "polygon", points=" ".join(f"{plot.x(a):.1f},{plot.y(b):.1f}" for a, b in edge), class_="range"
+    )
+
+
+def _dots(plot: Frame, points: Sequence[Point]) -> Iterator[str]:
+    baseline = points[0]
+    for point in points:
+        share = point.rate / point.gpus / (baseline.rate / baseline.gpus)
+        title = tag("title", f"{point.gpus} GPUs: {point.rate:.4g}, {share:.1%} of linear")
+        yield tag("circle", title, cx=plot.x(point.gpus), cy=plot.y(point.rate), r=4, class_="checkpoint")
+
+
+def _named(last: Point, ideal: float) -> Iterator[str]:
+    """What the two lines are, where neither of them runs."""
+    left, top = LEFT + 12, TOP + 16
+    yield line(left, top - 4, left + 26, top - 4, "progress")
+    reached = f"{last.rate / ideal:.0%} @ {last.gpus}"
+    yield text_element(f"{both_languages(PAGE_LABELS['predicted'])} {reached}", left + 34, top, "place")
+    yield line(left, top + 18, left + 26, top + 18, "ideal-line")
+    yield text_element(both_languages(PAGE_LABELS["ideal line"]), left + 34, top + 22, "tick")
+
+
+YEAR_H = 8760.0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Cost of a year by hours of use: fixed + hourly x hours, in the currency of the page."""
+
+    name: str
+    fixed: float
+    hourly: float
+    owned: bool
+
+    def cost(self, hours: float) -> float:
+        """Cost of a year with so many hours of use."""
+        return self.fixed + self.hourly * hours
+
+
+def break_even(lines: Sequence[Line], hours: float | None, currency: str, width: float) -> str:
+    """A line per way to pay; where owned and rented cross, a green mark at `hours` (None: they never do)."""
+    top = max(series.cost(YEAR_H) for series in lines)
+    plot = frame((0, YEAR_H), (0, top * 1.05), width)
+    drawn = [
+        *axes(plot, both_languages(PAGE_LABELS["hours per year"]), currency),
+        *(piece for series in lines for piece in _line(plot, series)),
+        *(_crossing(plot, hours) if hours is not None else ()),
+    ]
+    crossing = "never" if hours is None else f"at {hours:.0f} hours a year"
+    description = f"{', '.join(series.name for series in lines)}; break-even {crossing}"
+    return svg_image(plot.size, PAGE_LABELS["cost"][0], description, *drawn)
+
+
+def _line(plot: Frame, series: Line) -> Iterator[str]:
+    style = "progress" if series.owned else "rented-line"
+    yield path(((plot.x(hours), plot.y(series.cost(hours))) for hours in (0.0, YEAR_H)), style)
+    label_y = plot.y(series.cost(YEAR_H)) - 7
+    yield text_element(series.name, plot.width - RIGHT, max(label_y, TOP + 12), "tick", text_anchor="end")
+
+
+def _crossing(plot: Frame, hours: float) -> Iterator[str]:
+    x = plot.x(hours)
+    yield line(x, TOP, x, TOP + HIGH, "new-line")
+    caption = f"{both_languages(PAGE_LABELS['break-even'])} {hours:.0f} h"
+    yield label(caption, x + 6, TOP + HIGH - 8, "new-text", (LEFT, plot.width - RIGHT))

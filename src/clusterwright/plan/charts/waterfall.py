@@ -1,0 +1,74 @@
+"""One iteration as a waterfall: the ideal first, every loss named, the wall clock last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from clusterwright.drawing.svg import (
+    Scale,
+    is_narrow,
+    line,
+    svg_image,
+    scale,
+    short,
+    tag,
+    ticks,
+    text_element,
+)
+from clusterwright.plan.charts.sheet import TIME, both_languages
+from clusterwright.plan.prediction import Time
+
+THICK, AIR, TOP, BOTTOM = 20.0, 7.0, 6.0, 26.0  # in the drawing's own units
+HIDDEN = 0.0005  # a part below this share of the total is left out of the drawing; the table has it
+
+
+def parts(time: Time) -> list[tuple[str, float]]:
+    """Every part that can be seen, in the order of Time's fields."""
+    every = [(part.name, float(getattr(time, part.name))) for part in fields(time)]
+    return [(name, value) for name, value in every if value > HIDDEN * float(time.total)]
+
+
+def waterfall(time: Time, width: float) -> str:
+    """A step per part, each beginning where the one above ended."""
+    total, left = float(time.total), 8.0 if is_narrow(width) else 330.0
+    x = scale(0, total, left, width - 64)
+    time_parts = parts(time)
+    pitch = THICK + AIR + (16 if is_narrow(width) else 0)
+    drawn: list[str] = []
+    start = 0.0
+    for row, (name, value) in enumerate(time_parts):
+        drawn += _step(x, TOP + row * pitch, name, (start, value, total), narrow=is_narrow(width))
+        start += value
+    bottom = TOP + len(time_parts) * pitch
+    drawn += _seconds(x, total, bottom, width)
+    description = ", ".join(f"{TIME[name][0]} {value:.3g} s" for name, value in time_parts)
+    return svg_image((width, bottom + BOTTOM), f"One iteration in {total:.3g} seconds", description, *drawn)
+
+
+def _step(
+    x: Scale, top: float, name: str, span: tuple[float, float, float], *, narrow: bool
+) -> Iterator[str]:
+    start, value, total = span
+    label = both_languages(TIME[name])
+    if narrow:
+        yield text_element(label, 2, top + 12, "said")
+        top += 16
+    else:
+        yield text_element(label, 322, top + THICK / 2 + 5, "said", text_anchor="end")
+    title = tag("title", f"{label}: {value:.4g} s")
+    style = "training" if name == "ideal" else "part-1"
+    wide = max(x(start + value) - x(start), 1.0)
+    yield tag("rect", title, x=x(start), y=top, width=wide, height=THICK, rx=2, class_=style)
+    share = f"{value:.3g} s, {value / total:.1%}"
+    free_width = x(total) - x(start) - wide
+    if free_width > 60:
+        yield text_element(share, x(start) + wide + 6, top + THICK / 2 + 5, "tick")
+    else:
+        yield text_element(share, x(start) - 6, top + THICK / 2 + 5, "tick", text_anchor="end")
+
+
+def _seconds(x: Scale, total: float, bottom: float, width: float) -> Iterator[str]:
+    for value in ticks(0, total, 4 if is_narrow(width) else 7):
+        yield line(x(value), bottom, x(value), bottom + 5, "axis-line")
+        yield text_element(f"{short(value)} s", x(value), bottom + 20, "tick", text_anchor="middle")

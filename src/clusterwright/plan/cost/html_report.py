@@ -1,0 +1,97 @@
+"""The picture of a cost: years of owning and of renting by their hours, and all figures below."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+from clusterwright.drawing.sheet import Figure, Section, drawn, table
+from clusterwright.plan.cost import tornado
+from clusterwright.plan.charts.curves import Line, break_even
+from clusterwright.plan.charts.sheet import sheet
+
+if TYPE_CHECKING:
+    from clusterwright.plan.cost.figures import Inputs
+    from clusterwright.plan.cost.report import Costs, CostOption
+
+
+def render_html(costs: Costs, inputs: Inputs, currency: str, title: str) -> str:
+    """The whole page as HTML; `title`: the cluster in words."""
+    owned, *rented = costs.ways
+    demand = rented[0]
+    even = demand.even.hours_a_year if demand.even else math.inf
+    headline = (
+        f"{title}: {owned.per_gpu_hour:.2f} {currency} a GPU-hour owned, {demand.per_gpu_hour:.2f} rented"
+    )
+    return sheet(
+        (headline, f"每卡时成本 {currency}: 自建 {owned.per_gpu_hour:.2f}, 租用 {demand.per_gpu_hour:.2f}"),
+        [
+            Figure(f"{costs.hours:,.0f}", "h", ("training a year", "每年训练时长")),
+            Figure(f"{costs.purchase / 1e6:.3g}", f"M {currency}", ("to buy", "购置")),
+            Figure(f"{even:,.0f}" if even <= 8760 else "never", "h", ("break-even a year", "每年盈亏平衡")),
+        ],
+        [_curves(costs, currency), _options(costs, currency), _drivers(costs, currency), _inputs(inputs)],
+        footer="wright plan cost",
+    )
+
+
+def lines(costs: Costs) -> list[Line]:
+    """A year by its hours, each way."""
+    owned, *rented = costs.ways
+    owned_line = Line(owned.name, costs.fixed_a_year, costs.energy_an_hour, owned=True)
+    return [
+        owned_line,
+        *(Line(option.name, 0.0, option.a_year / costs.hours, owned=False) for option in rented),
+    ]
+
+
+def _curves(costs: Costs, currency: str) -> Section:
+    evens = [option.even.hours_a_year for option in costs.ways if option.even and option.even.reachable]
+    chart = partial(break_even, lines(costs), evens[0] if evens else None, f"{currency}/year")
+    return Section(("Cost against hours", "成本与使用时长"), drawn(chart))
+
+
+def _options(found: Costs, currency: str) -> Section:
+    heads = ("", f"{currency}/GPU-h", "from - to", f"{currency}/year", "goodput", "even at h/year")
+    return Section(("Each way", "各种方式"), table(heads, [_option_row(way) for way in found.ways]))
+
+
+def _option_row(option: CostOption) -> tuple[str, ...]:
+    even = (
+        ""
+        if option.even is None
+        else f"{option.even.hours_a_year:,.0f}"
+        if option.even.reachable
+        else "never"
+    )
+    low, high = option.bounds
+    return (
+        option.name,
+        f"{option.per_gpu_hour:.2f}",
+        f"{low:.2f} - {high:.2f}",
+        f"{option.a_year:,.0f}",
+        f"{option.goodput:.1%}",
+        even,
+    )
+
+
+def _drivers(costs: Costs, currency: str) -> Section:
+    likely = costs.ways[0].per_gpu_hour
+    chart = partial(tornado.drawn, costs.drivers, likely, f"{currency}/GPU-h")
+    return Section(("What drives an owned hour", "自建成本的主要因素"), drawn(chart))
+
+
+def _inputs(inputs: Inputs) -> Section:
+    rows = [
+        (
+            name,
+            f"{estimate.low:g}",
+            f"{estimate.likely:g}",
+            f"{estimate.high:g}",
+            estimate.unit,
+            estimate.source,
+        )
+        for name, estimate in inputs.items()
+    ]
+    return Section(("Every input", "全部输入"), table(("", "low", "likely", "high", "unit", "source"), rows))

@@ -1,0 +1,56 @@
+"""The page of a fabric: the one that is chosen drawn, and all kinds side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from clusterwright.drawing.sheet import Figure, Section, drawn, table
+from clusterwright.plan.fabric.drawing import FABRIC_LABELS, svg
+from clusterwright.plan.charts.sheet import PAGE_LABELS, sheet
+
+if TYPE_CHECKING:
+    from clusterwright.plan.fabric.compare import Compared
+    from clusterwright.plan.fabric.parts import Fabric
+
+HEAD = ("kind", "switches", "cables", "bisection", "oversubscribed", "all-reduce 1 GiB", "power")
+
+
+def render_html(chosen: Fabric, rows: Sequence[Compared]) -> str:
+    """The whole page as HTML."""
+    english, chinese = FABRIC_LABELS[chosen.kind]
+    count = sum(level.count for level in chosen.levels)
+    return sheet(
+        (
+            f"{chosen.nodes} nodes, {english}: {count} switches",
+            f"{chosen.nodes} 个节点, {chinese}: {count} 台交换机",
+        ),
+        [
+            Figure(f"{count}", "", ("switches", "交换机")),
+            Figure(f"{chosen.cables}", "", ("cables", "线缆")),
+            Figure(f"{chosen.bisection_bits_per_s / 1e12:.4g}", "Tbit/s", ("bisection", "对分带宽")),
+        ],
+        [network(chosen), Section(("All kinds side by side", "各种拓扑对比"), table(HEAD, map(_row, rows)))],
+        footer="wright plan fabric",
+    )
+
+
+def network(chosen: Fabric) -> Section:
+    """The drawing, for this page and for others."""
+    return Section(PAGE_LABELS["fabric"], drawn(partial(svg, chosen, "both")))
+
+
+def _row(row: Compared) -> tuple[str, ...]:
+    fabric = row.fabric
+    if fabric is None:
+        return (str(row.kind), row.why_not, *("" for _ in HEAD[2:]))
+    return (
+        str(row.kind),
+        " + ".join(str(level.count) for level in fabric.levels) or "0",
+        str(fabric.cables),
+        f"{fabric.bisection_bits_per_s / 1e12:.4g} Tbit/s",
+        f"{fabric.oversubscription:.3g}:1",
+        f"{row.all_reduce_s * 1e3:.3g} ms",
+        f"{row.power_w / 1e3:,.1f} kW",
+    )

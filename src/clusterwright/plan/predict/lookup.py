@@ -1,0 +1,59 @@
+"""What the catalogue knows of the names in a table; each name is looked up once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from clusterwright.catalog.gpus import gpu
+from clusterwright.catalog.models import architecture, resembling
+from clusterwright.catalog.records import Gpu
+from clusterwright.errors import WrightError
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.user_catalog import UserCatalog
+    from clusterwright.catalog.records import Architecture
+    from clusterwright.plan.predict.cells import Cells
+
+NO_GPU = Gpu("unknown", {"bf16": 1.0}, 1.0, 1.0)  # stands in while the row's other problems are looked for
+
+
+@dataclass(slots=True)
+class CatalogLookup:
+    """The catalogue, with the user's own rows, and what was asked of it so far."""
+
+    user_catalog: UserCatalog | None = None
+    _gpus: dict[str, Gpu | WrightError] = field(default_factory=dict)
+    models: dict[str, Architecture | None] = field(default_factory=dict)
+
+    def gpu(self, cells: Cells) -> Gpu:
+        """The GPU of a row; where there is none of that name, a problem of the row."""
+        name = cells.text("gpu_type")
+        if not name:
+            cells.wrong("predict-no-gpu", "the row names no GPU", "fill gpu_type")
+            return NO_GPU
+        if name not in self._gpus:
+            self._gpus[name] = self._find_gpu(name)
+        result = self._gpus[name]
+        if isinstance(result, WrightError):
+            cells.problems.extend(result.findings)
+            return NO_GPU
+        return result
+
+    def architecture(self, name: str) -> Architecture | None:
+        """The model of that name, or the one that it was cut from; None where the catalogue has neither."""
+        if name not in self.models:
+            self.models[name] = self._find_model(name)
+        return self.models[name]
+
+    def _find_gpu(self, name: str) -> Gpu | WrightError:
+        try:
+            return gpu(name, self.user_catalog)
+        except WrightError as error:
+            return error
+
+    def _find_model(self, name: str) -> Architecture | None:
+        try:
+            return architecture(name, self.user_catalog)
+        except WrightError:
+            return resembling(name)

@@ -1,0 +1,116 @@
+"""A whole table in, the same table with predictions out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError
+from clusterwright.plan.predict import headers, table
+from clusterwright.plan.predict.answers import answer, refused
+from clusterwright.plan.predict.lookup import CatalogLookup
+from clusterwright.plan.predict.runs import run_of
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.user_catalog import UserCatalog
+    from clusterwright.plan.predict.answers import Answer
+    from clusterwright.plan.run import Run
+
+_PIECE = 500  # rows; a piece takes about a second
+Spread: TypeAlias = (
+    "Callable[[Callable[[table.Table], list[Answer]], Iterable[table.Table]], Iterator[list[Answer]]]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """The table with its added columns as CSV text, and what is to be said about it."""
+
+    text: str
+    sort: str
+    rows: int
+    failed: int
+    problems: tuple[Finding, ...]  # of rows, each with its place
+    remarks: tuple[str, ...]  # that stop nothing
+
+
+def predict(
+    data: bytes, file: str, user_catalog: UserCatalog | None = None, spread: Spread = map
+) -> Predicted:
+    """Every row of the table, predicted or refused; raises `WrightError` where it is no usable table.
+
+    `spread` maps over pieces of the table, as `map` does, and may do so in many processes.
+    """
+    source_table = table.read(data, file)
+    sort = headers.sort_of(source_table.columns, file)
+    pieces = [
+        replace(source_table, lines=source_table.lines[start : start + _PIECE])
+        for start in range(0, len(source_table.lines), _PIECE)
+    ]
+    source_columns = [index for index, name in enumerate(source_table.columns) if name not in sort.added]
+    out: list[list[str]] = []
+    problems: list[Finding] = []
+    failed = 0
+    answers = (
+        result
+        for piece in spread(partial(_answers, sort=sort, user_catalog=user_catalog), pieces)
+        for result in piece
+    )
+    for line, result in zip(source_table.lines, answers, strict=True):
+        failed += bool(result.problems)
+        problems += [_with_location(finding, file, line.number) for finding in result.problems]
+        cells = [*line.cells, *[""] * len(source_table.columns)]
+        out.append(
+            [cells[index] for index in source_columns] + [result.cells.get(name, "") for name in sort.added]
+        )
+    columns = [source_table.columns[index] for index in source_columns] + list(sort.added)
+    text = table.written(columns, out, source_table.delimiter)
+    remarks = _remarks(source_table, sort, replaced=len(source_columns) < len(source_table.columns))
+    return Predicted(text, sort.name, len(out), failed, tuple(problems), remarks)
+
+
+def _answers(piece: table.Table, sort: headers.Sort, user_catalog: UserCatalog | None) -> list[Answer]:
+    lookup = CatalogLookup(user_catalog)
+    return [_row(piece, line, sort, lookup) for line in piece.lines]
+
+
+def run_at(
+    data: bytes, file: str, line: int | None, user_catalog: UserCatalog | None = None
+) -> tuple[Run, tuple[str, ...]]:
+    """The run of the row on that line of a table, and what was inferred; of the only row, where none is named."""
+    source_table = table.read(data, file)
+    matches = [entry for entry in source_table.lines if line in {None, entry.number}]
+    if len(matches) != 1:
+        message = (
+            f"{file} has no row on line {line}" if line else f"{file} has {len(source_table.lines)} rows"
+        )
+        fix = f"name the line of the row: --row {file}:{source_table.lines[0].number if source_table.lines else 2}"
+        raise WrightError.from_code("explain-no-row", message, fix, exit_code=EXIT_USAGE)
+    return run_of(source_table.row(matches[0]), CatalogLookup(user_catalog))
+
+
+def _row(source_table: table.Table, line: table.Line, sort: headers.Sort, lookup: CatalogLookup) -> Answer:
+    if len(line.cells) != len(source_table.columns):
+        message = f"the row has {len(line.cells)} cells, the header {len(source_table.columns)}"
+        fix = "quote cells that hold a comma, and leave none out"
+        return refused(Finding("predict-ragged-row", message, fix))
+    return answer(source_table.row(line), sort, lookup, line.remark)
+
+
+def _with_location(finding: Finding, file: str, number: int) -> Finding:
+    return replace(finding, places=(Location(file, number),))
+
+
+def _remarks(source_table: table.Table, sort: headers.Sort, *, replaced: bool) -> tuple[str, ...]:
+    odd = [(line.number, line.remark) for line in source_table.lines if line.remark]
+    remarks = [source_table.remark] if source_table.remark else []
+    remarks += [f"line {number}: {remark}" for number, remark in odd]
+    remarks += headers.doubtful(source_table.columns, sort)
+    absent = [name for name in sort.used if name not in source_table.columns]
+    if absent:
+        remarks.append(f"not in the header, and inferred: {', '.join(absent)}")
+    if replaced:
+        remarks.append("predictions that were in the table are replaced")
+    return tuple(remarks)

@@ -1,0 +1,92 @@
+"""The pictures of a size: scaling, memory, and everything that is bought."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from clusterwright.drawing.sheet import Figure, Section, drawn, table
+from clusterwright.plan.fabric.html_report import network
+from clusterwright.plan.charts.curves import Point, scaling
+from clusterwright.plan.charts.memory_bars import memory_bars
+from clusterwright.plan.charts.sheet import sheet
+from clusterwright.plan.charts.waterfall import waterfall
+from clusterwright.plan.sizing.fewest import sized
+
+if TYPE_CHECKING:
+    from clusterwright.plan.sizing.answer import Answer
+    from clusterwright.plan.sizing.fewest import Assumptions, Sized
+    from clusterwright.plan.sizing.materials import Materials
+
+
+def render_html(answer: Answer, bought: Materials, assumptions: Assumptions) -> str:
+    """The whole page as HTML; a few more sizes are planned for the curve."""
+    result, total, money = answer.sized, bought.bill.total, bought.bill.currency
+    model, gpu = result.workload.training.architecture.name, result.machine.gpu.name
+    memory_rows, usable = [("GPU", result.planned_layout.memory)], result.machine.gpu.usable_bytes
+    parts = [(part.what, part.shown, part.why) for part in answer.parts]
+    return sheet(
+        (
+            f"{model}: {result.hours:.3g} hours on {result.gpus} x {gpu}",
+            f"{model}: {result.gpus} 张 {gpu}, 约 {result.hours:.3g} 小时",
+        ),
+        [
+            Figure(f"{answer.nodes}", "nodes", ("to buy", "购置节点")),
+            Figure(f"{result.hours:.3g}", "h", ("for one training", "单次训练")),
+            Figure(f"{total.likely:,.0f}", money, ("for all of it", "总价")),
+        ],
+        [
+            _scaling(result, assumptions),
+            Section(("Memory of one GPU", "单卡显存"), drawn(partial(memory_bars, memory_rows, usable))),
+            Section(("One iteration", "单步耗时"), drawn(partial(waterfall, result.planned_layout.time))),
+            Section(("A node beside its GPUs", "节点配置"), table(("", "", "why"), parts)),
+            *([network(bought.networks.compute)] if bought.networks else []),
+            Section(("What is bought", "物料清单"), _bill(bought)),
+        ],
+        footer="wright plan size",
+    )
+
+
+def points(result: Sized, assumptions: Assumptions) -> Iterator[Point]:
+    """Throughput from one node to twice what was found, doubling, where the training fits."""
+    per_node = result.machine.gpus_per_node
+    node_counts = {result.nodes, *(2**power for power in range(math.ceil(math.log2(2 * result.nodes)) + 1))}
+    for nodes in sorted(node_counts):
+        gpus = result.gpus if nodes == result.nodes else nodes * per_node
+        size = (
+            result
+            if nodes == result.nodes
+            else sized(result.workload, assumptions.make(result.machine.gpu, gpus), assumptions)
+        )
+        if size is not None:
+            fast, slow = size.planned_layout.span_s
+            work = size.tokens_per_s * float(size.planned_layout.time.total)
+            yield Point(gpus, size.tokens_per_s, work / slow, work / fast)
+
+
+def _scaling(result: Sized, assumptions: Assumptions) -> Section:
+    curve = sorted(points(result, assumptions), key=lambda point: point.gpus)
+    return Section(("Scaling", "扩展曲线"), drawn(partial(scaling, curve, "tokens/s")))
+
+
+def _bill(bought: Materials) -> str:
+    heads = ("item", "count", bought.bill.currency, "from", "to", "")
+    rows = [
+        (
+            line.item,
+            f"{line.count}",
+            *(
+                (f"{amount:,.0f}" for amount in (line.total.likely, line.total.low, line.total.high))
+                if line.total
+                else ("no price", "", "")
+            ),
+            line.why,
+        )
+        for line in bought.bill.lines
+    ]
+    total = bought.bill.total
+    return table(
+        heads, [*rows, ("total", "", f"{total.likely:,.0f}", f"{total.low:,.0f}", f"{total.high:,.0f}", "")]
+    )

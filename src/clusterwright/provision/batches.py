@@ -1,0 +1,74 @@
+"""Which hosts are changed together, and in what order. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.field import Cost
+from clusterwright.config.storage import Nfs
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.provision.report import HostReport
+
+# A quarter at a time, as rolling updates do elsewhere (Kubernetes: maxUnavailable 25%); a small cluster is one
+# batch after its first host: with eight hosts, quarters would be four rounds of two.
+QUARTER, SMALL = 25, 8
+RESTARTS = (Cost.RESTART, Cost.DRAIN, Cost.REBOOT, Cost.REBUILD)
+
+Batches = tuple[tuple[str, ...], ...]
+
+
+def plan_batches(cluster: Cluster, to_do: Mapping[str, HostReport], batch: str = "") -> Batches:
+    """Hosts that others need; then compute hosts on which something restarts, one alone first; then the rest.
+
+    Where nothing that runs is touched, as on bare hosts, compute hosts do not wait for the control hosts.
+    """
+    pending_hosts = list(to_do)
+    batch_list: list[list[str]] = []
+    calm = all(change.cost is Cost.LIVE for report in to_do.values() for change in report.changes)
+    for names in _needed(cluster, calm=calm):
+        batch_list.append([name for name in pending_hosts if name in names])
+        pending_hosts = [name for name in pending_hosts if name not in names]
+    compute = {host.name for host in cluster.hosts("compute")}
+    restarting = [name for name in pending_hosts if name in compute and _restarts(to_do[name])]
+    batch_list.append(restarting[:1])
+    size = batch_size(batch, len(restarting))
+    batch_list += [restarting[start : start + size] for start in range(1, len(restarting), size)]
+    batch_list.append([name for name in pending_hosts if name not in restarting])
+    return tuple(tuple(wave) for wave in batch_list if wave)
+
+
+def batch_size(batch: str, hosts: int) -> int:
+    """Hosts of one batch: `4`, or `25%` of those that restart something, rounded up.
+
+    Raises:
+        WrightError: neither a number above 0 nor a part of a hundred.
+    """
+    if not batch:
+        return max(SMALL, math.ceil(hosts * QUARTER / 100))
+    number = batch.removesuffix("%")
+    if not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= (
+        100 if "%" in batch else 10**6
+    ):
+        raise WrightError.from_code(
+            "apply-batch",
+            f"`{batch}` is not the size of a batch",
+            "give a number of hosts, e.g. --batch 4, or a part of them, e.g. --batch 25%",
+            exit_code=EXIT_USAGE,
+        )
+    return max(1, math.ceil(hosts * int(number) / 100)) if batch.endswith("%") else int(number)
+
+
+def _needed(cluster: Cluster, *, calm: bool) -> list[set[str]]:
+    """File servers, then the accountant, then the control hosts."""
+    servers = {folder.server for folder in cluster.storage.values() if isinstance(folder, Nfs)}
+    accountant = {cluster.accountant.name} if cluster.accountant else set()
+    control = {host.name for host in cluster.hosts("control")}
+    if calm:  # slurmctld ends where slurmdbd is not there yet; on one host their order is kept
+        return [servers, accountant if cluster.control.name not in accountant else set()]
+    return [servers, accountant, control]
+
+
+def _restarts(report: HostReport) -> bool:
+    return bool(report.owes) or any(change.cost in RESTARTS for change in report.changes)

@@ -1,0 +1,134 @@
+"""Hosts that power saving has switched off: an apply leaves them out, and one that missed a change takes no job.
+
+What each host was last made is kept on the control host, as a sum, so that it can be told while the host is off;
+so are those that were drained for it, because Slurm (22.05) forgets a node's reason when the node comes up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import fold
+from clusterwright.edge.host import Host
+from clusterwright.edge.ssh import Remote
+from clusterwright.provision.bundle import digest
+from clusterwright.provision.drain import is_out
+from clusterwright.provision.report import HostReport, Report
+from clusterwright.provision.work import Work
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import APPLY
+from clusterwright.slurm.nodes import Node, parse_sinfo
+
+STATE_PATH = "/var/lib/clusterwright/power/applied.json"
+MISSED = f"{APPLY} was here while it was off"
+SINFO = client.line(client.node_states())
+
+
+def find_powered_down(cluster: Cluster, remote: Remote) -> frozenset[str]:
+    """Hosts that Slurm has off, or on their way; none where hosts stay on, or Slurm is not there yet."""
+    if not _may_be(cluster):
+        return frozenset()
+    result = Host(remote, cluster.control.name).run_root(SINFO)
+    return frozenset(name for name, node in parse_sinfo(result.out).items() if node.state.is_power_saving)
+
+
+def _may_be(cluster: Cluster) -> bool:
+    saving = cluster.slurm.power_saving
+    return saving is not None and saving.provider is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PoweredDownHosts:
+    """What Slurm has switched off, the sums of what hosts were made, and who was drained for a miss."""
+
+    work: Work
+    is_enabled: bool = False  # hosts may be off here
+    hosts: frozenset[str] = frozenset()
+    sums: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    drained: frozenset[str] = frozenset()
+
+    @classmethod
+    def load(cls, work: Work) -> PoweredDownHosts:
+        """As Slurm says now; nobody where hosts stay on, or Slurm is not there yet."""
+        if not _may_be(work.cluster):
+            return cls(work)
+        result = work.control.run_root(f"cat {STATE_PATH}")
+        stored_state = (
+            json.loads(result.out) if result.ok and result.out.strip() else {"sums": {}, "drained": []}
+        )
+        off = find_powered_down(work.cluster, work.remote)
+        return cls(
+            work,
+            is_enabled=True,
+            hosts=off,
+            sums=stored_state["sums"],
+            drained=frozenset(stored_state["drained"]),
+        )
+
+    def recheck(self, report: Report) -> tuple[PoweredDownHosts, Report]:
+        """Those that were switched off while an apply was under way have not failed: they are off, too."""
+        failed = {host.host for host in report.hosts if not host.ok}
+        newly_down = failed & find_powered_down(self.work.cluster, self.work.remote) if failed else set()
+        host_reports = tuple(host for host in report.hosts if host.host not in newly_down)
+        return dataclasses.replace(self, hosts=self.hosts | newly_down), dataclasses.replace(
+            report, hosts=host_reports
+        )
+
+    def reports(self, hosts: Iterable[str]) -> tuple[HostReport, ...]:
+        """One for each of these hosts that is off."""
+        return tuple(
+            HostReport(host, reached=False, left_out=self._message(host))
+            for host in hosts
+            if host in self.hosts
+        )
+
+    def _message(self, host: str) -> str:
+        if self._misses(host):
+            return (
+                "switched off by power saving, and not as the file wants: no job goes there until an apply has been;"
+                " wake it on the control host (scontrol update NodeName=NAME State=POWER_UP), then apply again"
+            )
+        return "switched off by power saving; it has all that the file wants"
+
+    def _misses(self, host: str) -> bool:
+        return self.sums.get(host) != self._sum(host)
+
+    def _sum(self, host: str) -> str:
+        return digest(self.work.resources(host))
+
+    def store(self, report: Report) -> None:
+        """After an apply: sums of what is done; those that missed it drained, and those that have it now given back."""
+        if not self.is_enabled:
+            return
+        updated_hosts = [host.host for host in report.hosts if _is_complete(host)]
+        sums = {**self.sums, **{host: self._sum(host) for host in updated_hosts}}
+        nodes = parse_sinfo(self.work.control.run_root(SINFO).out)
+        missed = [
+            host for host in self.hosts if host in nodes and self._misses(host) and not is_out(nodes[host])
+        ]
+        back = [host for host in updated_hosts if host in nodes and self._is_ours(host, nodes[host])]
+        self._write(sums, self.drained.difference(updated_hosts).union(missed))
+        if missed:
+            self.work.control.run_root(client.line(client.drain(fold(missed), f"{MISSED} {self.work.when}")))
+        if back:
+            self.work.control.run_root(client.line(client.resume(fold(back))))
+
+    def _is_ours(self, host: str, node: Node) -> bool:
+        """Drained by us for a miss, and by nobody since."""
+        forgotten = is_out(node) and host in self.drained and not node.reason
+        return forgotten or node.reason.startswith(MISSED)
+
+    def _write(self, sums: Mapping[str, str], drained: frozenset[str]) -> None:
+        if (sums, drained) != (self.sums, self.drained):
+            data = json.dumps({"sums": sums, "drained": sorted(drained)}).encode()
+            self.work.control.upload_file(STATE_PATH, data)
+
+
+def _is_complete(report: HostReport) -> bool:
+    return (
+        report.ok and report.reached and not report.left_out and all(change.done for change in report.changes)
+    )

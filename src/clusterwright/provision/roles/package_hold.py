@@ -1,0 +1,63 @@
+"""Packages that nothing upgrades by itself: a driver that changes under a running job ends it."""
+
+from __future__ import annotations
+
+import re
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.alike import alike
+from clusterwright.provision.packages import packages
+from clusterwright.provision.resources import File, RoleContext, Hold, Resource
+
+DEPENDENCIES = ("base",)
+
+# Names of NVIDIA's driver repositories, of the distributions' own driver packages, and of DOCA and MLNX_OFED.
+DRIVER = (
+    "nvidia-*", "libnvidia-*", "cuda-drivers*", "xserver-xorg-video-nvidia*", "linux-modules-nvidia-*",
+    "linux-objects-nvidia-*", "kmod-nvidia*", "dkms-nvidia*",
+)  # fmt: skip
+FABRIC = (
+    "doca-*", "mlnx-*", "ofed-*", "knem*", "rdma-core*", "libibverbs*", "ibverbs-*", "librdmacm*", "opensm*",
+    "ucx*", "libucx*", "kmod-mlnx*",
+)  # fmt: skip
+SLURM = ("slurm*", "libslurm*")
+# What else of NVIDIA's and AMD's is ours to install where the file says so.
+LIBRARIES = (
+    "libcuda1",
+    "libcudadebugger1",
+    "libnvcuvid1",
+    "cuda-toolkit-*",
+    "libcudnn*",
+    "libnccl*",
+    "datacenter-gpu-manager*",
+)
+AMD = ("amdgpu*", "rocm*")
+# Modules of driver and fabric are built for one kernel: with another one the host comes back without its GPUs.
+KERNEL = (
+    "linux-image-*", "linux-headers-*", "linux-modules-*", "linux-generic*", "linux-nvidia*",
+    "kernel", "kernel-core", "kernel-modules*", "kernel-devel*",
+)  # fmt: skip
+
+APT = "/etc/apt/apt.conf.d/52clusterwright-hold"
+
+
+@alike
+def package_hold(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
+    """Held in dpkg or by dnf's versionlock, whoever asks for the upgrade; `wright upgrade` does it on purpose."""
+    kernel = KERNEL if host.group.gpus else ()
+    libraries = LIBRARIES if cluster.software.nvidia else ()
+    amd = AMD if cluster.software.rocm else ()
+    patterns = (*DRIVER, *FABRIC, *SLURM, *kernel, *libraries, *amd, *cluster.system.hold)
+    hold_resource = Hold(name="packages", patterns=patterns)
+    if cluster.platform.package_manager == "dnf":
+        return (*packages(cluster, "versionlock"), hold_resource)
+    # unattended-upgrades leaves out held packages; this is for those that come before our next visit.
+    rows = "".join(f'  "{expression(pattern)}";\n' for pattern in patterns)
+    text = f"{context.header()}Unattended-Upgrade::Package-Blacklist {{\n{rows}}};\n"
+    return (File(path=APT, content=text, validate=("apt-config", "-c", "{}", "dump")), hold_resource)
+
+
+def expression(pattern: str) -> str:
+    """A shell's pattern as Python's regular expression, which unattended-upgrades matches from the start."""
+    open_end = pattern.endswith("*")
+    return re.escape(pattern.rstrip("*")).replace("\\-", "-") + ("" if open_end else "$")

@@ -1,0 +1,211 @@
+"""What a save does behind the training: write, verify, tell the others, and on rank 0 make the whole of it final."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from clusterwright.onhost.lib.files import rename, sync_folder
+from clusterwright.runtime.checkpoints import disk, retention, manifest
+from clusterwright.runtime.checkpoints.retention import Keeper
+from clusterwright.runtime.checkpoints.part import Layout, Part
+from clusterwright.runtime.checkpoints.source import Damaged
+from clusterwright.runtime.replicas.board import Board
+from clusterwright.runtime.group import Group
+
+_NICE = 10  # training's own threads come first wherever there are fewer cores than threads
+
+
+@dataclass(frozen=True)
+class Saved:
+    """How a save went, until it was on disk; `why` says what was in its way, and then nothing was left behind."""
+
+    step: int
+    seconds: float
+    bytes: int = 0
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Order:
+    """A part that was staged, and where it goes."""
+
+    number: int
+    step: int
+    begun: float
+    partial_folder: Path
+    plan: Layout
+    staged: torch.Tensor
+    value: float | None = None
+
+    @property
+    def topic(self) -> str:
+        """Where ranks speak of it; a room's name never comes again, and so words of an earlier life are not read."""
+        return f"{self.partial_folder.name}/{self.number}"
+
+    @property
+    def folder(self) -> Path:
+        """Where the parts of this save come together."""
+        return self.partial_folder / manifest.step_name(self.step)
+
+
+class AsyncSaver:
+    """A thread of this rank. Its orders are carried out one after the other; on each rank they are the same ones.
+
+    Nothing here is a collective: each rank pins a word about its part to the board; rank 0 waits for all of them.
+    """
+
+    def __init__(self, group: Group, keeper: Keeper, on_saved: Callable[[Saved], None] | None) -> None:
+        self._group, self._keeper, self._on_saved = group, keeper, on_saved
+        self._board = Board(group.store)
+        self._orders: queue.SimpleQueue[Order] = queue.SimpleQueue()
+        self._staging_free, self._idle = threading.Event(), threading.Event()
+        self._staging_free.set()
+        self._idle.set()
+        self._last: Saved | None = None
+        self._last_order: Order | None = None
+        self._answered = ""
+        self._open = 0
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, order: Order) -> None:
+        """Carry this out; its memory may not change until `wait_for_staging` has returned."""
+        with self._lock:
+            self._open += 1
+        self._staging_free.clear()
+        self._idle.clear()
+        self._last_order = order
+        self._orders.put(order)
+        if not self._thread:
+            self._thread = threading.Thread(target=self._work, name="checkpoints", daemon=True)
+            self._thread.start()
+
+    def wait_for_staging(self) -> None:
+        """Until this rank's last part is on disk; the other ranks are not waited for."""
+        self._staging_free.wait()
+
+    def wait(self) -> Saved | None:
+        """How the last save went, once that is known; the same on all ranks."""
+        self._idle.wait()
+        if self._last_order and self._group.rank != 0:
+            (document,) = self._board.read(f"{self._last_order.topic}/saved")
+            self._last = Saved(**document)
+        self._last_order = None
+        return self._last
+
+    def refuse(self, saved: Saved) -> None:
+        """A save that cannot even begin, on all ranks."""
+        self.wait()
+        self._last = saved
+        self._notify(saved)
+
+    def _work(self) -> None:
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+        while True:
+            order = self._orders.get()
+            part = _run_guarded(self._write, order)
+            self._staging_free.set()
+            try:
+                self._board.pin(f"{order.topic}/part", part, self._group.rank)
+                if self._group.rank == 0:
+                    self._complete(order)
+            except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
+                self._last = Saved(order.step, _elapsed_s(order), why=f"the ranks could not be told: {error}")
+            del order  # and the memory
+            with self._lock:
+                self._open -= 1
+                if not self._open:
+                    self._idle.set()
+
+    def _write(self, order: Order) -> dict[str, Any]:
+        """This rank's part, written, and read back when it is time for that."""
+        name = f"part-{self._group.rank:05d}-of-{self._group.world_size:05d}.safetensors"
+        with contextlib.suppress(FileExistsError):  # the first of the ranks makes it, and none its parent
+            order.folder.mkdir()
+        part = disk.write(order.folder / name, order.plan, order.staged)
+        if self._keeper.verifies(order.number):
+            disk.read_back(order.folder / name, part)
+        return asdict(part)
+
+    def _complete(self, order: Order) -> None:
+        """Rank 0: with all parts there, the manifest, the name, and word to all."""
+        parts = self._board.read(f"{order.topic}/part", self._group.world_size)
+        why = next(
+            (f"rank {rank}: {outcome['why']}" for rank, outcome in enumerate(parts) if "why" in outcome), None
+        )
+        size = 0
+        if not why:
+            part_records = tuple(Part(**fields) for fields in parts)
+            new_manifest = manifest.Manifest(
+                order.step, self._group.world_size, torch.__version__, time.time(), part_records, order.value
+            )
+            size = new_manifest.bytes
+            why = _run_guarded(self._commit, order, new_manifest).get("why")
+        if why:
+            shutil.rmtree(order.folder, ignore_errors=True)
+        self._last = Saved(order.step, _elapsed_s(order), 0 if why else size, why)
+        self._board.pin(f"{order.topic}/saved", asdict(self._last))
+        self._board.clear(f"{order.topic}/part", self._group.world_size)
+        if self._answered:
+            self._board.clear(self._answered)
+        self._answered = f"{order.topic}/saved"
+        self._notify(self._last)
+        if not why:
+            self._keeper.tidy()
+
+    def _commit(self, order: Order, new_manifest: manifest.Manifest) -> dict[str, Any]:
+        """A folder gets its name by one rename, which never replaces another checkpoint."""
+        manifest.write(order.folder, new_manifest)
+        root = order.partial_folder.parent
+        final = root / manifest.step_name(new_manifest.step)
+        try:
+            rename(order.folder, final, durable=False)
+        except OSError:
+            if not final.exists():
+                raise
+            self._replace_damaged(order, final)
+        sync_folder(root)
+        if self._keeper.verifies(order.number):
+            self._keeper.verified.add(new_manifest.step)
+        retention.point(root, new_manifest.step)
+        return {}
+
+    def _replace_damaged(self, order: Order, final: Path) -> None:
+        """One of the same step is there: a good one stays in place of ours, a bad one, passed over before, goes."""
+        try:
+            retention.check(final)
+        except (Damaged, OSError):
+            retention.remove(final)
+            rename(order.folder, final, durable=False)
+        else:
+            shutil.rmtree(order.folder, ignore_errors=True)
+
+    def _notify(self, saved: Saved) -> None:
+        if self._on_saved and self._group.rank == 0:
+            self._on_saved(saved)
+
+
+def _run_guarded(action: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    """What it returns, or what was in the way, as words for the others."""
+    try:
+        return action(*arguments)
+    except (OSError, Damaged) as error:
+        return {"why": str(error)}
+    except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
+        return {"why": f"{type(error).__name__}: {error}"}
+
+
+def _elapsed_s(order: Order) -> float:
+    return time.perf_counter() - order.begun

@@ -1,0 +1,86 @@
+"""A part from an agent that holds it: over TCP, after both sides have proved that they know the run's token."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import socket
+from typing import Any
+
+from clusterwright.runtime.checkpoints.source import Damaged
+
+TIMEOUT_S = 20.0
+CONNECT_S = 5.0
+_LONGEST = 1 << 20
+_SKIPPED = 1 << 16
+
+
+class Fetched:
+    """One part's bytes as they arrive; a source (source.py) that is read from its beginning to its end."""
+
+    def __init__(self, address: str, port: int, token: str, key: tuple[int, int, int, int]) -> None:
+        self.name = f"rank {key[3]}'s part on {address}"
+        self._offset = 0
+        self._connection = socket.create_connection((address, port), timeout=CONNECT_S)
+        self._connection.settimeout(TIMEOUT_S)
+        self._stream = self._connection.makefile("rb")
+        try:
+            self._prove(token)
+            self.digest, self._size = self._request_part(key)
+        except BaseException:
+            self.close()
+            raise
+
+    def size(self) -> int:
+        """As the agent says."""
+        return self._size
+
+    def read(self, start: int, into: memoryview) -> None:
+        """What lies before `start` and was not asked for is passed over."""
+        while self._offset < start:
+            self._offset += self._read_into(memoryview(bytearray(min(start - self._offset, _SKIPPED))))
+        self._offset += self._read_into(into)
+
+    def close(self) -> None:
+        """Nothing more will be read."""
+        self._stream.close()
+        self._connection.close()
+
+    def _read_into(self, into: memoryview) -> int:
+        offset = 0
+        while offset < len(into):
+            if not (count := self._stream.readinto(into[offset:])):
+                raise Damaged(f"{self.name} ends early")
+            offset += count
+        return offset
+
+    def _request_part(self, key: tuple[int, int, int, int]) -> tuple[str, int]:
+        self._send({"get": key})
+        answer = self._receive()
+        if "missing" in answer:
+            raise Damaged(f"{self.name} is missing")
+        return str(answer["digest"]), int(answer["length"])
+
+    def _prove(self, token: str) -> None:
+        ours = secrets.token_hex(16)
+        self._send({"challenge": ours})
+        answer = self._receive()
+        if not hmac.compare_digest(str(answer.get("proof", "")), _proof(token, "holder", ours)):
+            raise ConnectionError("what answers there is not an agent of this run")
+        self._send({"proof": _proof(token, "reader", str(answer["challenge"]))})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._connection.sendall(json.dumps(message).encode() + b"\n")
+
+    def _receive(self) -> dict[str, Any]:
+        line = self._stream.readline(_LONGEST)
+        if not line.endswith(b"\n"):
+            raise ConnectionError(f"{self.name}: the agent there has closed the connection")
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+
+def _proof(token: str, identity: str, challenge: str) -> str:
+    return hmac.new(token.encode(), f"{identity}|{challenge}".encode(), hashlib.sha256).hexdigest()

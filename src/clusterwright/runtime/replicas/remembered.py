@@ -1,0 +1,83 @@
+"""What the launcher says is in memory, and the parts of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clusterwright.runtime.checkpoints import memory
+from clusterwright.runtime.checkpoints.part import Part, Reader
+from clusterwright.runtime.checkpoints.source import Damaged, MemorySource
+from clusterwright.runtime.replicas.fetch import Fetched
+from clusterwright.runtime.replicas.slots import Slots
+
+VARIABLE = "CLUSTERWRIGHT_MEMORY"
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A step of which every rank's part is in memory somewhere; `places` has a path or an address for each rank."""
+
+    generation: int
+    step: int
+    world_size: int
+    token: str
+    places: tuple[dict[str, Any], ...]
+
+    @contextlib.contextmanager
+    def reader(self, rank: int) -> Iterator[Reader]:
+        """One rank's part, its length, header and sums verified.
+
+        Raises:
+            Damaged: it is not there any more, or is not what was copied.
+            OSError: nobody answers where it should be.
+        """
+        location, key = self.places[rank], (self.generation, self.step, self.world_size, rank)
+        opened = _mapped(location["path"], key) if "path" in location else _fetched(location, self.token, key)
+        with opened as reader:
+            yield reader
+
+
+def read_environment(environ: MutableMapping[str, str] = os.environ) -> Remembered | None:
+    """What the launcher says, once: it is nothing for the processes that a rank starts. None for nothing.
+
+    Raises:
+        OSError: it is in a file, which cannot be read.
+    """
+    text = environ.pop(VARIABLE, "")
+    if not text:
+        return None
+    document = json.loads(Path(text).read_text() if text.startswith("/") else text)
+    places = sorted(document["parts"], key=lambda location: int(location["rank"]))
+    return Remembered(
+        document["generation"], document["step"], document["world_size"], document["token"], tuple(places)
+    )
+
+
+@contextlib.contextmanager
+def _mapped(path: str, key: tuple[int, int, int, int]) -> Iterator[Reader]:
+    slots = Slots(path)
+    try:
+        for entry in slots.stored():
+            if (entry.generation, entry.step, entry.world_size, entry.rank) == key:
+                data = memory.view(slots.bytes(entry.slot, entry.bytes))
+                name = f"rank {entry.rank}'s part in {path}"
+                yield Reader(MemorySource(name, data), Part(name, entry.bytes, entry.digest))
+                return
+    finally:
+        slots.close()
+    raise Damaged(f"rank {key[3]}'s part is not in {path}")
+
+
+@contextlib.contextmanager
+def _fetched(location: dict[str, Any], token: str, key: tuple[int, int, int, int]) -> Iterator[Reader]:
+    source = Fetched(location["address"], location["port"], token, key)
+    try:
+        yield Reader(source, Part(source.name, source.size(), source.digest))
+    finally:
+        source.close()

@@ -1,0 +1,36 @@
+"""The state of an earlier generation, out of the memory of living hosts."""
+
+from __future__ import annotations
+
+from clusterwright.runtime.checkpoints.assembling import assemble
+from clusterwright.runtime.checkpoints.checkpoint import Loaded
+from clusterwright.runtime.checkpoints.source import Damaged
+from clusterwright.runtime.checkpoints.target_state import TargetState
+from clusterwright.runtime.checkpoints.writer import Moment
+from clusterwright.runtime.replicas import remembered
+from clusterwright.runtime.replicas.remembered import Remembered
+from clusterwright.runtime.group import Group
+
+
+def newest(group: Group, target: TargetState | None = None) -> tuple[Loaded | None, Moment | None, list[str]]:
+    """What is in memory, on all ranks alike, and what was wrong with it: then nobody uses it."""
+    snapshot: Remembered | None = None
+    try:
+        snapshot = remembered.read_environment()
+    except OSError as why:
+        result: Loaded | str | None = f"rank {group.rank}: {why}"
+    else:
+        result = _attempt(snapshot, group, target) if snapshot else None
+    problems = [problem for problem in group.gather(result if isinstance(result, str) else "") if problem]
+    if problems or snapshot is None or not isinstance(result, Loaded):
+        return None, None, problems
+    return result, Moment(snapshot.generation, snapshot.step), []
+
+
+def _attempt(snapshot: Remembered, group: Group, target: TargetState | None) -> Loaded | str:
+    parts = (snapshot.reader(rank) for rank in range(snapshot.world_size))
+    try:
+        shared, local = assemble(parts, rank=group.rank, target=target, step=snapshot.step)
+    except (Damaged, OSError, KeyError, ValueError) as why:
+        return f"rank {group.rank}: {why}"
+    return Loaded(snapshot.step, shared, local if snapshot.world_size == group.world_size else None)

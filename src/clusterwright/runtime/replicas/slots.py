@@ -1,0 +1,90 @@
+"""The agent's memory for copies of this rank's part, as the rank sees it: two slots, and a first page about them.
+
+The layout is described in the agent's own slots.py, which this folder does not import; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import time
+from dataclasses import dataclass
+
+import torch
+
+SLOTS = 2
+PAGE = 4096
+HEADER = struct.Struct("<6Q64s")
+HEADER_EVERY = 256
+CAPACITY_OFFSET = 1024
+REFUSED = (1 << 64) - 1
+SLOT_STRIDE = 1 << 40
+_UINT64 = struct.Struct("<Q")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A whole part in a slot."""
+
+    slot: int
+    step: int
+    generation: int
+    world_size: int
+    rank: int
+    bytes: int
+    digest: str
+
+
+class Slots:
+    """A memory of the agent's, found by its path."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._page = mmap.mmap(self._file, PAGE)
+        self._mapped: dict[int, torch.Tensor] = {}
+
+    @property
+    def capacity(self) -> int:
+        """Bytes that the agent grants each slot; 0 before it has answered, REFUSED when there are none."""
+        return int(_UINT64.unpack_from(self._page, CAPACITY_OFFSET)[0])
+
+    def stored(self) -> list[Stored]:
+        """The whole parts."""
+        return [entry for slot in range(SLOTS) if (entry := self._read(slot))]
+
+    def clear(self, slot: int) -> None:
+        """What the slot holds counts no more; its bytes may change from now on."""
+        _UINT64.pack_into(self._page, slot * HEADER_EVERY, 0)
+
+    def write(self, part: Stored) -> None:
+        """The slot's bytes are whole; from now on they count."""
+        header_offset = part.slot * HEADER_EVERY
+        fields = (0, part.step, part.generation, part.world_size, part.rank, part.bytes)
+        HEADER.pack_into(self._page, header_offset, *fields, part.digest.encode())
+        _UINT64.pack_into(self._page, header_offset, time.monotonic_ns())
+
+    def bytes(self, slot: int, length: int) -> torch.Tensor:
+        """The first bytes of a slot as a flat uint8 tensor on that very memory."""
+        tensor = self._mapped.get(slot)
+        if tensor is None or tensor.numel() < length:
+            size = max(length, self.capacity if self.capacity != REFUSED else 0)
+            mapping = mmap.mmap(self._file, size, offset=(slot + 1) * SLOT_STRIDE)
+            tensor = self._mapped[slot] = torch.frombuffer(mapping, dtype=torch.uint8)
+        return tensor[:length]
+
+    def close(self) -> None:
+        """Nothing more is read or written; tensors on the memory stay good."""
+        self._mapped.clear()
+        self._page.close()
+        os.close(self._file)
+
+    def _read(self, slot: int) -> Stored | None:
+        header_offset = slot * HEADER_EVERY
+        stamp, step, generation, world_size, rank, length, digest = HEADER.unpack_from(
+            self._page, header_offset
+        )
+        if not stamp or stamp != _UINT64.unpack_from(self._page, header_offset)[0]:
+            return None
+        text = digest.rstrip(b"\0").decode("ascii", "replace")
+        return Stored(slot, step, generation, world_size, rank, length, text)

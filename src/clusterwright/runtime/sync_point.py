@@ -1,0 +1,163 @@
+"""What the ranks agree on between two steps: to go on, to save, or to leave."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from clusterwright.runtime.replicas.replicas import Replicas
+from clusterwright.runtime.exposed import Exposed, clock
+from clusterwright.runtime.group import Group
+from clusterwright.runtime.pace import Pace, create_timer
+from clusterwright.runtime.progress import Progress
+from clusterwright.runtime.saving import Saving
+from clusterwright.runtime.settings import Settings
+from clusterwright.runtime.stop import REASONS, REGROUP, Vote, StopRequest
+
+# A vote that nobody waits for is counted a step late, which after a signal can be too late when a step is long.
+# Waiting costs a round trip over the network, 0.1 to 0.5 ms: of steps of a second, nothing.
+_LONG_S = 1.0
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """What all ranks do now; `stop` says why to leave, empty for no reason."""
+
+    stop: str
+    save: bool
+    not_finite: bool
+    votes: Mapping[str, int]
+    pace: bool = False  # another rank is slow now, or none any more
+
+
+_NOTHING = Agreed("", save=False, not_finite=False, votes={})
+
+
+class SyncPoint:
+    """Each rank says what it wants when a step begins, and does what all agreed on when it ends.
+
+    They do so at the steps that `Rounds` names and where a copy is due; at the others, nobody wants anything.
+    """
+
+    def __init__(
+        self,
+        joined: Group,
+        settings: Settings,
+        saving: Saving,
+        progress: Progress,
+        replicas: Replicas | None = None,
+    ) -> None:
+        self._clock = joined.rank == 0
+        self._saving, self._replicas = saving, replicas
+        self._stop_request, self._vote = StopRequest(settings.run, settings.deadline, progress), Vote(joined)
+        self.pace = Pace(joined.rank, joined.world_size, create_timer(joined.device))
+        self.exposed = Exposed(joined.world_size, clock(joined.device), self.pace.ready)
+        self._began = time.monotonic()
+        self._rounds, self._voting = Rounds(), False
+        self._last_s = self._slowest_s = self._round_s = 0.0
+        self.busy_s = 0.0  # in all steps so far: who reads some of a million step events still knows the sum
+        # The same of the time in which steps waited for data: here, and on whichever rank waited longest in each round.
+        self.waited_s = self.waited_most_s = self._waited_reported_s = 0.0
+        self._long = False
+        self.not_finite = False
+
+    def restart_clock(self) -> None:
+        """The first step begins now."""
+        self._began = time.monotonic()
+        self._saving.restart_clock()
+
+    def begin(self, step: int) -> None:
+        """This step begins."""
+        self._voting = self._rounds.due(step) or bool(self._replicas and self._replicas.due(step))
+        if self._voting and not self._long:
+            self._cast()
+        self._began = time.monotonic()
+        self.pace.begin()
+
+    def fetched(self) -> None:
+        """The step's batch has come."""
+        self.waited_s += time.monotonic() - self._began
+        self.pace.fetched()
+
+    @property
+    def waited(self) -> dict[str, float]:
+        """How long steps waited for data so far, for their event."""
+        return {"waited": self.waited_s, "waited_most": max(self.waited_s, self.waited_most_s)}
+
+    def stepped(self) -> float:
+        """An optimiser step is complete; the seconds since it began."""
+        self._last_s = time.monotonic() - self._began
+        self._slowest_s = max(self._slowest_s, self._last_s)
+        self._round_s = max(self._round_s, self._last_s)
+        self.busy_s += self._last_s
+        self.pace.stepped()
+        self.exposed.stepped()
+        return self._last_s
+
+    def end(self, step: int) -> Agreed:
+        """What to do after this step."""
+        due = self._saving.due(step)
+        if not self._voting:
+            return replace(_NOTHING, save=True) if due else _NOTHING
+        if self._long:
+            self._cast()
+        agreed = self._vote.count()
+        slowest_s = agreed["slowest_us"] / 1e6
+        self._long = slowest_s >= _LONG_S
+        self._rounds.record(step, slowest_s)
+        self.waited_most_s += agreed["waited_us"] / 1e6
+        save = bool(agreed["save"]) or due
+        pace = self.pace.apply_vote(agreed)
+        self.exposed.apply_vote(agreed)
+        return Agreed(REASONS[agreed["stop"]], save, bool(agreed["not_finite"]), agreed, pace)
+
+    def must_stop(self) -> bool:
+        """Whether this rank has a reason to leave that cannot wait until the next step."""
+        return self._stop_request.reason(self._slowest_s, self._saving.slowest_s) > REASONS.index(REGROUP)
+
+    def settle(self) -> None:
+        """No vote is left open."""
+        self._vote.count()
+
+    def _cast(self) -> None:
+        """The clock that asks for a checkpoint is rank 0's."""
+        slowest_s, self._round_s = self._round_s, 0.0
+        waited_s, self._waited_reported_s = self.waited_s - self._waited_reported_s, self.waited_s
+        self._vote.cast(
+            stop=self._stop_request.reason(self._slowest_s, self._saving.slowest_s),
+            save=int(self._clock and self._saving.overdue()),
+            slowest_us=int(slowest_s * 1e6),
+            waited_us=int(waited_s * 1e6),
+            not_finite=int(self.not_finite),
+            **self.pace.vote_fields(),
+            **self.exposed.vote_fields(self.busy_s),
+            **(self._replicas.vote_fields() if self._replicas else {}),
+        )
+
+
+# What the ranks agreed on is all that is asked here, no clock: a vote in which one of them takes no part
+# never ends.
+
+
+# A vote takes 0.1 to 0.2 ms of a rank's time (docs/log.md, 2026-11-22): in a quarter of a second less than 0.1 %.
+_VOTE_INTERVAL_S = 0.25
+# Steps may become long from one to the next, and then so many of them go by until the next vote.
+_MOST = 16
+
+
+class Rounds:
+    """Rare where steps are short, at each step where they are not, and rarer only little by little."""
+
+    def __init__(self) -> None:
+        self._next, self._interval = 0, 1
+
+    def due(self, step: int) -> bool:
+        """Whether the ranks vote while this step is under way."""
+        return step >= self._next
+
+    def record(self, step: int, slowest_s: float) -> None:
+        """A vote was held in this step; the slowest one since the vote before took so long, 0 before there was one."""
+        interval = int(_VOTE_INTERVAL_S / slowest_s) if slowest_s else 1
+        self._interval = max(1, min(2 * self._interval, interval, _MOST))
+        self._next = step + self._interval

@@ -1,0 +1,54 @@
+"""What a job waits for, in plain words of two languages."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from clusterwright.monitor.snapshot import waits
+
+RECORDED = Path(__file__).parents[2] / "diagnose" / "pending" / "recorded"
+# Of slurm.h and of squeue's manual, 21.08 to 25.05.
+NAMED = (
+    "AssocGrpGRES", "AssocGrpJobsLimit", "AssocGrpCPURunMinutesLimit", "AssocMaxJobsLimit", "AssociationJobLimit",
+    "BeginTime", "BurstBufferResources", "Cleaning", "DeadLine", "Dependency", "DependencyNeverSatisfied",
+    "InvalidAccount", "InvalidQOS", "JobArrayTaskLimit", "JobHeldAdmin", "JobHeldUser", "Licenses", "NodeDown", "None",
+    "PartitionDown", "PartitionInactive", "PartitionNodeLimit", "PartitionTimeLimit", "Priority", "Prolog",
+    "QOSGrpGRES", "QOSJobLimit", "QOSMaxCpuPerUserLimit", "QOSMaxGRESPerUser", "QOSMaxJobsPerUserLimit",
+    "QOSMaxWallDurationPerJobLimit", "QOSUsageThreshold", "ReqNodeNotAvail, UnavailableNodes:n[1-2]", "Reservation",
+    "ReservationDeleted", "Resources", "JobHoldMaxRequeue", "launch failed requeued held",
+)  # fmt: skip
+
+
+def recorded():
+    """Reasons that a real slurmctld gave, as scontrol writes them."""
+    found = {
+        reason
+        for path in RECORDED.glob("*.txt")
+        for reason in re.findall(r"JobState=PENDING Reason=(\S+)", path.read_text())
+    }
+    assert len(found) > 10
+    return sorted(found)
+
+
+@pytest.mark.parametrize("reason", [*NAMED, *recorded()])
+def test_a_reason_is_said_in_both_languages(reason):
+    """Not in Slurm's own word, and not in the other language."""
+    en, zh = waits(reason), waits(reason, "zh")
+
+    assert en != reason
+    assert en.isascii()
+    assert any("\u4e00" <= sign <= "\u9fff" for sign in zh)
+
+
+def test_limits_of_a_team_and_of_a_quality_of_service_are_told_apart():
+    """By what they limit, where Slurm says so."""
+    assert waits("AssocGrpGRES") == "the team holds as many GPUs as it may"
+    assert waits("QOSMaxGRESPerUser") == "the quality of service allows no more GPUs"
+    assert waits("AssocGrpBilling") == "a limit of the team is reached"
+    assert waits("DependencyNeverSatisfied") != waits("Dependency")
+
+
+def test_a_reason_of_a_later_release_is_said_as_slurm_says_it():
+    """And no reason is nothing."""
+    assert (waits("QuantumFlux"), waits("QuantumFlux", "zh"), waits("")) == ("QuantumFlux", "QuantumFlux", "")
