@@ -62,7 +62,7 @@ def _words(node: str, found: DrainReason) -> tuple[str, str, str]:
         mend = f"nothing while that command runs; if it was broken off: {resume.removeprefix('then ')}"
         return "a command of wright", text, mend
     if found.who == "slurm":
-        return "Slurm", text, f"mend the reason, {resume}"
+        return "Slurm", text, f"fix the reason, {resume}"
     return found.user or "a person", text, f"ask {found.user or 'who drained it'}; {resume}"
 
 

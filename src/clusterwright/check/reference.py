@@ -83,7 +83,7 @@ def _section(each: Check) -> Iterator[str]:
     if each.field:
         yield f"- Where all hosts of a group fail alike, `{each.field}` of the cluster file may be wrong: it says so."
     yield f"- Occasions: {', '.join(each.on)}."
-    yield f"- Mend: {each.mend}."
+    yield f"- Fix: {each.mend}."
 
 
 def _limit(needed: Fact[Any]) -> str:

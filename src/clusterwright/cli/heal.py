@@ -27,7 +27,7 @@ SCHEMA = 1
 
 heal = App(
     name="heal",
-    help="Mend the cluster as far as the cluster file allows: drain, restart, reset, reboot, replace, give back.",
+    help="Repair the cluster as far as the cluster file allows: drain, restart, reset, reboot, replace, resume.",
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def validate(file: Path, /, *, cluster: Path | None = None, json: bool = False) -> int:
-    """Read a cluster or job file and say everything that is wrong with it, each with its place and mend.
+    """Read a cluster or job file and report every error with its location and fix.
 
     Whether it is a cluster or a job is told by its keys.
 

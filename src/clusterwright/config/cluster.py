@@ -99,7 +99,7 @@ class Cluster(Section):
     )
     jobs: Jobs = setting("What every training gets.", default=Jobs)
     monitoring: Monitoring = setting("What is measured.", default=Monitoring)
-    heal: Heal = setting("How far the cluster may mend itself.", default=Heal)
+    heal: Heal = setting("How far the cluster may repair itself.", default=Heal)
     security: Security = setting("What is kept shut.", default=Security)
     lab: Lab | None = setting(
         "Makes this the file of a lab on this machine.", cost=Cost.REBUILD, default=None

@@ -8,7 +8,7 @@ from clusterwright.diagnose.mode import CLASSES, Mode, Signature, mode, tables
 
 _WORDS = {
     "en": {
-        "title": "Failure modes", "class": "Class", "modes": "modes", "cause": "Cause", "mend": "Mend", "role": "Role",
+        "title": "Failure modes", "class": "Class", "modes": "modes", "cause": "Cause", "mend": "Fix", "role": "Role",
         "retry": "Retry", "exclude": "Exclude", "known by": "Known by", "surer": "Surer with", "not": "Rather not with",
         "sources": "Sources", "near": "with, near it,", "in": "in", "follows": "Follows from, if there",
         "anything": "whatever else is known", "the host": "the host, until it is repaired",
@@ -16,7 +16,7 @@ _WORDS = {
         "root": "a cause", "cascade": "follows from a failure elsewhere",
         "teardown": "written when a run is stopped", "benign": "harmless",
         "no": "no: fails again", "yes": "yes: as it is", "elsewhere": "yes: on other hosts",
-        "mended": "yes: once mended",
+        "mended": "yes: once fixed",
     },
     "zh": {
         "title": "故障模式", "class": "类别", "modes": "种", "cause": "原因", "mend": "处理", "role": "角色",

@@ -22,7 +22,7 @@ def _in_lab(want: Want) -> str:
     (memory, swaps),
     when=_is_compute,
     unless=_in_lab,
-    mend="apply the cluster file again: it switches swap off and masks swap.target; mend /etc/fstab by hand",
+    mend="apply the cluster file again: it switches swap off and masks swap.target; fix /etc/fstab by hand",
 )
 def swap_off(want: Want, have: Memory, where: Swaps) -> Verdict:
     """A compute host has no swap: one rank that swaps holds up all the others."""
