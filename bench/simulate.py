@@ -21,10 +21,10 @@ from pathlib import Path
 from clusterwright.config.load import load_cluster
 from clusterwright.monitor.records import sacct
 from clusterwright.monitor.simulate import generated
+from clusterwright.monitor.simulate.comparison import span
 from clusterwright.monitor.simulate.engine import simulate
 from clusterwright.monitor.simulate.result import Result, result
 from clusterwright.monitor.simulate.settings import Settings, of_cluster, slurm_default
-from clusterwright.monitor.simulate.comparison import span
 from clusterwright.monitor.simulate.trace import trace
 
 CLUSTER = Path(__file__).with_suffix(".yaml")

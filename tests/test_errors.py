@@ -1,4 +1,4 @@
-"""Errors say what, where and the mend."""
+"""Errors say what, where and the fix."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,7 +50,7 @@ def test_no_source_no_excerpt():
 
 
 def test_exit_codes():
-    """What a user can mend fails with 1, a spec that cannot be used with 2."""
+    """What a user can fix fails with 1, a spec that cannot be used with 2."""
     assert WrightError.from_code("code", "what", "fix").exit_code == EXIT_FAILED
     assert SpecError(Finding("code", "what", "fix")).exit_code == EXIT_USAGE
     assert WrightError.from_code("code", "what", "fix", exit_code=5).exit_code == 5

@@ -35,7 +35,7 @@ def test_any_text_is_a_quantity_or_is_refused_with_a_mend(text):
 
 
 def read_or_refused(parse, text):
-    """True when it is a number that 64 bits hold, or is refused with a message and a mend."""
+    """True when it is a number that 64 bits hold, or is refused with a message and a fix."""
     try:
         return 0 <= parse(text) <= units.MAX_INT64
     except units.QuantityError as why:
@@ -105,12 +105,12 @@ def test_what_is_no_quantity(parse, text, said):
 @pytest.mark.parametrize(
     ("text", "fix"), [("64G", "write 64GiB"), ("64gb", "write 64GB"), ("64mib", "write 64MiB")]
 )
-def test_a_slip_in_the_letters_is_mended_with_the_users_own_number(text, mend):
-    """The mend can be copied as it is."""
+def test_a_slip_in_the_letters_is_mended_with_the_users_own_number(text, fix):
+    """The fix can be copied as it is."""
     with pytest.raises(units.QuantityError) as caught:
         units.parse_size(text)
 
-    assert caught.value.fix == mend
+    assert caught.value.fix == fix
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whether a mode file is one: every finding says the file, the key and the mend."""
+"""Whether a mode file is one: every finding says the file, the key and the fix."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ HEALTHY = (
 
 
 def problems(name: str, table: Table) -> list[str]:
-    """What is wrong with one file, each as `CLASS/NAME: key: what, and the mend`."""
+    """What is wrong with one file, each as `CLASS/NAME: key: what, and the fix`."""
     return [f"{name}: {problem}" for problem in (*_of_name(name), *_of_keys(table), *_of_values(table))] or [
         f"{name}: {problem}" for problem in (*_of_signatures(table), *_of_witnesses(table), *_of_texts(table))
     ]
@@ -172,7 +172,10 @@ def _of_signatures(table: Table) -> Iterator[str]:
         ):
             yield f"{location}: it takes a healthy line, `{line}`; make `has` longer or add `like`"
         if "has" in signature and sum(signature["has"] in line for line in HEALTHY) >= COMMON:
-            yield f"{location}: has = {signature['has']!r} is in many healthy lines; each would be tried; make it longer"
+            yield (
+                f"{location}: has = {signature['has']!r} is in many healthy "
+                "lines; each would be tried; make it longer"
+            )
 
 
 def _of_text(entry: Table) -> Iterator[str]:

@@ -86,7 +86,7 @@ class Place:
             time.sleep(0.3)
         raise RuntimeError(f"fewer than {IDLE} idle hosts in {BACK_LIMIT_S:.0f} s: {' '.join(states)}")
 
-    def mend(self) -> None:
+    def fix(self) -> None:
         """Every fault is taken back; killed hosts have booted."""
         lab.undo(NAME, "all")
 

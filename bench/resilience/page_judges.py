@@ -20,7 +20,8 @@ def ours_in(lines: Seen, cases: str = "", but: tuple[str, ...] = ()) -> list[Gro
     """Our groups of the cases whose names contain `cases` and none of `but`; those that could not run here left out."""
     return [
         each for each in lines.groups()
-        if each.system == "ours" and each.job_runs() and cases in each.case and not any(word in each.case for word in but)
+        if each.system == "ours" and each.job_runs() and cases in each.case
+        and not any(word in each.case for word in but)
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Seconds from a fault to the first new step, every trial a dot, ours beside the others: docs/endure.svg."""
+"""Seconds from a fault to the first new step, every trial a dot, ours and the others: docs/endure.svg."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN = {
     "kill": "one rank killed",
     "hang": "one rank hangs",
     "hosts": "one host lost",
-    "handoff": "handed over by Slurm",
+    "handoff": "handoff by Slurm",
 }
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#333}.t{font-size:16px;font-weight:600}.c{font-weight:600}"
@@ -32,8 +32,8 @@ def plot(seen: Seen) -> str:
     drawn = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {bottom + 40}" role="img" aria-labelledby="t">',
         f"<style>{STYLE}</style>",
-        '<title id="t">Seconds from a fault to the first new step, ours beside others</title>',
-        '<text class="t" x="16" y="22">Seconds from a fault to the first new step; a stroke is the median</text>',
+        '<title id="t">Seconds from a fault to the first new step, ours and others</title>',
+        '<text class="t" x="16" y="22">Seconds from a fault to the first new step; a line marks the median</text>',
         *_axis(bottom),
     ]
     y = TOP

@@ -1,3 +1,3 @@
-"""Clusterwright makes, proves, runs and mends GPU training clusters."""
+"""Clusterwright makes, proves, runs and fixes GPU training clusters."""
 
 __version__ = "0.1.0"

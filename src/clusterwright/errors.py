@@ -1,4 +1,4 @@
-"""Errors that say what, where and the mend; imports nothing of ours."""
+"""Errors that say what, where and the fix; imports nothing of ours."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong: a stable kebab-case code, what is wrong, where (all sides), and the mend."""
+    """One thing wrong: a stable kebab-case code, what is wrong, where (all sides), and the fix."""
 
     code: str
     message: str
@@ -57,7 +57,7 @@ class Finding:
 
 
 class WrightError(Exception):
-    """What a user can mend; carries every finding and the exit code of the command."""
+    """What a user can fix; carries every finding and the exit code of the command."""
 
     def __init__(self, *findings: Finding, exit_code: int = EXIT_FAILED) -> None:
         super().__init__("\n\n".join(str(finding) for finding in findings))

@@ -130,7 +130,7 @@ def _scaled(text: str, units: dict[str, int], kind: str, fix: str) -> int:
 
 
 def _closest_fix(match: re.Match[str] | None, units: dict[str, int], fix: str) -> str:
-    """The mend with the user's own number, where only the unit's letters are wrong: `64G`, `64gb`."""
+    """The fix with the user's own number, where only the unit's letters are wrong: `64G`, `64gb`."""
     if match is None or "B" not in units:
         return fix
     letters = match[3].lower()

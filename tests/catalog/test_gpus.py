@@ -79,9 +79,9 @@ def test_a_slip_is_met_with_the_name_that_is_meant():
     with pytest.raises(WrightError) as caught:
         gpu("h10-sxm-80gb")
 
-    mend = caught.value.findings[0].fix
-    assert "`h100-sxm-80gb`" in mend
-    assert "own-hardware.md" in mend
+    fix = caught.value.findings[0].fix
+    assert "`h100-sxm-80gb`" in fix
+    assert "own-hardware.md" in fix
 
 
 @given(

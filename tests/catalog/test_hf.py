@@ -185,7 +185,7 @@ def test_a_model_is_a_name_or_a_path(tmp_path):
      ("{}", "unknown-architecture"), (b"\xff\xfe\x00", "file-unreadable")],
 )  # fmt: skip
 def test_a_file_that_is_no_config_says_so(tmp_path, text, code):
-    """No traceback, but the file, what is wrong and the mend."""
+    """No traceback, but the file, what is wrong and the fix."""
     file = tmp_path / "config.json"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(WrightError) as caught:

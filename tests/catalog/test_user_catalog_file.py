@@ -3,9 +3,9 @@
 import pytest
 
 from clusterwright.catalog import architecture, gpu, parts
-from clusterwright.catalog.user_catalog_file import load
 from clusterwright.catalog.prices import price
 from clusterwright.catalog.records import Deal
+from clusterwright.catalog.user_catalog_file import load
 from clusterwright.errors import WrightError
 from clusterwright.plan.parameters import count
 

@@ -101,8 +101,8 @@ def plant(site, fault):
         site.sh(fault.host, fault.damage)
 
 
-def mend(site, fault):
-    """What the mend says is done: the host's own way back, the lab's, or a boot."""
+def fix(site, fault):
+    """What the fix says is done: the host's own way back, the lab's, or a boot."""
     if fault.undo:
         site.sh(fault.host, fault.undo)
     if fault.fault:
@@ -119,7 +119,7 @@ def planted(site, fault):
         plant(site, fault)
         yield
     finally:
-        mend(site, fault)
+        fix(site, fault)
 
 
 def at(verdict):
@@ -161,7 +161,7 @@ def test_the_campaign_is_as_large_as_promised():
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found_under_its_own_name(calm, name):
-    """Host, part and severity are right, nothing else is told but its consequences, and its mend makes it well."""
+    """Host, part and severity are right, nothing else is told but its consequences, and its fix makes it well."""
     fault = FAULTS[name]
     if fault.check in COUNTED:
         assert look(calm, lambda found: not found, only=COUNTED) == []

@@ -49,7 +49,7 @@ def judged(cluster, row, case):
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_recorded_fault_is_found_under_its_own_name(cluster, name):
-    """Host, part and severity are right, the mend is named, no other check or host is told of; mended, all is green."""
+    """Host, part and severity are right, the fix is named, no other check or host is told of; fixed, all is green."""
     row = FAULTS[name]
 
     struck, found = judged(cluster, row, row["broken"])

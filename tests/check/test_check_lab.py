@@ -28,7 +28,7 @@ def wright(*arguments):
 
 @contextmanager
 def damaged(remote, host, damage, undo):
-    """The host is damaged inside, and mended after."""
+    """The host is damaged inside, and fixed after."""
     try:
         done = remote.run(host, damage)
         assert done.ok, done.err

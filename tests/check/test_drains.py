@@ -20,7 +20,7 @@ def as_health(faults):
 
 
 def test_a_reason_of_the_health_program_is_told_by_its_sum():
-    """With the mend of the fault, and that nothing else need be done."""
+    """With the fix of the fault, and that nothing else need be done."""
     reason = as_health("gpu-lost 3 GPUs answer the driver, 4 are declared: Unable to `id`")
     found = drain("gpu-node1", f"{reason} [root@2026-11-22T14:00:00]")
 

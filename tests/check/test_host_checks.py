@@ -83,7 +83,7 @@ def judged(want, check, case):
     ],
 )
 def test_what_a_tool_says_comes_to_a_verdict(want, check, case, found):
-    """Status and words; each that is not ok has a mend of its own or the check's."""
+    """Status and words; each that is not ok has a fix of its own or the check's."""
     assert [f"{each.status.value} {each.observed}" for each in judged(want, check, case)] == found
     assert all(each.expected for each in judged(want, check, case) if each.status.value in ("fail", "warn"))
 

@@ -16,7 +16,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples/lab/cluster.yaml"
 
 @pytest.fixture
 def told():
-    """`told({counter: grown}, ...)`, of one host after another: part, mend and words of what is not well."""
+    """`told({counter: grown}, ...)`, of one host after another: part, fix and words of what is not well."""
     cluster = load_cluster(EXAMPLE)
     hosts = cluster.hosts("compute")
 
@@ -38,18 +38,18 @@ def told():
 
 def test_links_that_go_down_on_most_hosts_are_their_switch(told):
     """Three of four; the cables of three hosts do not come loose in one hour."""
-    ((part, status, mend),) = told(*[{"link_downed": 1}] * 3, {})
+    ((part, status, fix),) = told(*[{"link_downed": 1}] * 3, {})
 
     assert (part, status) == ("switch leaf1", "fail")
-    assert "not each cable" in mend
+    assert "not each cable" in fix
 
 
 def test_packets_that_are_thrown_away_on_most_hosts_are_the_uplinks(told):
     """More than goes up from the leaf: nobody's own cable."""
-    ((part, status, mend),) = told(*[{"port_xmit_discards": 60_000}] * 4)
+    ((part, status, fix),) = told(*[{"port_xmit_discards": 60_000}] * 4)
 
     assert (part, status) == ("uplinks of switch leaf1", "warn")
-    assert "uplinks of leaf1" in mend
+    assert "uplinks of leaf1" in fix
 
 
 @pytest.mark.parametrize(

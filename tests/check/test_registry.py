@@ -24,7 +24,7 @@ def test_every_file_is_a_check_or_a_fact_of_its_own_name():
 
 @pytest.mark.parametrize("each", all_checks(), ids=lambda each: each.id)
 def test_a_check_says_what_holds_and_what_to_do(each):
-    """One sentence, and a mend; a prolog check never asks slurmctld, which may be waiting for the prolog."""
+    """One sentence, and a fix; a prolog check never asks slurmctld, which may be waiting for the prolog."""
     assert re.fullmatch(r"[A-Z/].*\.", each.about)
     assert each.fix
     assert "deploy" in each.on

@@ -32,7 +32,7 @@ def test_a_healthy_cluster_has_no_fault(answers):
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_makes_exactly_the_right_check_fail(answers, name):
-    """One host says one thing that is not wanted: one check says so, of that host, with a mend."""
+    """One host says one thing that is not wanted: one check says so, of that host, with a fix."""
     damage = DAMAGE[name]
     out = damage["says"] if "says" in damage else answers.recorded(damage["fact"], damage["case"])
     for old, new in damage.get("put", {}).items():
@@ -250,13 +250,13 @@ def test_an_occasion_asks_only_for_what_its_checks_need(answers):
         ({"hosts": ["gpu-nod1"]}, "no-such-host", "`gpu-node1`"),
     ],
 )
-def test_a_name_that_does_not_exist_is_refused_with_a_near_one(answers, choice, code, mend):
+def test_a_name_that_does_not_exist_is_refused_with_a_near_one(answers, choice, code, fix):
     """Nothing is asked of any host; exit code 2."""
     with pytest.raises(WrightError) as caught:
         answers.check(**choice)
 
     assert caught.value.findings[0].code == code
-    assert mend in caught.value.findings[0].fix
+    assert fix in caught.value.findings[0].fix
     assert caught.value.exit_code == 2
     assert answers.requested_at == []
 

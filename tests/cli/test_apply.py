@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.cli._disruption import DisruptionOptions
-from clusterwright.cli.apply import Asking, read_disruption_policy, exit_of, plan_lines, show, show_undoable
+from clusterwright.cli.apply import Asking, exit_of, plan_lines, read_disruption_policy, show, show_undoable
 from clusterwright.config.field import Cost
 from clusterwright.config.load import load_cluster
 from clusterwright.edge.fakes import FakeRemote
@@ -93,7 +93,7 @@ def test_the_outcome_names_what_failed_and_what_is_next(capsys):
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "unreachable: a[1-2]: ssh: a1: timed out"
     assert said[1] == "1 changes, 0 restarts; 1 of 3 hosts; 1.0 s"
-    assert said[2].startswith("next: mend")
+    assert said[2].startswith("next: fix")
 
 
 def test_hosts_that_were_left_out_are_named_and_pending(capsys):

@@ -117,7 +117,7 @@ def test_a_job_files_container_is_said_to_be_left_out(wright, tmp_path):
     ],
 )
 def test_what_cannot_be_is_said_before_any_host_is_asked(wright, options, code):
-    """Exit code 2, and the mend."""
+    """Exit code 2, and the fix."""
     done = wright(*options)
 
     assert done.returncode == 2, done.stderr

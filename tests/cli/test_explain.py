@@ -65,7 +65,7 @@ def test_a_field_of_both_files_is_explained_for_both(capsys):
 )
 def test_what_is_not_known_is_mended(what, meant):
     """Did you mean; exit code 2."""
-    with pytest.raises(WrightError, match=f"unknown-topic.*\nmend: .*{meant}") as caught:
+    with pytest.raises(WrightError, match=f"unknown-topic.*\nfix: .*{meant}") as caught:
         explain(what)
 
     assert caught.value.exit_code == 2

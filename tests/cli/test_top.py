@@ -99,7 +99,7 @@ def test_json_is_the_picture(control, recorded):
 
 
 def test_a_control_host_that_is_not_reached_is_an_error(control, tmp_path):
-    """With ssh's words and its mend."""
+    """With ssh's words and its fix."""
     (tmp_path / "ssh").write_text("#!/bin/sh\necho ssh: connect: timed out >&2; exit 255\n")
     done = wright(control[0], "--once")
 

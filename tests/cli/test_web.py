@@ -67,7 +67,7 @@ def listening(wright, *words):
 
 
 def refused(done, code):
-    """Exit code 2, with the error's code and a mend."""
+    """Exit code 2, with the error's code and a fix."""
     assert done.returncode == 2, done.stderr
     assert f"error[{code}]" in done.stderr
     assert "fix: " in done.stderr

@@ -61,7 +61,7 @@ def test_json_has_the_schema(why, log):
     assert first["class"] == "gpu-oom"
     assert first["mode"].startswith("gpu-oom/")
     assert first["evidence"][0] | {"text": ""} == {"source": str(log), "line": 4, "text": ""}
-    assert first["retry"] in {"no", "yes", "elsewhere", "mended"}
+    assert first["retry"] in {"no", "yes", "elsewhere", "fixed"}
     assert 0 < first["confidence"] <= 1
 
 

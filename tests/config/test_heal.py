@@ -49,7 +49,7 @@ def test_a_policy_that_acts(tmp_path):
     ],
 )
 def test_a_policy_that_cannot_be_meant_is_refused(tmp_path, section, code, words):
-    """With the place and the mend."""
+    """With the place and the fix."""
     with pytest.raises(SpecError) as refused:
         load(tmp_path, section)
 

@@ -41,7 +41,7 @@ JUNK = st.one_of(
 
 
 def said(text, of=cluster_of):
-    """The codes of what is wrong with a text, each with a place and a mend."""
+    """The codes of what is wrong with a text, each with a place and a fix."""
     try:
         of(read(text, "f.yaml"))
     except SpecError as error:

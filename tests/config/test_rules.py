@@ -93,7 +93,7 @@ def test_addresses(pairs, expected):
 
 
 def test_a_network_that_is_too_small_is_to_be_widened():
-    """No first address would do; the mend says so."""
+    """No first address would do; the fix says so."""
     with pytest.raises(SpecError, match=r"widen 10\.77\.0\.0/24"):
         cluster_of(read(changed(("gpu-node[1-4]", "gpu-node[1-300]")), "cluster.yaml"))
 

@@ -13,7 +13,7 @@ REPOSITORY = {"slurm": {"url": "https://packages.example.org/slurm"}}
 
 @pytest.fixture
 def said(tmp_path, pytestconfig):
-    """Message and mend for an operating system, a Slurm and repositories; none where the file is good."""
+    """Message and fix for an operating system, a Slurm and repositories; none where the file is good."""
 
     def say(os, slurm, repositories=None):
         yaml = YAML()
@@ -35,31 +35,29 @@ def said(tmp_path, pytestconfig):
 
 @pytest.mark.parametrize(("os", "own"), [(one.name, one.slurm) for one in platforms()])
 def test_the_distributions_own_slurm_needs_no_repository(said, os, own):
-    """Where it is one that we can set up; older ones are refused, and the mend does not offer them."""
+    """Where it is one that we can set up; older ones are refused, and the fix does not offer them."""
     findings = said(os, own)
 
     assert bool(findings) == (own < "21.08")
-    assert all("older than 21.08" in message and own not in mend for _code, message, mend in findings)
+    assert all("older than 21.08" in message and own not in fix for _code, message, fix in findings)
 
 
 def test_another_slurm_needs_a_repository_that_is_named(said):
     """Both ways out are offered: name one, or take the distribution's own."""
-    [(code, message, mend)] = said("ubuntu-22.04", "25.11")
+    [(code, message, fix)] = said("ubuntu-22.04", "25.11")
 
     assert code == "slurm-no-package"
     assert "ubuntu-22.04 itself has Slurm 21.08" in message
-    assert (
-        mend == 'name the repository of the packages under `software.repositories`, or set `slurm: "21.08"`'
-    )
+    assert fix == 'name the repository of the packages under `software.repositories`, or set `slurm: "21.08"`'
     assert said("ubuntu-22.04", "25.11", REPOSITORY) == []
 
 
 def test_a_slurm_that_nobody_packs_for_debian_is_refused(said):
     """Slurm's own deb packaging begins with 23.11; its rpm packaging is older."""
-    [(_code, message, mend)] = said("debian-12", "23.02", REPOSITORY)
+    [(_code, message, fix)] = said("debian-12", "23.02", REPOSITORY)
 
     assert "begin with 23.11" in message
-    assert 'set `slurm: "22.05"`' in mend
+    assert 'set `slurm: "22.05"`' in fix
     assert said("rocky-8", "23.02", REPOSITORY) == []
 
 

@@ -13,7 +13,7 @@ def made(role="root", has=(), certain=0.9, **more):
     return {
         "cause": "It broke.",
         "cause_zh": "坏了。",
-        "fix": "Mend it.",
+        "fix": "Fix it.",
         "fix_zh": "修好它。",
         "role": role,
         "retry": "no",

@@ -9,7 +9,7 @@ TABLES = tables()
 GOOD = {
     "cause": "It broke at {path}.",
     "cause_zh": "它在 {path} 处坏了。",
-    "fix": "Mend it.",
+    "fix": "Fix it.",
     "fix_zh": "修好它。",
     "role": "root",
     "retry": "no",
@@ -56,11 +56,11 @@ def test_modes_with_one_signature_are_told_apart():
         ({"signature": [{"has": "broke asunder", "in": "mail", "like": "(?P<path>.)"}]}, "in = 'mail'"),
         ({"signature": [{"has": "broke asunder", "near": "x", "like": "(?P<path>.)"}]}, "near: a list"),
         ({"confirmed_by": [{}]}, "either `has` or `mode`"),
-        ({"fix": "Mend it"}, "fix: is a sentence"),
+        ({"fix": "Fix it"}, "fix: is a sentence"),
     ],
 )
 def test_a_wrong_mode_file_is_told_what_is_wrong(change, said):
-    """The finding names the file, the key and the mend."""
+    """The finding names the file, the key and the fix."""
     table = {key: value for key, value in (GOOD | change).items() if value is not None}
 
     (first, *_) = problems("other/broken", table)
@@ -83,7 +83,7 @@ def test_a_file_in_a_folder_that_is_no_class_is_refused():
 
 def test_two_files_with_one_signature_are_refused():
     """Unless one of them says what tells it from the other."""
-    twin = GOOD | {"ruled_out_by": [{"has": "mended already"}]}
+    twin = GOOD | {"ruled_out_by": [{"has": "fixed already"}]}
 
     assert "the same signature 'broke asunder'" in shared({"other/a": GOOD, "other/b": GOOD})[0]
     assert shared({"other/a": GOOD, "other/b": twin}) == []

@@ -5,7 +5,7 @@ from clusterwright.diagnose.reference import _code, page_of, pages
 
 
 def test_each_mode_has_its_section_in_both_languages():
-    """With cause and mend in the language of the page."""
+    """With cause and fix in the language of the page."""
     made = pages()
 
     for name, table in tables().items():

@@ -109,7 +109,7 @@ def test_a_lost_authority_means_new_certificates(tmp_path):
 
 
 def test_a_key_that_others_can_read_is_not_used(tmp_path):
-    """It is named, with the mend."""
+    """It is named, with the fix."""
     certificates(tmp_path, NODE, at(0))
     (tmp_path / "tls" / "node1.key").chmod(0o644)
 

@@ -36,7 +36,7 @@ def test_a_public_half_that_is_lost_is_told_again(tmp_path):
 
 
 def test_a_key_that_others_can_read_is_not_used(tmp_path):
-    """It is named, with the mend."""
+    """It is named, with the fix."""
     user_keys(tmp_path, ["alice"])
     (tmp_path / "ssh" / "alice").chmod(0o644)
 

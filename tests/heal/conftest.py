@@ -8,14 +8,14 @@ import pytest
 from clusterwright.heal.decide import decide
 from clusterwright.heal.journal import Journal
 from clusterwright.heal.moment import Moment
+from clusterwright.heal.observation import Finding, HostStatus, JobStatus, Observation
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import rules
-from clusterwright.heal.observation import Finding, HostStatus, JobStatus, Observation
 from clusterwright.slurm.drain_reasons import parse_drain_reason
 from clusterwright.slurm.states import parse_node_state
 
 CHECKS = frozenset(name for rule in rules() for name in rule.proof)
-# What mends a fault, by the check that finds it: the others stay until a person has mended them.
+# What fixes a fault, by the check that finds it: the others stay until a person has fixed them.
 MENDS = {"services": "restart-service", "munge_on_host": "restart-service", "gpus_answer": "reboot"}
 
 
@@ -33,7 +33,7 @@ class World:
     jobs: dict = field(default_factory=dict)
     done: list = field(default_factory=list)
     told: list = field(default_factory=list)
-    helps: bool = True  # actions mend what they can mend
+    helps: bool = True  # actions fix what they can fix
 
     def __post_init__(self):
         """Every host takes jobs."""

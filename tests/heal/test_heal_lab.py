@@ -1,4 +1,4 @@
-"""A lab that mends itself: real faults of real hosts, `wright heal watch` as a process of its own, and as a unit."""
+"""A lab that fixes itself: real faults of real hosts, `wright heal watch` as a process of its own, and as a unit."""
 
 import json
 import os
@@ -135,7 +135,7 @@ def test_a_cluster_in_trouble_mends_itself(site, tmp_path):
         until(lambda: "return" in done(site, tmp_path, other), said)
         site.sh("gpu-node2", "chmod 444 /etc/munge/munge.key; systemctl restart munge; true")
         until(lambda: "return" in done(site, tmp_path, sick), said)
-        mended = states(site)[sick]
+        fixed = states(site)[sick]
         # Slurm lets a requeued job wait for two minutes.
         now = site.sh(
             "control", f"scontrol update jobid={job} starttime=now || true; {runs}", timeout_s=180
@@ -144,7 +144,7 @@ def test_a_cluster_in_trouble_mends_itself(site, tmp_path):
     site.sh("control", f"scancel {job}")
     right = done(site, tmp_path, "gpu-node2")
 
-    assert mended[0].startswith("idle")
+    assert fixed[0].startswith("idle")
     assert now != sick
     assert done(site, tmp_path, sick) == ["drain", f"requeue {job}", "reboot", "return"]
     assert done(site, tmp_path, other) == ["drain", "reset-gpu gpu 2", "return"]

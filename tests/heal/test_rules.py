@@ -5,8 +5,8 @@ import pytest
 from clusterwright.check.registry import choose
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.heal.actions import action
-from clusterwright.heal.rule import ACTIONS, parse, rule_for, rules
 from clusterwright.heal.observation import Finding
+from clusterwright.heal.rule import ACTIONS, parse, rule_for, rules
 from clusterwright.slurm.drain_reasons import parse_drain_reason
 
 PERIODIC = {check.id for check in choose((), "periodic")}

@@ -7,7 +7,7 @@ import ast
 
 # Fields that hold a text for a reader. Not `text`, `said` and `reason`: they hold what other programs print.
 DISPLAY = """
-    about advice detail diff error evidence explanation fix headline hint label meaning mend message remedy
+    about advice detail diff error evidence explanation fix headline hint label meaning fix message remedy
     saw summary title want what why words
 """
 READERS = """

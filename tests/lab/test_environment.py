@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.errors import WrightError
-from clusterwright.lab.environment import PythonEnvironment, probe_environment, offer
+from clusterwright.lab.environment import PythonEnvironment, offer, probe_environment
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ NAME = "simgpu-test"
 GPU_HOST = "gpu-node1"
 MENDED = (
     "for gpu in $(nvidia-smi --query-gpu=pci.bus_id --format=csv,noheader); do"
-    " logger -t clusterwright mended $gpu; done"
+    " logger -t clusterwright repaired $gpu; done"
 )
 HEALTH = f"SLURMD_NODENAME={GPU_HOST} /etc/slurm/clusterwright/health"
 pytestmark = [
@@ -187,7 +187,7 @@ def test_a_reboot_finds_a_lost_gpu_and_keeps_what_is_counted_for_ever(hosts):
 
 @pytest.mark.parametrize("kind", ["gpu-lost", "gpu-ecc"])
 def test_health_drains_the_host_and_gives_it_back(hosts, kind):
-    """Slurm's own health program, asked now; an Xid counts until somebody says that the GPU is mended."""
+    """Slurm's own health program, asked now; an Xid counts until somebody says that the GPU is fixed."""
     on(hosts, f"{MENDED}; {HEALTH}")
     lab.fault(NAME, kind, GPU_HOST)
     assert hosts.run(GPU_HOST, HEALTH, timeout_s=60).code == 1

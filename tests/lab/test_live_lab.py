@@ -363,7 +363,7 @@ def test_a_paused_host_stands_still_and_goes_on(standing):
 
 
 def test_faults_on_top_of_each_other_are_undone_in_order(standing):
-    """The same fault twice is one; a link that was cut before the host was killed is mended too."""
+    """The same fault twice is one; a link that was cut before the host was killed is fixed too."""
     for kind in ("cut-link", "pause-host", "kill-host", "kill-host", "fill-disk"):
         state = lab.fault(NAME, kind, "gpu-node1")
     assert sorted(fault.kind for fault in state.faults) == [

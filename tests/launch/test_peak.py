@@ -1,6 +1,6 @@
 """What a GPU can do at most comes from the catalog."""
 
-from clusterwright.launch.peak import peak, local_peak
+from clusterwright.launch.peak import local_peak, peak
 
 
 def test_a_clusters_gpu_is_found_by_its_model(a_job, cluster):

@@ -1,4 +1,4 @@
-"""What a job cannot ask, refused before anything is submitted, with its place and a mend."""
+"""What a job cannot ask, refused before anything is submitted, with its place and a fix."""
 
 import json
 

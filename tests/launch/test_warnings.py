@@ -37,7 +37,7 @@ def test_slurms_defaults_are_warned_of_in_every_release(release):
 
 
 def test_what_apply_renders_is_not_warned_of():
-    """The lab's own settings are the mend."""
+    """The lab's own settings are the fix."""
     assert warnings(recorded("ours-22.05.8")) == ()
 
 

@@ -111,7 +111,7 @@ DOCUMENT = YAML(typ="safe").load(GOOD)
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(list(places(DOCUMENT))), JUNK), min_size=1, max_size=3))
 def test_whatever_stands_there_no_rule_breaks(changes):
-    """It is a cluster or it is told why not, with places and mends; nothing else comes out."""
+    """It is a cluster or it is told why not, with places and fixes; nothing else comes out."""
     document = YAML(typ="safe").load(GOOD)
     for path, junk in changes:
         place = document

@@ -1,7 +1,7 @@
-"""Mistakes that people make in a cluster file: each is refused, at its place, with a mend that works.
+"""Mistakes that people make in a cluster file: each is refused, at its place, with a fix that works.
 
-A row is one change of good.yaml. `follow` is what its mend asks, as a change of the bad text; without it the
-mend is followed by what it says alone.
+A row is one change of good.yaml. `follow` is what its fix asks, as a change of the bad text; without it the
+fix is followed by what it says alone.
 """
 
 import re
@@ -40,7 +40,7 @@ def findings(text):
 
 
 def followed(text, finding):
-    """The text after its mend, where the mend says what to write and where; None where it is for a person."""
+    """The text after its fix, where the fix says what to write and where; None where it is for a person."""
     for pattern in (
         r"did you mean `([^`]+)`\?",
         r'write it in quotes: (?:\w+: )?(".+")$',
@@ -90,7 +90,7 @@ def test_there_are_many_and_each_is_another():
 
 @pytest.mark.parametrize(("table", "row"), ROWS, ids=[f"{table}: {row['say']}" for table, row in ROWS])
 def test_a_mistake_is_refused_at_its_place(table, row):
-    """With its code, the line and column of what was written, and the mend."""
+    """With its code, the line and column of what was written, and the fix."""
     bad = changed(GOOD, row["change"])
     found = findings(bad)
     mine = [one for one in found if one.code == row["code"]]
@@ -111,20 +111,20 @@ def test_a_mistake_is_refused_at_its_place(table, row):
 
 @pytest.mark.parametrize(("table", "row"), ROWS, ids=[f"{table}: {row['say']}" for table, row in ROWS])
 def test_a_mend_that_is_followed_makes_the_file_good(table, row):
-    """By the row's own words, or by the mend's words alone."""
+    """By the row's own words, or by the fix's words alone."""
     bad = changed(GOOD, row["change"])
     if "follow" in row:
         assert findings(changed(bad, row["follow"])) == ()
         return
-    mended = bad
+    fixed = bad
     for _ in range(4):  # a mistake may show in several places
-        found = [one for one in findings(mended) if one.code == row["code"]]
-        after = followed(mended, found[0]) if found else None
-        mended = after or mended
+        found = [one for one in findings(fixed) if one.code == row["code"]]
+        after = followed(fixed, found[0]) if found else None
+        fixed = after or fixed
         if after is None:
             break
-    assert mended != bad
-    assert findings(mended) == ()
+    assert fixed != bad
+    assert findings(fixed) == ()
 
 
 def test_all_mistakes_of_a_file_are_said_at_once(tmp_path, capsys):

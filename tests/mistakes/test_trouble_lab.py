@@ -1,4 +1,4 @@
-"""Trouble on one host, on real hosts: it is named with its mend, and the rest of the cluster is finished.
+"""Trouble on one host, on real hosts: it is named with its fix, and the rest of the cluster is finished.
 
 The words are those that `wright apply` and `wright check` print.
 """
@@ -15,7 +15,7 @@ from clusterwright.cli.apply import apply as wright_apply
 from clusterwright.cli.check import check as wright_check
 from clusterwright.cli.diff import diff as wright_diff
 from clusterwright.config.load import load_cluster
-from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_FAULTS
+from clusterwright.errors import EXIT_FAILED, EXIT_FAULTS, EXIT_OK
 from clusterwright.provision.apply import apply, remote_of
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
@@ -54,7 +54,7 @@ class Site:
         """Slurm's state of a node, and its reason."""
         return self.sh("control", f"sinfo -h -n {host} -o '%T %E'").strip()
 
-    def mend(self):
+    def fix(self):
         """The hosts are what the file as it was at first says, and take jobs."""
         self.says({})
         report = apply(self.cluster, str(self.file), self.remote)
@@ -81,7 +81,7 @@ def applied(tmp_path_factory):
         lab.down(NAME)
         try:
             lab.up(site.cluster)
-            site.mend()
+            site.fix()
             yield site
         finally:
             left = lab.down(NAME)
@@ -91,7 +91,7 @@ def applied(tmp_path_factory):
 @pytest.fixture
 def site(applied):
     """All well before the test, and nothing to do, whatever the one before it broke."""
-    applied.mend()
+    applied.fix()
     return applied
 
 
@@ -144,7 +144,7 @@ def line_of(said, host, start):
 def test_troubles_at_once_are_named_each_with_its_mend(site, words, capsys):
     """A GPU lost on the host that is changed first, another system, a full disk: all others finish.
 
-    When all is mended the next apply finishes too, and the one after it has nothing to do (defect D4).
+    When all is fixed the next apply finishes too, and the one after it has nothing to do (defect D4).
     """
     site.sh("gpu-node1", "rm /dev/nvidia3")
     site.sh("gpu-node3", "cp -p /etc/os-release /root/as-it-was; rm /etc/os-release; "
@@ -288,10 +288,10 @@ def test_a_daemon_that_does_not_come_up_is_no_green_apply(site, words, capsys):
         found, _ = words(wright_check, site.file)
     finally:
         site.sh("gpu-node3", f"rm {folder}/99-broken.conf; systemctl daemon-reload; systemctl reset-failed")
-    mended, then = words(wright_apply, site.file, yes=True)
+    fixed, then = words(wright_apply, site.file, yes=True)
 
     assert code == EXIT_FAILED, said
     assert "slurmd.service" in line_of(said, "gpu-node3", "failed")
     assert found == EXIT_FAULTS
-    assert mended == EXIT_OK, then
+    assert fixed == EXIT_OK, then
     site.until("gpu-node3", "idle")

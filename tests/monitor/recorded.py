@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import replace
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Snapshot, Run, Team
+from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Run, Snapshot, Team
 
 NOW = 1_795_400_000.0  # 2026-11-23 02:13:20 UTC
 MARK = "\x1ewrecorded\x1e"  # what gather puts between fields: other at each asking, so no name can hold it

@@ -17,7 +17,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.cgroup_plugins import CgroupPlugins
 from clusterwright.check.facts.slurmd_hardware import Hardware as Found
 from clusterwright.config.slurm_keys import RELEASES
-from clusterwright.provision.resources import RoleContext, Hardware, Hold
+from clusterwright.provision.resources import Hardware, Hold, RoleContext
 from clusterwright.provision.roles import desired_resources
 from clusterwright.provision.roles.package_hold import DRIVER, FABRIC, SLURM, expression
 from clusterwright.units import MiB

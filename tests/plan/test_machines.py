@@ -61,7 +61,7 @@ def test_a_cluster_file_becomes_a_machine():
 
 
 def test_a_group_without_gpus_is_refused():
-    """The mend names the groups that have GPUs."""
+    """The fix names the groups that have GPUs."""
     cluster = load_cluster(TEMPLATES / "hgx.yaml")
 
     with pytest.raises(WrightError, match="plan-no-gpus") as told:

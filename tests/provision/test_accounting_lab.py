@@ -367,7 +367,7 @@ def test_what_was_changed_by_hand_is_put_back(site):
 
 
 def test_without_its_database_all_else_is_done(site):
-    """The place and the mend are named; later, the next apply finishes."""
+    """The place and the fix are named; later, the next apply finishes."""
     changes = {"slurm.kill_wait": "3s", "teams": {**VALUES["teams"], "extra": {"gid": 5009}}}
     changes["users"] = VALUES["users"] | {"frank": {"uid": 6006, "team": "extra"}}
     site.run("systemctl stop slurmdbd mariadb && mv /var/lib/mysql/mysql /var/lib/mysql/away")

@@ -130,8 +130,8 @@ def test_a_key_of_the_wrong_owner_is_mended_and_said(site):
     site.run("gpu-node2", "chown root:root /etc/munge/munge.key")
     report = site.apply()
 
-    mended = {change.id: change.what for host in report.hosts for change in host.changes}
-    assert mended["file:/etc/munge/munge.key"] == "owner root:root -> munge:munge"
+    fixed = {change.id: change.what for host in report.hosts for change in host.changes}
+    assert fixed["file:/etc/munge/munge.key"] == "owner root:root -> munge:munge"
     assert site.run(
         "gpu-node2", "stat -c %U:%G:%a /etc/munge/munge.key && munge -n | unmunge >/dev/null"
     ).split() == ["munge:munge:400"]

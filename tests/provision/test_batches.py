@@ -5,8 +5,8 @@ import pytest
 from clusterwright.config.field import Cost
 from clusterwright.errors import WrightError
 from clusterwright.onhost.provision.change import Verb
-from clusterwright.provision.report import Change, HostReport
 from clusterwright.provision.batches import batch_size, plan_batches
+from clusterwright.provision.report import Change, HostReport
 
 ALL = ["control", "gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"]
 

@@ -177,7 +177,7 @@ def test_bursts_in_a_row_leave_no_host_stuck(site):
 
 @pytest.mark.long
 def test_a_provider_that_says_yes_and_boots_nothing(site):
-    """The host is tried again and drained with the reason; jobs run on the others; mended, it serves again."""
+    """The host is tried again and drained with the reason; jobs run on the others; fixed, it serves again."""
     site.calm()
     (liar,) = [host for host, (state, _) in site.states().items() if state == "idle~"][:1]
     lab.fault(NAME, "power-lies", liar)

@@ -220,7 +220,7 @@ def test_what_an_image_lacks_is_named(site):
 
 
 def test_a_user_without_a_home_is_named_and_the_step_goes_on(site):
-    """On the host that lacks it, with the mend."""
+    """On the host that lacks it, with the fix."""
     site.run("gpu-node1", "mv /home/bob /home/elsewhere")
     said = site.bob(f"srun -w gpu-node1 --container={IMAGE} sh -c 'echo HOME is $HOME' 2>&1")
     site.run("gpu-node1", "mv /home/elsewhere /home/bob")
@@ -301,13 +301,13 @@ def test_packages_that_cannot_be_had_are_named_and_all_else_is_done(site):
         site.run("control", f"/shared/envs/{name}/bin/python -c 'import eyes; print(eyes.VERSION)'").strip()
         for name in ("seeing", "speaking")
     ]
-    mended = site.apply({"python": {"seeing": site.python("2.0"), "speaking": other}})
+    fixed = site.apply({"python": {"seeing": site.python("2.0"), "speaking": other}})
 
     assert list(errors) == ["control"]
     assert "environment `seeing`" in errors["control"]
     assert "eyes==9.9` failed; what was there before stays" in errors["control"]
     assert versions == ["1.0", "2.0"]
-    assert mended.ok
+    assert fixed.ok
     assert "2.0" in site.run(
         "control", "/shared/envs/seeing/bin/python -c 'import eyes; print(eyes.VERSION)'"
     )

@@ -205,13 +205,13 @@ def test_what_somebody_has_drained_is_not_given_back(site):
         ),
     ],
 )
-def test_health_sees_what_jobs_would_die_of(site, damage, mend, code):
-    """On a real host, damaged and mended."""
+def test_health_sees_what_jobs_would_die_of(site, damage, fix, code):
+    """On a real host, damaged and fixed."""
     site.run("gpu-node2", damage)
     try:
         ill = site.remote.run("gpu-node2", f"{HOOKS}/health", timeout_s=60)
     finally:
-        site.run("gpu-node2", mend)
+        site.run("gpu-node2", fix)
     well = site.remote.run("gpu-node2", f"{HOOKS}/health", timeout_s=60)
 
     assert f"wright: {code} " in ill.err

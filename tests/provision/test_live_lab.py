@@ -248,7 +248,7 @@ LEFT_OUT = {
                 "program",
             )
         ),
-        "of the program that mends, which no job needs: tests/heal/test_heal_lab.py",
+        "of the program that fixes, which no job needs: tests/heal/test_heal_lab.py",
     ),
     "lab.rate_divisor": "of the lab, not of the cluster in it",
     "lab.environment": "of the lab, not of the cluster in it",

@@ -13,7 +13,7 @@ from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.change.fields import ClusterFile
 from clusterwright.provision.change.hosts import with_hosts, without_hosts
 from clusterwright.provision.grow import Growth, grow, preview
-from clusterwright.provision.shrink import Removal, remove_hosts, refuse_reserved, remembered
+from clusterwright.provision.shrink import Removal, refuse_reserved, remembered, remove_hosts
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 CHANGE = {

@@ -360,7 +360,7 @@ def test_a_repository_that_is_not_reached_is_named_and_the_rest_is_done(site, up
 
 
 def test_packages_that_another_key_signed_are_not_taken(site, upgraded, tmp_path):
-    """A host without lists of before learns nothing from it; the mend is where the key belongs."""
+    """A host without lists of before learns nothing from it; the fix is where the key belongs."""
     here = state.require(NAME)
     site.write(driver=NEW, cudnn="9.10.2")
     other = tmp_path / "other"

@@ -78,7 +78,7 @@ class Site:
         for host in hosts:
             self.run(host, "mv /dev/nvidia2 /dev/away")
 
-    def mend(self, *hosts):
+    def fix(self, *hosts):
         """It is back, and the health program sees it."""
         for host in hosts:
             self.run(host, "[ ! -e /dev/away ] || mv /dev/away /dev/nvidia2")
@@ -110,22 +110,22 @@ def site(lab_of_four):
     """Before and after each test all hosts are sound and take jobs."""
     yield lab_of_four
     lab.undo(NAME, "all")
-    lab_of_four.mend(*HOSTS)
+    lab_of_four.fix(*HOSTS)
     lab_of_four.run("control", f"scontrol update NodeName={','.join(HOSTS)} State=RESUME || true")
     lab_of_four.until(lambda: lab_of_four.run("control", "sinfo -h -o '%T %D'"), "idle 4")
 
 
 def test_a_share_of_the_hosts_at_most_is_drained(site):
-    """The second fault is named and not drained; when the first is mended there is room, and then it is."""
+    """The second fault is named and not drained; when the first is fixed there is room, and then it is."""
     site.lose("gpu-node1", "gpu-node2")
     first, second = site.health("gpu-node1"), site.health("gpu-node2")
     states = site.state("gpu-node1"), site.state("gpu-node2")
     told = site.verdict("gpu-node2"), site.verdict("gpu-node1")
     job = site.remote.run("gpu-node2", f"SLURM_JOB_ID=7 SLURM_JOB_UID=6002 SLURM_JOB_GPUS=0 {HOOKS}/prolog")
-    site.mend("gpu-node1")
+    site.fix("gpu-node1")
     site.health("gpu-node2")
     later = site.state("gpu-node1"), site.state("gpu-node2")
-    site.mend("gpu-node2")
+    site.fix("gpu-node2")
     site.until(lambda: site.verdict("gpu-node2").status.value, "ok")
 
     assert "share-used" not in first
@@ -161,12 +161,12 @@ def test_a_reason_that_a_person_changed_is_kept(site):
     reason = site.state("gpu-node1").partition("|")[2]
     site.run("control", f"scontrol update NodeName=gpu-node1 State=DRAIN Reason='{reason} RMA 77'")
     site.run("control", "scontrol update NodeName=gpu-node3 State=DRAIN Reason='alice: new fan'")
-    site.mend("gpu-node1", "gpu-node3")
+    site.fix("gpu-node1", "gpu-node3")
     found = site.verdict("gpu-node1"), site.verdict("gpu-node3")
 
     assert site.state("gpu-node1") == f"drained|{reason} RMA 77"
     assert site.state("gpu-node3") == "drained|alice: new fan"
-    assert all("ask " in each.mend and "its health program" not in each.observed for each in found)
+    assert all("ask " in each.fix and "its health program" not in each.observed for each in found)
 
 
 SLEEPS = """#!/bin/sh
@@ -216,7 +216,7 @@ def test_an_xid_counts_until_somebody_says_that_it_is_mended(site):
     lab.fault(NAME, "gpu-xid", "gpu-node2", xid="79")
     site.until(lambda: f"{site.health('gpu-node2')}{site.state('gpu-node2')}", "wright: gpu-xid 79")
     address = site.state("gpu-node2").rpartition("(")[2].partition(")")[0]
-    site.run("gpu-node2", f"logger -t clusterwright mended {address}")
+    site.run("gpu-node2", f"logger -t clusterwright repaired {address}")
 
     site.until(lambda: f"{site.health('gpu-node2')}{site.state('gpu-node2')}", "idle|none")
 

@@ -183,4 +183,4 @@ def test_a_full_disk_is_named_before_anything_is_copied(site):
 
     assert not refused.ok
     assert "stage: gpu-node2: /shared/text needs 3.0 MB and /scratch/staged/5000 has" in refused.err
-    assert "mend:" in refused.err
+    assert "fix:" in refused.err

@@ -1,4 +1,4 @@
-"""Hosts with troubles of their own: each named with its mend, the rest of the cluster finished, all mended after."""
+"""Hosts with troubles of their own: each named with its fix, the rest of the cluster finished, all fixed after."""
 
 import pytest
 

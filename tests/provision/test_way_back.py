@@ -30,7 +30,7 @@ def seen(change=NFT, **other):
     ],
 )
 def test_rules_that_shut_us_out_are_refused(cluster, change, facts, says):
-    """By address, port or source, for both programs; with the mend."""
+    """By address, port or source, for both programs; with the fix."""
     error = prevent_lockout(cluster, seen(change, **facts)).error
 
     assert bool(error) == bool(says)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from clusterwright.catalog.gpu_names import Kind, choose
-from clusterwright.catalog.user_catalog import UserCatalog, named
 from clusterwright.catalog.records import Gpu
 from clusterwright.catalog.rows import number, rows
+from clusterwright.catalog.user_catalog import UserCatalog, named
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 _PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")

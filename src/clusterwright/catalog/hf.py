@@ -10,8 +10,8 @@ from typing import Any
 
 from clusterwright.catalog.hf_families import FAMILIES, TEXT_OF, Family
 from clusterwright.catalog.models import architecture
-from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.catalog.records import Architecture
+from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
 
 _LETTERS = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}

@@ -61,7 +61,8 @@ def require(kind: str, cluster_version: tuple[int, int]) -> Kind:
     by = f", which {entry.operator} {entry.releases} brings" if entry.operator else ""
     raise WrightError.from_code(
         "kubernetes-kind-missing",
-        f"Kubernetes {'.'.join(map(str, cluster_version))} cannot have {kind} ({entry.api}){by}: the first that can is {minimum}",
+        f"Kubernetes {'.'.join(map(str, cluster_version))} cannot have {kind} "
+        f"({entry.api}){by}: the first that can is {minimum}",
         f"upgrade to {minimum} or later, or leave out what needs {kind} (`--kind jobset` needs the least)",
         exit_code=EXIT_USAGE,
     )

@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from clusterwright.catalog.model_names import choose, tokens
-from clusterwright.catalog.user_catalog import UserCatalog, named
 from clusterwright.catalog.records import Architecture
 from clusterwright.catalog.rows import rows
+from clusterwright.catalog.user_catalog import UserCatalog, named
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 _TEXTS = ("name", "attention", "source")

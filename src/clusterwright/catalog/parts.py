@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clusterwright.catalog.user_catalog import named, slug
 from clusterwright.catalog.records import Cable, Nic, Server, Storage, Switch
 from clusterwright.catalog.rows import number, rows
+from clusterwright.catalog.user_catalog import named, slug
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:

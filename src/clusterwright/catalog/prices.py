@@ -57,7 +57,10 @@ def age_warning(quote: Price, today: str, months: int = OLD_AFTER_MONTHS) -> str
     age = _months(quote.date, today)
     if age <= months:
         return ""
-    return f"the price of {quote.item} ({quote.deal}) is of {quote.date}, {age} months old; give your own with --catalog"
+    return (
+        f"the price of {quote.item} ({quote.deal}) is of {quote.date}, "
+        f"{age} months old; give your own with --catalog"
+    )
 
 
 def _months(start_day: str, end_day: str) -> int:

@@ -10,9 +10,9 @@ from typing import Any
 
 from clusterwright.catalog import parts, quantities
 from clusterwright.catalog.gpus import gpu
+from clusterwright.catalog.records import Architecture, Deal, Gpu, Price
 from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.catalog.user_catalog_keys import PRICE_KEYS, TABLES, Key, Table
-from clusterwright.catalog.records import Architecture, Deal, Gpu, Price
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
 from clusterwright.units import QuantityError
 

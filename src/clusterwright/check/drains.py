@@ -14,7 +14,7 @@ _FIXES = {
     "gpu-lost": "reboot the host; a GPU that stays away: power off, reseat, replace",
     "gpu-ecc": "reset the GPU (nvidia-smi --gpu-reset -i GPU); replace it if errors come again",
     "gpu-remap": "replace the GPU",
-    "gpu-xid": "do what the reason says, then `logger -t clusterwright mended PCI_ADDRESS` on the host, or reboot it",
+    "gpu-xid": "do what the reason says, then `logger -t clusterwright repaired PCI_ADDRESS` on the host, or reboot it",
     "mount-": "`mount -a` on the host; see the file server and the kernel's log",
     "disk-full": "find what fills it with `du -xh --max-depth=2 PATH | sort -h`",
     "munge-": "`systemctl restart munge` on the host, and `journalctl -u munge`",
@@ -52,7 +52,7 @@ def _describe(node: str, drain_reason: DrainReason) -> tuple[str, str, str]:
     if drain_reason.origin == "health":
         return "its health program", text, f"{fault_fix(drain_reason.faults)}; {_BACK}"
     if drain_reason.origin == "hooks":
-        fix = f"`journalctl -t clusterwright -n 20` on the host says why; once that is mended {_BACK}"
+        fix = f"`journalctl -t clusterwright -n 20` on the host says why; once that is fixed {_BACK}"
         return "Slurm, as its prolog or epilog refused", text, fix
     if drain_reason.command in ("heal", "spare"):
         return "wright heal", text, _HEAL
@@ -62,11 +62,11 @@ def _describe(node: str, drain_reason: DrainReason) -> tuple[str, str, str]:
         fix = f"nothing while that command runs; if it was broken off: {resume.removeprefix('then ')}"
         return "a command of wright", text, fix
     if drain_reason.origin == "slurm":
-        return "Slurm", text, f"mend the reason, {resume}"
+        return "Slurm", text, f"fix the reason, {resume}"
     return drain_reason.user or "a person", text, f"ask {drain_reason.user or 'who drained it'}; {resume}"
 
 
 def fault_fix(faults: Sequence[Fault]) -> str:
     """What fixes the first of some faults that the health program has named."""
     fault_code = faults[0].code if faults else ""
-    return next((fix for code, fix in _FIXES.items() if fault_code.startswith(code)), "mend what it says")
+    return next((fix for code, fix in _FIXES.items() if fault_code.startswith(code)), "fix what it says")

@@ -79,7 +79,7 @@ def expect(
     otherwise: Status = Status.FAIL,
     codes: tuple[str, ...] = (),
 ) -> Verdict:
-    """`ok` when it holds, else `otherwise`; an empty subject is the host, an empty mend is the check's."""
+    """`ok` when it holds, else `otherwise`; an empty subject is the host, an empty fix is the check's."""
     status = Status.OK if is_ok else otherwise
     return Verdict(subject, "", status, observed, expected, fix, part, () if is_ok else codes)
 

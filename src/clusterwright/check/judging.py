@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from clusterwright.check.expectation import Answer, Check, skip, unknown
-from clusterwright.check.fact import Missing, HostSpec
+from clusterwright.check.fact import HostSpec, Missing
 from clusterwright.check.reading import Reading
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
@@ -107,6 +107,6 @@ def _named(check: Check, answer: Answer, subject: str) -> Iterator[Verdict]:
         due = verdict.status in (
             Status.WARN,
             Status.FAIL,
-        )  # what could not be seen has no mend of the check's
+        )  # what could not be seen has no fix of the check's
         fix = verdict.fix or (check.fix if due else "")
         yield replace(verdict, subject=verdict.subject or subject, check=check.id, fix=fix)

@@ -11,7 +11,7 @@ from clusterwright.check.verdict import Status, Verdict
 
 Wrong = (
     tuple[str, Status] | tuple[str, Status, str]
-)  # what was seen, how bad, and another mend than the check's
+)  # what was seen, how bad, and another fix than the check's
 
 
 def has_gpus(spec: HostSpec) -> bool:
@@ -36,7 +36,8 @@ def gpu_verdicts(
 ) -> Iterator[Verdict]:
     """A fault for everything that `wrong` finds of a GPU, or one verdict for all of them.
 
-    `read_value` is not None of a GPU that says what is asked; where none does, it is skipped with the reason `unsupported`.
+    `read_value` gives None for a GPU that does not report the value; where none does, the check is skipped with the
+    reason `unsupported`.
     """
     if not have.gpus:
         yield no_gpu(spec, have, expected)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any
 
-from clusterwright.check.fact import Fact, Missing, HostSpec
+from clusterwright.check.fact import Fact, HostSpec, Missing
 from clusterwright.edge.bundler import probe
 
 MARKER = "@clusterwright-facts "  # as in probes/reader.py

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from clusterwright.check.expectation import Check, Occasion
-from clusterwright.check.fact import Fact, Missing, HostSpec
+from clusterwright.check.fact import Fact, HostSpec, Missing
 from clusterwright.check.judging import judge
 from clusterwright.check.reading import DEADLINE_S, Reach, Reading, answer_of, reached, read, request
 from clusterwright.check.registry import choose

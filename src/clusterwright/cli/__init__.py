@@ -17,7 +17,7 @@ from clusterwright import __version__
 if TYPE_CHECKING:
     from cyclopts import App
 
-_ABOUT = "Makes, proves, runs and mends GPU training clusters."
+_ABOUT = "Makes, proves, runs and fixes GPU training clusters."
 
 
 def app() -> App:
@@ -54,7 +54,7 @@ def _spoken(name: str) -> str:
 
 
 def main() -> None:
-    """Run the command line; errors that a user can mend are shown as such, and exit with their code."""
+    """Run the command line; errors that a user can fix are shown as such, and exit with their code."""
     # Start-up only makes objects that stay; looking among them for garbage every 700 of them took a sixth of it.
     gc.set_threshold(50_000, 20, 20)
     # No plug-in of another package may change how our files are read; not looking for any saves 20 ms too.

@@ -7,19 +7,19 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from clusterwright.cli._show import show_message, show_json, show_text
+from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.cli.diff import drift_lines, field_line
 from clusterwright.config.load import source_of
 from clusterwright.config.names import fold
 from clusterwright.config.reader import read
-from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.change.drift import drift
 from clusterwright.provision.change.fields import ClusterFile, diff_fields, new_hosts
 from clusterwright.provision.change.hosts import hostlist, refuse_to_remove, with_hosts, without_hosts
 from clusterwright.provision.grow import Growth, grow, is_ready, preview
 from clusterwright.provision.report import Report
-from clusterwright.provision.shrink import Removal, remove_hosts, refuse_reserved, remembered
+from clusterwright.provision.shrink import Removal, refuse_reserved, remembered, remove_hosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def add(path: Path, group: str, hosts: str, options: MemberOptions) -> int:
     show_message(
         f"{fold(names)}: joined"
         if result.ok
-        else f"next: mend that, then again: {_retry_command(path, group, hosts)}"
+        else f"next: fix that, then again: {_retry_command(path, group, hosts)}"
     )
     return EXIT_OK if result.ok else EXIT_FAILED
 
@@ -95,7 +95,7 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
     if options.json:
         show_json({"ok": result.ok, "others": result.other_report, "still_there": result.failed_hosts})
     failures(result.other_report)
-    show_message(f"{fold(names)}: gone" if result.ok else f"next: mend that, then again: wright apply {path}")
+    show_message(f"{fold(names)}: gone" if result.ok else f"next: fix that, then again: wright apply {path}")
     return EXIT_OK if result.ok else EXIT_FAILED
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterwright.cli._disruption import USUALLY, DisruptionOptions
-from clusterwright.cli._show import show_message, show_json, show_table
-from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.cli._show import show_json, show_message, show_table
+from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.units import QuantityError, parse_duration
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def show(
     show_message(f"{counts}; {reached} of {len(report.hosts)} hosts; {report.seconds:.1f} s")
     show_timings(report)
     if not report.ok:
-        show_message(f"next: mend what is said above, then again: {retry_command}")
+        show_message(f"next: fix what is said above, then again: {retry_command}")
     else:
         show_message(
             f"next: {retry_command if (report.dry and report.pending) or report.left_out else next_command}"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 if TYPE_CHECKING:
-    from clusterwright.check.bench.compare import Change
     from clusterwright.check.bench.bench_job import HostRequest
+    from clusterwright.check.bench.compare import Change
     from clusterwright.check.bench.run import Kind
     from clusterwright.check.bench.store import Stored
     from clusterwright.config.cluster import Cluster
@@ -42,7 +42,7 @@ class Common:
         """Run the bench and show it; 5 when something fails, 1 when something could not be seen."""
         from clusterwright.check.bench.run import run
         from clusterwright.check.folding import counts
-        from clusterwright.cli._show import show_message, show_json
+        from clusterwright.cli._show import show_json, show_message
         from clusterwright.config.load import load_cluster
         from clusterwright.provision.apply import remote_of
 
@@ -85,7 +85,7 @@ def _show(result: Stored, number: dict[str, int], *, everything: bool) -> None:
         show_message(f"note: {note}")
     rows = [verdict for verdict in result.verdicts if everything or verdict.status != "ok"]
     if rows:
-        columns = ("status", "subject", "part", "saw", "want", "fix")
+        columns = ("status", "subject", "part", "observed", "expected", "fix")
         show_table(columns, [(v.status, v.subject, v.part, v.observed, v.expected, v.fix) for v in rows])
     show_message(", ".join(f"{count} {status}" for status, count in number.items()))
     show_message(
@@ -125,7 +125,7 @@ def show_comparison(file: Path, a: int, b: int, *, json: bool) -> int:
     """What changed between two of them."""
     from clusterwright.check.bench.compare import compare
     from clusterwright.check.bench.store import file_of, read
-    from clusterwright.cli._show import show_message, show_json, show_table
+    from clusterwright.cli._show import show_json, show_message, show_table
     from clusterwright.config.load import load_cluster
 
     path = file_of(load_cluster(file).name)

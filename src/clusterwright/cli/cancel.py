@@ -15,7 +15,7 @@ def cancel(job: str, /, *, cluster: Path | None = None) -> int:
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli._connection import run_jobs_command, find_cluster
+    from clusterwright.cli._connection import find_cluster, run_jobs_command
     from clusterwright.launch.run import runs_folder
 
     folder = Path(job)

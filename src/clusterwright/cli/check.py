@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import show_message, show_json, show_table, write_file
+from clusterwright.cli._show import show_json, show_message, show_table, write_file
 
 if TYPE_CHECKING:
     from clusterwright.check import Verdict
@@ -121,7 +121,7 @@ def _show_rows(verdicts: list[Verdict], number: dict[str, int], *, everything: b
             )
             for verdict in visible_verdicts
         ]
-        show_table(("status", "check", "hosts", "saw", "want", "fix"), rows)
+        show_table(("status", "check", "hosts", "observed", "expected", "fix"), rows)
     show_message(", ".join(f"{count} {status}" for status, count in number.items()))
 
 

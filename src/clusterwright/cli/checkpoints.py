@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._show import show_message, show_json, show_table, show_text
+from clusterwright.cli._show import show_json, show_message, show_table, show_text
 
 if TYPE_CHECKING:
     from clusterwright.launch.checkpoints import CheckpointHost
@@ -122,7 +122,7 @@ _SPANS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 def checkpoint_host(source: str, cluster: Path | None, host: str) -> CheckpointHost | None:
     """The host that sees them; None for what is on this machine."""
-    from clusterwright.cli._connection import find_cluster, connection_to
+    from clusterwright.cli._connection import connection_to, find_cluster
     from clusterwright.launch.checkpoints import CheckpointHost
 
     if not (cluster or host) and ("/" in source or Path(source).exists()):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._connection import connection_to, find_cluster
 from clusterwright.cli._show import show_message
-from clusterwright.cli._connection import find_cluster, connection_to
 from clusterwright.errors import WrightError
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._show import show_message, show_json, show_text
 from clusterwright.cli._connection import cluster_file
+from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.units import QuantityError, format_duration, parse_duration, parse_size
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
-    from clusterwright.launch.dev import Session, Kind, Reach, SessionOptions
+    from clusterwright.launch.dev import Kind, Reach, Session, SessionOptions
 
 
 def _flag(text: str) -> Parameter:
@@ -63,8 +63,8 @@ class Common:
 
     def run(self, file: Path | None) -> int:
         """Begin or join, and show the way there; 0 also where it is left waiting."""
-        from clusterwright.cli._show import show_message, show_text
         from clusterwright.cli._connection import connection_to
+        from clusterwright.cli._show import show_message, show_text
         from clusterwright.launch import dev
 
         cluster, session_options = read(self, file)
@@ -161,8 +161,8 @@ def stop(job: str, /, *, cluster: Path | None = None, as_user: As = None) -> int
 
 def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
     """One row for each."""
-    from clusterwright.cli._show import show_message, show_json, show_table
-    from clusterwright.cli._connection import find_cluster, connection_to
+    from clusterwright.cli._connection import connection_to, find_cluster
+    from clusterwright.cli._show import show_json, show_message, show_table
     from clusterwright.launch.dev import listed
 
     cluster = find_cluster(file)
@@ -179,8 +179,8 @@ def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
 
 def end(job: str, file: Path | None, user: str | None) -> int:
     """It is over; who it was is said."""
+    from clusterwright.cli._connection import connection_to, find_cluster
     from clusterwright.cli._show import show_message
-    from clusterwright.cli._connection import find_cluster, connection_to
     from clusterwright.launch.dev import stop
 
     cluster = find_cluster(file)

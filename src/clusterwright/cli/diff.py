@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterwright.cli._show import show_message, show_json, show_text
+from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.errors import WrightError
 
 if TYPE_CHECKING:
     from clusterwright.provision.change.drift import Drift, Row
-    from clusterwright.provision.change.fields import FieldChange, ClusterFile
+    from clusterwright.provision.change.fields import ClusterFile, FieldChange
     from clusterwright.provision.report import Report
 
 
@@ -30,7 +30,7 @@ def diff(cluster: Path, new: Path | None = None, /, *, exit_code: bool = False, 
     json
         One JSON document on stdout.
     """
-    from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_OK, EXIT_FAILED
+    from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_FAILED, EXIT_OK
 
     if new is not None:
         differs, all_reached = two_files(cluster, new, json=json), True
@@ -117,10 +117,10 @@ def two_files(old: Path, new: Path, *, json: bool) -> bool:
     from clusterwright.config.names import fold
     from clusterwright.provision.change.fields import (
         COST_LABELS,
-        diff_fields,
         dearest,
-        removed_hosts,
+        diff_fields,
         new_hosts,
+        removed_hosts,
     )
 
     old_file, new_file = _read_file(old), _read_file(new)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._show import show_message, show_json, show_table, show_text
 from clusterwright.cli._connection import cluster_file, connection_to
-from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.cli._show import show_json, show_message, show_table, show_text
+from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -27,7 +27,7 @@ SCHEMA = 1
 
 heal = App(
     name="heal",
-    help="Mend the cluster as far as the cluster file allows: drain, restart, reset, reboot, replace, give back.",
+    help="Repair the cluster as far as the cluster file allows: drain, restart, reset, reboot, replace, resume.",
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )

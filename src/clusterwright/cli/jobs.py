@@ -19,8 +19,8 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
     json
         One JSON document.
     """
-    from clusterwright.cli._show import show_message, show_json, show_table
-    from clusterwright.cli._connection import find_cluster, connection_to
+    from clusterwright.cli._connection import connection_to, find_cluster
+    from clusterwright.cli._show import show_json, show_message, show_table
     from clusterwright.launch.listing import listed
 
     cluster_config = find_cluster(cluster)

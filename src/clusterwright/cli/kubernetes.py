@@ -39,8 +39,8 @@ def kubernetes(
     from clusterwright.cli._show import show_message
     from clusterwright.config.load import load_cluster, load_job
     from clusterwright.edge.trees import write_files
-    from clusterwright.launch.kubernetes.options import ManifestOptions
     from clusterwright.launch.kubernetes.manifests import manifests
+    from clusterwright.launch.kubernetes.options import ManifestOptions
 
     options = ManifestOptions(kubernetes_catalog.version(version), kind, image, rdma)
     spec = load_cluster(cluster)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._show import show_message, show_json, show_table
-from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.cli._show import show_json, show_message, show_table
+from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -75,14 +75,14 @@ def _kinds() -> str:
 
 
 @lab.command(
-    help="Break something: `wright lab fault KIND HOST`; `wright lab fault undo HOST|all` mends it.\n\n"
+    help="Break something: `wright lab fault KIND HOST`; `wright lab fault undo HOST|all` fixes it.\n\n"
     f"Kinds: {_kinds()}. Some take options: --network and --rate for links, --rate for disks, --by for clocks, "
     "--gpu, --xid and --link for GPUs, --port for RDMA."
 )
 def fault(
     kind: str, host: str, /, *, name: str | None = None, **options: Annotated[str, Parameter(show=False)]
 ) -> int:
-    """Break something, or mend it."""
+    """Break something, or fix it."""
     from clusterwright import lab as labs
 
     chosen = _name(name)
@@ -111,7 +111,7 @@ def campaign(
     only: tuple[str, ...] = (),
     out: Path = Path("build/campaign"),
 ) -> int:
-    """Plant faults under trainings on the lab, see them found, explained and mended, and write a page of it.
+    """Plant faults under trainings on the lab, see them found, explained and fixed, and write a page of it.
 
     `wright heal watch` runs beside it as the cluster file allows. Exit code: 0 when all became what it should.
 
@@ -199,8 +199,8 @@ def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], o
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.clock import SystemClock
     from clusterwright.lab import up
-    from clusterwright.lab.chaos.wright import Wright
     from clusterwright.lab.chaos.campaign import Campaign, healing
+    from clusterwright.lab.chaos.wright import Wright
     from clusterwright.provision.apply import apply, remote_of
 
     cluster, drawn = load_cluster(file), _drawn(seed, faults, only)

@@ -19,11 +19,11 @@ def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
     json
         The findings as one JSON document on stdout.
     """
-    from clusterwright.cli._show import show_message, show_json
+    from clusterwright.cli._show import show_json, show_message
     from clusterwright.config.load import text_of
     from clusterwright.config.slurm_keys import RELEASES, key_spans, release
     from clusterwright.config.slurm_keys import lint as lint_text
-    from clusterwright.errors import EXIT_OK, EXIT_FAULTS, EXIT_USAGE, WrightError
+    from clusterwright.errors import EXIT_FAULTS, EXIT_OK, EXIT_USAGE, WrightError
 
     version, text = release(slurm), text_of(file)
     if not key_spans(file.name) or version not in RELEASES:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._show import show_message, show_json, show_text
-from clusterwright.cli._connection import find_cluster, connection_to
+from clusterwright.cli._connection import connection_to, find_cluster
+from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import show_message, show_json, show_table, show_text
+from clusterwright.cli._show import show_json, show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
         _refuse(
             "trace-bad-lines",
             f"{path}: {job_trace.bad} lines are no jobs: {comparison.bad(job_trace)}",
-            "mend them, or leave them out with --skip-bad",
+            "fix them, or leave them out with --skip-bad",
         )
     if not job_trace.jobs:
         _refuse("trace-empty", f"{path}: no job in it ever ran", fix)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._connection import find_cluster, connection_to
+from clusterwright.cli._connection import connection_to, find_cluster
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -131,8 +131,8 @@ def screen(options: TopOptions) -> int:
     snapshot_cache = SnapshotCache(lambda: gather(cluster_config, remote), SystemClock())
     threading.Thread(target=snapshot_cache.newest, daemon=True).start()
 
-    from clusterwright.monitor.top.job_actions import ByShell
     from clusterwright.monitor.top.app import Top
+    from clusterwright.monitor.top.job_actions import ByShell
 
     render_options = options.render_options()
     runs = f"{cluster_config.shared_folder}/runs" if cluster_config.shared_folder else ""
@@ -151,8 +151,8 @@ def screen(options: TopOptions) -> int:
 def _why(cluster: Cluster, remote: Remote, job: str, lang: str) -> str:
     """What `wright why JOB` says."""
     from clusterwright.cli.why import of_job, waits
-    from clusterwright.diagnose.pending.report import format_waiting as format_waiting
-    from clusterwright.diagnose.report import uncolored, format_report
+    from clusterwright.diagnose.pending.report import format_waiting
+    from clusterwright.diagnose.report import format_report, uncolored
 
     if waiting := waits(cluster, remote, job):
         return format_waiting(waiting, job, lang)

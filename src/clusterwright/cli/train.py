@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from clusterwright.cli._connection import cluster_file, connection_to, follow
 from clusterwright.cli._show import show_message, show_table
-from clusterwright.cli._connection import cluster_file, follow, connection_to
 from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
 
 if TYPE_CHECKING:

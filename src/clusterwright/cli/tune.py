@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from clusterwright.cli._show import show_message, show_json, show_table
+from clusterwright.cli._show import show_json, show_message, show_table
 from clusterwright.units import parse_duration
 
 if TYPE_CHECKING:

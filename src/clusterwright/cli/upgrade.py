@@ -11,8 +11,8 @@ from cyclopts import Parameter
 
 from clusterwright.cli import apply as command
 from clusterwright.cli._disruption import DisruptionOptions
-from clusterwright.cli._show import show_message, show_json, show_text
-from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.cli._show import show_json, show_message, show_text
+from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
     from clusterwright.cli._members import MemberOptions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def validate(file: Path, /, *, cluster: Path | None = None, json: bool = False) -> int:
-    """Read a cluster or job file and say everything that is wrong with it, each with its place and mend.
+    """Read a cluster or job file and report every error with its location and fix.
 
     Whether it is a cluster or a job is told by its keys.
 
@@ -19,7 +19,7 @@ def validate(file: Path, /, *, cluster: Path | None = None, json: bool = False) 
     json
         The findings as one JSON document on stdout.
     """
-    from clusterwright.cli._show import show_message, show_json
+    from clusterwright.cli._show import show_json, show_message
     from clusterwright.config.load import checked
     from clusterwright.errors import EXIT_USAGE, SpecError
 

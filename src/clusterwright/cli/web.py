@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from clusterwright.cli._connection import connection_to, find_cluster
 from clusterwright.cli._show import show_message
-from clusterwright.cli._connection import find_cluster, connection_to
-from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._connection import find_cluster, connection_to
-from clusterwright.errors import EXIT_OK, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.cli._connection import connection_to, find_cluster
+from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -91,7 +91,7 @@ def of_sources(sources: list[Source], lang: str) -> list[Diagnosis]:
 def answer(diagnoses: list[Diagnosis], lang: str, *, everything: bool, as_json: bool) -> int:
     """Show them; the exit code says whether a cause is named."""
     from clusterwright.diagnose.diagnosis import document
-    from clusterwright.diagnose.report import coloured, uncolored, format_report
+    from clusterwright.diagnose.report import coloured, format_report, uncolored
 
     if as_json:
         text = dumps(document(diagnoses), ensure_ascii=lang != "zh", indent=2)
@@ -186,7 +186,7 @@ def of_node(cluster: Cluster, remote: Remote, node: str, lang: str) -> list[Diag
     """Why a host is as it is, then what its own logs tell of."""
     from clusterwright.diagnose.gather.node import lately, record
     from clusterwright.diagnose.node import explain
-    from clusterwright.diagnose.node.diagnoses import follows, past, node_diagnoses
+    from clusterwright.diagnose.node.diagnoses import follows, node_diagnoses, past
     from clusterwright.edge.clock import SystemClock
 
     node_record = record(remote, cluster.control.name, node)

@@ -23,7 +23,7 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Values that cannot stand together: code, what is wrong, the mend, and the path of each side."""
+    """Values that cannot stand together: code, what is wrong, the fix, and the path of each side."""
 
     code: str
     message: str

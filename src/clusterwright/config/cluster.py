@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 from clusterwright.config.environments import Environments
 from clusterwright.config.field import Cost, Section, setting
 from clusterwright.config.heal import Heal
-from clusterwright.config.names import AccountName, ClusterName, PackageName, SlurmName, Identifier
+from clusterwright.config.memoize import cache_per_instance
+from clusterwright.config.names import AccountName, ClusterName, Identifier, PackageName, SlurmName
 from clusterwright.config.networks import NetworkName, Networks
 from clusterwright.config.nodes import NodeGroup
-from clusterwright.config.memoize import cache_per_instance
 from clusterwright.config.people import Team, User
 from clusterwright.config.quantities import Size
 from clusterwright.config.rdma import Rdma
@@ -99,7 +99,7 @@ class Cluster(Section):
     )
     jobs: Jobs = setting("What every training gets.", default=Jobs)
     monitoring: Monitoring = setting("What is measured.", default=Monitoring)
-    heal: Heal = setting("How far the cluster may mend itself.", default=Heal)
+    heal: Heal = setting("How far the cluster may repair itself.", default=Heal)
     security: Security = setting("What is kept shut.", default=Security)
     lab: Lab | None = setting(
         "Makes this the file of a lab on this machine.", cost=Cost.REBUILD, default=None

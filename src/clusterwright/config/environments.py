@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from clusterwright.config.field import Cost, Section, refuse, setting
-from clusterwright.config.names import AccountName, HostPath, Image, Identifier
+from clusterwright.config.names import AccountName, HostPath, Identifier, Image
 
 Runtime = Literal["oci", "apptainer", "pyxis", "podman"]
 

@@ -57,5 +57,5 @@ def setting(
 
 
 def refuse(code: str, message: str, fix: str) -> PydanticCustomError:
-    """What a validator raises: an error that keeps its code and its mend on the way through pydantic."""
+    """What a validator raises: an error that keeps its code and its fix on the way through pydantic."""
     return PydanticCustomError(code, "{message}", {"message": message, "fix": fix})

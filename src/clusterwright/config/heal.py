@@ -1,4 +1,4 @@
-"""How far the cluster may mend itself."""
+"""How far the cluster may repair itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ActionName = Literal[
 
 
 class Heal(Section):
-    """How far the cluster may mend itself. Nothing is done to a cluster that nobody has allowed."""
+    """How far the cluster may repair itself. Nothing is done to a cluster that nobody has allowed."""
 
     mode: Literal["none", "propose", "approve", "act"] = setting(
         "none: nothing is looked at; propose: what would be done is written down; approve: it is done once a person"

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from clusterwright.config.field import Section, refuse, setting
+from clusterwright.config.frequency import Frequency, MemoryCheckpointFrequency, Standstill
 from clusterwright.config.names import (
     AccountName,
     ArrayRange,
     CommandItem,
     Earlier,
     HostPath,
+    Identifier,
     Image,
     Line,
     ModuleName,
     VariableName,
-    Identifier,
 )
-from clusterwright.config.frequency import MemoryCheckpointFrequency, Frequency, Standstill
 from clusterwright.config.parallel import Parallel
 from clusterwright.config.quantities import Duration, Size
 from clusterwright.onhost.adapters import registry

@@ -31,7 +31,7 @@ def load_cluster(path: Path) -> Cluster:
     """The cluster that the file describes.
 
     Raises:
-        SpecError: everything that is wrong with the file, each with its place and its mend.
+        SpecError: everything that is wrong with the file, each with its place and its fix.
     """
     return cluster_of(source_of(path))
 
@@ -40,7 +40,7 @@ def load_job(path: Path, cluster: Cluster | None = None) -> Job:
     """The job that the file describes, held against the cluster it is for, if given.
 
     Raises:
-        SpecError: everything that is wrong with the file, each with its place and its mend.
+        SpecError: everything that is wrong with the file, each with its place and its fix.
     """
     return job_of(source_of(path), cluster)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import Cost, Section, refuse, setting
-from clusterwright.config.names import Hostlist, HostPath, RdmaDevice, Identifier, expand
+from clusterwright.config.names import Hostlist, HostPath, Identifier, RdmaDevice, expand
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.quantities import Size
 from clusterwright.config.storage import Quota

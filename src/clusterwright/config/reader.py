@@ -94,7 +94,7 @@ def _events(source: Source) -> Iterator[Event]:
 
 
 def _syntax(source: Source, why: YAMLError) -> Finding:
-    """The parser's own words with both of its places, and the likely mend."""
+    """The parser's own words with both of its places, and the likely fix."""
     problem, yaml_marks = str(why).splitlines()[0], []
     if isinstance(why, MarkedYAMLError):
         problem = " ".join(part for part in (why.context, why.problem) if part)

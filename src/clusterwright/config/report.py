@@ -1,4 +1,4 @@
-"""What pydantic says of a file, as findings: our codes, both places where there are two, and the mend."""
+"""What pydantic says of a file, as findings: our codes, both places where there are two, and the fix."""
 
 from __future__ import annotations
 

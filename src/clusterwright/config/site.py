@@ -8,12 +8,12 @@ from typing import Literal
 from clusterwright.config.field import Cost, Section, setting
 from clusterwright.config.names import (
     HostPath,
+    Identifier,
     Line,
     LoginName,
     ServerName,
     VariableName,
     Version,
-    Identifier,
     Zone,
 )
 from clusterwright.config.networks import Origin

@@ -12,10 +12,10 @@ from clusterwright.config.names import (
     ConfLine,
     Hostlist,
     HostName,
+    Identifier,
     SlurmKey,
     SlurmName,
     StartTime,
-    Identifier,
 )
 from clusterwright.config.power_saving import PowerSaving
 from clusterwright.config.quantities import Duration, Size

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clusterwright.config.field import Cost, Section, setting
-from clusterwright.config.names import HostPath, MountOption, PackageName, ServerName, Identifier
+from clusterwright.config.names import HostPath, Identifier, MountOption, PackageName, ServerName
 from clusterwright.config.quantities import Size
 
 

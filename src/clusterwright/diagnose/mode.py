@@ -16,7 +16,7 @@ CLASSES = (
     "numerical", "version-mismatch", "container", "other",
 )  # fmt: skip
 ROLES = ("root", "cascade", "teardown", "benign")
-RETRIES = ("no", "yes", "elsewhere", "mended")
+RETRIES = ("no", "yes", "elsewhere", "fixed")
 COUNTS = ("gpus", "hosts", "collectives")
 KINDS = ("log", "kernel", "slurm", "sacct", "scontrol", "verdict", "metric", "flight", "live")
 
@@ -45,7 +45,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One way to fail: what tells of it, what it means and what mends it."""
+    """One way to fail: what tells of it, what it means and what fixes it."""
 
     id: str  # CLASS/NAME
     role: str

@@ -16,7 +16,7 @@ _ANNOTATIONS = {
         "root": "a cause", "cascade": "follows from a failure elsewhere",
         "teardown": "written when a run is stopped", "benign": "harmless",
         "no": "no: fails again", "yes": "yes: as it is", "elsewhere": "yes: on other hosts",
-        "mended": "yes: once mended",
+        "fixed": "yes: once fixed",
     },
     "zh": {
         "title": "故障模式", "class": "类别", "modes": "种", "cause": "原因", "fix": "处理", "role": "角色",
@@ -25,7 +25,7 @@ _ANNOTATIONS = {
         "anything": "任何其他已知故障", "the host": "该主机，修复前不再分配",
         "about": "`wright why` 所知的故障，按类别排列。",
         "root": "根因", "cascade": "别处故障的后果", "teardown": "作业停止时的输出", "benign": "无害",
-        "no": "否：会再次失败", "yes": "是：原样重试", "elsewhere": "是：换其他主机", "mended": "是：处理之后",
+        "no": "否：会再次失败", "yes": "是：原样重试", "elsewhere": "是：换其他主机", "fixed": "是：处理之后",
     },
 }  # fmt: skip
 _SUFFIX = {"en": ".md", "zh": ".zh-CN.md"}

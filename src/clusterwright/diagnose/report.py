@@ -30,7 +30,7 @@ _LABELS = {
         "no": "no, it fails again",
         "yes": "yes, as it is",
         "elsewhere": "yes, on other hosts",
-        "mended": "yes, once it is mended",
+        "fixed": "yes, once it is fixed",
     },
     "zh": {
         "cause": "原因",
@@ -54,7 +54,7 @@ _LABELS = {
         "no": "否，会再次失败",
         "yes": "是，原样重试",
         "elsewhere": "是，换其他主机",
-        "mended": "是，处理之后",
+        "fixed": "是，处理之后",
     },
 }
 _MAX_DIAGNOSES = 3  # diagnoses, without --all

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from clusterwright.drawing.html_page import responsive_html, document
+from clusterwright.drawing.html_page import document, responsive_html
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,5 +174,5 @@ def _openssl(*arguments: str) -> None:
         ) from why
     if not result.ok:
         raise WrightError.from_code(
-            "certificates", f"openssl: {result.last_lines()}", "mend what it says, and run again"
+            "certificates", f"openssl: {result.last_lines()}", "fix what it says, and run again"
         )

@@ -76,7 +76,7 @@ def submitted(result: CommandResult, host: str, user: str | None) -> str:
     """The job id that `sbatch --parsable` printed on the last line.
 
     Raises:
-        WrightError: there is none; with what Slurm said, and the mend.
+        WrightError: there is none; with what Slurm said, and the fix.
     """
     if result.code == REFUSED_ROOT:
         raise WrightError.from_code(
@@ -116,5 +116,5 @@ def checked(result: CommandResult, host: str, program: str) -> CommandResult:
     raise WrightError.from_code(
         "slurm-said",
         f"{program} on {host} ended with {result.code}: {result.last_lines()}",
-        "mend what Slurm says; nothing was submitted or cancelled, and trying again is safe",
+        "fix what Slurm says; nothing was submitted or cancelled, and trying again is safe",
     )

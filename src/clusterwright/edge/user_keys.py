@@ -65,6 +65,6 @@ def _keygen(*arguments: str) -> str:
         ) from why
     if not result.ok:
         raise WrightError.from_code(
-            "user-keys", f"ssh-keygen: {result.last_lines()}", "mend what it says, and run again"
+            "user-keys", f"ssh-keygen: {result.last_lines()}", "fix what it says, and run again"
         )
     return result.out

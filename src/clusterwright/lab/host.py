@@ -180,5 +180,5 @@ def _must(*argv: str) -> None:
         raise WrightError.from_code(
             "lab-host",
             f"`{' '.join(argv)}` failed: {result.last_lines()}",
-            "take what is left of the lab away with `wright lab down`, mend that, then run again",
+            "take what is left of the lab away with `wright lab down`, fix that, then run again",
         )

@@ -16,7 +16,7 @@ def make_key(path: Path, comment: str) -> str:
     result = run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)))
     if not result.ok:
         raise WrightError.from_code(
-            "lab-ssh-keygen", f"ssh-keygen failed: {result.last_lines()}", "mend that, then run again"
+            "lab-ssh-keygen", f"ssh-keygen failed: {result.last_lines()}", "fix that, then run again"
         )
     return path.with_suffix(".pub").read_text().strip()
 

@@ -159,6 +159,6 @@ def _batch(argv: tuple[str, ...], lines: list[str], *, strict: bool = True) -> C
         raise WrightError.from_code(
             "lab-network",
             f"`{' '.join(argv)}` failed: {result.last_lines()}",
-            "take what is left of the lab away with `wright lab down`, mend that, then run again",
+            "take what is left of the lab away with `wright lab down`, fix that, then run again",
         )
     return result

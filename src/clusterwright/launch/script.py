@@ -149,7 +149,10 @@ def _has_framework(job: Job, cluster: Cluster, run: str) -> str:
     check_command = shlex.join(
         [python(job, cluster), "-m", "clusterwright.onhost.adapters.framework_check", run, job.framework]
     )
-    return f"# A Python without {job.framework} ends the run here, with what installs it.\n{check_command} || exit 1\n\n"
+    return (
+        f"# A Python without {job.framework} ends the run here, with "
+        f"what installs it.\n{check_command} || exit 1\n\n"
+    )
 
 
 def _start(job: Job, cluster: Cluster, run: str) -> str:

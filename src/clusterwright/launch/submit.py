@@ -142,7 +142,10 @@ class _SubmissionBuilder:
         steps = f"head -c {len(data)} | tar -xz -C .. && {self._unpack('code')}{_require_path(script_path)}"
         # from now on Slurm knows each task by its run's name, as it does any other run's job
         named = 'scontrol update "jobid=${id}_$number" "jobname=$run" >/dev/null 2>&1 </dev/null'
-        write_job_ids = f'while read -r number run; do echo "${{id}}_$number" > ../$run/jobs; {named} || true; done < runs && '
+        write_job_ids = (
+            f'while read -r number run; do echo "${{id}}_$number" > '
+            f"../$run/jobs; {named} || true; done < runs && "
+        )
         names = tuple(run for run, _ in runs_by_number.values())
         return _Submission(
             name, self._submitted(name, steps, job, "array.sh", write_job_ids), data, script_path, names
@@ -170,7 +173,8 @@ class _SubmissionBuilder:
         return (
             f"{_SETTINGS}umask 022; mkdir -p {shlex.quote(self.runs)} && "
             f"{{ mkdir {run} || {{ [ ! -e {run} ] || exit {EXIT_NAME_EXISTS}; false; }}; }} && cd {run} && "
-            f"{steps}{ids}id=$(sbatch --parsable {dependency_option}{file}) && id=$({_LAST}) && {write_job_ids}echo $id | tee jobs "
+            f"{steps}{ids}id=$(sbatch --parsable {dependency_option}{file}) && "
+            f"id=$({_LAST}) && {write_job_ids}echo $id | tee jobs "
             f"|| {{ code=$?; rm -rf {run_folders if write_job_ids else run}; exit $code; }}"
         )
 

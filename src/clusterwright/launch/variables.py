@@ -26,7 +26,8 @@ def parallel(job: Job) -> dict[str, str]:
     fixed = job.elastic is None
     data = layout.data or (job.nodes * job.gpus_per_node // layout.replica if fixed else None)
     sizes = {
-        "TP": layout.tensor, "PP": layout.pipeline, "CP": layout.context, "EP": layout.expert, "ETP": layout.expert_tensor,
+        "TP": layout.tensor, "PP": layout.pipeline, "CP": layout.context, "EP": layout.expert,
+        "ETP": layout.expert_tensor,
         "DP": data, "MICRO_BATCH": layout.micro_batch,
     }  # fmt: skip
     document = json.dumps(layout.model_dump(mode="json") | {"data": data})

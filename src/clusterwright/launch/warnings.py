@@ -21,7 +21,7 @@ SLURM_CONF = "slurm.conf"
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """One setting that hurts: what it is, what it costs, and where it is mended."""
+    """One setting that hurts: what it is, what it costs, and where it is fixed."""
 
     setting: str
     value: str

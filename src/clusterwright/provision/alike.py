@@ -7,7 +7,7 @@ from functools import wraps
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.memoize import cache_per_instance
-from clusterwright.provision.resources import RoleContext, Resource
+from clusterwright.provision.resources import Resource, RoleContext
 
 Role = Callable[[Cluster, Host, RoleContext], tuple[Resource, ...]]
 

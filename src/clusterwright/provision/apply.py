@@ -17,8 +17,8 @@ from clusterwright.edge.receivers import receiver_secrets
 from clusterwright.edge.secrets import first_password, munge_key, state_folder
 from clusterwright.edge.ssh import Remote, Ssh
 from clusterwright.edge.user_keys import user_keys
-from clusterwright.provision.powered_down import PoweredDownHosts
 from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
+from clusterwright.provision.powered_down import PoweredDownHosts
 from clusterwright.provision.report import Report
 from clusterwright.provision.resources import RoleContext
 from clusterwright.provision.roles import desired_resources

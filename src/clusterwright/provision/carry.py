@@ -10,11 +10,11 @@ from clusterwright.config.field import Cost
 from clusterwright.config.names import fold
 from clusterwright.edge.ssh import fan_out
 from clusterwright.onhost.provision.change import Verb
+from clusterwright.provision.batches import batch_size, plan_batches
 from clusterwright.provision.drain import Drains, ProgressCallback
 from clusterwright.provision.reboot import BOOT_S, HealthCheck, Reboots, nothing_wrong
 from clusterwright.provision.render.firewall_table import lets_in
 from clusterwright.provision.report import HostReport, Report, Timing
-from clusterwright.provision.batches import batch_size, plan_batches
 from clusterwright.provision.work import Work
 from clusterwright.units import HOUR_S, format_duration
 
@@ -61,7 +61,8 @@ def _source(cluster: Cluster, host: Host, host_report: HostReport) -> str:
     nets = ", ".join(map(str, cluster.security.ssh_from))
     allowed = f"{nets} (security.ssh_from)" if nets else "anywhere but the compute and storage networks"
     return (
-        f"ssh came from {host_report.came_from}, and the firewall lets it in from {allowed} and the hosts of the cluster. "
+        f"ssh came from {host_report.came_from}, and the firewall lets "
+        f"it in from {allowed} and the hosts of the cluster. "
         "Add that network to security.ssh_from, or come from one that is there"
     )
 

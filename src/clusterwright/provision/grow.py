@@ -61,8 +61,9 @@ def preview(growth: Growth, remote: Remote) -> Report:
         errors_text = "\n".join(f"{host.host}: {host.error}" for host in unresponsive)
         raise WrightError.from_code(
             "new-hosts-silent",
-            f"of the new hosts {fold([host.host for host in unresponsive])} did not answer as a host should:\n{errors_text}",
-            "mend that, or leave them out; the file and the cluster are as they were",
+            f"of the new hosts {fold([host.host for host in unresponsive])} "
+            f"did not answer as a host should:\n{errors_text}",
+            "fix that, or leave them out; the file and the cluster are as they were",
         )
     return report
 

@@ -105,7 +105,7 @@ def versions(task: Upgrade) -> dict[str, str]:
         raise WrightError.from_code(
             "upgrade-silent",
             f"the version of {fold(unresponsive)} is not known:\n{errors_text}",
-            "mend that, or take the hosts out first: wright remove-hosts",
+            "fix that, or take the hosts out first: wright remove-hosts",
         )
     return version_by_host
 
@@ -306,5 +306,5 @@ def _stopped(step: Step, why: str) -> WrightError:
     return WrightError.from_code(
         "upgrade-stopped",
         f"the upgrade stops at {step.kind} on {fold(step.hosts)}: {why}",
-        "mend that, and run the same command again: it goes on from there; no later host was touched",
+        "fix that, and run the same command again: it goes on from there; no later host was touched",
     )

@@ -39,7 +39,7 @@ class Clock(Protocol):
         """Those of all ranks are."""
 
     def ended(self) -> list[float]:
-        """Seconds of each step that is known by now; the newest has just ended. One without `complete` is never known."""
+        """Seconds of each step known by now; the newest has just ended. A step without `complete` is never known."""
 
 
 class Exposed:

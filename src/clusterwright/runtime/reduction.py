@@ -27,7 +27,8 @@ class Reduction:
         self._settings, outer = of_gradients.read(environ), of_outer.read(environ)
         if scaled and self._settings.compress in ("int8", "power"):
             raise ValueError(
-                f"gradients: compress: {self._settings.compress} keeps what it has not sent, in units that the scaler of"
+                f"gradients: compress: {self._settings.compress} keeps what "
+                "it has not sent, in units that the scaler of"
                 " fp16 changes; take bf16"
             )
         self._stateful_hooks: dict[str, Power | Rounded] = {}

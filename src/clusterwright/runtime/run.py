@@ -18,13 +18,12 @@ from torch import nn
 
 from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.runtime import codes, events, group, meter, seeds, settings, slurm, state
-from clusterwright.runtime.sync_point import SyncPoint
 from clusterwright.runtime.checkpoints.part import Chunk
 from clusterwright.runtime.checkpoints.writer import Moment
-from clusterwright.runtime.replicas import replicas
 from clusterwright.runtime.feeder import Feeder
 from clusterwright.runtime.progress import Progress
 from clusterwright.runtime.reduction import Reduction
+from clusterwright.runtime.replicas import replicas
 from clusterwright.runtime.saving import Saving
 from clusterwright.runtime.services import stream
 from clusterwright.runtime.services.finite import Finite
@@ -33,6 +32,7 @@ from clusterwright.runtime.services.services import Services
 from clusterwright.runtime.services.verify import Loss, Verify
 from clusterwright.runtime.shield import iterate
 from clusterwright.runtime.stop import REGROUP
+from clusterwright.runtime.sync_point import SyncPoint
 
 T = TypeVar("T")
 

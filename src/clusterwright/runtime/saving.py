@@ -14,9 +14,9 @@ from clusterwright.runtime.checkpoints.dealing import Dealer
 from clusterwright.runtime.checkpoints.part import Chunk
 from clusterwright.runtime.checkpoints.target_state import TargetState
 from clusterwright.runtime.checkpoints.writer import Moment
-from clusterwright.runtime.replicas import restore
 from clusterwright.runtime.events import Events
 from clusterwright.runtime.group import Group
+from clusterwright.runtime.replicas import restore
 from clusterwright.runtime.settings import Settings
 from clusterwright.runtime.tracked import RUN_KEY, Tracked
 
@@ -79,7 +79,7 @@ class Saving:
         self._prepared = True
 
     def save(self, step: int, run_state: dict[str, Any], local: dict[str, Any]) -> None:
-        """Begin to save this step unless it is saved, with the run's `run_state` words and this rank's `local` state."""
+        """Begin to save this step unless it is saved, with the run's `run_state` and this rank's `local` state."""
         self._exit_if_replaced()
         if not self._checkpoints or self._step == step:
             return

@@ -6,14 +6,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from clusterwright.runtime.replicas.replicas import Replicas
 from clusterwright.runtime.exposed import Exposed, clock
 from clusterwright.runtime.group import Group
 from clusterwright.runtime.pace import Pace, create_timer
 from clusterwright.runtime.progress import Progress
+from clusterwright.runtime.replicas.replicas import Replicas
 from clusterwright.runtime.saving import Saving
 from clusterwright.runtime.settings import Settings
-from clusterwright.runtime.stop import REASONS, REGROUP, Vote, StopRequest
+from clusterwright.runtime.stop import REASONS, REGROUP, StopRequest, Vote
 
 # A vote that nobody waits for is counted a step late, which after a signal can be too late when a step is long.
 # Waiting costs a round trip over the network, 0.1 to 0.5 ms: of steps of a second, nothing.

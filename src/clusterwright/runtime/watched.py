@@ -26,7 +26,7 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from clusterwright.runtime import slurm
-from clusterwright.runtime.events import Events, process_started, log_line
+from clusterwright.runtime.events import Events, log_line, process_started
 from clusterwright.runtime.exposed import BOUNDED, EXACT, Exposed, clock
 
 

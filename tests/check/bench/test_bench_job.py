@@ -5,7 +5,7 @@ import json
 import pytest
 
 from clusterwright.check.bench import bench_job
-from clusterwright.check.bench.bench_job import HostRequest, choose, reserve_hosts, holders, sort
+from clusterwright.check.bench.bench_job import HostRequest, choose, holders, reserve_hosts, sort
 from clusterwright.check.bench.script import script
 from clusterwright.check.bench.stage import Part
 from clusterwright.edge.bundler import PACKAGE

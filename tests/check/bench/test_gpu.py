@@ -1,4 +1,4 @@
-"""GPUs judged by what hosts say of them: a slow, hot, wrong or silent one is named, and what mends it."""
+"""GPUs judged by what hosts say of them: a slow, hot, wrong or silent one is named, and what fixes it."""
 
 import json
 from dataclasses import replace
@@ -98,7 +98,7 @@ def test_equal_gpus_are_all_well(metal):
         ({"power.draw": 200.0}, "at 1.4 GHz of 1.41 GHz, 61 C (31 before), 200 W", "power limit"),
     ],
 )  # fmt: skip
-def test_a_slow_gpu_fails_with_how_it_was_and_what_mends_that(metal, working, said, mend):
+def test_a_slow_gpu_fails_with_how_it_was_and_what_mends_that(metal, working, said, fix):
     """Behind its model's rate and behind the others, twice."""
     slow = one(3, bf16=150e12, working=working)
     outcome = gpu(made := metal(on("gpu-node2", 3, slow)))
@@ -107,7 +107,7 @@ def test_a_slow_gpu_fails_with_how_it_was_and_what_mends_that(metal, working, sa
     (failed,) = [each for each in outcome.verdicts if each.status == "fail"]
     assert said in failed.observed
     assert "bf16 products 150 TFLOP/s, best of 2" in failed.observed
-    assert mend in failed.fix
+    assert fix in failed.fix
     assert "a100-sxm-80gb's peak" in failed.expected
     assert [sorted(order) for order in made.stage.orders[1:]] == [["gpu-node2"]]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.fleet import AS_SIGMA, LEAST_SPREAD, fleet
 from clusterwright.check.bench.judging import Expectation, Observation, judge
-from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status
 
 WANT = Expectation(100.0, "bytes/s", "rate / 8", 0.8)

@@ -6,7 +6,7 @@ import pytest
 
 from clusterwright.check.bench.compare import compare
 from clusterwright.check.bench.measure import Measurement
-from clusterwright.check.bench.store import SCHEMA, Stored, file_of, save, read, runs
+from clusterwright.check.bench.store import SCHEMA, Stored, file_of, read, runs, save
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.errors import WrightError
 
@@ -61,7 +61,7 @@ def test_the_list_is_newest_first_with_its_verdicts_counted(tmp_path):
 
 
 def test_a_file_of_a_newer_version_is_left_alone(tmp_path):
-    """Named, with the mend."""
+    """Named, with the fix."""
     path = tmp_path / "bench.sqlite"
     save(path, run())
     with sqlite3.connect(path) as base:

@@ -1,4 +1,4 @@
-"""Faults of firmware and slots, put into a board one at a time: found by their own check, and gone after the mend."""
+"""Faults of firmware and slots, put into a board one at a time: found by their own check, and gone after the fix."""
 
 from pathlib import Path
 from typing import get_args
@@ -74,8 +74,8 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_found_by_its_own_check_and_is_gone_after_the_mend(name, made, want, judge, not_green):
-    """Part, severity and words are right, the mend names the page or the command, and no other check is told of it."""
-    damage, check, status, part, saw, mend = FAULTS[name]
+    """Part, severity and words are right, the fix names the page or the command, and no other check is told of it."""
+    damage, check, status, part, saw, fix = FAULTS[name]
     tree, host = made(), want()
     damage(tree)
 
@@ -83,8 +83,8 @@ def test_a_fault_is_found_by_its_own_check_and_is_gone_after_the_mend(name, made
 
     assert (check, status, part, saw) in {(at, v.status.value, v.part, v.observed) for at, v in found}, found
     assert all(at == check for at, _v in found)
-    assert any(mend in v.fix for _at, v in found)
-    assert not_green(host, made("mended").read()) == []
+    assert any(fix in v.fix for _at, v in found)
+    assert not_green(host, made("fixed").read()) == []
 
 
 def test_a_board_without_a_fault_raises_no_alarm(tree, want, judge):
@@ -134,7 +134,7 @@ def test_an_iommu_of_which_the_kernel_says_nothing_is_unknown(tree, want, judge)
 
 
 def test_functions_that_the_file_wants_must_be_there(tree, want, judge):
-    """None made, and firmware that leaves no room for any: two findings with two mends."""
+    """None made, and firmware that leaves no room for any: two findings with two fixes."""
     host = want(("    switch: su1", "    firmware: {virtual_functions: true}\n    switch: su1"))
     tree.change(NIC, "sriov_totalvfs", "0")
 

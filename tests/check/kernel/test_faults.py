@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.check.kernel.faults import faults, harmless_lines, find_faults, telling, unknown_kinds
+from clusterwright.check.kernel.faults import faults, find_faults, harmless_lines, telling, unknown_kinds
 from clusterwright.check.kernel.lines import Line
 
 LINES = tomllib.loads((Path(__file__).parent / "lines.toml").read_text())

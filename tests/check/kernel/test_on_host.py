@@ -30,7 +30,7 @@ line = st.one_of(
     st.builds("NVRM: Xid ({}): {}".format, st.sampled_from(GPUS), number),
     st.builds("nvidia-nvswitch1: SXid ({}): 20034, {}".format, st.sampled_from(GPUS),
               st.sampled_from(["Fatal, Link 48", "Non-fatal, Link 48", "Severity 0 x", "Severity 5 x"])),
-    st.builds("clusterwright mended {}".format, st.sampled_from(GPUS)),
+    st.builds("clusterwright repaired {}".format, st.sampled_from(GPUS)),
     st.sampled_from(["NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.", "NVRM: GPU at PCI:0000:af:00: GPU-1",
                      "NVRM: a GPU has fallen off the bus", "usb 1-1: new device", "Xid (of no driver): 79"]),
 )  # fmt: skip
@@ -90,7 +90,7 @@ def by_host(awk, text, now):
 @example(lines=[(1.0, "NVRM: Xid (3b:00): 94, x"), (200.0, "NVRM: Xid (3b:00): 94, x")], wait=1.0)
 @example(lines=[(1.0, "NVRM: Xid (3b:00): 63, x"), (2.0, "NVRM: Xid (3b:00): 94, x")], wait=1.0)
 def test_a_host_and_a_check_judge_a_log_alike(awk, lines, wait):
-    """Any log of Xids: bursts, time, what follows from another, what comes again, the line's own words, mends."""
+    """Any log of Xids: bursts, time, what follows from another, what comes again, the line's own words, fixes."""
     now, text = as_log(lines)
 
     assert by_host(awk, text, now + wait) == by_check(text, now + wait)

@@ -17,7 +17,7 @@ def made(*verdicts):
 
 def verdict(host, status, part=""):
     """One verdict of no particular check."""
-    return Verdict(host, "some_check", status, "seen", "wanted", "a mend", part)
+    return Verdict(host, "some_check", status, "seen", "wanted", "a fix", part)
 
 
 def test_every_declared_part_is_there_though_nothing_was_said_of_it():

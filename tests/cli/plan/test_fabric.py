@@ -87,7 +87,7 @@ def test_with_a_model_steps_and_advice_are_there(plan):
     ],
 )
 def test_bad_input_is_told(plan, code, arguments):
-    """With its code and a mend, on stderr, exit code 2."""
+    """With its code and a fix, on stderr, exit code 2."""
     exit_code, out, err = plan("fabric", *arguments)
 
     assert exit_code == 2

@@ -48,7 +48,7 @@ def test_json_is_in_watts(plan):
     ],
 )
 def test_bad_input_is_told(plan, code, arguments):
-    """With its code and a mend, on stderr, exit code 2."""
+    """With its code and a fix, on stderr, exit code 2."""
     exit_code, out, err = plan("power", *arguments)
 
     assert exit_code == 2

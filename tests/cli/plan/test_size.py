@@ -92,7 +92,8 @@ def test_all_that_is_wrong_is_told_at_once():
     """A model, a GPU, a headroom, a scenario, a deadline."""
     with pytest.raises(WrightError) as caught:
         size(
-            model="llama2-7c", amount=Amount(samples="1k", deadline="soon"), machine_options=MachineOptions(gpu="a1000"),
+            model="llama2-7c", amount=Amount(samples="1k", deadline="soon"),
+            machine_options=MachineOptions(gpu="a1000"),
             sharing=Teams(teams=0, headroom="130%"), scenario="trainng",
         )  # fmt: skip
 

@@ -43,7 +43,7 @@ def test_small_files_in_json(plan):
     ],
 )
 def test_bad_input_is_told(plan, code, arguments):
-    """With its code and a mend, on stderr, exit code 2."""
+    """With its code and a fix, on stderr, exit code 2."""
     exit_code, out, err = plan("storage", *arguments)
 
     assert exit_code == 2

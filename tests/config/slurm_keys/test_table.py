@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.config.slurm_keys import RELEASES, key_spans, value_spans, release
+from clusterwright.config.slurm_keys import RELEASES, key_spans, release, value_spans
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_nothing_in_nothing_out():
 
 
 def test_a_diagnosis_speaks_chinese(told):
-    """Cause and mend, with the names in them."""
+    """Cause and fix, with the names in them."""
     (only,) = told("[rank0]: Connect to peer node7 failed", lang="zh")
 
     assert (only.cause, only.fix) == ("无法连接 node7。", "修好它。")

@@ -14,7 +14,7 @@ from clusterwright.diagnose.gather.node import lately, record
 from clusterwright.diagnose.judge import judge
 from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.node import explain
-from clusterwright.diagnose.node.diagnoses import follows, past, node_diagnoses
+from clusterwright.diagnose.node.diagnoses import follows, node_diagnoses, past
 from clusterwright.diagnose.reading import of_text, read
 from clusterwright.edge.fakes import FakeRemote
 
@@ -71,7 +71,7 @@ def test_a_host_whose_munged_is_gone_is_not_lost(parts):
     cause, *rest = asked(cluster(**parts))
 
     assert (cause.kind, cause.mode, cause.role) == ("slurm-auth", "slurm-auth/munge-not-running", "root")
-    assert (cause.exclude, cause.retry) == ("gpu-7", "mended")
+    assert (cause.exclude, cause.retry) == ("gpu-7", "fixed")
     assert [(each.kind, each.role) for each in rest][:1] == [("node-lost", "cascade")]
     assert rest[0].confidence <= 0.4 < cause.confidence
 
@@ -138,7 +138,7 @@ XID = "2026-11-23T07:31:00+0000 gpu-7 kernel: NVRM: Xid (PCI:0000:07:00): 79, GP
 
 
 def test_what_was_mended_before_it_was_given_back_is_no_cause_of_what_is_wrong_now():
-    """A GPU was lost, the host was mended and given back, and then munged died: the GPU is past."""
+    """A GPU was lost, the host was fixed and given back, and then munged died: the GPU is past."""
     line = NODE.partition(" Reason=")[0].replace("DOWN+NOT_RESPONDING", "MIXED")
     remote = cluster(line=line, given=GIVEN, kernel=(XID, ""), munge_now=("", MUNGE_NOW))
     cause, *_, older = asked(remote)

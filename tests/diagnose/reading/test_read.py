@@ -12,8 +12,8 @@ import pytest
 
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.reading import find_sources, of_text, read
-from clusterwright.diagnose.reading.sighting_store import MOST
 from clusterwright.diagnose.reading.read import OVERLAP, SIZE, SMALL, Scanner
+from clusterwright.diagnose.reading.sighting_store import MOST
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
 SEEN = ("gpu-oom/out-of-memory", 2)
@@ -63,7 +63,7 @@ def test_a_line_is_found_under_whatever_stands_before_it(seen, line):
         'logger.warning("CUDA out of memory, trying again")',
         "# CUDA out of memory is caught below",
         "  evidence  slurm-1.out:3 ┃ CUDA out of memory",
-        "  mend      After `CUDA out of memory`, take less.",
+        "  fix      After `CUDA out of memory`, take less.",
         '        "text": "CUDA out of memory"',
     ],
 )

@@ -16,8 +16,8 @@ from clusterwright.heal.actions.executor import RUN_FOLDER
 from clusterwright.heal.journal import Journal
 from clusterwright.heal.loop.action_runner import ActionRunner
 from clusterwright.heal.loop.gather import Gatherer
-from clusterwright.heal.loop.setup import moment
 from clusterwright.heal.loop.loop import Loop
+from clusterwright.heal.loop.setup import moment
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
 from clusterwright.onhost.provision.reboots import BOOT_ID

@@ -8,8 +8,8 @@ from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 from clusterwright.heal.actions import Executor, Order, action
 from clusterwright.heal.loop.setup import loop_lock
-from clusterwright.heal.past import Intent
 from clusterwright.heal.observation import Finding
+from clusterwright.heal.past import Intent
 
 
 def ticks(loop, count=8):
@@ -101,7 +101,7 @@ def test_a_reset_says_in_the_log_that_it_is_mended(pretended):
     ticks(made.loop(settle_s=0.0))
 
     assert made.effects() == ["drain gpu-node1", "reset gpu-node1", "resume gpu-node1"]
-    assert "mended 00000000:07:00.0" in (made.folder / "logged").read_text()
+    assert "fixed 00000000:07:00.0" in (made.folder / "logged").read_text()
 
 
 def test_a_host_that_is_down_is_replaced_and_a_person_told(pretended):

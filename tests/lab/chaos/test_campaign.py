@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from clusterwright.config.load import load_cluster
 from clusterwright.diagnose.mode import tables
 from clusterwright.lab import faults
+from clusterwright.lab.chaos.fault_injection import places
+from clusterwright.lab.chaos.html_report import render_html
 from clusterwright.lab.chaos.kind import (
     EARLIEST,
     EVERY,
     LATEST,
     Planned,
     calm,
+    choose_host,
     draw,
     job,
     kinds,
-    choose_host,
     read,
 )
-from clusterwright.lab.chaos.html_report import render_html
-from clusterwright.lab.chaos.fault_injection import places
 from clusterwright.lab.chaos.score import FaultRecord, document, judge, summary
 from clusterwright.lab.demo.events import Event
 

@@ -1,4 +1,4 @@
-"""A short campaign on real hosts: planted, found, explained, mended, and its page written."""
+"""A short campaign on real hosts: planted, found, explained, fixed, and its page written."""
 
 import json
 from pathlib import Path

@@ -7,7 +7,7 @@ import pytest
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.lab.demo.events import parse_events
 from clusterwright.lab.demo.lanes import Fault
-from clusterwright.lab.demo.report import DrawnCluster, DrawnHost, DrawnNetwork, DemoFacts
+from clusterwright.lab.demo.report import DemoFacts, DrawnCluster, DrawnHost, DrawnNetwork
 
 ZERO = 1_764_000_000.0
 STEPS, EVERY, EPOCH = 60, 10, 24

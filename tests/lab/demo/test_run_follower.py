@@ -4,8 +4,8 @@ import pytest
 
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
-from clusterwright.lab.demo.run_follower import RunFollower, narrate, ripe, fault_step, victim
 from clusterwright.lab.demo.events import Event, parse_events
+from clusterwright.lab.demo.run_follower import RunFollower, fault_step, narrate, ripe, victim
 from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import LocalReader
 from clusterwright.launch.run import Run

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.edge.bundler import DEV_REQUESTS, DEV_SESSION, bundle_script, sources
-from clusterwright.onhost.dev import home, ports, events, work
+from clusterwright.onhost.dev import events, home, ports, work
 
 
 @pytest.mark.parametrize("program", [DEV_REQUESTS, DEV_SESSION])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.onhost.dev.jupyter import Jupyter
 from clusterwright.onhost.dev.events import Trouble
+from clusterwright.onhost.dev.jupyter import Jupyter
 
 pytestmark = pytest.mark.skipif(not find_spec("jupyterlab"), reason="no jupyterlab (pip install jupyterlab)")
 

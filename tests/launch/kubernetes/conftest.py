@@ -9,8 +9,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from clusterwright.config.load import load_cluster, load_job
-from clusterwright.launch.kubernetes.options import ManifestOptions
 from clusterwright.launch.kubernetes.manifests import manifests
+from clusterwright.launch.kubernetes.options import ManifestOptions
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = {

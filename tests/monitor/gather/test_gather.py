@@ -14,7 +14,7 @@ from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.edge.ssh import FromHost, Ssh
 from clusterwright.errors import WrightError
 from clusterwright.monitor.gather import SnapshotCache, gather
-from clusterwright.monitor.gather.gather import cluster_facts, request, control_remote
+from clusterwright.monitor.gather.gather import cluster_facts, control_remote, request
 from clusterwright.monitor.gather.nodes import NodeSpec
 
 LAB = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"

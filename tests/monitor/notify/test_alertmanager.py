@@ -118,7 +118,9 @@ def monitoring(tmp_path_factory, receiving):
         cluster = cluster_of(folder, inboxes)
         ports = free_port(), free_port()
         settings = json.loads(
-            next(one for one in notify(cluster, cluster.control, RoleContext("c")) if one.id == f"file:{SETTINGS}").content
+            next(
+                one for one in notify(cluster, cluster.control, RoleContext("c")) if one.id == f"file:{SETTINGS}"
+            ).content
         ) | {
             "port": ports[1], "secrets": str(folder), "alertmanager": f"http://127.0.0.1:{ports[0]}", "data": "/",
             "silent_s": 3, "every_s": 0.3, "least_free": 0,
@@ -160,7 +162,7 @@ def signed(key, text):
 
 
 def test_a_letter_comes_by_mail(told):
-    """With the summary as its subject, and the mend in it."""
+    """With the summary as its subject, and the fix in it."""
     import email.policy
 
     letter = email.message_from_string(told["email"]["text"], policy=email.policy.default)

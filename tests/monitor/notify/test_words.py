@@ -2,10 +2,10 @@
 
 import pytest
 
+from clusterwright.onhost.notify.heartbeat import Watch
+from clusterwright.onhost.notify.messages import message, truncate
 from clusterwright.onhost.notify.send import MOST, refusal, request
 from clusterwright.onhost.notify.settings import Settings
-from clusterwright.onhost.notify.heartbeat import Watch
-from clusterwright.onhost.notify.messages import truncate, message
 
 HOSTILE = "<b>x</b>\u202egpj\x1b[31m\n@all"
 

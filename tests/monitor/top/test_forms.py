@@ -13,11 +13,11 @@ from clusterwright.monitor.snapshot import Gpu, JobView, NodeView, Snapshot
 from clusterwright.monitor.snapshot.lacks import NO_PROMETHEUS, lack
 from clusterwright.monitor.top import columns
 from clusterwright.monitor.top.columns import RenderOptions, fitting
-from clusterwright.monitor.top.forms import curve, heat, compact_number, span, strip
+from clusterwright.monitor.top.forms import compact_number, curve, heat, span, strip
 from clusterwright.monitor.top.groups import groups
-from clusterwright.monitor.top.static_screen import lines, print_screen
-from clusterwright.monitor.top.queue import SORTS, View
 from clusterwright.monitor.top.messages import KEYS, MESSAGES
+from clusterwright.monitor.top.queue import SORTS, View
+from clusterwright.monitor.top.static_screen import lines, print_screen
 
 
 def test_every_word_is_in_both_languages():

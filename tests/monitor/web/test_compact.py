@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Snapshot, Run, Team
+from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Run, Snapshot, Team
 from clusterwright.monitor.web import compact
 from clusterwright.monitor.web.feed import encoded
 from clusterwright.monitor.web.lists import JobQuery, listed
@@ -178,7 +178,8 @@ def test_a_job_on_odd_hosts_is_shown_all_the_same():
     ({}, JobQuery("running", "", "started", 0)),
     ({"of": "waiting", "find": " A  b ", "page": "3"}, JobQuery("waiting", "a  b", "priority", 3)),
     ({"of": "<b>", "order": "; drop", "page": "-1"}, JobQuery("running", "", "started", 0)),
-    ({"page": "99999999999999999999"}, JobQuery()), ({"page": "²"}, JobQuery()), ({"find": "x" * 999}, JobQuery(find="x" * 100)),
+    ({"page": "99999999999999999999"}, JobQuery()), ({"page": "²"}, JobQuery()),
+    ({"find": "x" * 999}, JobQuery(find="x" * 100)),
 ])  # fmt: skip
 def test_a_wish_is_read_from_any_address(query, wish):
     """What is none of ours is as if it was not said."""

@@ -9,8 +9,8 @@ import pytest
 
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
-from clusterwright.monitor.snapshot import Gpu, JobView, NodeView, Snapshot, Run
-from clusterwright.monitor.web.history import ROW_LIMITS, MOST, SPANS, History
+from clusterwright.monitor.snapshot import Gpu, JobView, NodeView, Run, Snapshot
+from clusterwright.monitor.web.history import MOST, ROW_LIMITS, SPANS, History
 from clusterwright.monitor.web.trails import MOST as TRAIL_MOST
 from clusterwright.monitor.web.trails import Trail, Trails
 from clusterwright.monitor.web.users import Users, create_user

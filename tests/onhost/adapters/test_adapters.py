@@ -71,7 +71,7 @@ def test_nothing_that_is_said_is_overwritten(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_framework_that_can_be_missing_says_how_it_is_installed(name):
-    """The line that mends it."""
+    """The line that fixes it."""
     framework = registry.adapter(name)
 
     assert bool(framework.module) <= framework.install.startswith("pip install ")

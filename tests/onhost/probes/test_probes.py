@@ -189,7 +189,7 @@ def test_kernel_log_keeps_what_tells_and_says_where_from():
 
 
 def test_kernel_log_reads_the_journal_and_keeps_its_latest_lines(tmp_path, monkeypatch):
-    """Of many lines, one not text, the latest are kept and the others counted; with what is said to be mended."""
+    """Of many lines, one not text, the latest are kept and the others counted; with what is said to be fixed."""
     rows = [
         {"__REALTIME_TIMESTAMP": str(step * 10**6), "PRIORITY": "4", "MESSAGE": f"line {step}"}
         for step in range(2500)
@@ -198,7 +198,7 @@ def test_kernel_log_reads_the_journal_and_keeps_its_latest_lines(tmp_path, monke
         {"__REALTIME_TIMESTAMP": "9000000000", "PRIORITY": "6", "MESSAGE": [78, 86, 82, 77, 58, 32, 255]}
     ]
     (tmp_path / "rows").write_text("".join(json.dumps(row) + "\n" for row in rows) + "torn {\n")
-    mark = json.dumps({"__REALTIME_TIMESTAMP": "9100000000", "PRIORITY": "5", "MESSAGE": "mended 0000:3b:00"})
+    mark = json.dumps({"__REALTIME_TIMESTAMP": "9100000000", "PRIORITY": "5", "MESSAGE": "fixed 0000:3b:00"})
     words = f'case "$*" in *"-t clusterwright"*) echo \'{mark}\' ;; *" -k"*) cat {tmp_path}/rows ;; esac'
     (tmp_path / "journalctl").write_text(f"#!/bin/sh\n{words}\n")
     (tmp_path / "journalctl").chmod(0o755)
@@ -211,7 +211,7 @@ def test_kernel_log_reads_the_journal_and_keeps_its_latest_lines(tmp_path, monke
     assert (len(found["lines"]), found["left_out"]) == (2001, 501)
     assert found["lines"][-2:] == [
         [9000.0, 6, "NVRM: \ufffd"],
-        [9100.0, 5, "clusterwright mended 0000:3b:00"],
+        [9100.0, 5, "clusterwright repaired 0000:3b:00"],
     ]
     assert found["lines"][0][2] == "line 501"
 

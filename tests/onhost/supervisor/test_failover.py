@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from clusterwright.onhost.supervisor import schedulers, failover
+from clusterwright.onhost.supervisor import failover, schedulers
+from clusterwright.onhost.supervisor.failover import Failover, child_environment
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.job import read_record
-from clusterwright.onhost.supervisor.failover import Failover, child_environment
 
 ORDERS = {"number": 1, "beat": 0.1, "supervisor": "n1"}
 

@@ -13,7 +13,7 @@ from clusterwright.catalog.gpus import gpu
 from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s, seconds
 from clusterwright.plan.collectives.algorithms import PROTOCOLS, ring
 from clusterwright.plan.collectives.coefficients import stored
-from clusterwright.plan.collectives.links import Group, nic_rate, local, path
+from clusterwright.plan.collectives.links import Group, local, nic_rate, path
 from clusterwright.plan.run import Machine, Network
 
 NODES = Machine(gpu("h100-sxm-80gb"), 1024, 8, 8, Network("infiniband", 8, 50e9))

@@ -13,8 +13,8 @@ from clusterwright.plan.cost.goodput import (
     SPOT_RECLAIMED_A_MONTH,
     checkpoint_every_s,
     goodput,
-    job_mtbf_s,
     goodput_share,
+    job_mtbf_s,
     spot_node_mtbf_h,
     straggler_slowdown,
 )

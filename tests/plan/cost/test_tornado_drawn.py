@@ -4,7 +4,7 @@ import re
 from dataclasses import fields
 
 from clusterwright.plan.cost.figures import Figures
-from clusterwright.plan.cost.tornado import NAMES, MAX_BARS, Bar, drawn
+from clusterwright.plan.cost.tornado import MAX_BARS, NAMES, Bar, drawn
 
 
 def test_every_figure_of_owning_has_its_words():

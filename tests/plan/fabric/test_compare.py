@@ -3,8 +3,8 @@
 import pytest
 
 from clusterwright.catalog import gpu
-from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.catalog.parts import switches
+from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.errors import WrightError
 from clusterwright.plan.fabric.cables import HALL, schedule
 from clusterwright.plan.fabric.compare import FabricRequirements, compare, cost

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from clusterwright.plan.fabric.design import Options, design
-from clusterwright.plan.fabric.drawing import MOST, FABRIC_LABELS, svg
+from clusterwright.plan.fabric.drawing import FABRIC_LABELS, MOST, svg
 from clusterwright.plan.fabric.parts import Kind, Switch
 
 SVG = "{http://www.w3.org/2000/svg}"

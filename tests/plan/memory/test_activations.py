@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from clusterwright.plan.memory.activations import (
+    activation_bytes,
     attention,
     dense,
     experts,
-    activation_bytes,
     per_op,
     saved_input,
     tokens,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.catalog.records import Architecture
-from clusterwright.plan.memory.stage import stage_parameters, stage_at, vocabulary
+from clusterwright.plan.memory.stage import stage_at, stage_parameters, vocabulary
 from clusterwright.plan.parameters import count
 from clusterwright.plan.run import Layout, Schedule
 

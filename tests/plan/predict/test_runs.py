@@ -69,7 +69,7 @@ def test_nearly_every_published_row_is_understood(published):
 
 
 def test_all_problems_of_a_row_are_told_at_once(row):
-    """Whoever mends a row sees everything that is wrong with it."""
+    """Whoever fixes a row sees everything that is wrong with it."""
     bad = {"gpu_type": "H1000", "tp": "3", "pp": "7", "num_gpus": "64", "seq_len": "-5", "precision": "fp3"}
 
     with pytest.raises(WrightError) as caught:

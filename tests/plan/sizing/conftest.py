@@ -5,7 +5,7 @@ import pytest
 from clusterwright.catalog.records import Architecture, Gpu
 from clusterwright.plan.prediction import Memory, Time
 from clusterwright.plan.run import Layout, Machine, Training
-from clusterwright.plan.sizing.fewest import PlannedLayout, Assumptions
+from clusterwright.plan.sizing.fewest import Assumptions, PlannedLayout
 from clusterwright.plan.sizing.workload import Workload
 
 SMALL = Architecture("small", 24, 2048, 16, 16, 128, 8192, 32000)

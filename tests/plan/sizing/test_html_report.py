@@ -4,8 +4,8 @@ import re
 
 from clusterwright.catalog import gpu as gpu_of
 from clusterwright.plan.sizing.answer import Sharing, for_deadline
+from clusterwright.plan.sizing.html_report import points, render_html
 from clusterwright.plan.sizing.materials import materials
-from clusterwright.plan.sizing.html_report import render_html, points
 
 
 def test_the_page_stands_alone_in_both_languages(work, means):

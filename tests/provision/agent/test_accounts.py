@@ -3,6 +3,8 @@
 import pytest
 
 from clusterwright.onhost.provision.accounts import (
+    describe_changes,
+    describe_key,
     differences,
     find_obsolete,
     jobs_of,
@@ -10,9 +12,7 @@ from clusterwright.onhost.provision.accounts import (
     rows_of,
     settings,
     strangers,
-    describe_key,
     value_of,
-    describe_changes,
 )
 
 # As Slurm 22.05 of Debian 12 shows them with -nP.

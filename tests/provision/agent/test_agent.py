@@ -191,12 +191,12 @@ def test_a_killed_apply_leaves_old_or_new_and_is_seen(host):
     killed = host("apply", file("/etc/a", "two\n"), file("/etc/b", "two\n", validate=deadly))
     contents = [(host.root / "etc" / name).read_text() for name in "ab"]
     seen = host("check", file("/etc/a", "two\n"), file("/etc/b", "two\n"))
-    mended = host("apply", file("/etc/a", "two\n"), file("/etc/b", "two\n"))
+    fixed = host("apply", file("/etc/a", "two\n"), file("/etc/b", "two\n"))
 
     assert killed.returncode == -signal.SIGKILL or killed.returncode == 128 + signal.SIGKILL
     assert contents == ["two\n", "one\n"]
     assert seen["facts"]["interrupted"]
-    assert mended["error"] == ""
+    assert fixed["error"] == ""
     assert sorted(path.name for path in (host.root / "etc").iterdir()) == ["a", "b"]
     assert not host("check", file("/etc/a", "two\n"), file("/etc/b", "two\n"))["facts"]["interrupted"]
 

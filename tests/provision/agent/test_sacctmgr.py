@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from clusterwright.onhost.provision.host import ChangeError
-from clusterwright.onhost.provision.sacctmgr import answers, start_queries, change_all, load, read_answers
+from clusterwright.onhost.provision.sacctmgr import answers, change_all, load, read_answers, start_queries
 
 FAKE = """#!/bin/sh
 echo "$*" >> {log}

@@ -66,12 +66,12 @@ NO_VERSION = "no version 2.0 of driver is known here (known: none)"
         (MissingError(NO_VERSION, ["http://elsewhere"]), UNREACHABLE, NO_VERSION, sets.VERSION_FIX),
     ],
 )
-def test_each_trouble_has_its_own_mend(why, said, line, mend):
+def test_each_trouble_has_its_own_mend(why, said, line, fix):
     """A version that is not known may be one that could not be learnt of, where it would come from; not elsewhere."""
     told = sets.explain_error(why, said)
 
     assert line in told
-    assert told.endswith(mend)
+    assert told.endswith(fix)
     assert "Reading package lists" not in told
 
 

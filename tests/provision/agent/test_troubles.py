@@ -44,7 +44,7 @@ def small(tmp_path):
 
 @ROOT
 def test_a_full_disk_is_the_hosts_own_trouble(small):
-    """Named with the mend; nothing half-written is left, and with room again the same apply goes through."""
+    """Named with the fix; nothing half-written is left, and with room again the same apply goes through."""
     with pytest.raises(OSError, match="No space"):
         (small / "filler").write_bytes(bytes(2**18))
     answer = agent.run_bundle(order(small))

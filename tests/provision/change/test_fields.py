@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.config.field import Cost
-from clusterwright.provision.change.fields import diff_fields, removed_hosts, new_hosts
+from clusterwright.provision.change.fields import diff_fields, new_hosts, removed_hosts
 
 
 @pytest.fixture

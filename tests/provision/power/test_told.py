@@ -11,7 +11,7 @@ from clusterwright.config.power_saving import Ipmi, LabPower
 from clusterwright.config.slurm_keys import RELEASES, lint
 from clusterwright.onhost.power.settings import settings
 from clusterwright.provision.render.power import power, power_settings
-from clusterwright.provision.resources import File, RoleContext, Package
+from clusterwright.provision.resources import File, Package, RoleContext
 from clusterwright.provision.roles.power import SETTINGS
 from clusterwright.provision.roles.power import power as role
 

@@ -87,7 +87,7 @@ def test_shellcheck_finds_nothing(tmp_path):
 
 
 def test_every_xid_of_the_table_says_what_to_do():
-    """A number, a meaning, a mend; what a program does to itself is not in it."""
+    """A number, a meaning, a fix; what a program does to itself is not in it."""
     rows = [line for line in hook_texts(HEADER)[f"{FOLDER}/xids"].splitlines() if not line.startswith("#")]
     numbers = {int(row.split()[0]) for row in rows}
 

@@ -8,10 +8,10 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.provision.render.authorized_keys import hosts_only
-from clusterwright.provision.resources import RoleContext, Group, Hold, Package, User
+from clusterwright.provision.resources import Group, Hold, Package, RoleContext, User
 from clusterwright.provision.roles import desired_resources
-from clusterwright.provision.roles.package_hold import DRIVER, FABRIC, KERNEL, SLURM, expression
 from clusterwright.provision.roles.hugepages import pages
+from clusterwright.provision.roles.package_hold import DRIVER, FABRIC, KERNEL, SLURM, expression
 
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQENBF\n-----END PGP PUBLIC KEY BLOCK-----\n"
 SITE = {"slurm": "25.11", "repositories": {"slurm": {"url": "https://x/y", "key": KEY}}}

@@ -152,7 +152,7 @@ def test_what_cannot_work_is_refused(with_monitoring, section, os, code):
     ],
 )  # fmt: skip
 def test_a_secret_that_is_none_is_named_and_not_shown(tmp_path, text, mode, said):
-    """The file, and the mend; never what is in it."""
+    """The file, and the fix; never what is in it."""
     path = tmp_path / "room"
     if text is not None:
         path.write_text(text)

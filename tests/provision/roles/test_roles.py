@@ -4,7 +4,7 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.provision.resources import Directory, File, Module, Package, Unit, User
-from clusterwright.provision.roles import roles, desired_resources
+from clusterwright.provision.roles import desired_resources, roles
 from clusterwright.provision.roles.ceph import ceph_source
 from clusterwright.provision.roles.lustre import lustre_source
 from clusterwright.provision.roles.nfs_client import nfs_source

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from clusterwright.runtime import group
-from clusterwright.runtime.checkpoints import disk, retention, manifest
+from clusterwright.runtime.checkpoints import disk, manifest, retention
 from clusterwright.runtime.checkpoints.checkpoint import Checkpoints, load
 
 pytestmark = pytest.mark.train

@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from clusterwright.runtime import group
-from clusterwright.runtime.checkpoints import retention, manifest
+from clusterwright.runtime.checkpoints import manifest, retention
 from clusterwright.runtime.checkpoints.checkpoint import Checkpoints, load
 
 pytestmark = pytest.mark.train

@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from clusterwright.onhost.supervisor.replicas.replicas import Replicas as Agent
 from clusterwright.onhost.supervisor.replicas.recall import choose
+from clusterwright.onhost.supervisor.replicas.replicas import Replicas as Agent
 
 pytestmark = pytest.mark.train
 TOKEN = "a" * 64

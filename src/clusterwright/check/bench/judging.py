@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clusterwright.check.bench.fleet import OUTLIER_DEVIATIONS, FEWEST, Fleet
 from clusterwright.check.bench.amounts import amount
+from clusterwright.check.bench.fleet import FEWEST, OUTLIER_DEVIATIONS, Fleet
 from clusterwright.check.verdict import Status, Verdict
 
 LEAST_REPEATS = 2

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.fleet import OUTLIER_DEVIATIONS, fleet
 from clusterwright.check.bench.judging import LEAST_REPEATS
 from clusterwright.check.bench.measure import pair
 from clusterwright.check.bench.rounds import Pair
-from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 
 Times = Mapping[Pair, float]  # by the two ends, seconds

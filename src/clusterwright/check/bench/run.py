@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Literal
 
 from clusterwright import __version__
-from clusterwright.check.bench.bench_job import Hosts, HostRequest, choose, reserve_hosts
+from clusterwright.check.bench.bench_job import HostRequest, Hosts, choose, reserve_hosts
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.stage import JobStage, Part
 from clusterwright.check.bench.store import Stored, file_of, save

@@ -29,7 +29,7 @@ CREATE TABLE measurements (
 );
 CREATE TABLE verdicts (
   run INTEGER NOT NULL REFERENCES runs(id), subject TEXT NOT NULL, part TEXT NOT NULL, status TEXT NOT NULL,
-  saw TEXT NOT NULL, want TEXT NOT NULL, mend TEXT NOT NULL
+  observed TEXT NOT NULL, expected TEXT NOT NULL, fix TEXT NOT NULL
 );
 CREATE INDEX of_run ON measurements(run);
 """
@@ -114,7 +114,7 @@ def read(path: Path, number: int) -> Stored:
             (number,),
         ).fetchall()
         judged = base.execute(
-            "SELECT subject, status, saw, want, mend, part FROM verdicts WHERE run = ?", (number,)
+            "SELECT subject, status, observed, expected, fix, part FROM verdicts WHERE run = ?", (number,)
         ).fetchall()
     bench = str(run[1])
     measurements = tuple(_measurement(bench, row) for row in rows)

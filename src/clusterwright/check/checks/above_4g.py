@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.bios import in_lab, of_guest, bios_menu
+from clusterwright.check.bios import bios_menu, in_lab, of_guest
 from clusterwright.check.expectation import check, fault, fine, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Bar, Board, Device, board

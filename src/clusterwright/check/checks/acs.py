@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.bios import in_lab, of_guest, bios_menu
+from clusterwright.check.bios import bios_menu, in_lab, of_guest
 from clusterwright.check.expectation import check, fault, fine, skip, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board, Device, board
@@ -49,7 +49,8 @@ def _fault(have: Board, bridge: Device) -> Verdict:
     root = bridge.port == "root"
     now = f"until then, at each boot: setpci -s {bridge.address} ECAP_ACS+6.w=0000"
     return fault(
-        observed=f"the {'root port' if root else 'switch port'} at {bridge.address} redirects (ACSCtl {bridge.acs:#06x})",
+        observed=f"the {'root port' if root else 'switch port'} at "
+        f"{bridge.address} redirects (ACSCtl {bridge.acs:#06x})",
         expected=_EXPECTED,
         part=bridge.address,
         fix=f"{bios_menu(have, 'acs')}: Disabled; {now}",

@@ -10,7 +10,8 @@ from clusterwright.check.facts.block_devices import BlockDevice, block_devices
 from clusterwright.check.verdict import Verdict
 from clusterwright.units import TB
 
-_SIZE_TOLERANCE = 0.1  # ours: disks of one label differ by less than a tenth between makers; the next size is a third larger
+# Ours: disks of one label differ by less than a tenth between makers; the next size is a third larger.
+_SIZE_TOLERANCE = 0.1
 
 
 def _has_disks(spec: HostSpec) -> bool:

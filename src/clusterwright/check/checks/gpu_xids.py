@@ -32,7 +32,7 @@ def gpu_xids(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
     for finding in asking:
         part = f"nvswitch {finding.pci}" if finding.switch else have.gpu(finding.pci)
         observed = f"{_times(finding)}: {finding.meaning} ({finding.pci or 'address not logged'})"
-        fix = f"{finding.action}; once it is mended: logger -t clusterwright mended {finding.pci}"
+        fix = f"{finding.action}; once it is fixed: logger -t clusterwright repaired {finding.pci}"
         status = _STATUS[finding.severity]
         yield fault(
             observed=observed, expected=_EXPECTED, part=part, fix=fix, otherwise=status, codes=(finding.code,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.bios import in_lab, of_guest, bios_menu
+from clusterwright.check.bios import bios_menu, in_lab, of_guest
 from clusterwright.check.expectation import check, fault, fine, skip, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board, board
@@ -39,7 +39,8 @@ def iommu(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
         return
     kinds = ", ".join(sorted({device.iommu for device in through}))
     yield fault(
-        observed=f"the IOMMU translates for {len(through)} of {len(peers)} GPUs and adapters ({kinds}){_command_line(have)}",
+        observed=f"the IOMMU translates for {len(through)} of {len(peers)} "
+        f"GPUs and adapters ({kinds}){_command_line(have)}",
         expected=_EXPECTED,
         fix=f"GRUB_CMDLINE_LINUX: add iommu=pt, update-grub, reboot; or {bios_menu(have, 'iommu')}: Disabled"
         " (not on AMD with more than 255 CPUs, whose interrupts need it)",

@@ -25,7 +25,10 @@ def machines_equal(cluster: Cluster, have: Mapping[str, Machine]) -> list[Verdic
     """Model, BIOS and number of NUMA nodes are the same on every host of a group."""
     groups: dict[str, dict[str, str]] = {}
     for host, host_machine in have.items():
-        description = f"{host_machine.model or 'model not said'}, BIOS {host_machine.bios or 'not said'}, {host_machine.numa_nodes} NUMA nodes"
+        description = (
+            f"{host_machine.model or 'model not said'}, BIOS {host_machine.bios or 'not said'}, "
+            f"{host_machine.numa_nodes} NUMA nodes"
+        )
         groups.setdefault(cluster.host(host).group_name, {})[host] = description
     return [
         verdict

@@ -21,7 +21,7 @@ _BEYOND = "wright: not drained, the share is used up: "  # the health program's 
     slurm_nodes,
     cluster_wide=True,
     when=attrgetter("is_control"),
-    fix="mend the reason, then `scontrol update nodename=NODE state=resume`",
+    fix="fix the reason, then `scontrol update nodename=NODE state=resume`",
 )
 def node_states(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> list[Verdict]:
     """Slurmctld has every compute host as a node that takes jobs; one that is held back is a warning.

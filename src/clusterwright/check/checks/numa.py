@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.bios import in_lab, of_guest, bios_menu
+from clusterwright.check.bios import bios_menu, in_lab, of_guest
 from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.board import Board, board
@@ -51,7 +51,8 @@ def _missing_nodes(have: Board) -> Iterator[Verdict]:
         for device in (*have.devices_by_kind("gpu"), *have.rdma):
             if device.numa < 0:
                 yield fault(
-                    observed=f"nothing says which node the {device.kind} at {device.location} is near to (numa_node -1)",
+                    observed=f"nothing says which node the {device.kind} at "
+                    f"{device.location} is near to (numa_node -1)",
                     expected="a NUMA node of each GPU and adapter",
                     part=f"{device.kind} {device.address}",
                     fix=f"update the BIOS, which leaves it out of its tables (_PXM); {bios_menu(have, 'numa')}",

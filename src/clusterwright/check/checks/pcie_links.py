@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from clusterwright.check.bios import in_lab, of_guest, bios_menu
+from clusterwright.check.bios import bios_menu, in_lab, of_guest
 from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.board import Board, Device, board
@@ -80,7 +80,8 @@ def _short(spec: HostSpec, have: Board) -> Iterator[Verdict]:
     for adapter in have.rdma:
         if 0 < _carries(adapter) < rate:
             yield fault(
-                observed=f"the slot of {adapter.rdma[0]} at {adapter.location} carries {_carries(adapter) / GB:.0f} Gbit/s",
+                observed=f"the slot of {adapter.rdma[0]} at {adapter.location} "
+                f"carries {_carries(adapter) / GB:.0f} Gbit/s",
                 expected=f"{rate / GB:.0f} Gbit/s (networks.compute.rate)",
                 part=f"nic {adapter.address}",
                 fix=_move(have),

@@ -32,10 +32,10 @@ def _fault(array: Array) -> Verdict:
     failures = f", {', '.join(array.failed)} failed" if array.failed else ""
     doing = f", {array.doing}" if array.doing else ""
     state = f"{array.working} of {array.disks} disks" if array.active else "inactive"
-    mending = array.active and array.doing.startswith("recovery")
+    is_recovering = array.active and array.doing.startswith("recovery")
     return fault(
         observed=f"{array.name}: {state}{failures}{doing}",
         expected=_EXPECTED,
         part=f"/dev/{array.name}",
-        otherwise=Status.WARN if mending else Status.FAIL,
+        otherwise=Status.WARN if is_recovering else Status.FAIL,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
-from clusterwright.check.facts.units import units, required_units
+from clusterwright.check.facts.units import required_units, units
 from clusterwright.check.verdict import Verdict
 
 

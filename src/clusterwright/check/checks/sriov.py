@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.bios import in_lab, of_guest, bios_menu
+from clusterwright.check.bios import bios_menu, in_lab, of_guest
 from clusterwright.check.expectation import check, fault, fine, skip
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board, Device, board
@@ -30,7 +30,10 @@ def sriov(spec: HostSpec, have: Board) -> Iterator[Verdict]:
         yield skip("no RDMA adapter on the PCI bus (see rdma_links)")
         return
     shared = spec.host.group.firmware.virtual_functions
-    expected = f"{'some' if shared else 'no'} virtual functions (nodes.{spec.host.group_name}.firmware.virtual_functions)"
+    expected = (
+        f"{'some' if shared else 'no'} virtual functions "
+        f"(nodes.{spec.host.group_name}.firmware.virtual_functions)"
+    )
     wrong = _missing if shared else _unwanted
     faults = [
         fault(observed=observed, expected=expected, part=adapter.rdma[0], fix=fix, otherwise=Status.WARN)

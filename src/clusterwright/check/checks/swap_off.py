@@ -18,7 +18,7 @@ def _in_lab(spec: HostSpec) -> str:
     (memory, swaps),
     when=is_compute,
     unless=_in_lab,
-    fix="apply the cluster file again: it switches swap off and masks swap.target; mend /etc/fstab by hand",
+    fix="apply the cluster file again: it switches swap off and masks swap.target; fix /etc/fstab by hand",
 )
 def swap_off(spec: HostSpec, have: Memory, swap_areas: Swaps) -> Verdict:
     """A compute host has no swap: one rank that swaps holds up all the others."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clusterwright.check.fact import HostSpec, fact, texts
-from clusterwright.provision.render.firewall_table import EXPORTER_PORT, CLUSTER_EXPORTER_PORT
+from clusterwright.provision.render.firewall_table import CLUSTER_EXPORTER_PORT, EXPORTER_PORT
 from clusterwright.provision.render.slurm_settings import CONTROL_PORT, NODE_PORT
 
 DISCARD = 9  # RFC 863: a port that nobody listens on, so that only a firewall keeps it silent

@@ -42,7 +42,7 @@ def _argv(spec: HostSpec) -> Sequence[str]:
 def torch_import(out: str) -> Torch:
     """What comes of really importing torch there."""
     last = out.strip().splitlines()[-1]
-    tokens = last.split()
-    if len(tokens) == 5 and tokens[4] == "imported":
-        return Torch(*("" if token == "None" else token for token in tokens[:4]))
+    columns = last.split()
+    if len(columns) == 5 and columns[4] == "imported":
+        return Torch(*("" if column == "None" else column for column in columns[:4]))
     return Torch(error=last)

@@ -18,7 +18,7 @@ _NAMED = re.compile(
 )
 _OFF = re.compile(r"NVRM: .*fallen off the bus")
 _FIXED = re.compile(
-    r"clusterwright:? mended (\S+)|Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): 154, .* to 0x0 \(None\)"
+    r"clusterwright:? repaired (\S+)|Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): 154, .* to 0x0 \(None\)"
 )
 _MAX_MESSAGES = 8  # different words kept of one burst: NVLink's registers differ from line to line
 
@@ -37,10 +37,10 @@ class Event:
 
 
 def events(lines: Iterable[Line]) -> tuple[Event, ...]:
-    """Every burst, in the order in which they began; what was mended since then is left out.
+    """Every burst, in the order in which they began; what was fixed since then is left out.
 
-    What ends all that was logged of a device before: `clusterwright mended PCI_ADDRESS`, which is what the probe
-    makes of `logger -t clusterwright mended PCI_ADDRESS`, and the driver's own word (Xid 154) that it has recovered.
+    What ends all that was logged of a device before: `clusterwright repaired PCI_ADDRESS`, which is what the probe
+    makes of `logger -t clusterwright repaired PCI_ADDRESS`, and the driver's own word (Xid 154) that it has recovered.
     """
     open_: dict[tuple[int, str, bool], Event] = {}
     closed: list[Event] = []
@@ -66,7 +66,7 @@ def events(lines: Iterable[Line]) -> tuple[Event, ...]:
 
 
 def _parse_lines(lines: Iterable[Line]) -> Iterator[tuple[tuple[int, str, bool], float, str]]:
-    """(number, device, is it a switch), time and words of each telling line; number 0 says that it was mended."""
+    """(number, device, is it a switch), time and words of each telling line; number 0 says that it was fixed."""
     named = ""
     for line in lines:
         if "NVRM:" not in line.text and "Xid (" not in line.text and "clusterwright" not in line.text:

@@ -156,7 +156,7 @@ def _kind(text: str) -> str:
 
 def telling() -> Iterator[str]:
     """The patterns of what is told whatever its priority: a host sends lines that match, and those that warn."""
-    yield r"NVRM:|SXid|clusterwright:? mended"
+    yield r"NVRM:|SXid|clusterwright:? repaired"
     for row in faults():
         # A name may be there once only in the joined expression.
         yield re.sub(r"\?P<\w+>", "", row.pattern.pattern)

@@ -1,4 +1,4 @@
-"""The page: passed or not, the cluster drawn, what is wrong and who mends it, what was measured, a line to sign."""
+"""The page: passed or not, the cluster drawn, what is wrong and who fixes it, what was measured, a line to sign."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterwright.check.folding import folded
 from clusterwright.check.report.drawing import STATUS_LABELS, cluster, is_small, style
 from clusterwright.check.report.findings import Findings, contact
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.drawing.sheet import Figure, Theme, Section, drawn, legend, paragraphs, sheet, table
+from clusterwright.drawing.sheet import Figure, Section, Theme, drawn, legend, paragraphs, sheet, table
 
 _STYLE = """
 .tile { stroke-width: 1.6; fill: var(--card); } .part { stroke-width: 0; }
@@ -37,11 +37,14 @@ def render_page(findings: Findings, networks: Sequence[str]) -> str:
             ("The cluster", "集群"),
             drawn(lambda width: cluster(findings, width), _key(), paragraphs(_how(findings))),
         ),
-        Section(("What is wrong, and who mends it", "问题与负责方"), _wrong(findings, networks)),
+        Section(("What is wrong, and who fixes it", "问题与负责方"), _wrong(findings, networks)),
         Section(("What was expected, and what was seen", "预期与实测"), _all(findings)),
         Section(("Accepted", "签收"), _sign()),
     ]
-    footer = f"{findings.cluster}, {findings.checked_at}, clusterwright {findings.version}. {_LAB if findings.is_lab else ''}"
+    footer = (
+        f"{findings.cluster}, {findings.checked_at}, clusterwright "
+        f"{findings.version}. {_LAB if findings.is_lab else ''}"
+    )
     return sheet(_THEME, _headline(findings), _figures(findings), parts, footer=footer.strip())
 
 
@@ -103,7 +106,10 @@ def _all(findings: Findings) -> str:
     ]
     bench_notes = paragraphs(findings.benches or [_NO_BENCH])
     summary = f"<summary>{len(findings.verdicts)} verdicts, equal ones together</summary>"
-    return f"{bench_notes}<details open>{summary}{table(('check', 'status', 'where', 'seen', 'expected'), rows)}</details>"
+    return (
+        f"{bench_notes}<details "
+        f"open>{summary}{table(('check', 'status', 'where', 'seen', 'expected'), rows)}</details>"
+    )
 
 
 def _location(verdict: Verdict) -> str:

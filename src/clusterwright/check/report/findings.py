@@ -9,7 +9,7 @@ from clusterwright.check.folding import WORST_FIRST, counts
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster, Host
 
-# Who mends it: the first word of a part, or what it is on the host.
+# Who fixes it: the first word of a part, or what it is on the host.
 CONTACTS = {
     "gpu": "the server's vendor: a GPU",
     "network": "who runs the network: cable, port or adapter",
@@ -85,7 +85,7 @@ def findings(
 
 
 def contact(verdict: Verdict, networks: Iterable[str]) -> str:
-    """Who mends what a verdict is about."""
+    """Who fixes what a verdict is about."""
     return CONTACTS[kind_of(verdict.part, networks)]
 
 

@@ -6,12 +6,12 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.culprits.groups import Groups, Plan
 from clusterwright.check.bench.kinds import network
 from clusterwright.check.bench.kinds.collectives import plan_of
 from clusterwright.check.bench.parsers.sweep import Sweep
 from clusterwright.check.bench.site import Site
-from clusterwright.check.bench.amounts import amount
 from clusterwright.check.tune.knobs import Settings, chosen, of_network
 from clusterwright.check.tune.trials import Budget, Trials, Tuned, format_measurement
 

@@ -15,14 +15,14 @@ from clusterwright.errors import EXIT_USAGE, Finding, WrightError, closest_name
 from clusterwright.plan.sizing.answer import Sharing
 from clusterwright.plan.sizing.choices import Scenario
 from clusterwright.plan.sizing.fewest import Assumptions
-from clusterwright.plan.sizing.workload import WorkloadRequest, Workload, parse_count, parse_share, workload
+from clusterwright.plan.sizing.workload import Workload, WorkloadRequest, parse_count, parse_share, workload
 from clusterwright.units import QuantityError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.catalog.records import Architecture, Gpu
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.cli.plan._inputs import MachineOptions
     from clusterwright.plan.run import Machine
     from clusterwright.plan.sizing.answer import Answer

@@ -14,7 +14,7 @@ from clusterwright.cli._show import show_message, show_table, show_text
 if TYPE_CHECKING:
     from clusterwright.plan.cost.figures import Estimate
     from clusterwright.plan.cost.inputs import Gathered
-    from clusterwright.plan.cost.report import Costs, CostOption
+    from clusterwright.plan.cost.report import CostOption, Costs
 
 
 def cost(

@@ -71,7 +71,7 @@ def explain(
     json
         Everything, in seconds and bytes, as one JSON document.
     """
-    from clusterwright.cli._show import show_message, show_json
+    from clusterwright.cli._show import show_json, show_message
     from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.predict.explained import explained
     from clusterwright.plan.predict.pages import render_html
@@ -105,7 +105,7 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
     from dataclasses import replace
 
     from clusterwright.catalog.hf import model_of
-    from clusterwright.cli.plan._inputs import machine_for, load_user_catalog
+    from clusterwright.cli.plan._inputs import load_user_catalog, machine_for
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.predict.lookup import CatalogLookup
     from clusterwright.plan.predict.runs import run_of

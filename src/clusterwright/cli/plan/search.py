@@ -163,7 +163,7 @@ def _describe_machine(on: Machine) -> str:
 
 def _best(outcome: Outcome, best: Plan) -> str:
     from clusterwright.plan.memory.peak import MemoryFit
-    from clusterwright.plan.search.outcome import gib, format_layout
+    from clusterwright.plan.search.outcome import format_layout, gib
     from clusterwright.plan.speed import span
 
     low, high = span(best.run, best.time)
@@ -207,7 +207,7 @@ def _row(number: int, plan: Plan) -> tuple[str, ...]:
 
 
 def _pareto(outcome: Outcome) -> str:
-    from clusterwright.plan.search.outcome import gib, format_layout
+    from clusterwright.plan.search.outcome import format_layout, gib
 
     last = outcome.pareto[-1]
     return (

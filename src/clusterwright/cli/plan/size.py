@@ -96,8 +96,9 @@ def _size(answer: Answer) -> str:
     fails = f"a failure every {_hours(sized.goodput.mtbf_s / 3600)} h on average"
     saved = f"a checkpoint every {_lasting(sized.goodput.checkpoint_every_s)}"
     throughput = f"{sized.tokens_per_s / sized.gpus:,.0f} tokens/s a GPU, MFU {sized.utilization:.0%}"
+    hosts = f"{sized.gpus} x {sized.machine.gpu.name} in {_nodes(sized.nodes)}"
     lines = [
-        f"{sized.gpus} x {sized.machine.gpu.name} in {_nodes(sized.nodes)}: {duration}, {sized.gpu_hours:,.0f} GPU-hours",
+        f"{hosts}: {duration}, {sized.gpu_hours:,.0f} GPU-hours",
         f"  {format_layout(sized.planned_layout.layout)}; {throughput}",
         f"  goodput {sized.goodput.share:.1%}: {fails}, {saved}",
     ]
@@ -114,7 +115,10 @@ def _deadline(answer: Answer) -> str:
         return f"{deadline} is met as likely as not; nothing meets it at the slow end of the prediction"
     if answer.sure.gpus == answer.sized.gpus:
         return f"{deadline} is met at the slow end of the prediction, too"
-    return f"{deadline} is likely met; nine times out of ten with {answer.sure.gpus} GPUs in {_nodes(answer.sure.nodes)}"
+    return (
+        f"{deadline} is likely met; nine times out of ten with "
+        f"{answer.sure.gpus} GPUs in {_nodes(answer.sure.nodes)}"
+    )
 
 
 def _shared(answer: Answer) -> str:

@@ -16,8 +16,8 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.units import QuantityError, parse_duration, parse_rate, parse_size
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.catalog.records import Architecture
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.plan.storage import Array, Demand, Option, Staging, Workload
 
 
@@ -134,7 +134,8 @@ def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageRe
         notes.append(note)
     work = Workload(
         parameters=_parameters(checkpoint_options, model), dataset_bytes=size, samples=samples, samples_per_s=rate,
-        files=files, precision=checkpoint_options.precision, optimizer=checkpoint_options.optimizer, stall_share=checkpoint_options.stall, save_total_limit=checkpoint_options.keep,
+        files=files, precision=checkpoint_options.precision, optimizer=checkpoint_options.optimizer,
+        stall_share=checkpoint_options.stall, save_total_limit=checkpoint_options.keep,
         checkpoint_every_s=_read(parse_duration, checkpoint_options.every, "--every"),
     )  # fmt: skip
     need, nodes = demand(work), max(1, math.ceil(on.gpus / on.gpus_per_node))

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from clusterwright.config.slurm_keys.lint import Finding, lint
 from clusterwright.config.slurm_keys.table import (
+    LIST_VALUED_KEYS,
     OURS,
     RELEASES,
-    LIST_VALUED_KEYS,
     Span,
     key_spans,
-    value_spans,
     release,
+    value_spans,
 )
 
 __all__ = [
-    "OURS", "RELEASES", "LIST_VALUED_KEYS", "Finding", "Span", "key_spans", "value_spans", "lint", "release",
+    "LIST_VALUED_KEYS",
+    "OURS",
+    "RELEASES",
+    "Finding",
+    "Span",
+    "key_spans",
+    "lint",
+    "release",
+    "value_spans",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clusterwright.config.slurm_keys.table import Span, key_spans, value_spans, line_keys
+from clusterwright.config.slurm_keys.table import Span, key_spans, line_keys, value_spans
 from clusterwright.errors import closest_name
 
 # What to write in place of a key or word that is gone, from the release notes of the release that took it away.

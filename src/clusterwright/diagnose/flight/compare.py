@@ -41,11 +41,20 @@ def _of_group(group: str, dumps: Mapping[int, Dump]) -> Iterator[str]:
     for rank in lagging_ranks:
         number = max(called[rank])
         last_call = f"; its last one is {_describe(called[rank][number])} {number}"
-        yield f"rank {rank} did not join {collective.name} {last} of {group}{_location(collective)}, in which {len(waits)} wait{last_call}"
+        yield (
+            f"rank {rank} did not join {collective.name} {last} of "
+            f"{group}{_location(collective)}, in which {len(waits)} wait{last_call}"
+        )
     for rank in missing_ranks:
-        yield f"rank {rank} left no dump, and {len(waits)} wait in {collective.name} {last} of {group}{_location(collective)}"
+        yield (
+            f"rank {rank} left no dump, and {len(waits)} wait in "
+            f"{collective.name} {last} of {group}{_location(collective)}"
+        )
     if not lagging_ranks and not missing_ranks and len(waits) == len(called) >= _PAIR:
-        yield f"all {len(waits)} ranks are in {collective.name} {last} of {group}{_location(collective)}, and none has finished it"
+        yield (
+            f"all {len(waits)} ranks are in {collective.name} {last} of "
+            f"{group}{_location(collective)}, and none has finished it"
+        )
 
 
 def _mismatch(group: str, number: int, by_rank: Mapping[int, Collective]) -> str:
@@ -61,7 +70,8 @@ def _mismatch(group: str, number: int, by_rank: Mapping[int, Collective]) -> str
     )
     odd_collective = by_rank[ranks[0]]
     return (
-        f"ranks {', '.join(map(str, ranks))} called {_describe(odd_collective)} {number} of {group}{_location(odd_collective)}, "
+        f"ranks {', '.join(map(str, ranks))} called {_describe(odd_collective)} "
+        f"{number} of {group}{_location(odd_collective)}, "
         f"others {_describe(usual_collective)}{_location(usual_collective)}"
     )
 

@@ -37,7 +37,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 class NodeStatus:
     """Slurm's record of a host, empty where Slurm does not know it.
 
-    `reason_age_s` seconds its reason has stood, and `back_s` seconds ago somebody gave it back to service, if that is known.
+    `reason_age_s`: seconds since its reason was set. `back_s`: seconds since somebody resumed it, if known.
     """
 
     record: Record

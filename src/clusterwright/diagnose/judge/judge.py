@@ -91,7 +91,7 @@ def filled(text: str, names: Mapping[str, str], lang: str) -> str:
 
 
 def unknown(lang: str) -> tuple[str, str]:
-    """Cause and mend where nothing is recognised."""
+    """Cause and fix where nothing is recognised."""
     return _UNKNOWN[lang]
 
 

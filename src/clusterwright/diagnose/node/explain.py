@@ -63,7 +63,8 @@ def explain(record: Record) -> NodeExplanation:
     when_text = f" since {when}" if when else ""
     cause = Message(
         f"{drain_record.by} took it out of service{when_text}: {drain_record.reason}.",
-        f"{_ACTOR_ZH[drain_record.origin] or by or '有人'}{f'于 {when} ' if when else ''}使其退出服务: {drain_record.reason}。",
+        f"{_ACTOR_ZH[drain_record.origin] or by or '有人'}{f'于 {when} ' if when else ''}使其退出服务: "
+        f"{drain_record.reason}。",
     )
     fix = Message(drain_record.fix, f"按英文提示处理: {drain_record.fix}")
     is_not_responding = signed.code == "not-responding"

@@ -2,6 +2,6 @@
 
 from clusterwright.diagnose.pending.explain import explain
 from clusterwright.diagnose.pending.facts import Facts
-from clusterwright.diagnose.pending.waiting import Change, Waiting, Message
+from clusterwright.diagnose.pending.waiting import Change, Message, Waiting
 
-__all__ = ["Change", "Facts", "Waiting", "Message", "explain"]
+__all__ = ["Change", "Facts", "Message", "Waiting", "explain"]

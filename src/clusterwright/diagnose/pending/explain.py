@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import speakers
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, AT_NEXT_CYCLE, Waiting, Message
+from clusterwright.diagnose.pending.waiting import AT_NEXT_CYCLE, NOT_BY_ITSELF, Message, Waiting
 
 SOURCE = "scontrol show job"
 

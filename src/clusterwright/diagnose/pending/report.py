@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
-from clusterwright.diagnose.pending.waiting import Waiting, Message
+from clusterwright.diagnose.pending.waiting import Message, Waiting
 
 _CLASSES = {
     "nodes-out": "node-lost", "launch-failed-held": "slurm-config", "requeued-prolog": "slurm-config",
@@ -66,5 +66,5 @@ def diagnosis(waiting: Waiting, job: str, lang: str) -> Diagnosis:
         confidence=0.0 if waiting.id == "unknown" else 0.95,
         evidence=tuple(Evidence(source, 1, text) for source, text in waiting.evidence),
         fix=fix or _LABELS[lang][7],
-        retry="mended" if change else "yes",
+        retry="fixed" if change else "yes",
     )

@@ -28,7 +28,7 @@ _LINES = re.compile(
     r"|^[+$#%] (?:echo|printf|grep|rg|sed|awk|logger|journalctl|dmesg)\b|^\++ (?:echo|printf|grep|rg|logger)\b"
     r"|^\s*(?:echo|printf|grep|egrep|zgrep|rg|ag) +(?:-\S+ +)*['\"]"
     r"|^\S*?[\w.-]+\.(?:log|out|err|txt|md)(?:[:-])\d+[:-](?!\d+ )\s*\S"  # grep -n
-    r"|^\s*(?:cause|where|evidence|mend|retry|exclude|原因|位置|证据|处理|重试|排除)\s{2,}"  # ours
+    r"|^\s*(?:cause|where|evidence|fix|retry|exclude|原因|位置|证据|处理|重试|排除)\s{2,}"  # ours
     r"|^[-+]{1}\s*(?:raise|print|logger|log|throw|assert|#|//)\b"  # a diff
     r"|^\s*(?:#(?! Out of bounds values)|//|/\*|<!--)\s"  # a remark; nccl-tests puts `#` before its verdict
     r"|\b(?:raise \w[\w.]*\(|throw [\w:]+\(|(?:logger|logging|log|self\.log)\.\w+\()"

@@ -12,10 +12,10 @@ from clusterwright.diagnose.judge.sighting import Observations, Witnessed
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
 from clusterwright.diagnose.reading.clean import clean
-from clusterwright.diagnose.reading.sighting_store import MAX_SIGHTINGS, RANKS, SightingStore
 from clusterwright.diagnose.reading.line import Line
 from clusterwright.diagnose.reading.prefix import split_prefix
 from clusterwright.diagnose.reading.quoted import BEGINS, NESTED_LOG_PREFIXES
+from clusterwright.diagnose.reading.sighting_store import MAX_SIGHTINGS, RANKS, SightingStore
 from clusterwright.diagnose.reading.source import HEAD, Source, is_binary, reading
 from clusterwright.diagnose.reading.takers import Takers
 

@@ -10,8 +10,8 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.slurm import show_job
 from clusterwright.edge.ssh import Remote
-from clusterwright.heal.past import Intent
 from clusterwright.heal.observation import HostStatus
+from clusterwright.heal.past import Intent
 from clusterwright.heal.slurm_text import node_of
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import HEAL

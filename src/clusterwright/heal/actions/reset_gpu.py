@@ -13,7 +13,7 @@ _RESET = """mkdir {mark} 2>/dev/null || exit 0
 timeout 120 nvidia-smi --gpu-reset{which}; code=$?
 if [ "$code" = 0 ]; then
   nvidia-smi --query-gpu=pci.bus_id --format=csv,noheader{which} |
-    while read -r place; do logger -t clusterwright "mended $place"; done
+    while read -r place; do logger -t clusterwright "repaired $place"; done
 fi
 echo "$code" >{mark}/code
 exit "$code"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from clusterwright.heal.decide.ladder import Fault, Handoff, Wait, rate_limit, next_step
+from clusterwright.heal.decide.ladder import Fault, Handoff, Wait, next_step, rate_limit
 from clusterwright.heal.decide.notice import Faults, believed, faults, witnesses
+from clusterwright.heal.observation import HostStatus, Observation
 from clusterwright.heal.past import OPEN, Incident, Intent, Past, Witness
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import ACTIONS, Rule
-from clusterwright.heal.observation import HostStatus, Observation
 
 FEW = 2  # hosts with one fault at one time are chance; more may have one cause elsewhere
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from clusterwright.heal.observation import Finding, HostStatus, Observation
 from clusterwright.heal.past import COUNTS, ActionRecord, Incident, Intent, Past
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import Rule, Step
-from clusterwright.heal.observation import Finding, HostStatus, Observation
 
 EMPTY = frozenset({"reset-gpu", "reboot", "reapply", "replace"})  # where no job runs, and none can start
 CHECKED_DRAINS = frozenset(
@@ -54,7 +54,7 @@ def next_step(fault: Fault, observation: Observation, past: Past, policy: Policy
             ]
             if len(attempts) < step.times:
                 return rate_limit(intent, observation, past, policy) or _when_empty(intent, fault.node)
-    return Handoff("nothing is left to try" if fault.rule.steps else "this is for a person to mend")
+    return Handoff("nothing is left to try" if fault.rule.steps else "this is for a person to fix")
 
 
 def _is_same_action(record: ActionRecord, intent: Intent) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from clusterwright.heal.observation import Finding, Observation
 from clusterwright.heal.past import Past, Witness
 from clusterwright.heal.rule import Rule, rule_for
-from clusterwright.heal.observation import Finding, Observation
 
 Faults = Mapping[tuple[str, str], tuple[Finding, ...]]  # by host and rule
 

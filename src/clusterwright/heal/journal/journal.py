@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from clusterwright.heal.decide import Decision
 from clusterwright.heal.moment import Moment
@@ -32,7 +33,10 @@ CREATE TABLE IF NOT EXISTS tells (
   topic TEXT NOT NULL, words TEXT NOT NULL, wall REAL NOT NULL, sent INTEGER NOT NULL,
   UNIQUE (incident, host, topic));
 """
-_INSERT_NOTIFICATION = "INSERT OR IGNORE INTO tells (incident, host, rule, topic, words, wall, sent) VALUES (?, ?, ?, ?, ?, ?, 0)"
+_INSERT_NOTIFICATION = (
+    "INSERT OR IGNORE INTO tells (incident, host, rule, topic, "
+    "words, wall, sent) VALUES (?, ?, ?, ?, ?, ?, 0)"
+)
 _ENDED = frozenset({"done", "failed", "lost", "stale", "undone"})
 _ACTION_COLUMNS = (
     "id, incident, host, rule, action, unit, job, spare, why, before, "
@@ -277,7 +281,8 @@ def _entry(row: tuple[object, ...]) -> Entry:
     ) = row
     intent = Intent(str(host), str(rule), str(action), str(why), str(unit), str(job), str(spare))
     ended = None if e_boot is None else Moment(str(e_boot), float(str(e_s)))
+    begun = Moment(str(boot), float(str(s)))
     record = ActionRecord(
-        int(str(id_)), int(str(incident)), intent, state, Moment(str(boot), float(str(s))), ended
-    )  # type: ignore[arg-type]  # (we wrote it)
+        int(str(id_)), int(str(incident)), intent, cast("State", state), begun, ended
+    )  # we wrote it
     return Entry(record, json.loads(str(prior)), str(error), float(str(wall)))

@@ -13,8 +13,8 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.heal.moment import Moment
-from clusterwright.heal.rule import rules
 from clusterwright.heal.observation import Finding, HostStatus, JobStatus, Observation
+from clusterwright.heal.rule import rules
 from clusterwright.heal.slurm_text import (
     ENDED_BADLY,
     JOBS,
@@ -108,7 +108,7 @@ class Gatherer:
 def silenced(findings: list[Finding]) -> list[Finding]:
     """That slurmctld does not hear a host says nothing more where it answers no ssh, or where its munge is broken.
 
-    The mend is another one then: slurmd started anew would be as mute.
+    The fix is another one then: slurmd started anew would be as mute.
     """
     mute = {finding.host for finding in findings if finding.code in _MUTE}
     return [finding for finding in findings if finding.code != "not-heard" or finding.host not in mute]

@@ -10,10 +10,10 @@ from clusterwright.heal.journal import Journal
 from clusterwright.heal.loop.action_runner import ActionRunner
 from clusterwright.heal.loop.gather import MOST_JOBS, Gatherer, failed_jobs
 from clusterwright.heal.loop.notifications import send_notification
+from clusterwright.heal.observation import Observation
 from clusterwright.heal.past import Past
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import Rule
-from clusterwright.heal.observation import Observation
 
 
 @dataclass

@@ -26,9 +26,9 @@ from clusterwright.heal.loop.action_runner import ActionRunner
 from clusterwright.heal.loop.gather import Gatherer, checks_of
 from clusterwright.heal.loop.loop import Loop
 from clusterwright.heal.moment import Moment
+from clusterwright.heal.observation import Finding
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
-from clusterwright.heal.observation import Finding
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.provision.reboots import BOOT_ID
 

@@ -15,12 +15,12 @@ from clusterwright.config.job import Job
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
-from clusterwright.lab.chaos.wright import COMMAND, Wright
-from clusterwright.lab.chaos.training_run import TrainingRun
+from clusterwright.lab.chaos.fault_injection import Places, places, plant, repair
 from clusterwright.lab.chaos.kind import EVERY, PROGRAM, STEPS, Planned, calm, job
-from clusterwright.lab.chaos.fault_injection import Places, repair, places, plant
-from clusterwright.lab.chaos.score import Score, FaultRecord, judge
+from clusterwright.lab.chaos.score import FaultRecord, Score, judge
 from clusterwright.lab.chaos.service import Service
+from clusterwright.lab.chaos.training_run import TrainingRun
+from clusterwright.lab.chaos.wright import COMMAND, Wright
 from clusterwright.lab.demo import event_metrics
 from clusterwright.launch.submit import submit
 

@@ -11,8 +11,8 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
-from clusterwright.lab.chaos.training_run import TrainingRun
 from clusterwright.lab.chaos.kind import Kind, Planned, choose_host
+from clusterwright.lab.chaos.training_run import TrainingRun
 from clusterwright.lab.demo.events import Event
 
 _TEAR = """newest=$(ls -t {folder}/checkpoints/step-*/manifest.json | head -1) || exit
@@ -84,6 +84,6 @@ def _rank_on(host: str, events: Sequence[Event]) -> int:
 
 
 def repair(kind: Kind, cluster: Cluster) -> None:
-    """What a person would mend with a screwdriver: power, cables, disks, GPUs."""
+    """What a person would fix with a screwdriver: power, cables, disks, GPUs."""
     if kind.fault or kind.beside:
         lab.undo(cluster.name)

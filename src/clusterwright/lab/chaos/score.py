@@ -35,7 +35,7 @@ class FaultRecord:
     missing: int = 0
     twice: int = 0
     harmed: tuple[str, ...] = ()
-    back_s: float | None = None  # from the mend of the fault to the host in service, by itself
+    back_s: float | None = None  # from the fix of the fault to the host in service, by itself
     ideal_s: float = 0.0
     took_s: float = 0.0
 

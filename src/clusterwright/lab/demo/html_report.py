@@ -8,24 +8,24 @@ from pathlib import Path
 from string import Template
 
 from clusterwright.check.verdict import Verdict
-from clusterwright.drawing.html_page import responsive_html, document
+from clusterwright.drawing.html_page import document, responsive_html
 from clusterwright.lab.demo.draw.bar import bar, colour
 from clusterwright.lab.demo.draw.cluster import cluster
 from clusterwright.lab.demo.draw.curves import curves
 from clusterwright.lab.demo.draw.timeline import timeline
-from clusterwright.lab.demo.figures import figures
 from clusterwright.lab.demo.event_metrics import Part
-from clusterwright.lab.demo.report import Report
+from clusterwright.lab.demo.figures import figures
 from clusterwright.lab.demo.messages import (
     ZH,
-    repeat_commands,
     applied_text,
     footer,
     headline,
     hero,
     loss_text,
     place_text,
+    repeat_commands,
 )
+from clusterwright.lab.demo.report import Report
 
 
 def render_html(report: Report) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clusterwright.config.names import expand
-from clusterwright.lab.demo.events import Event
 from clusterwright.lab.demo.event_metrics import checkpoints
+from clusterwright.lab.demo.events import Event
 
 Doing = Literal["spare", "starting", "training", "waiting", "down", "booting", "back"]
 

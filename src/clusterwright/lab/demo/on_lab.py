@@ -14,9 +14,9 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.lab import image, layout, state
-from clusterwright.lab.demo import local_machine, lanes, event_metrics
-from clusterwright.lab.demo.run_follower import RunFollower, ripe, fault_step, victim
-from clusterwright.lab.demo.report import DrawnCluster, DrawnHost, DrawnNetwork, DemoFacts
+from clusterwright.lab.demo import event_metrics, lanes, local_machine
+from clusterwright.lab.demo.report import DemoFacts, DrawnCluster, DrawnHost, DrawnNetwork
+from clusterwright.lab.demo.run_follower import RunFollower, fault_step, ripe, victim
 from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import RemoteReader
 from clusterwright.launch.submit import submit

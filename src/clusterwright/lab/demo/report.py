@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.lab.demo import lanes, event_metrics
+from clusterwright.lab.demo import event_metrics, lanes
 from clusterwright.lab.demo.events import Event
 from clusterwright.lab.demo.lanes import Fault, Lane, Marker
 

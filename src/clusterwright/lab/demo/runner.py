@@ -18,10 +18,10 @@ from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.lab.demo import local_machine
-from clusterwright.lab.demo.on_lab import on_lab
-from clusterwright.lab.demo.single_machine import on_single_machine
 from clusterwright.lab.demo.html_report import render_html
-from clusterwright.lab.demo.report import Report, DemoFacts, report
+from clusterwright.lab.demo.on_lab import on_lab
+from clusterwright.lab.demo.report import DemoFacts, Report, report
+from clusterwright.lab.demo.single_machine import on_single_machine
 from clusterwright.lab.demo.talk import Talk
 
 DEFAULT_JOB = Path(__file__).with_name("gpt.yaml")
@@ -52,7 +52,7 @@ def demo(
             "; ".join(finding.message for finding in missing) or "It was asked for with --local."
         )
         for finding in missing:
-            talk.log(f"no hosts can be made here: {finding.message}\nmend: {finding.fix}")
+            talk.log(f"no hosts can be made here: {finding.message}\nfix: {finding.fix}")
     with _record_errors(facts, talk), _terminable():
         chosen = job or load_job(DEFAULT_JOB)
         if facts.mode == "local":

@@ -10,9 +10,9 @@ from pathlib import Path
 from clusterwright.config.job import Job, Recovery
 from clusterwright.edge.clock import Clock
 from clusterwright.errors import WrightError
-from clusterwright.lab.demo import local_machine, lanes, event_metrics
-from clusterwright.lab.demo.run_follower import RunFollower, ripe, fault_step
+from clusterwright.lab.demo import event_metrics, lanes, local_machine
 from clusterwright.lab.demo.report import DemoFacts
+from clusterwright.lab.demo.run_follower import RunFollower, fault_step, ripe
 from clusterwright.lab.demo.talk import Talk
 from clusterwright.launch.events import LocalReader
 from clusterwright.launch.local import local

@@ -1,4 +1,4 @@
-"""The driver's library and its kernel module are of two versions, as after an upgrade; a reboot mends it."""
+"""The driver's library and its kernel module are of two versions, as after an upgrade; a reboot fixes it."""
 
 from __future__ import annotations
 

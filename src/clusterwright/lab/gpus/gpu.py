@@ -11,9 +11,9 @@ from clusterwright.errors import WrightError
 from clusterwright.lab import host
 from clusterwright.lab.gpus import state
 from clusterwright.lab.gpus.simulated import Simulated
+from clusterwright.lab.kernel_messages import write_kernel_message
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.options import parse_number
-from clusterwright.lab.kernel_messages import write_kernel_message
 from clusterwright.lab.state import LabState
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from clusterwright.edge.files import write_file_atomic
-from clusterwright.lab.gpus.library import SONAME, nvidia_smi
 from clusterwright.lab.gpus.initial_state import driver_files, lines, render_state
+from clusterwright.lab.gpus.library import SONAME, nvidia_smi
 from clusterwright.lab.gpus.simulated import Simulated
 from clusterwright.lab.laying import write_files
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from clusterwright.errors import WrightError
 from clusterwright.lab import host
+from clusterwright.lab.kernel_messages import write_kernel_message
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.options import parse_number
 from clusterwright.lab.rdma import state
 from clusterwright.lab.rdma.ports import Rdma
-from clusterwright.lab.kernel_messages import write_kernel_message
 from clusterwright.lab.state import LabState
 
 

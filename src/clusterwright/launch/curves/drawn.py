@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clusterwright.drawing.svg import Scale, is_narrow, line, path, svg_image, scale, tag, ticks, text_element
+from clusterwright.drawing.svg import Scale, is_narrow, line, path, scale, svg_image, tag, text_element, ticks
 
 HIGH, TOP, BOTTOM, LEFT, RIGHT = 190.0, 14.0, 26.0, 64.0, 14.0  # in the drawing's own units
 LEAST_SHARE = 0.05  # that a picture of shares reaches: what is nearly nothing must not look like much
@@ -73,8 +73,14 @@ def band(points: Sequence[Point], x: Scale, y: Scale) -> str:
 def describe(curve: Curve, points: Sequence[Point], restarts: Sequence[dict[str, Any]]) -> str:
     """For who cannot see it."""
     first_point, last = points[0], points[-1]
-    description = f"From {number(curve, first_point[1])} at step {first_point[0]:g} to {number(curve, last[1])} at step {last[0]:g}"
-    description += f"; least {number(curve, min(p[2] for p in points))}, largest {number(curve, max(p[3] for p in points))}."
+    description = (
+        f"From {number(curve, first_point[1])} at step {first_point[0]:g} "
+        f"to {number(curve, last[1])} at step {last[0]:g}"
+    )
+    description += (
+        f"; least {number(curve, min(p[2] for p in points))}, largest "
+        f"{number(curve, max(p[3] for p in points))}."
+    )
     return description + "".join(
         f" Restarted from step {restart['step']}: {restart['why']}." for restart in restarts
     )

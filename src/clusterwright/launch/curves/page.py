@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clusterwright.drawing.sheet import Figure, Theme, Section, drawn, legend, sheet, table
+from clusterwright.drawing.sheet import Figure, Section, Theme, drawn, legend, sheet, table
 from clusterwright.launch.curves.drawn import Curve, Point, drawing, number
 
 CURVES = (

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from clusterwright.launch.dev.asking import Session, WaitInterrupted, begin, listed, stop
+from clusterwright.launch.dev.options import Kind, SessionOptions, checked
 from clusterwright.launch.dev.reach import Reach, reach
 from clusterwright.launch.dev.script import script
-from clusterwright.launch.dev.options import Kind, SessionOptions, checked
 
 __all__ = [
-    "Session",
     "Kind",
-    "WaitInterrupted",
     "Reach",
+    "Session",
     "SessionOptions",
+    "WaitInterrupted",
     "begin",
     "checked",
     "listed",

@@ -23,8 +23,8 @@ from clusterwright.edge.host import as_user
 from clusterwright.edge.ssh import Ssh
 from clusterwright.edge.talk import Talk
 from clusterwright.errors import WrightError
-from clusterwright.launch.dev.script import script
 from clusterwright.launch.dev.options import SessionOptions
+from clusterwright.launch.dev.script import script
 from clusterwright.launch.run import runs_folder
 
 Event = Mapping[str, Any]
@@ -89,7 +89,8 @@ def begin(
 def _files(options: SessionOptions, text: str, public_key: str) -> dict[str, str]:
     """What lies in the session's folder, where nobody else looks in."""
     settings = {
-        "kind": options.kind, "python": options.python, "idle_s": options.idle_s, "folder": options.folder, "port": options.port,
+        "kind": options.kind, "python": options.python, "idle_s": options.idle_s, "folder": options.folder,
+        "port": options.port,
     }  # fmt: skip
     return {
         "job.sh": text,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from clusterwright.catalog.kubernetes import require
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
-from clusterwright.launch.kubernetes.options import QUEUE, ManifestOptions, Object, meta
 from clusterwright.launch.kubernetes.environment import rendezvous, run_folder, variables
 from clusterwright.launch.kubernetes.names import LONGEST_JOB, label
+from clusterwright.launch.kubernetes.options import QUEUE, ManifestOptions, Object, meta
 from clusterwright.launch.kubernetes.pod import pod
 
 # The Job's own reasons: a rule of its podFailurePolicy has ended it, or its activeDeadlineSeconds.

@@ -13,10 +13,10 @@ from clusterwright.config.load import check_job_against
 from clusterwright.config.names import fold
 from clusterwright.errors import SpecError
 from clusterwright.launch.kubernetes import notes
-from clusterwright.launch.kubernetes.options import GROUP, QUEUE, SWITCH, ManifestOptions, Object, meta
 from clusterwright.launch.kubernetes.environment import run_folder, variables
 from clusterwright.launch.kubernetes.jobset import jobset, spec
 from clusterwright.launch.kubernetes.names import LONGEST_JOB, label, labels
+from clusterwright.launch.kubernetes.options import GROUP, QUEUE, SWITCH, ManifestOptions, Object, meta
 from clusterwright.launch.kubernetes.pod import pod
 from clusterwright.launch.kubernetes.queues import flavors, queues
 from clusterwright.launch.kubernetes.shares import RESERVED_PERCENT, devices, has_rdma
@@ -49,7 +49,7 @@ def readme(cluster: Cluster, options: ManifestOptions, paths: tuple[str, ...], o
             "```",
             "",
             "A job waits in its team's queue (`kubectl get workloads -A`) until all of its pods have room.",
-            f"Pods ask for {RESERVED_PERCENT} % less of processors and memory than a batch script: the kubelet keeps some.",
+            f"Pods request {RESERVED_PERCENT} % less CPU and memory than a batch script: the kubelet reserves some.",
             "Secrets of a job go to `kubectl create secret generic NAME-secrets -n TEAM --from-literal=KEY=...`.",
             "",
             "## What is not carried over",

@@ -8,8 +8,8 @@ from clusterwright.catalog.kubernetes import NEWEST
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.launch.command import grace_s
-from clusterwright.launch.kubernetes.options import ManifestOptions
 from clusterwright.launch.kubernetes.environment import left_out
+from clusterwright.launch.kubernetes.options import ManifestOptions
 from clusterwright.launch.kubernetes.shares import has_rdma
 from clusterwright.launch.kubernetes.teams import team_of
 from clusterwright.onhost.adapters import registry
@@ -70,7 +70,10 @@ def of_job(job: Job, cluster: Cluster) -> Iterator[str]:
 def _of_recovery(job: Job) -> Iterator[str]:
     on_host_loss = job.recovery.on_host_loss
     if on_host_loss in _HOST_LOSS_NOTES:
-        yield f"recovery.on_host_loss: {on_host_loss}: {_HOST_LOSS_NOTES[on_host_loss]}; all pods start anew, on any hosts with room"
+        yield (
+            f"recovery.on_host_loss: {on_host_loss}: {_HOST_LOSS_NOTES[on_host_loss]}; "
+            "all pods start anew, on any hosts with room"
+        )
     if job.elastic:
         yield "elastic: the number of pods is fixed"
     if registry.launcher(job.launcher).is_agent:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from clusterwright.catalog.kubernetes import require
 from clusterwright.config.cluster import Cluster
-from clusterwright.launch.kubernetes.options import GROUP, QUEUE, ManifestOptions, Object, meta
 from clusterwright.launch.kubernetes.names import label
+from clusterwright.launch.kubernetes.options import GROUP, QUEUE, ManifestOptions, Object, meta
 from clusterwright.launch.kubernetes.shares import capacity, devices
 
 

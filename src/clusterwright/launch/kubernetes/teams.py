@@ -5,8 +5,8 @@ from __future__ import annotations
 from clusterwright.catalog.kubernetes import require
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
-from clusterwright.launch.kubernetes.options import ACCOUNT, ManifestOptions, Object, meta
 from clusterwright.launch.kubernetes.names import labels
+from clusterwright.launch.kubernetes.options import ACCOUNT, ManifestOptions, Object, meta
 
 DEFAULT_NAMESPACE = "training"  # the one namespace of a file without teams
 

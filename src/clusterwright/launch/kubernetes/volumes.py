@@ -5,8 +5,8 @@ from __future__ import annotations
 from clusterwright.catalog.kubernetes import require
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.storage import Nfs, Storage
-from clusterwright.launch.kubernetes.options import ManifestOptions, Object, meta
 from clusterwright.launch.kubernetes.names import label
+from clusterwright.launch.kubernetes.options import ManifestOptions, Object, meta
 from clusterwright.provision.render.nfs_options import nfs_options
 from clusterwright.units import GiB
 

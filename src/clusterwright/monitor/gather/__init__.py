@@ -1,7 +1,7 @@
 """How a picture is made: one program on the control host asks everything at once, and its answer is read here."""
 
-from clusterwright.monitor.gather.gather import gather
 from clusterwright.monitor.gather.cache import EVERY_S, SnapshotCache
+from clusterwright.monitor.gather.gather import gather
 from clusterwright.monitor.gather.reading import ClusterFacts, build_snapshot
 
-__all__ = ["EVERY_S", "SnapshotCache", "ClusterFacts", "gather", "build_snapshot"]
+__all__ = ["EVERY_S", "ClusterFacts", "SnapshotCache", "build_snapshot", "gather"]

@@ -8,7 +8,7 @@ from typing import Any
 from ClusterShell.NodeSet import NodeSetException
 
 from clusterwright.config.names import expand
-from clusterwright.monitor.gather.slurm_text import moment, number, normalize
+from clusterwright.monitor.gather.slurm_text import moment, normalize, number
 from clusterwright.monitor.snapshot import JobView, Run, waits
 from clusterwright.onhost.snapshot import programs
 from clusterwright.slurm.jobs import Job

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from clusterwright.monitor.records.quantities import gpus, moment, resources, size, span, parse_count
+from clusterwright.monitor.records.quantities import gpus, moment, parse_count, resources, size, span
 from clusterwright.monitor.records.record import Record
 from clusterwright.monitor.records.sacct import Bad
 

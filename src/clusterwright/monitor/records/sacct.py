@@ -9,10 +9,10 @@ from clusterwright.monitor.records.quantities import (
     UnreadableError,
     gpus,
     moment,
+    parse_count,
     resources,
     size,
     span,
-    parse_count,
 )
 from clusterwright.monitor.records.record import Record
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.report.job_advice import advice, ledger
 from clusterwright.monitor.report.job_facts import GpuUse, HostUse, JobFacts
 from clusterwright.monitor.report.job_run import run_parts
@@ -23,6 +22,7 @@ from clusterwright.monitor.report.report import (
     ratio,
     span,
 )
+from clusterwright.monitor.snapshot.visible import visible
 
 MAX_ROWS = 64  # GPUs and hosts that have a line of their own; of more, those that did least
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.report.job_facts import JobFacts
-from clusterwright.monitor.report.report import Bilingual, clock, gib, percent, ratio, message, span, messages
+from clusterwright.monitor.report.report import Bilingual, clock, gib, message, messages, percent, ratio, span
+from clusterwright.monitor.snapshot.visible import visible
 
 # Ours, near those of jobstats (github.com/PrincetonUniversity/jobstats): less is worth a word.
 LITTLE_CPU, LITTLE_MEMORY, LITTLE_GPU = 0.2, 0.3, 0.5

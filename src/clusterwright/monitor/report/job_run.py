@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.report.job_advice import ledger
 from clusterwright.monitor.report.job_facts import JobFacts
 from clusterwright.monitor.report.report import Bar, Bilingual, Part, percent, ratio, span
+from clusterwright.monitor.snapshot.visible import visible
 
 _FAILURES: tuple[Bilingual, ...] = (("cause", "原因"), ("count", "次数"), ("first seen", "最初现象"))
 _SLOW: tuple[Bilingual, ...] = (

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.report.money import Price, cost, energy
 from clusterwright.monitor.report.month_figures import Month, Sum, quantile
 from clusterwright.monitor.report.report import (
@@ -15,11 +14,12 @@ from clusterwright.monitor.report.report import (
     Figure,
     Part,
     Report,
+    message,
     percent,
     ratio,
-    message,
     span,
 )
+from clusterwright.monitor.snapshot.visible import visible
 
 # Names of what is said of each team and user; the CSV file has the same columns.
 _COLUMNS: tuple[Bilingual, ...] = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
-from clusterwright.drawing.sheet import Figure, Theme, Section, paragraphs, sheet, table
+from clusterwright.drawing.sheet import Figure, Section, Theme, paragraphs, sheet, table
 from clusterwright.monitor.report.report import Bar, Language, Part, Report, spoken
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clusterwright.monitor.simulate.engine import Outcome, JobRun
+from clusterwright.monitor.simulate.engine import JobRun, Outcome
 from clusterwright.monitor.simulate.settings import Settings
 
 NOTHING = 1e-9  # in floating point

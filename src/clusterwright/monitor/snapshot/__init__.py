@@ -1,7 +1,7 @@
 """What a cluster looks like at one moment; pure."""
 
 from clusterwright.monitor.snapshot.lacks import lacks
-from clusterwright.monitor.snapshot.snapshot import Alert, Gpu, JobView, NodeView, Snapshot, Run, Team
+from clusterwright.monitor.snapshot.snapshot import Alert, Gpu, JobView, NodeView, Run, Snapshot, Team
 from clusterwright.monitor.snapshot.waits import waits
 
-__all__ = ["Alert", "Gpu", "JobView", "NodeView", "Snapshot", "Run", "Team", "lacks", "waits"]
+__all__ = ["Alert", "Gpu", "JobView", "NodeView", "Run", "Snapshot", "Team", "lacks", "waits"]

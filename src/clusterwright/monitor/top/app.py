@@ -24,10 +24,10 @@ from clusterwright.monitor.top import columns, detail, groups
 from clusterwright.monitor.top.columns import RenderOptions, heads
 from clusterwright.monitor.top.groups import Group
 from clusterwright.monitor.top.listing import Listing
-from clusterwright.monitor.top.static_screen import folded
+from clusterwright.monitor.top.messages import Lang, translate
 from clusterwright.monitor.top.queue import View
 from clusterwright.monitor.top.screens import ConfirmScreen, TextScreen, keys
-from clusterwright.monitor.top.messages import Lang, translate
+from clusterwright.monitor.top.static_screen import folded
 
 NARROW = 100  # columns under which one panel is shown at a time
 PANELS = ("nodes", "jobs", "teams", "alerts")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from clusterwright.config.names import fold
 from clusterwright.monitor.snapshot import Alert, JobView, NodeView, Snapshot, Team, waits
 from clusterwright.monitor.snapshot.visible import visible
-from clusterwright.monitor.top.forms import STATES, Cell, heat, compact_number, percent, span, strip
+from clusterwright.monitor.top.forms import STATES, Cell, compact_number, heat, percent, span, strip
 from clusterwright.monitor.top.groups import Group
-from clusterwright.monitor.top.queue import runs
 from clusterwright.monitor.top.messages import Lang, translate
+from clusterwright.monitor.top.queue import runs
 from clusterwright.slurm.states import is_pending
 
 Cells = list[list[Cell]]  # of a row: each cell has parts with styles of their own
@@ -29,17 +29,21 @@ class Column:
 
 
 NODES = (
-    Column("group", 16), Column("state", 13), Column("count", 5, align_right=True), Column("gpus", 11, align_right=True),
+    Column("group", 16), Column("state", 13), Column("count", 5, align_right=True),
+    Column("gpus", 11, align_right=True),
     Column("heat", HEAT, 66), Column("hosts", 0, 78),
 )  # fmt: skip
 JOBS = (
-    Column("id", 12), Column("state", 10), Column("user", 10), Column("team", 10, 90), Column("gpus", 5, align_right=True),
-    Column("heat", 7, 70, align_right=True), Column("time", 8, align_right=True), Column("left", 8, 110, align_right=True),
+    Column("id", 12), Column("state", 10), Column("user", 10), Column("team", 10, 90),
+    Column("gpus", 5, align_right=True),
+    Column("heat", 7, 70, align_right=True), Column("time", 8, align_right=True),
+    Column("left", 8, 110, align_right=True),
     Column("progress", 26, 132), Column("name", 24, 60), Column("where", 0, 100),
 )  # fmt: skip
 TEAMS = (
     Column("team", 12), Column("gpus", 6, align_right=True), Column("running", 7, align_right=True),
-    Column("waiting", 7, align_right=True), Column("share", 6, 48, align_right=True), Column("use", 8, 58, align_right=True),
+    Column("waiting", 7, align_right=True), Column("share", 6, 48, align_right=True),
+    Column("use", 8, 58, align_right=True),
     Column("fairshare", 10, 70, align_right=True),
 )  # fmt: skip
 ALERTS = (

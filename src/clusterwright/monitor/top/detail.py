@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.snapshot import Alert, JobView, NodeView, Snapshot, Run, Team, waits
+from clusterwright.monitor.snapshot import Alert, JobView, NodeView, Run, Snapshot, Team, waits
 from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.top.columns import RenderOptions
-from clusterwright.monitor.top.forms import Cell, curve, gib, heat, compact_number, percent, span
+from clusterwright.monitor.top.forms import Cell, compact_number, curve, gib, heat, percent, span
 from clusterwright.monitor.top.messages import translate
 from clusterwright.slurm.states import is_pending
 

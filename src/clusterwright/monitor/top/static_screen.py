@@ -14,8 +14,8 @@ from clusterwright.monitor.snapshot.visible import visible
 from clusterwright.monitor.top import columns
 from clusterwright.monitor.top.columns import Cells, Column, RenderOptions, fitting
 from clusterwright.monitor.top.groups import groups
-from clusterwright.monitor.top.queue import View
 from clusterwright.monitor.top.messages import translate
+from clusterwright.monitor.top.queue import View
 
 R = TypeVar("R")
 GROUPS, ALERTS, TEAMS = 20, 8, 8  # rows of each at most, of a screen

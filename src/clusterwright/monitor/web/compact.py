@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Snapshot, Run, Team
+from clusterwright.monitor.snapshot import Alert, Gpu, JobView, NodeView, Run, Snapshot, Team
 from clusterwright.monitor.snapshot.visible import visible as truncate_visible
 from clusterwright.monitor.snapshot.waits import waits
 from clusterwright.slurm.states import is_allocated, is_pending

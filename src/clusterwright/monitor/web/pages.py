@@ -102,7 +102,8 @@ def index(cluster: str, sums: Mapping[str, Json], lang: str, theme: str) -> str:
         {
             "cluster": escape(cluster),
             "tabs": "\n".join(
-                f'<a href="#/{view}" data-view="{view}"><span>{escape(texts["view." + view])}</span><kbd>{number}</kbd></a>'
+                f'<a href="#/{view}" '
+                f'data-view="{view}"><span>{escape(texts["view." + view])}</span><kbd>{number}</kbd></a>'
                 for number, view in enumerate(VIEWS, 1)
             ),
             "sums": "\n".join(

@@ -113,7 +113,7 @@ class Users:
             }
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise self._unusable(
-                f"cannot be read: {error}", "mend it, or remove it and add the users again"
+                f"cannot be read: {error}", "fix it, or remove it and add the users again"
             ) from error
 
     def set_user(self, user: User) -> None:

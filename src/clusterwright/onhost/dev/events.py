@@ -10,7 +10,7 @@ FILE = "said.jsonl"
 
 
 class Trouble(Exception):  # noqa: N818 (an answer, which somebody else shows)
-    """Why the session cannot be, by a code of ours, and the mend."""
+    """Why the session cannot be, by a code of ours, and the fix."""
 
     def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)

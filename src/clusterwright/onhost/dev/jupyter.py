@@ -12,9 +12,9 @@ import urllib.request
 from datetime import datetime
 from typing import Any, Dict, List
 
+from clusterwright.onhost.dev.events import Trouble
 from clusterwright.onhost.dev.home import home
 from clusterwright.onhost.dev.ports import free
-from clusterwright.onhost.dev.events import Trouble
 from clusterwright.onhost.lib import processes
 
 START_LIMIT_S = 180  # torch's neighbours on a cold file server take a minute

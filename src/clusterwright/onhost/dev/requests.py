@@ -33,7 +33,7 @@ def main() -> int:
     try:
         return {"begin": begin, "list": show, "stop": stop}[request["do"]](request)
     except Trouble as why:
-        emit_event("failed", code=why.code, message=why.message, mend=why.fix)
+        emit_event("failed", code=why.code, message=why.message, fix=why.fix)
         return 1
 
 
@@ -131,7 +131,7 @@ def submit(session: str, files: Dict[str, str]) -> str:
         raise Trouble(
             "slurm-said",
             f"sbatch ended with {result.code}: {output}",
-            "mend what Slurm says; nothing was submitted",
+            "fix what Slurm says; nothing was submitted",
         )
     return result.out.strip().splitlines()[-1].partition(";")[0]
 
@@ -217,7 +217,7 @@ class Waiting:
             "failed",
             code="dev-did-not-start",
             message=f"job {self.job} ended before it was up: {self.end()}",
-            mend=f"see {self.session}/job.out",
+            fix=f"see {self.session}/job.out",
         )
         return 1
 

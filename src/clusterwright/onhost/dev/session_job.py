@@ -10,8 +10,8 @@ import sys
 import time
 from typing import Any, Dict, List, Union
 
-from clusterwright.onhost.dev.jupyter import Jupyter
 from clusterwright.onhost.dev.events import FILE, Trouble, append_event
+from clusterwright.onhost.dev.jupyter import Jupyter
 from clusterwright.onhost.dev.sshd import Sshd
 from clusterwright.onhost.dev.work import Work
 

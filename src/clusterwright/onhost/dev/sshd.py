@@ -9,9 +9,9 @@ import shutil
 import time
 from typing import Any, Dict, List
 
+from clusterwright.onhost.dev.events import Trouble
 from clusterwright.onhost.dev.home import home
 from clusterwright.onhost.dev.ports import answers, free
-from clusterwright.onhost.dev.events import Trouble
 from clusterwright.onhost.lib import processes
 
 START_LIMIT_S = 20

@@ -15,8 +15,10 @@ def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
     shard_degree = (group or data) if shard != "none" else 1
     degrees = {
         "data_parallel_replicate_degree": data // shard_degree, "data_parallel_shard_degree": shard_degree,
-        "tensor_parallel_degree": context.parallel_option("tensor"), "pipeline_parallel_degree": context.parallel_option("pipeline"),
-        "context_parallel_degree": context.parallel_option("context"), "expert_parallel_degree": context.parallel_option("expert"),
+        "tensor_parallel_degree": context.parallel_option("tensor"),
+        "pipeline_parallel_degree": context.parallel_option("pipeline"),
+        "context_parallel_degree": context.parallel_option("context"),
+        "expert_parallel_degree": context.parallel_option("expert"),
     }  # fmt: skip
     option_names = {argument.partition("=")[0].replace("-", "_") for argument in argv}
     added = [

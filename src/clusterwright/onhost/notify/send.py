@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import quote
 
 from clusterwright.onhost.notify import messages
-from clusterwright.onhost.notify.settings import Settings, channel_address
 from clusterwright.onhost.notify.messages import truncate
+from clusterwright.onhost.notify.settings import Settings, channel_address
 
 TIMEOUT_S = 8.0
 _MOST_ANSWER = 65536

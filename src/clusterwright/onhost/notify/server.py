@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from clusterwright.onhost.notify import send
-from clusterwright.onhost.notify.settings import Settings, read
 from clusterwright.onhost.notify.heartbeat import Watch
+from clusterwright.onhost.notify.settings import Settings, read
 from clusterwright.onhost.notify.zabbix.figures import Figures
 from clusterwright.onhost.notify.zabbix.site import RefusedError, sites
 

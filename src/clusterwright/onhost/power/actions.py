@@ -126,7 +126,7 @@ class PowerActions:
             self.log(f"{host}: drained: {error or reason}")
 
     def forgive(self, hosts: List[str], now: float) -> None:
-        """Somebody has mended it: counted from nothing again."""
+        """Somebody has fixed it: counted from nothing again."""
         for host in hosts:
             record = self.records.by_host[host]
             record.tries, record.drained, record.hopeless, record.words = 0, False, False, ""

@@ -93,8 +93,8 @@ def main() -> None:
             break
     for when, priority, text in journal(
         "-t", "clusterwright"
-    ):  # `logger -t clusterwright mended PCI_ADDRESS`
-        if text.startswith("mended "):
+    ):  # `logger -t clusterwright repaired PCI_ADDRESS`
+        if text.startswith("repaired "):
             count += 1
             rows.append([round(when, 3), priority, "clusterwright " + text.strip()[:MAX_CHARS]])
     rows.sort(key=lambda line: line[0])

@@ -11,6 +11,8 @@ from clusterwright.onhost.provision import account_changes, reservations
 from clusterwright.onhost.provision.accounts import (
     Key,
     Rows,
+    describe_changes,
+    describe_key,
     differences,
     find_obsolete,
     in_use,
@@ -18,13 +20,11 @@ from clusterwright.onhost.provision.accounts import (
     key_of,
     rows_of,
     strangers,
-    describe_key,
-    describe_changes,
 )
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read
-from clusterwright.onhost.provision.sacctmgr import READY_S, Queries, answers, start_queries, read_answers
+from clusterwright.onhost.provision.sacctmgr import READY_S, Queries, answers, read_answers, start_queries
 from clusterwright.onhost.provision.storage import quotas
 from clusterwright.onhost.provision.timings import step
 
@@ -137,7 +137,7 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
         if why:
             raise ChangeError(
                 f"slurmdbd on {server['name']} ({server['address']}:{server['port']}) does not answer: {why}. "
-                "Teams, users and limits wait for it: see `journalctl -u slurmdbd -u mariadb` there, mend it, "
+                "Teams, users and limits wait for it: see `journalctl -u slurmdbd -u mariadb` there, fix it, "
                 "and apply again",
                 "host",
             )

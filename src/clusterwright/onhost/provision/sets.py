@@ -85,7 +85,7 @@ class MissingError(ChangeError):
 
 
 def explain_error(why: ChangeError, apt_output: str) -> str:
-    """The error with the lines that matter, and its mend; `apt_output` is what apt said when it read the lists."""
+    """The error with the lines that matter, and its fix; `apt_output` is what apt said when it read the lists."""
     message = str(why).strip()
     lines = [line.strip() for line in TROUBLE.findall(message)] or message.splitlines()[:1]
     if isinstance(why, HoldError):
@@ -193,7 +193,8 @@ def refuse_foreign_hold(host: Host, todo: List[Json]) -> None:
         )
         names = " ".join(sorted(foreign_hold))
         raise HoldError(
-            f"{description} by somebody here, not by us: `apt-mark unhold {names}` there if it may change, else have the file "
+            f"{description} by somebody here, not by us: `apt-mark unhold "
+            f"{names}` there if it may change, else have the file "
             "name that version; then apply again"
         )
 

@@ -1,4 +1,4 @@
-"""Whose fault it is when a change cannot be made: the change's, or this one host's; and the mend in words.
+"""Whose fault it is when a change cannot be made: the change's, or this one host's; and the fix in words.
 
 Standard library only, Python 3.6 or later. A change that is at fault would fail on the next host too, so an
 apply stops; a host's own trouble holds up nobody else.
@@ -16,7 +16,7 @@ LOCKED = re.compile(
     r"Could not get lock|another process is using|Waiting for process with pid|database is locked"
 )
 LOCKED_FIX = "another program installs packages there; when it has ended, run again"
-READ_ONLY = "a disk that failed is mounted so (`dmesg`); mend it, mount it writable again, then run again"
+READ_ONLY = "a disk that failed is mounted so (`dmesg`); fix it, mount it writable again, then run again"
 # slurmd's own words (gres.c): no other host lacks this one's device
 LOST_GPU = re.compile(r"Waiting for gres\.conf file (\S+)|can't stat gres\.conf file (\S+?):?(?:\s|$)")
 LOST_GPU_FIX = "a GPU of this host is not there; `nvidia-smi` and `dmesg` say why. When it is back, run again"
@@ -24,7 +24,7 @@ WRITTEN = ("/etc", "/var", "/usr", "/opt", "/")  # where an apply writes
 
 
 def explain_error(host: Host, why: Exception) -> Tuple[str, str]:
-    """The error in words with its mend, and whose it is: `host` or `change`."""
+    """The error in words with its fix, and whose it is: `host` or `change`."""
     message = str(why)
     number = next((cause.errno for cause in causes(why) if isinstance(cause, OSError)), None)
     if number == errno.EROFS:
@@ -80,7 +80,8 @@ def refuse_other_system(host: Host) -> None:
     desired_os, has = host.bundle.get("os", ""), system(host)
     if desired_os and has != desired_os:
         raise ChangeError(
-            f"it runs {has or 'a system without /etc/os-release'}, and the file says {desired_os}: nothing was changed; "
+            f"it runs {has or 'a system without /etc/os-release'}, and "
+            f"the file says {desired_os}: nothing was changed; "
             "install that system there, or correct `os` in the cluster file",
             fault_domain="host",
         )

@@ -13,7 +13,7 @@ from typing import List, Optional
 
 from clusterwright.onhost.lib.files import sync_folder
 from clusterwright.onhost.provision.disk import state_of, sync_disk, write_private
-from clusterwright.onhost.provision.host import STATE, Host, Json, read, parse_journal_line
+from clusterwright.onhost.provision.host import STATE, Host, Json, parse_journal_line, read
 
 UNDO = STATE + "/undo"
 MAX_UNDO = 10  # applies that can be undone: a choice, well under a megabyte each

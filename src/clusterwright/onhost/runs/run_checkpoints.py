@@ -27,7 +27,7 @@ DEFAULT_RETENTION = 3  # of a run that does not say how many it keeps, as the ru
 
 
 class Trouble(Exception):  # noqa: N818 (an answer, which somebody else shows)
-    """What a user can mend."""
+    """What a user can fix."""
 
     def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)

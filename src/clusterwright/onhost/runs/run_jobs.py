@@ -21,7 +21,7 @@ from clusterwright.onhost.lib.safe_reader import (
     text_or_empty,
 )
 from clusterwright.onhost.runs import run_series, run_status
-from clusterwright.onhost.runs.run_files import run_program, in_queue
+from clusterwright.onhost.runs.run_files import in_queue, run_program
 from clusterwright.onhost.runs.run_logs import POLL_INTERVAL_S, Follow
 from clusterwright.onhost.supervisor.goodput import history
 

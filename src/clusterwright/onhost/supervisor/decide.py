@@ -80,7 +80,8 @@ class State:
 class Event:
     """Something happened: joined, lost, idle, done, failed, broken, apart, hung, deaf (of a host), asked, tick.
 
-    `broken` is a failure that is the host's own; `apart` is a host whose ranks reach no others; `is_unresponsive` are ranks that
+    `broken` is a failure that is the host's own; `apart` is a host whose ranks reach no others; `is_unresponsive` are
+    ranks that
     cannot be asked to leave; `stop_reason` is a wish to stop, and `why` its reason; `exit` is how a rank failed.
     """
 
@@ -353,7 +354,8 @@ def _start(policy: Policy, state: State, event: Event) -> Decision:
     )
     chosen = tuple(ready[: policy.nodes])
     begun = State(
-        phase=RUNNING, phase_start=event.now, generation=state.generation + 1, ready=state.ready, lost_hosts=state.lost_hosts,
+        phase=RUNNING, phase_start=event.now, generation=state.generation + 1, ready=state.ready,
+        lost_hosts=state.lost_hosts,
         joined_at=state.joined_at, members=chosen, step=max(state.step, event.step), stop_reason=state.stop_reason,
         stop_requested_at=state.stop_requested_at, signature=state.signature, stuck=state.stuck, barred=state.barred,
     )  # fmt: skip

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Sequence
 
-from clusterwright.onhost.supervisor import schedulers, console
+from clusterwright.onhost.supervisor import console, schedulers
 from clusterwright.onhost.supervisor.folder import Folder
 
 OVER, FAILED, WAITS = 0, 1, 3

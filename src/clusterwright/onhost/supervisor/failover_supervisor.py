@@ -12,8 +12,8 @@ import sys
 from clusterwright.onhost.supervisor import tracker_processes
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.job import read_record
-from clusterwright.onhost.supervisor.schedulers import Inherited
 from clusterwright.onhost.supervisor.quorum import Predecessor
+from clusterwright.onhost.supervisor.schedulers import Inherited
 from clusterwright.onhost.supervisor.supervisor import Supervisor
 
 

@@ -16,9 +16,8 @@ import time
 from typing import Any, Deque, Dict, Iterable, Mapping, Optional, Sequence, Set
 
 from clusterwright.onhost.adapters import registry
-from clusterwright.onhost.supervisor import meeting, network, console, wakeup_socket, wire
-from clusterwright.onhost.supervisor.root_cause import exits
-from clusterwright.onhost.supervisor.replicas.replicas import Replicas
+from clusterwright.onhost.supervisor import console, meeting, network, wakeup_socket, wire
+from clusterwright.onhost.supervisor.failover import Failover
 from clusterwright.onhost.supervisor.folder import Events, Folder
 from clusterwright.onhost.supervisor.hang import progress
 from clusterwright.onhost.supervisor.hang.standstill import Standstill
@@ -26,7 +25,8 @@ from clusterwright.onhost.supervisor.host import generation as g
 from clusterwright.onhost.supervisor.host import private, processes, wake
 from clusterwright.onhost.supervisor.host.ranks import Ranks
 from clusterwright.onhost.supervisor.job import InvalidRecordError, read_record
-from clusterwright.onhost.supervisor.failover import Failover
+from clusterwright.onhost.supervisor.replicas.replicas import Replicas
+from clusterwright.onhost.supervisor.root_cause import exits
 
 # An agent counts silence from what it last heard, the supervisor from what it last heard; ours ends first even when
 # one beat was lost on the way.
@@ -215,7 +215,8 @@ class Agent:
         os.makedirs(log_dir, exist_ok=True)
         generation = g.Generation(
             number=self._generation, hosts=tuple(message["hosts"]), host=self.host, ranks=self.job.gpus_per_node,
-            address=message["address"], port=message["port"], local_address=self._interface[1], interface=self._interface[0],
+            address=message["address"], port=message["port"], local_address=self._interface[1],
+            interface=self._interface[0],
             restarts=self.launch.restarts, log_dir=log_dir, run=self.folder.path,
         )  # fmt: skip
         self._training, self._ended = generation, set()

@@ -15,24 +15,24 @@ from typing import Any, Dict, List, Optional, Set, Union
 
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.supervisor import (
-    tracker_processes,
+    console,
     ending,
     meeting,
     network,
     schedulers,
-    console,
     terms,
+    tracker_processes,
     wire,
 )
 from clusterwright.onhost.supervisor import decide as d
-from clusterwright.onhost.supervisor.root_cause import first_failure, host_fault, error_lines
-from clusterwright.onhost.supervisor.replicas import recall
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
+from clusterwright.onhost.supervisor.goodput import closing
 from clusterwright.onhost.supervisor.hang import hangs
 from clusterwright.onhost.supervisor.job import Record
-from clusterwright.onhost.supervisor.goodput import closing
-from clusterwright.onhost.supervisor.peers import JOINED, DISCONNECTED, MESSAGE, PeerEvent, Peer, Peers
+from clusterwright.onhost.supervisor.peers import DISCONNECTED, JOINED, MESSAGE, Peer, PeerEvent, Peers
 from clusterwright.onhost.supervisor.quorum import Predecessor, Quorum
+from clusterwright.onhost.supervisor.replicas import recall
+from clusterwright.onhost.supervisor.root_cause import error_lines, first_failure, host_fault
 from clusterwright.onhost.supervisor.stop_requests import StopRequests
 
 TICK_S = 0.2

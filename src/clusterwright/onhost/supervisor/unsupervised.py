@@ -17,12 +17,12 @@ from typing import Dict, List, Optional, Tuple
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.launcher import Allocation
 from clusterwright.onhost.lib.processes import Process
-from clusterwright.onhost.supervisor import network, schedulers, console, terms
-from clusterwright.onhost.supervisor.root_cause import exits
+from clusterwright.onhost.supervisor import console, network, schedulers, terms
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
+from clusterwright.onhost.supervisor.goodput import closing
 from clusterwright.onhost.supervisor.host import processes
 from clusterwright.onhost.supervisor.job import Record
-from clusterwright.onhost.supervisor.goodput import closing
+from clusterwright.onhost.supervisor.root_cause import exits
 
 TICK_S = 0.2
 BEAT_S = 1.0

@@ -11,12 +11,12 @@ from clusterwright.drawing.svg import (
     label,
     line,
     path,
-    svg_image,
     scale,
     short,
+    svg_image,
     tag,
-    ticks,
     text_element,
+    ticks,
 )
 from clusterwright.plan.charts.sheet import PAGE_LABELS, both_languages
 from clusterwright.units import GiB

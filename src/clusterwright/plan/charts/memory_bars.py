@@ -9,12 +9,12 @@ from clusterwright.drawing.svg import (
     Scale,
     is_narrow,
     line,
-    svg_image,
     scale,
     short,
+    svg_image,
     tag,
-    ticks,
     text_element,
+    ticks,
 )
 from clusterwright.plan.charts.sheet import MEMORY, PAGE_LABELS, both_languages
 from clusterwright.plan.prediction import Memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clusterwright.drawing import sheet as drawing
-from clusterwright.drawing.sheet import Figure, Theme, Section
+from clusterwright.drawing.sheet import Figure, Section, Theme
 
 _STYLE = """
 .ideal-line { fill: none; stroke: var(--soft); stroke-width: 1.4; stroke-dasharray: 5 5; }

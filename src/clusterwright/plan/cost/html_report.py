@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
-from clusterwright.plan.cost import tornado
 from clusterwright.plan.charts.curves import Line, break_even
 from clusterwright.plan.charts.sheet import sheet
+from clusterwright.plan.cost import tornado
 
 if TYPE_CHECKING:
     from clusterwright.plan.cost.figures import Inputs
-    from clusterwright.plan.cost.report import Costs, CostOption
+    from clusterwright.plan.cost.report import CostOption, Costs
 
 
 def render_html(costs: Costs, inputs: Inputs, currency: str, title: str) -> str:

@@ -16,8 +16,8 @@ from clusterwright.plan.power import node_of, node_power
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.catalog.records import Gpu, Server
+    from clusterwright.catalog.user_catalog import UserCatalog
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from clusterwright.drawing.svg import Scale, is_narrow, line, svg_image, scale, tag, text_element
+from clusterwright.drawing.svg import Scale, is_narrow, line, scale, svg_image, tag, text_element
 from clusterwright.plan.cost.figures import likely
 
 if TYPE_CHECKING:

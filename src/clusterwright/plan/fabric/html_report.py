@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
-from clusterwright.plan.fabric.drawing import FABRIC_LABELS, svg
 from clusterwright.plan.charts.sheet import PAGE_LABELS, sheet
+from clusterwright.plan.fabric.drawing import FABRIC_LABELS, svg
 
 if TYPE_CHECKING:
     from clusterwright.plan.fabric.compare import Compared

@@ -6,9 +6,9 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.memory.activations import border, activation_bytes, tokens
+from clusterwright.plan.memory.activations import activation_bytes, border, tokens
 from clusterwright.plan.memory.overheads import outside, stored, workspace
-from clusterwright.plan.memory.stage import deepspeed, stage_parameters, in_flight, pipelined, stage_at
+from clusterwright.plan.memory.stage import deepspeed, in_flight, pipelined, stage_at, stage_parameters
 from clusterwright.plan.memory.states import states
 from clusterwright.plan.memory.transients import stepping, transients
 from clusterwright.plan.numbers import is_array, larger, pick, smaller

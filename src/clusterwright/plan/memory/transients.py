@@ -19,7 +19,7 @@ from clusterwright.plan.numbers import larger, pick
 from clusterwright.plan.parameters import count
 
 if TYPE_CHECKING:
-    from clusterwright.plan.memory.stage import StageParameters, Stage
+    from clusterwright.plan.memory.stage import Stage, StageParameters
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Run
 

@@ -11,8 +11,8 @@ from clusterwright.catalog.records import Gpu
 from clusterwright.errors import WrightError
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.catalog.records import Architecture
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.plan.predict.cells import Cells
 
 NO_GPU = Gpu("unknown", {"bf16": 1.0}, 1.0, 1.0)  # stands in while the row's other problems are looked for

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.parameters import count
-from clusterwright.plan.predict import layouts, networks, shapes, stacks, row_text
+from clusterwright.plan.predict import layouts, networks, row_text, shapes, stacks
 from clusterwright.plan.predict.cells import Cells
 from clusterwright.plan.predict.fitting import fitting
 from clusterwright.plan.predict.infer_memory_notes import with_memory_facts

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.plan.search.engine import SearchState, Searcher
 from clusterwright.plan.search.best_layouts import FAMILIES, plans, table
+from clusterwright.plan.search.engine import Searcher, SearchState
 from clusterwright.plan.search.meshes import meshes
 from clusterwright.plan.search.outcome import Loss, Outcome, gib
 from clusterwright.plan.search.remedies import remedies

@@ -13,9 +13,9 @@ import numpy as np
 
 from clusterwright.plan.run import Run, Schedule
 from clusterwright.plan.search.best_layouts import SCHEDULES, BestLayouts
+from clusterwright.plan.search.memory_filter import Fitting, MemoryFilter, family_of
 from clusterwright.plan.search.meshes import Mesh
 from clusterwright.plan.search.outcome import Counts
-from clusterwright.plan.search.memory_filter import Fitting, MemoryFilter, family_of
 from clusterwright.plan.search.space import Array, Block, Rows, block_of, rows_of
 from clusterwright.plan.speed import iteration
 

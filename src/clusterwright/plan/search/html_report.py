@@ -10,7 +10,7 @@ from clusterwright.plan.charts.curves import Dot, scatter
 from clusterwright.plan.charts.memory_bars import colour, memory_bars
 from clusterwright.plan.charts.sheet import MEMORY, sheet
 from clusterwright.plan.charts.waterfall import waterfall
-from clusterwright.plan.search.outcome import Family, gib, format_layout, format_mesh
+from clusterwright.plan.search.outcome import Family, format_layout, format_mesh, gib
 
 if TYPE_CHECKING:
     from clusterwright.plan.search.outcome import Outcome, Plan

@@ -10,7 +10,7 @@ from clusterwright import catalog
 from clusterwright.errors import WrightError
 from clusterwright.plan.machines import nvlink_domain
 from clusterwright.plan.run import Offload, Recompute
-from clusterwright.plan.search.outcome import gib, format_layout
+from clusterwright.plan.search.outcome import format_layout, gib
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
@@ -86,7 +86,10 @@ def _sentence(step: Step, search: Search) -> str:
     except WrightError:  # the change leaves nothing that divides
         return ""
     if outcome.best:
-        return f"{step.description}: fits, {format_layout(outcome.best.run.layout)}, {float(outcome.best.time.total):.3g} s a step"
+        return (
+            f"{step.description}: fits, {format_layout(outcome.best.run.layout)}, "
+            f"{float(outcome.best.time.total):.3g} s a step"
+        )
     return f"{step.description}: still {gib(_short(outcome))} short"
 
 

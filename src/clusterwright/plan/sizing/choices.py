@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from clusterwright.catalog.gpus import Fp64
-    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.catalog.records import Architecture, Gpu
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.plan.cost.figures import Estimate
     from clusterwright.plan.sizing.fewest import Assumptions, Sized
     from clusterwright.plan.sizing.workload import Workload

@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
-from clusterwright.plan.fabric.html_report import network
 from clusterwright.plan.charts.curves import Point, scaling
 from clusterwright.plan.charts.memory_bars import memory_bars
 from clusterwright.plan.charts.sheet import sheet
 from clusterwright.plan.charts.waterfall import waterfall
+from clusterwright.plan.fabric.html_report import network
 from clusterwright.plan.sizing.fewest import sized
 
 if TYPE_CHECKING:

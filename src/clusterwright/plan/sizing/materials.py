@@ -24,8 +24,8 @@ from clusterwright.plan.storage import Demand, Option, Workload, demand, options
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.catalog.records import Server
+    from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.plan.fabric.networks import Networks
     from clusterwright.plan.fabric.parts import Fabric
     from clusterwright.plan.power import Hall

@@ -24,7 +24,7 @@ class _Entry:
 
 
 def set_value(text: str, loc: Loc, value: str, *, previous_key: str = "") -> str:
-    """The text with this value (one scalar) at the path; a key that is new stands behind `previous_key`, or at the end."""
+    """The text with this value (one scalar) at the path; a new key follows `previous_key`, or stands at the end."""
     *parents, last = loc
     mapping = _mapping(text, tuple(parents))
     if mapping is None:

@@ -83,7 +83,7 @@ def no_host(cluster: Cluster, name: str) -> WrightError:
 
 
 def _leaned_on(cluster: Cluster, name: str) -> tuple[str, str] | None:
-    """What others need the host for, and the mend."""
+    """What others need the host for, and the fix."""
     if cluster.host(name).group.role == "control":
         return (
             "is a control host: Slurm itself runs there",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.onhost.provision.account_changes import modify, initial_settings
+from clusterwright.onhost.provision.account_changes import initial_settings, modify
 from clusterwright.provision.render.accounts import account_rows, qos_names
 
 SCRIPT = "accounts.sh"

@@ -9,7 +9,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.provision.export.exported import SECRET, Exported
 from clusterwright.provision.export.fold import fold_files
 from clusterwright.provision.export.steps import is_library
-from clusterwright.provision.resources import File, RoleContext, Resource
+from clusterwright.provision.resources import File, Resource, RoleContext
 from clusterwright.provision.roles import desired_resources
 
 # How a playbook finds a host's own place of a kind.

@@ -9,7 +9,7 @@ from typing import TypeVar
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.memoize import cache_per_instance
 from clusterwright.provision.export.fold import places
-from clusterwright.provision.resources import File, RoleContext, Resource
+from clusterwright.provision.resources import File, Resource, RoleContext
 from clusterwright.provision.roles import roles
 from clusterwright.provision.roles.training import LIBRARY
 

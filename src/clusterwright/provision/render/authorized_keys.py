@@ -24,7 +24,7 @@ def logs_in(cluster: Cluster) -> str:
 
 
 def heal_key(cluster: Cluster, context: RoleContext) -> str:
-    """The line for the loop that mends the cluster: good from the control host's addresses, and for commands alone."""
+    """The line for the loop that fixes the cluster: good from the control host's addresses, and for commands alone."""
     public_key = context.secrets.get("heal/key.pub", b"<public key heal/key>\n").decode()
     addresses = ",".join(str(address) for address in cluster.control.addresses.values())
     return f'from="{addresses}",restrict {public_key}'

@@ -11,8 +11,8 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import Literal
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.config.networks import NetworkName
 from clusterwright.config.memoize import cache_per_instance
+from clusterwright.config.networks import NetworkName
 from clusterwright.config.storage import Beegfs, Gpfs, Lustre, Nfs
 from clusterwright.provision.render.slurm_settings import CONTROL_PORT, NODE_PORT
 

@@ -51,7 +51,7 @@ BatchStartTimeout={PROLOG_S + 60}
 SchedulerParameters=nohold_on_prolog_fail
 
 # Between jobs: idle hosts look after themselves every five minutes, not all in the same second (CYCLE). Drained ones
-# too (NONDRAINED_IDLE would leave them out): the program gives back what it has drained itself, once that is mended.
+# too (NONDRAINED_IDLE would leave them out): the program gives back what it has drained itself, once that is fixed.
 HealthCheckProgram={PROGRAMS}/health
 HealthCheckInterval={HEALTH_EVERY_S}
 HealthCheckNodeState=IDLE,CYCLE

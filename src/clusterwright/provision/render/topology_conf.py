@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.names import fold
 from clusterwright.config.memoize import cache_per_instance
+from clusterwright.config.names import fold
 from clusterwright.provision.render.slurm_releases import block_sizes, release_of, topology_file
 from clusterwright.provision.render.topology import Blocks, Tree, blocks_of, kind_of, tree_of
 

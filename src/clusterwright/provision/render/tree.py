@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.provision.resources import Derived, File, RoleContext, Resource
+from clusterwright.provision.resources import Derived, File, Resource, RoleContext
 from clusterwright.provision.roles import roles
 
 Texts = dict[str, str]

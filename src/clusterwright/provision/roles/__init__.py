@@ -13,7 +13,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.provision.resources import RoleContext, Resource
+from clusterwright.provision.resources import Resource, RoleContext
 
 Role = Callable[[Cluster, Host, RoleContext], tuple[Resource, ...]]
 

@@ -7,7 +7,7 @@ from clusterwright.config.field import Cost
 from clusterwright.provision.packages import packages, slurm_packages
 from clusterwright.provision.render.mariadb_conf import SQL, database_sql, mariadb_conf
 from clusterwright.provision.render.slurmdbd_conf import slurmdbd_conf
-from clusterwright.provision.resources import File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import File, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("munge", "slurm")
 _MUNGE_KEY = "file:/etc/munge/munge.key"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.storage import Nfs
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, RoleContext, Group, Package, Resource, User
+from clusterwright.provision.resources import File, Group, Package, Resource, RoleContext, User
 
 DEPENDENCIES = ("base",)
 

@@ -9,7 +9,7 @@ from clusterwright.provision.render.monitoring.alertmanager import (
     SECRETS,
     alertmanager_conf,
 )
-from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Unit
+from clusterwright.provision.resources import Directory, File, Package, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("prometheus",)
 

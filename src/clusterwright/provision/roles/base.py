@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.hosts_file import hosts_file
-from clusterwright.provision.resources import File, RoleContext, Package, Resource, Symlink, Sysctl
+from clusterwright.provision.resources import File, Package, Resource, RoleContext, Symlink, Sysctl
 
 DEPENDENCIES: tuple[str, ...] = ("repositories",)
 

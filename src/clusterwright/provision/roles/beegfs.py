@@ -7,7 +7,7 @@ from clusterwright.config.field import Cost
 from clusterwright.config.storage import Beegfs
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.beegfs_conf import beegfs_client_conf, beegfs_mounts
-from clusterwright.provision.resources import File, RoleContext, MountPoint, Package, Resource, Unit
+from clusterwright.provision.resources import File, MountPoint, Package, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("base",)
 

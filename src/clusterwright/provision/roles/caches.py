@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.caches import caches as variables
-from clusterwright.provision.resources import Directory, File, RoleContext, Resource
+from clusterwright.provision.resources import Directory, File, Resource, RoleContext
 
 DEPENDENCIES = ("base", "shared_folders")
 

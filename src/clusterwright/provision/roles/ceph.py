@@ -7,7 +7,7 @@ from clusterwright.config.storage import Ceph
 from clusterwright.provision.alike import alike
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import File, RoleContext, Resource
+from clusterwright.provision.resources import File, Resource, RoleContext
 
 DEPENDENCIES = ("base",)
 

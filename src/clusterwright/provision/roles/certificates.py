@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.provision.resources import Directory, File, RoleContext, Group, Resource
+from clusterwright.provision.resources import Directory, File, Group, Resource, RoleContext
 
 DEPENDENCIES = ("base",)
 

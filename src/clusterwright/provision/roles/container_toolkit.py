@@ -7,7 +7,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
 from clusterwright.provision.gpu_packages import gpu_packages, of_nvidia
-from clusterwright.provision.resources import File, RoleContext, Package, Resource, Unit
+from clusterwright.provision.resources import File, Package, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("nvidia",)
 

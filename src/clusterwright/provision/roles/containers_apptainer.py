@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision import container_mounts
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, RoleContext, Package, Resource
+from clusterwright.provision.resources import File, Package, Resource, RoleContext
 
 DEPENDENCIES = ("base", "repositories")
 

@@ -10,7 +10,7 @@ from clusterwright.onhost.containers import in_image, outside
 from clusterwright.provision import container_mounts
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.oci_conf import STATE, STOPPED, oci_conf
-from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Symlink
+from clusterwright.provision.resources import Directory, File, Package, Resource, RoleContext, Symlink
 from clusterwright.provision.roles.slurm import FOLDER, fetches
 
 DEPENDENCIES = ("base", "slurm", "training")
@@ -30,7 +30,10 @@ def containers_oci(cluster: Cluster, host: Host, context: RoleContext) -> tuple[
     if host.group.role == "control":
         return ours
     mounts = [{"path": mount.path, "mode": mount.mode} for mount in container_mounts.mounts(cluster)]
-    tmpfiles_text = f"{context.header()}# Where crun keeps what it knows of a container while it runs.\nd {STATE} 1777 root root\n"
+    tmpfiles_text = (
+        f"{context.header()}# Where crun keeps what it knows of a "
+        f"container while it runs.\nd {STATE} 1777 root root\n"
+    )
     return (
         Package(name="crun"),
         File(path=STOPPED, content='{"status": "stopped"}\n'),

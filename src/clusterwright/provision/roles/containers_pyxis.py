@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, RoleContext, Package, Resource
+from clusterwright.provision.resources import File, Package, Resource, RoleContext
 from clusterwright.provision.roles.slurm import FOLDER, fetches
 
 DEPENDENCIES = ("base", "repositories", "slurm")

@@ -6,7 +6,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
 from clusterwright.provision.gpu_packages import gpu_packages, of_nvidia
-from clusterwright.provision.resources import RoleContext, Resource
+from clusterwright.provision.resources import Resource, RoleContext
 
 DEPENDENCIES = ("nvidia",)
 

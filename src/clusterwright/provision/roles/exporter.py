@@ -6,7 +6,7 @@ import json
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.firewall_table import CLUSTER_EXPORTER_PORT
-from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import Directory, File, Resource, RoleContext, Unit
 from clusterwright.provision.roles.certificates import AUTHORITY, CERTIFICATE, KEY
 from clusterwright.provision.roles.training import LIBRARY
 

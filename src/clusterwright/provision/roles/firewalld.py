@@ -6,7 +6,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.firewall_program import firewall_program
 from clusterwright.provision.render.firewalld import firewalld as rules
-from clusterwright.provision.resources import File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import File, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("base", "slurm", "shared_folders")
 

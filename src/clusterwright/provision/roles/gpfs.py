@@ -6,7 +6,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.storage import Gpfs
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import RoleContext, Package, Resource
+from clusterwright.provision.resources import Package, Resource, RoleContext
 
 DEPENDENCIES = ("base",)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.monitoring.dashboards import dashboard_files
-from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Unit
+from clusterwright.provision.resources import Directory, File, Package, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("base",)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.slurm_nodes import usable_memory_mib
-from clusterwright.provision.resources import RoleContext, Hardware, Resource
+from clusterwright.provision.resources import Hardware, Resource, RoleContext
 
 DEPENDENCIES = ("base",)
 

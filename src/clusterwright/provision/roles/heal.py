@@ -1,10 +1,10 @@
-"""The loop that mends the cluster, as a unit of the control host; and its way to the hosts, with a key of its own."""
+"""The loop that fixes the cluster, as a unit of the control host; and its way to the hosts, with a key of its own."""
 
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.authorized_keys import heal_key, logs_in
-from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import Directory, File, Resource, RoleContext, Unit
 from clusterwright.provision.roles.ssh import KEYS
 
 DEPENDENCIES = ("ssh",)
@@ -18,7 +18,7 @@ _ABSENT = (
 )
 # No limit on what it may write to: it is root, and its work is to restart and to reboot. What it may do is heal.allow.
 _TEXT = """{header}[Unit]
-Description=Mends the cluster as far as its file allows (clusterwright)
+Description=Fixes the cluster as far as its file allows (clusterwright)
 After=network-online.target munge.service slurmctld.service
 Wants=network-online.target
 StartLimitIntervalSec=0

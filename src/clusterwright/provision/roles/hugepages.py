@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, RoleContext, Resource
+from clusterwright.provision.resources import File, Resource, RoleContext
 from clusterwright.units import MiB
 
 DEPENDENCIES = ("kernel",)

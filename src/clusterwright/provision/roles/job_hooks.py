@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.job_hooks import FOLDER, PROGRAMS, declared, hook_texts, scratch_of
-from clusterwright.provision.resources import Directory, File, RoleContext, Resource
+from clusterwright.provision.resources import Directory, File, Resource, RoleContext
 
 DEPENDENCIES = ("base",)  # before slurm, whose file names them
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, RoleContext, Resource, Sysctl
+from clusterwright.provision.resources import File, Resource, RoleContext, Sysctl
 
 DEPENDENCIES = ("base",)
 

@@ -8,7 +8,7 @@ from clusterwright.config.storage import Lustre
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.lnet_conf import lnet_conf, lnet_network
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import File, RoleContext, Package, Resource, Unit
+from clusterwright.provision.resources import File, Package, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("base",)
 

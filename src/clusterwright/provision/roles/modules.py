@@ -6,7 +6,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.modulefiles import Module, lua, modules_of, tcl
-from clusterwright.provision.resources import File, RoleContext, Resource
+from clusterwright.provision.resources import File, Resource, RoleContext
 
 DEPENDENCIES = ("base",)
 

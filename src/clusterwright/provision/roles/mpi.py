@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.rdma_packages import rdma_packages
 from clusterwright.provision.render.rdma import rdma_networks, rdma_params
-from clusterwright.provision.resources import Derived, File, RoleContext, Resource
+from clusterwright.provision.resources import Derived, File, Resource, RoleContext
 
 DEPENDENCIES = ("rdma_core", "slurm")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Unit
+from clusterwright.provision.resources import Directory, File, Package, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("base", "clock")
 KEY = "munge.key"  # its name among the secrets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.rdma import TOPOLOGY, rdma_params
-from clusterwright.provision.resources import Derived, File, RoleContext, Resource
+from clusterwright.provision.resources import Derived, File, Resource, RoleContext
 
 DEPENDENCIES = ("base",)
 

@@ -8,7 +8,7 @@ from clusterwright.config.storage import Nfs
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.mounts import Mounted
 from clusterwright.provision.render.nfs_options import NCONNECT_SINCE, nfs_options
-from clusterwright.provision.resources import RoleContext, Resource
+from clusterwright.provision.resources import Resource, RoleContext
 
 DEPENDENCIES = ("base", "accounts", "nfs_server")
 

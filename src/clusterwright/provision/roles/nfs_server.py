@@ -9,7 +9,7 @@ from clusterwright.config.storage import Nfs
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.ganesha_conf import ganesha_conf
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import Directory, File, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("base", "scratch")
 

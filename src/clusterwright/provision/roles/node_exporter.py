@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.packages import packages
 from clusterwright.provision.render.firewall_table import EXPORTER_PORT
-from clusterwright.provision.resources import File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import File, Resource, RoleContext, Unit
 from clusterwright.provision.roles.certificates import AUTHORITY, CERTIFICATE, GROUP, KEY
 
 DEPENDENCIES = ("base", "certificates")

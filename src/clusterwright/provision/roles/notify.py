@@ -14,7 +14,7 @@ from clusterwright.provision.render.monitoring.zabbix import (
     template_figures,
     zabbix_template,
 )
-from clusterwright.provision.resources import File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import File, Resource, RoleContext, Unit
 from clusterwright.provision.roles.alertmanager import OWNER
 from clusterwright.provision.roles.certificates import GROUP, SCRAPE
 from clusterwright.provision.roles.prometheus import PAGES

@@ -9,7 +9,7 @@ from clusterwright.config.field import Cost
 from clusterwright.config.site import Nvidia
 from clusterwright.provision.alike import alike
 from clusterwright.provision.gpu_packages import Part, gpu_packages, of_nvidia
-from clusterwright.provision.resources import File, RoleContext, Package, Resource, Unit
+from clusterwright.provision.resources import File, Package, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("repositories", "base")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.rdma_packages import rdma_packages
-from clusterwright.provision.resources import File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import File, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("rdma_core",)
 

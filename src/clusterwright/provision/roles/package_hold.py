@@ -7,7 +7,7 @@ import re
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.packages import packages
-from clusterwright.provision.resources import File, RoleContext, Hold, Resource
+from clusterwright.provision.resources import File, Hold, Resource, RoleContext
 
 DEPENDENCIES = ("base",)
 

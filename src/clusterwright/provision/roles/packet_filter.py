@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.firewall import firewall
 from clusterwright.provision.render.firewall_program import firewall_program
-from clusterwright.provision.resources import File, RoleContext, Package, Resource, Unit
+from clusterwright.provision.resources import File, Package, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("base", "slurm", "shared_folders")
 

@@ -6,7 +6,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.power_saving import Ipmi
 from clusterwright.edge.bundler import power_programs
 from clusterwright.provision.render.power import PROGRAMS, power_settings
-from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Unit
+from clusterwright.provision.resources import Directory, File, Package, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("slurm_account",)  # before slurm, whose file names the programs
 

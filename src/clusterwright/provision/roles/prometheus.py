@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.render.monitoring.prometheus import PROMETHEUS_PORT, RULES, SITE, prometheus_conf
 from clusterwright.provision.render.monitoring.rules import rules
-from clusterwright.provision.resources import Directory, File, RoleContext, Package, Resource, Unit
+from clusterwright.provision.resources import Directory, File, Package, Resource, RoleContext, Unit
 from clusterwright.provision.roles.certificates import FOLDER, GROUP, SCRAPE
 from clusterwright.provision.roles.node_exporter import supports_tls
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.environments import PythonEnvironment
 from clusterwright.provision.packages import packages
-from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import Directory, File, Resource, RoleContext, Unit
 from clusterwright.provision.roles.training import LIBRARY
 
 DEPENDENCIES = ("base", "accounts", "shared_folders", "training")

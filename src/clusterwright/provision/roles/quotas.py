@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.storage import Quota
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import RoleContext, Package, Records, Resource
+from clusterwright.provision.resources import Package, Records, Resource, RoleContext
 from clusterwright.provision.roles.scratch import managed_disks, quota_of
 
 DEPENDENCIES = ("scratch", "accounts")

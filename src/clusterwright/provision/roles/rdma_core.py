@@ -7,8 +7,8 @@ from clusterwright.provision.alike import alike
 from clusterwright.provision.gpudirect import GpuDirect
 from clusterwright.provision.oneshot import oneshot
 from clusterwright.provision.rdma_packages import rdma_packages
-from clusterwright.provision.render.rdma import FOLDER, network_of, rdma_networks, find_gpudirect
-from clusterwright.provision.resources import Derived, File, RoleContext, Package, Resource, Unit
+from clusterwright.provision.render.rdma import FOLDER, find_gpudirect, network_of, rdma_networks
+from clusterwright.provision.resources import Derived, File, Package, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("repositories", "base")
 

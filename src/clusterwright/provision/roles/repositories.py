@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.repositories import Repository
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, RoleContext, Package, Resource
+from clusterwright.provision.resources import File, Package, Resource, RoleContext
 
 DEPENDENCIES: tuple[str, ...] = ()
 

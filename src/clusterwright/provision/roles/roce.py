@@ -10,7 +10,7 @@ from clusterwright.provision.alike import alike
 from clusterwright.provision.oneshot import oneshot
 from clusterwright.provision.render.rdma import FOLDER, rdma_networks
 from clusterwright.provision.render.roce_script import roce_script
-from clusterwright.provision.resources import File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import File, Resource, RoleContext, Unit
 from clusterwright.provision.roles.rdma_core import PORTS
 
 DEPENDENCIES = ("rdma_core",)

@@ -7,7 +7,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
 from clusterwright.provision.gpu_packages import gpu_packages
-from clusterwright.provision.resources import File, RoleContext, Resource
+from clusterwright.provision.resources import File, Resource, RoleContext
 
 DEPENDENCIES = ("repositories", "base")
 

@@ -9,7 +9,7 @@ from clusterwright.config.nodes import Disk
 from clusterwright.config.storage import Nfs, Quota
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import Disks, RoleContext, Package, Resource, Unit
+from clusterwright.provision.resources import Disks, Package, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("base",)
 

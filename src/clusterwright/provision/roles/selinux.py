@@ -6,7 +6,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.config.storage import Nfs
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import File, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("base",)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.storage import Beegfs, Local, Nfs
 from clusterwright.provision.render.mounts import MOUNT_TIMEOUT_S
-from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Unit, mount_unit_name
+from clusterwright.provision.resources import Directory, File, Resource, RoleContext, Unit, mount_unit_name
 
 DEPENDENCIES = ("nfs_client", "nfs_server", "lustre", "ceph", "gpfs", "beegfs")
 

@@ -16,7 +16,7 @@ from clusterwright.provision.render.slurm_gentle import gentle
 from clusterwright.provision.render.slurm_releases import reconfigures_by_new_process, release_of
 from clusterwright.provision.render.slurm_settings import CONTROL_PORT, LOGS, SPOOL, STATE
 from clusterwright.provision.render.topology_conf import topology
-from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Trial, Unit
+from clusterwright.provision.resources import Directory, File, Resource, RoleContext, Trial, Unit
 
 DEPENDENCIES = ("base", "clock", "kernel", "munge", "slurm_account")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.resources import RoleContext, Group, Resource, User
+from clusterwright.provision.resources import Group, Resource, RoleContext, User
 
 DEPENDENCIES = ("base",)
 

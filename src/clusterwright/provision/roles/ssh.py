@@ -6,7 +6,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.authorized_keys import authorized_keys
 from clusterwright.provision.render.ssh_config import CLUSTER_KEYS, ssh_config
-from clusterwright.provision.resources import Directory, File, RoleContext, Resource, Unit
+from clusterwright.provision.resources import Directory, File, Resource, RoleContext, Unit
 
 DEPENDENCIES = ("accounts",)
 KEYS = "/etc/ssh/authorized_keys.d"

@@ -7,7 +7,7 @@ from clusterwright.provision.render.accounts import Row, account_rows, qos_names
 from clusterwright.provision.render.firewall_table import ACCOUNTING_PORT
 from clusterwright.provision.render.reservations import reservation_rows
 from clusterwright.provision.render.slurm_settings import CONTROL_PORT
-from clusterwright.provision.resources import RoleContext, Records, Resource
+from clusterwright.provision.resources import Records, Resource, RoleContext
 
 DEPENDENCIES = ("slurm", "accounting")
 

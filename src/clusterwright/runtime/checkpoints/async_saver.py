@@ -16,12 +16,12 @@ from typing import Any
 import torch
 
 from clusterwright.onhost.lib.files import rename, sync_folder
-from clusterwright.runtime.checkpoints import disk, retention, manifest
-from clusterwright.runtime.checkpoints.retention import Keeper
+from clusterwright.runtime.checkpoints import disk, manifest, retention
 from clusterwright.runtime.checkpoints.part import Layout, Part
+from clusterwright.runtime.checkpoints.retention import Keeper
 from clusterwright.runtime.checkpoints.source import Damaged
-from clusterwright.runtime.replicas.board import Board
 from clusterwright.runtime.group import Group
+from clusterwright.runtime.replicas.board import Board
 
 _NICE = 10  # training's own threads come first wherever there are fewer cores than threads
 

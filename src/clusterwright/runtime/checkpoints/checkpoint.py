@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clusterwright.runtime.checkpoints import disk, retention, manifest
+from clusterwright.runtime.checkpoints import disk, manifest, retention
 from clusterwright.runtime.checkpoints.ahead import Ahead
 from clusterwright.runtime.checkpoints.assembling import assemble
 from clusterwright.runtime.checkpoints.async_saver import AsyncSaver, Order, Saved

@@ -15,9 +15,9 @@ import torch
 from clusterwright.runtime.checkpoints import part, pinned
 from clusterwright.runtime.checkpoints.part import Chunk, Layout
 from clusterwright.runtime.checkpoints.staging import Staging
-from clusterwright.runtime.replicas.slots import REFUSED, SLOTS, Slots, Stored
 from clusterwright.runtime.events import log_line
 from clusterwright.runtime.group import Group
+from clusterwright.runtime.replicas.slots import REFUSED, SLOTS, Slots, Stored
 
 # the state grows a little: a number gets one more digit, a list one more entry
 _SLACK = 1.02

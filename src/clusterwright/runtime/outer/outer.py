@@ -14,9 +14,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from clusterwright.runtime.gradients.allreduce import all_reduce_mean
 from clusterwright.runtime.gradients.hooks import hookable
 from clusterwright.runtime.gradients.mean import mean
-from clusterwright.runtime.gradients.allreduce import all_reduce_mean
 from clusterwright.runtime.outer.settings import OuterSettings
 from clusterwright.runtime.services import names
 

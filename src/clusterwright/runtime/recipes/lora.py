@@ -46,7 +46,7 @@ def adapt(model: nn.Module, rank: int, alpha: float) -> None:
 def save_adapter(
     model: nn.Module, target: Path, *, base: str, rank: int, alpha: float, writer_rank: int
 ) -> None:
-    """Write what has been learned, as the package peft reads it; all ranks call it, and rank 0 (`writer_rank`) writes."""
+    """Write the adapters as the package peft reads them; all ranks call it, and `writer_rank` writes."""
     learned = {
         f"base_model.model.{name}": parameter
         for name, parameter in model.named_parameters()

@@ -7,9 +7,9 @@ from clusterwright.runtime.checkpoints.checkpoint import Loaded
 from clusterwright.runtime.checkpoints.source import Damaged
 from clusterwright.runtime.checkpoints.target_state import TargetState
 from clusterwright.runtime.checkpoints.writer import Moment
+from clusterwright.runtime.group import Group
 from clusterwright.runtime.replicas import remembered
 from clusterwright.runtime.replicas.remembered import Remembered
-from clusterwright.runtime.group import Group
 
 
 def newest(group: Group, target: TargetState | None = None) -> tuple[Loaded | None, Moment | None, list[str]]:

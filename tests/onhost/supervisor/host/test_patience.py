@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from clusterwright.onhost.supervisor.host.ranks import LONGEST_S, IDLE_S, ProgressTimeout, work
+from clusterwright.onhost.supervisor.host.ranks import IDLE_S, LONGEST_S, ProgressTimeout, work
 
 HALF = IDLE_S / 2
 

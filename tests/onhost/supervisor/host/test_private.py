@@ -26,7 +26,7 @@ def test_names_and_values_are_read_as_they_stand(secrets_file):
 
 
 def test_a_file_that_others_can_read_is_refused(secrets_file):
-    """The mend is in the message."""
+    """The fix is in the message."""
     secrets_file.write_text("A=b\n")
     secrets_file.chmod(0o644)
 

@@ -3,8 +3,8 @@ import socket
 import pytest
 
 from clusterwright.onhost.supervisor import wire
-from clusterwright.onhost.supervisor.replicas.recall import chosen, memory_message
 from clusterwright.onhost.supervisor.peers import Peer
+from clusterwright.onhost.supervisor.replicas.recall import chosen, memory_message
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 
 from clusterwright.onhost.supervisor.root_cause.error_lines import (
     LONGEST,
+    extract_error_message,
     is_consequence,
     last_line,
-    extract_error_message,
 )
 
 # Programs that fail, run here, so that the text is this Python's own.

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clusterwright.onhost.supervisor.root_cause.exits import describe_exit
 from clusterwright.onhost.supervisor.host.generation import Generation
+from clusterwright.onhost.supervisor.root_cause.exits import describe_exit
 
 
 @pytest.fixture

@@ -126,7 +126,7 @@ def test_the_longest_unused_goes_when_room_is_short_and_what_a_job_uses_stays(
 
 
 def test_a_full_disk_is_named_before_anything_is_copied(source, place, monkeypatch, capfd):
-    """With the room that is wanted, the room that there is, and the mend; what is there stays."""
+    """With the room that is wanted, the room that there is, and the fix; what is there stays."""
     monkeypatch.setattr(Store, "free", lambda _self: store.LEFT_OVER + 4096)
     monkeypatch.setenv("SLURM_JOB_ID", "9")
     code = staging.main([str(place("9")), str(source)])
@@ -135,7 +135,7 @@ def test_a_full_disk_is_named_before_anything_is_copied(source, place, monkeypat
     assert code == 1
     assert f"{source} needs 0.0 MB and" in said
     assert "Nothing was copied" in said
-    assert "mend:" in said
+    assert "fix:" in said
     assert [name for name in os.listdir(place("9") / "staged" / str(os.getgid())) if name[0] != "."] == []
 
 

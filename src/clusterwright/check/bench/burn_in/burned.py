@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clusterwright.check.bench.fleet import OUTLIER_DEVIATIONS, FEWEST, TINY, factors
+from clusterwright.check.bench.fleet import FEWEST, OUTLIER_DEVIATIONS, TINY, factors
 from clusterwright.check.verdict import Status, Verdict
 
 BENCH = "burn_in"
@@ -47,7 +47,7 @@ class Burned:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The last quarter's rate over the first's; `is_disjoint` when no slice of the last is as fast as any of the first."""
+    """The last quarter's rate over the first's; `is_disjoint`: no slice of the last is as fast as one of the first."""
 
     share: float
     is_disjoint: bool
@@ -108,6 +108,9 @@ def _of_drift(name: str, drifts: Mapping[str, Drift]) -> Iterator[Verdict]:
         low = host_drift.share < ENOUGH and host_drift.is_disjoint
         is_outlier = len(drifts) >= FEWEST and math.log(shares[host] / usual) / spread < -OUTLIER_DEVIATIONS
         status = Status.FAIL if low and is_outlier else Status.WARN if low else Status.OK
-        observed = f"last quarter {host_drift.share:.0%} of the first one; {usual:.0%} in the median of {len(drifts)} hosts"
+        observed = (
+            f"last quarter {host_drift.share:.0%} of the first one; "
+            f"{usual:.0%} in the median of {len(drifts)} hosts"
+        )
         fix = "compare heat, clocks and reasons for them with the other hosts: fans, inlet, power supply"
         yield Verdict(host, BENCH, status, observed, expected, fix if low else "", f"{name} drift")

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.culprits.bisect import Bisection, Group, Slow, bisect
 from clusterwright.check.bench.judging import Expectation
-from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
 

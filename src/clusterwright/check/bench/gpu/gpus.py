@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from clusterwright.check import slowdown
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.fleet import fleet
 from clusterwright.check.bench.gathered import gathered
 from clusterwright.check.bench.judging import Expectation, Observation, judge, suspect
 from clusterwright.check.bench.links import OF_ENDS, Passes, slow_links
 from clusterwright.check.bench.parsers.gpu import Gpus, Load, Tested
-from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 
 BENCH = "gpu"
@@ -87,7 +87,7 @@ def _observations(run: GpuRun) -> Iterator[tuple[Observation, str]]:
 
 
 def _of_rate(run: GpuRun, observation: Observation, quantity: str) -> Verdict:
-    """With how the GPU was under load, and that mend first, where it is not well."""
+    """With how the GPU was under load, and that fix first, where it is not well."""
     fix = next(text for name, text in FIXES.items() if name in quantity)
     verdict = judge(BENCH, observation, run.expect(observation.subject, quantity), fix)
     observed = f"{quantity} {verdict.observed}"
@@ -123,7 +123,7 @@ def _link(load: Load) -> str:
 
 
 def _fix(load: Load) -> str:
-    """What mends that which slows it; nothing where nothing does."""
+    """What fixes that which slows it; nothing where nothing does."""
     if load.reasons & slowdown.HEAT:
         return HOT
     if load.reasons & slowdown.POWER_BRAKE:

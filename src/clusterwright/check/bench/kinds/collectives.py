@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from clusterwright import catalog
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.culprits.bisect import Group
-from clusterwright.check.bench.culprits.culprits import Counted, Culprit, culprits, culprit_verdict
+from clusterwright.check.bench.culprits.culprits import Counted, Culprit, culprit_verdict, culprits
 from clusterwright.check.bench.culprits.groups import Groups, Plan, ranks_of
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.kinds import network
@@ -15,7 +16,6 @@ from clusterwright.check.bench.measure import Condition, Measurement
 from clusterwright.check.bench.parsers.sweep import HEAD, Sweep
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.transport import carrier
-from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
 from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s
@@ -139,7 +139,7 @@ def _of_data(hosts: Group, sweep: Sweep) -> Verdict:
 def _of_rate(hosts: Group, rate: float, expected_rate: Expectation, status: Status) -> Verdict:
     observed = f"all_reduce busbw {amount(rate, 'bytes/s')}"
     fix = (
-        "" if status is Status.OK else "mend the part that is named below; where none is, all hosts are alike"
+        "" if status is Status.OK else "fix the part that is named below; where none is, all hosts are alike"
     )
     return Verdict(fold(list(hosts)), "collectives", status, observed, str(expected_rate), fix, "rate")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 
-from clusterwright.check.bench.host_bench import HostBench, Figure, measure
+from clusterwright.check.bench.amounts import amount
+from clusterwright.check.bench.host_bench import Figure, HostBench, measure
 from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.stage import Answer, Part
-from clusterwright.check.bench.amounts import amount
 from clusterwright.config.names import fold
 
 # About ImageNet's size of a sample (110 kB); two copies of 512 MiB a host, of 32 MiB in a lab.

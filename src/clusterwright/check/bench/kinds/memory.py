@@ -5,7 +5,7 @@ The cluster file does not say which memory a host has, so a host is compared wit
 
 from __future__ import annotations
 
-from clusterwright.check.bench.host_bench import HostBench, Figure, measure
+from clusterwright.check.bench.host_bench import Figure, HostBench, measure
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.stage import Answer, Part
 

@@ -55,7 +55,7 @@ def rdma(site: Site) -> Outcome:
 
 
 def _not_at_all(site: Site, network: Network | None) -> tuple[Status, str, str, str] | None:
-    """Why nothing can be measured: status, what was seen, what was wanted, what mends it."""
+    """Why nothing can be measured: status, what was seen, what was wanted, what fixes it."""
     if network is None or network.kind == "ethernet":
         return Status.SKIPPED, "no RDMA is declared (networks.compute.kind)", "", ""
     if site.cluster.lab:

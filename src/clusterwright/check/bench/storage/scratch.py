@@ -12,20 +12,20 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from clusterwright.check.bench.amounts import amount
+from clusterwright.check.bench.fleet import FEWEST, OUTLIER_DEVIATIONS, TINY, factors
 from clusterwright.check.bench.host_bench import (
-    HostBench,
     Figure,
     Figures,
-    run_pass,
-    rows,
+    HostBench,
     observations,
+    rows,
+    run_pass,
     unknown,
 )
-from clusterwright.check.bench.fleet import OUTLIER_DEVIATIONS, FEWEST, TINY, factors
 from clusterwright.check.bench.judging import judge
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.storage import folder
-from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.nodes import Disk
 

@@ -12,21 +12,21 @@ import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from clusterwright.check.bench.host_bench import (
-    HostBench,
-    Figure,
-    Figures,
-    run_pass,
-    rows,
-    observations,
-    unknown,
-)
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.culprits.bisect import Bisection, Group, bisect
 from clusterwright.check.bench.fleet import OUTLIER_DEVIATIONS, factors
+from clusterwright.check.bench.host_bench import (
+    Figure,
+    Figures,
+    HostBench,
+    observations,
+    rows,
+    run_pass,
+    unknown,
+)
 from clusterwright.check.bench.judging import judge, suspect
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.storage.folder import LASTING
-from clusterwright.check.bench.amounts import amount
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
 

@@ -16,7 +16,7 @@ from clusterwright.config.names import fold
 BENCH = "training"
 MIN_HOST_SHARE = 0.8  # ours, as with bandwidth: of what each host must do for the whole to scale as it should
 SLOW_HOST = "the host computes slowly: wright check FILE; look at clocks, power, and what else runs there"
-SLOW_LINK = "mend hosts named here; else wright bench collectives FILE finds the host or link"
+SLOW_LINK = "fix hosts named here; else wright bench collectives FILE finds the host or link"
 WRONG = "a GPU, a NIC or memory changes data: bench the hosts in halves (--hosts), then wright check FILE"
 STRAY = "see what was said above; where GPUDirect was not taken: is nvidia_peermem loaded?"
 EQUAL = "equal losses and gradients on all ranks"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.culprits.bisect import Group
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.parsers.trained import Trained
-from clusterwright.check.bench.amounts import amount
 from clusterwright.plan.cnn.step import BACKWARD, BUCKET_BYTES, unhidden
 
 STEADY = 0.9  # ours: a step begins for all when the slowest is ready, and steps vary

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from clusterwright import catalog
+from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.culprits.groups import ranks_of
 from clusterwright.check.bench.kinds import network
 from clusterwright.check.bench.kinds.collectives import GLOO_ENOUGH, NCCL_ENOUGH, plan_of
@@ -13,7 +14,6 @@ from clusterwright.check.bench.site import Site
 from clusterwright.check.bench.training.routes import RDMA, TCP, Route
 from clusterwright.check.bench.training.scaling import NOTHING_HIDES, Exchange, buckets_of
 from clusterwright.check.bench.training.trials import Shape
-from clusterwright.check.bench.amounts import amount
 from clusterwright.plan.cnn.coefficients import stored
 from clusterwright.plan.collectives import domain_size, seconds
 from clusterwright.plan.fabric.expected import TCP_PORT_BYTES_PER_S

@@ -69,7 +69,8 @@ def _people(cluster: Cluster, name: str, environment: PythonEnvironment) -> Iter
     elif environment.owner and environment.owner not in members:
         yield Clash(
             "environment-owner",
-            f"`{environment.owner}` is to make environment `{name}` of team `{environment.team}`, and is no member of it",
+            f"`{environment.owner}` is to make environment `{name}` of "
+            f"team `{environment.team}`, and is no member of it",
             f"name one of {', '.join(members)}",
             ((*_PYTHON_LOC, name, "owner"), (*_PYTHON_LOC, name, "team")),
         )

@@ -22,7 +22,8 @@ def networks(cluster: Cluster) -> Iterator[Clash]:
         if ours.subnet.overlaps(theirs.subnet):
             yield Clash(
                 "networks-overlap",
-                f"the {network_name} network {ours.subnet} and the {other_name} network {theirs.subnet} share addresses",
+                f"the {network_name} network {ours.subnet} and the {other_name} "
+                f"network {theirs.subnet} share addresses",
                 "give one of them a subnet of its own",
                 (("networks", network_name, "subnet"), ("networks", other_name, "subnet")),
             )
@@ -104,7 +105,8 @@ def _outside(cluster: Cluster, address_range: _Range) -> Iterator[Clash]:
     if network is None:
         yield Clash(
             "address-without-network",
-            f"node group `{address_range.group}` has an address on the {address_range.network} network, which is not there",
+            f"node group `{address_range.group}` has an address on the "
+            f"{address_range.network} network, which is not there",
             f"add networks.{address_range.network}, or take the address out",
             (address_range.loc, ("networks",)),
         )
@@ -121,7 +123,8 @@ def _outside(cluster: Cluster, address_range: _Range) -> Iterator[Clash]:
         )
         yield Clash(
             "address-outside-network",
-            f"node group `{address_range.group}` takes {address_range}, but the {address_range.network} network holds {usable}",
+            f"node group `{address_range.group}` takes {address_range}, but "
+            f"the {address_range.network} network holds {usable}",
             fix,
             (address_range.loc, ("networks", address_range.network, "subnet")),
         )
@@ -131,7 +134,8 @@ def _overlap(address_range: _Range, other_range: _Range) -> Iterator[Clash]:
     if address_range.start <= other_range.last and other_range.start <= address_range.last:
         yield Clash(
             "address-taken",
-            f"`{address_range.group}` takes {address_range} ({address_range.network}), and `{other_range.group}` {other_range} ({other_range.network})",
+            f"`{address_range.group}` takes {address_range} ({address_range.network}), "
+            f"and `{other_range.group}` {other_range} ({other_range.network})",
             f"start `{other_range.group}` at another address: the next hosts of a group take the next addresses",
             (address_range.loc, other_range.loc),
         )

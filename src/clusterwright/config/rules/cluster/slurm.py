@@ -132,7 +132,8 @@ def slurm_packages(cluster: Cluster) -> Iterator[Clash]:
         fix = f"{distro_hint}, or {newer}" if distro_hint and distro_version != min_version else newer
         yield Clash(
             "slurm-no-package",
-            f"there are no packages of Slurm {version} for {os}: {has}, and Slurm's own deb packages begin with {min_version}",
+            f"there are no packages of Slurm {version} for {os}: {has}, and "
+            f"Slurm's own deb packages begin with {min_version}",
             fix,
             _PACKAGE_LOCS,
         )

@@ -231,7 +231,10 @@ def nfs_servers(cluster: Cluster) -> Iterator[Clash]:
         loc, server_program = ("storage", name, "server_program"), program(cluster, folder)
         first_name, first_program = programs.setdefault(folder.server, (name, server_program))
         if first_program != server_program:
-            message = f"{folder.server} is to serve `{first_name}` by {first_program} and `{name}` by {server_program}; one has the port"
+            message = (
+                f"{folder.server} is to serve `{first_name}` by {first_program} "
+                f"and `{name}` by {server_program}; one has the port"
+            )
             yield Clash(
                 "two-servers",
                 message,

@@ -175,7 +175,8 @@ def _not_offered(container_spec: Container, cluster: Cluster) -> Clash:
     return Clash(
         "container-runtime",
         f"image `{container_spec.image}` is one for {can}, and the cluster offers {offered or 'no containers'}",
-        f"add `containers: [{starters(container_spec.image)[0]}]` to `environments:` of the cluster file, or take another"
+        f"add `containers: [{starters(container_spec.image)[0]}]` to "
+        "`environments:` of the cluster file, or take another"
         " image: a folder for oci, .sqsh for pyxis, .sif for apptainer",
         (_IMAGE, _OFFERED),
     )
@@ -193,7 +194,8 @@ def container_host_loss(job: Job, cluster: Cluster) -> Iterator[Clash]:
     if runtime_name not in {"oci", None}:
         yield Clash(
             "container-host-loss",
-            f"on host loss the job does `{policy}`, and in an image that {runtime_name} starts there is no Slurm to do it"
+            f"on host loss the job does `{policy}`, and in an image that "
+            f"{runtime_name} starts there is no Slurm to do it"
             " with when the supervisor's own host is lost",
             "set `on_host_loss: successor`: a new job goes on from the newest checkpoint; or take an OCI bundle",
             (In("job", ("recovery", "on_host_loss")), In("job", ("container", "image"))),

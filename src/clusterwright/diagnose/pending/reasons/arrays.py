@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import holders
-from clusterwright.diagnose.pending.waiting import Change, Waiting, Message
+from clusterwright.diagnose.pending.waiting import Change, Message, Waiting
 
 
 @reason("JobArrayTaskLimit")

@@ -7,7 +7,7 @@ import re
 from clusterwright.diagnose.pending.facts import Facts, summary
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import update
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Waiting, Message
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Message, Waiting
 
 
 @reason("DependencyNeverSatisfied")

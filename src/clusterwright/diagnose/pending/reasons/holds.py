@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import update
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting, Message
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Message, Waiting
 from clusterwright.slurm.records import clock
 
 

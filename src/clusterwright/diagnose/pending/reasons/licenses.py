@@ -7,7 +7,7 @@ import re
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import update
-from clusterwright.diagnose.pending.waiting import Waiting, Message
+from clusterwright.diagnose.pending.waiting import Message, Waiting
 
 
 @reason("Licenses")

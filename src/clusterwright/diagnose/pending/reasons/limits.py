@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.capacity import need
+from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import admin, holders, quoted, starts, update
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting, Message
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Message, Waiting
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.records import Record, amount, length, seconds
 
@@ -87,7 +87,8 @@ def _cause(bound: Limit, requested: float) -> Message:
     )
     if bound.most < 0:
         return Message(
-            f"{entity_label.en} limits {unit} for {scope[0]}; the limit itself is not seen: accounting did not tell it.",
+            f"{entity_label.en} limits {unit} for {scope[0]}; the limit "
+            "itself is not seen: accounting did not tell it.",
             f"{entity_label.zh} 限制了{scope[1]}的{unit_zh}; 限额本身未能看到: 记账系统没有给出。",
         )
     in_use = f"; {used} are in use" if bound.scope in _COUNTING else ""

@@ -6,7 +6,7 @@ from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.reasons.resources import unsatisfiable
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import admin, quoted, update
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting, Message
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Message, Waiting
 
 
 @reason("BadConstraints")
@@ -64,7 +64,8 @@ def qos(facts: Facts) -> Waiting:
     return Waiting(
         "invalid-qos",
         Message(
-            f"The job may not have QOS {qos_name} here; {facts.user} may name: {', '.join(facts.allowed_qos) or 'none'}.",
+            f"The job may not have QOS {qos_name} here; {facts.user} may "
+            f"name: {', '.join(facts.allowed_qos) or 'none'}.",
             f"该作业不能使用 QOS {qos_name}; {facts.user} 可用的有: {', '.join(facts.allowed_qos) or '无'}。",
         ),
         NOT_BY_ITSELF,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from clusterwright.config.names import fold
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.reasons.out_of_service import out
-from clusterwright.diagnose.pending.reasons.resources import unsatisfiable, all_allocated
+from clusterwright.diagnose.pending.reasons.resources import all_allocated, unsatisfiable
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import admin, starts, update
-from clusterwright.diagnose.pending.waiting import Waiting, Message
+from clusterwright.diagnose.pending.waiting import Message, Waiting
 from clusterwright.slurm.records import Record, clock, length, seconds, stamp
 from clusterwright.slurm.states import parse_node_state
 
@@ -50,9 +50,11 @@ def _reserved(facts: Facts, name: str, reservation: Record, left_s: int) -> Wait
     return Waiting(
         f"before-{reservation_kind}" if left_s > 0 else f"in-{reservation_kind}",
         Message(
-            f"{reservation['Nodes']} is reserved ({name}, {reservation_kind}) from {clock(reservation['StartTime'])} to {clock(reservation['EndTime'])}, "
+            f"{reservation['Nodes']} is reserved ({name}, {reservation_kind}) from "
+            f"{clock(reservation['StartTime'])} to {clock(reservation['EndTime'])}, "
             f"and the job may take {facts.job['TimeLimit']}: it could not end before that.",
-            f"{reservation['Nodes']} 从 {clock(reservation['StartTime'])} 到 {clock(reservation['EndTime'])} 已被预留 ({name}), "
+            f"{reservation['Nodes']} 从 {clock(reservation['StartTime'])} "
+            f"到 {clock(reservation['EndTime'])} 已被预留 ({name}), "
             f"而作业最长可运行 {facts.job['TimeLimit']}, 不能在此之前结束。",
         ),
         starts(facts, after_end),

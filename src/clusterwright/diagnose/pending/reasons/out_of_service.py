@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from clusterwright.config.names import fold
-from clusterwright.diagnose.pending.facts import Facts, usable
 from clusterwright.diagnose.pending.capacity import fitting, need
+from clusterwright.diagnose.pending.facts import Facts, usable
 from clusterwright.diagnose.pending.saying import admin, starts, update
-from clusterwright.diagnose.pending.waiting import Change, Waiting, Message
+from clusterwright.diagnose.pending.waiting import Change, Message, Waiting
 from clusterwright.slurm.records import Record
 
 
@@ -43,5 +43,5 @@ def _elsewhere(facts: Facts) -> Change | None:
 
 
 def _resume(bad: dict[str, Record]) -> Change:
-    description = Message("give them back once their trouble is mended", "排除故障之后恢复这些节点")
+    description = Message("give them back once their trouble is fixed", "排除故障之后恢复这些节点")
     return admin(f"scontrol update nodename={fold(list(bad))} state=RESUME", description)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from clusterwright.diagnose.pending.facts import Facts, summary
 from clusterwright.diagnose.pending.capacity import fitting, need
+from clusterwright.diagnose.pending.facts import Facts, summary
 from clusterwright.diagnose.pending.reasons.resources import unsatisfiable
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import holders, starts, update
-from clusterwright.diagnose.pending.waiting import Change, Waiting, Message
+from clusterwright.diagnose.pending.waiting import Change, Message, Waiting
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.records import length, seconds, stamp
 
@@ -25,8 +25,10 @@ def priority(facts: Facts) -> Waiting:
     return Waiting(
         "priority",
         Message(
-            f"{len(jobs_ahead)} jobs of higher priority wait before it (it has {job_priority}){f', first {first_text}' * bool(first_text)}.",
-            f"有 {len(jobs_ahead)} 个优先级更高的作业在它前面 (它的是 {job_priority}){f', 首先是 {first_text}' * bool(first_text)}。",
+            f"{len(jobs_ahead)} jobs of higher priority wait before it (it has "
+            f"{job_priority}){f', first {first_text}' * bool(first_text)}.",
+            f"有 {len(jobs_ahead)} 个优先级更高的作业在它前面 (它的是 "
+            f"{job_priority}){f', 首先是 {first_text}' * bool(first_text)}。",
         ),
         starts(facts, Message("when those before it have started", "前面的作业开始之后")),
         _sooner(facts, jobs_ahead),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import holders, update
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Waiting, Message
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Message, Waiting
 from clusterwright.slurm.records import Record, clock, stamp
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clusterwright.diagnose.pending.facts import Facts, hosts
 from clusterwright.diagnose.pending.capacity import Need, fitting, has, lacks, need
+from clusterwright.diagnose.pending.facts import Facts, hosts
 from clusterwright.diagnose.pending.reasons.out_of_service import out
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import WHEN_HOLDER_ENDS, holders, starts, update
-from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting, Message
+from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Message, Waiting
 
 
 @reason("Resources$")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
-from clusterwright.diagnose.pending.waiting import AT_NEXT_CYCLE, Waiting, Message
+from clusterwright.diagnose.pending.waiting import AT_NEXT_CYCLE, Message, Waiting
 
 
 @reason("Prolog")

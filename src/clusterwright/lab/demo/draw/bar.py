@@ -6,12 +6,12 @@ from clusterwright.drawing.svg import (
     Scale,
     is_narrow,
     line,
-    svg_image,
     scale,
     short,
+    svg_image,
     tag,
-    ticks,
     text_element,
+    ticks,
 )
 from clusterwright.lab.demo.event_metrics import Part, Recovery
 

@@ -10,12 +10,12 @@ from clusterwright.drawing.svg import (
     label,
     line,
     path,
-    svg_image,
     scale,
     short,
+    svg_image,
     tag,
-    ticks,
     text_element,
+    ticks,
 )
 from clusterwright.lab.demo.report import Report
 

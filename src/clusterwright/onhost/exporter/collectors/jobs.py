@@ -7,8 +7,8 @@ import pwd
 from typing import Any, Dict, Iterator, List, Optional
 
 from clusterwright.onhost.exporter import cgroups, gpu_places, job_environment, traffic
-from clusterwright.onhost.exporter.state_files import text_of
 from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.state_files import text_of
 from clusterwright.onhost.exporter.tally import Grown, Tally
 from clusterwright.onhost.exporter.text import Family, counter, gauge
 

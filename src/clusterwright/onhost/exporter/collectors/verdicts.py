@@ -6,8 +6,8 @@ import os
 import re
 from typing import Any, Dict, Iterator, Tuple
 
-from clusterwright.onhost.exporter.state_files import text_of
 from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.state_files import text_of
 from clusterwright.onhost.exporter.text import Family, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 15.0, 15.0, False

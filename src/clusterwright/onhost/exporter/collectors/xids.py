@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from clusterwright.onhost.exporter import state_files, kernel_log
+from clusterwright.onhost.exporter import kernel_log, state_files
 from clusterwright.onhost.exporter.gpu_places import address, places
 from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family, counter, gauge

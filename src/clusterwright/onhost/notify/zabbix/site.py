@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.onhost.notify.messages import sanitize, truncate
 from clusterwright.onhost.notify.settings import Settings
-from clusterwright.onhost.notify.messages import truncate, sanitize
 from clusterwright.onhost.notify.zabbix import wire
 
 WAIT_S = 2.0  # for whoever speaks to the server; who waits longer is asked to come again
@@ -105,7 +105,8 @@ class Site:
         accepted, refused = self.send([(key, value) for value in batch.values()])
         if refused or accepted != len(batch):
             raise RefusedError(
-                f"{self.name}: {self.server} took {accepted} of {len(batch)} values of `{key}`: make a host `{self.host}`"
+                f"{self.name}: {self.server} took {accepted} of {len(batch)} "
+                f"values of `{key}`: make a host `{self.host}`"
                 " in Zabbix with the template `Clusterwright`, and name this machine's address in its macro"
                 " {$CLUSTERWRIGHT.SENDERS}; a new host is known after a minute"
             )

@@ -19,7 +19,7 @@ class PasswordRefusal(Refusal):
 class Provider:
     """What every kind does; an answer is "" where it was done or taken on, and else the provider's words.
 
-    One that is asked for each host alone (`is_per_host`) is asked in a thread each, so that a silent host holds up no other.
+    A provider with `is_per_host` is called for each host in its own thread: one that does not answer delays no other.
     """
 
     is_per_host = False

@@ -159,7 +159,8 @@ def of_network(all_ports: List[Port], network: Json, notes: List[str]) -> List[P
         )
         if not inferred_ports:
             notes.append(
-                f"{', '.join(rdma_port.name for rdma_port in unassigned)}: which of them are on the {name} network cannot be told; "
+                f"{', '.join(rdma_port.name for rdma_port in unassigned)}: which "
+                f"of them are on the {name} network cannot be told; "
                 f"give their interfaces addresses in {network['subnet']}, or name them in "
                 f"nodes.{network['group']}.nics"
             )

@@ -85,7 +85,10 @@ def choose(rows: List[Json], resource: Json, claimed: List[str]) -> List[str]:
 def too_few(resource: Json, contents: Json, empty: int) -> str:
     """What is there, what it holds, and what can be done."""
     size = f"{resource['size'] / 1e12:.3g} TB"
-    message = f"{resource['count']} empty disks of kind {resource['type']} and {size} are wanted for {resource['label']} "
+    message = (
+        f"{resource['count']} empty disks of kind {resource['type']} "
+        f"and {size} are wanted for {resource['label']} "
+    )
     message += f"(nodes.{resource['group']}.disks), and {empty} of {len(contents)} are empty"
     full = [name for name in sorted(contents) if contents[name]]
     if not full:

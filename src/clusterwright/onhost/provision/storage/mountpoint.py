@@ -22,7 +22,8 @@ def check_mountpoint(host: Host, resource: Json) -> None:
         resource, current_mount
     ):
         raise ChangeError(
-            f"{current_mount[0]} ({current_mount[1]}) is mounted on {path} already, by another hand: mounting {resource['what']} "
+            f"{current_mount[0]} ({current_mount[1]}) is mounted on {path} "
+            f"already, by another hand: mounting {resource['what']} "
             f"over it would hide it. `umount {path}` and take it out of /etc/fstab, or give the folder another path",
             "host",
         )
@@ -62,7 +63,8 @@ def refuse_files(host: Host, path: str) -> None:
     if names:
         more = f" and {len(names) - MAX_NAMES} more" if names[MAX_NAMES:] else ""
         raise ChangeError(
-            f"{path} is no mount here and holds {', '.join(names[:MAX_NAMES])}{more}: a mount would hide them. Move them "
+            f"{path} is no mount here and holds {', '.join(names[:MAX_NAMES])}{more}: "
+            "a mount would hide them. Move them "
             "away (into what is to be mounted, if they were written while it was not), then run again",
             "host",
         )
@@ -74,7 +76,8 @@ def note_kernel(host: Host, resource: Json) -> None:
         release = os.uname().release
         if version_of(release) < version_of(min_version):
             host.notes.append(
-                f"{resource['path']}: Linux {release} knows no {option} (since {min_version}), and mount would refuse it: "
+                f"{resource['path']}: Linux {release} knows no {option} "
+                f"(since {min_version}), and mount would refuse it: "
                 "a newer kernel, or take it out of the folder's options"
             )
 

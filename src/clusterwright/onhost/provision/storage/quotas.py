@@ -50,7 +50,7 @@ def do(rows: List[Json]) -> None:
         if have is None:
             raise ChangeError(
                 f"{path} counts for nobody: its file system is not mounted, or not with quotas (`mount | grep {path}`, "
-                f"`quotaon -p {path}`); mend it, then run again",
+                f"`quotaon -p {path}`); fix it, then run again",
                 "host",
             )
         for row in rows:

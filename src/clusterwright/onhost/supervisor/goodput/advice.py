@@ -33,7 +33,10 @@ def lines(reading: Optional[Reading], record: Mapping[str, Any]) -> List[str]:
     line = f"data: steps waited {reading.share:.1%} of their time for their batches"
     if reading.share <= WORTH_SAYING:
         return [line]
-    line += f", {reading.share * reading.busy_s / reading.steps * 1000:.3g} ms of {reading.busy_s / reading.steps * 1000:.3g} ms"
+    line += (
+        f", {reading.share * reading.busy_s / reading.steps * 1000:.3g} "
+        f"ms of {reading.busy_s / reading.steps * 1000:.3g} ms"
+    )
     return [line + f"; {_readers(reading)}", *(f"  {item}" for item in _todo(reading, record))]
 
 
@@ -69,7 +72,8 @@ def _todo(reading: Reading, record: Mapping[str, Any]) -> List[str]:
     todo: List[str] = []
     if reading.share > FASTER * max(reading.rank0_share, WORTH_SAYING):
         todo.append(
-            f"rank 0 waited {reading.rank0_share:.1%}: another host's storage or processors are slower; see wright check"
+            f"rank 0 waited {reading.rank0_share:.1%}: another host's "
+            "storage or processors are slower; see wright check"
         )
     ratio, enough = _computing(reading), needed_workers(reading)
     if enough > reading.workers and enough < reading.cpus:
@@ -89,7 +93,10 @@ def _nearer(record: Mapping[str, Any]) -> str:
         dataset for dataset in (record.get("job") or {}).get("data") or [] if dataset.get("stage") != "local"
     ]
     if remote_datasets:
-        return f"copy it to the hosts' own disks first: `stage: local` for {remote_datasets[0].get('path')} in the job file"
+        return (
+            "copy it to the hosts' own disks first: `stage: local` for "
+            f"{remote_datasets[0].get('path')} in the job file"
+        )
     return (
         "read neighbours together (Sampler.over, which knows a dataset's blocks), or use fewer, larger files"
     )

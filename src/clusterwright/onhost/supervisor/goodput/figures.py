@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
-from clusterwright.onhost.supervisor.root_cause import first_failure
-from clusterwright.onhost.supervisor.goodput.history import History
 from clusterwright.onhost.supervisor.goodput.accounting import Accounting, fault, of_jobs
+from clusterwright.onhost.supervisor.goodput.history import History
 from clusterwright.onhost.supervisor.goodput.timeline import (
     SECOND,
     Attempt,
@@ -18,6 +17,7 @@ from clusterwright.onhost.supervisor.goodput.timeline import (
     jobs,
     tick,
 )
+from clusterwright.onhost.supervisor.root_cause import first_failure
 
 HOUR = 3600 * SECOND
 # A checkpoint interval is worth a word when the best one would save this share of the time, and when more than

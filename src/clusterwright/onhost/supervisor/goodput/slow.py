@@ -55,7 +55,8 @@ def lines(events: Sequence[Event]) -> List[str]:
             worst[straggler.rank] = straggler
     ordered = sorted(worst.values(), key=lambda straggler: -straggler.ratio)
     return [
-        f"slow: rank {straggler.rank} on {straggler.host} took {straggler.ratio:.2f} times as long as the others from step {straggler.step}"
+        f"slow: rank {straggler.rank} on {straggler.host} took {straggler.ratio:.2f} "
+        f"times as long as the others from step {straggler.step}"
         f" on; they waited {straggler.lost_s * 1000:.3g} ms a step for it"
         + (" and still do" if straggler.end is None else "")
         for straggler in ordered

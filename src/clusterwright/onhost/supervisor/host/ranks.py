@@ -135,7 +135,7 @@ class Ranks:
         cwd: str,
         rank_variables: Callable[[int], Mapping[str, str]] = lambda _: {},
     ) -> None:
-        """Begin, in place of whatever was there; `env`, and each rank's `rank_variables`, come on top of what `warm` was given."""
+        """Start the ranks in place of earlier ones; `env` and `rank_variables` extend the environment of `warm`."""
         self.end()
         self.next_store = 0  # it serves this generation now, if this is its first host
         self._generation, self._size, self._finished_ranks = generation.number, generation.ranks, set()

@@ -16,9 +16,9 @@ from dataclasses import asdict
 from typing import BinaryIO, Callable, List, Optional, Tuple
 
 from clusterwright.onhost.supervisor import wire
+from clusterwright.onhost.supervisor.host import available
 from clusterwright.onhost.supervisor.replicas import exchange
 from clusterwright.onhost.supervisor.replicas.holdings import Holdings, Lent
-from clusterwright.onhost.supervisor.host import available
 
 TIMEOUT_S = 10.0
 RETRY_S = 0.2

@@ -14,10 +14,10 @@ from dataclasses import asdict
 from typing import BinaryIO
 
 from clusterwright.onhost.supervisor import wire
+from clusterwright.onhost.supervisor.host import available
 from clusterwright.onhost.supervisor.replicas import exchange
 from clusterwright.onhost.supervisor.replicas.holdings import Holdings
 from clusterwright.onhost.supervisor.replicas.slots import Part
-from clusterwright.onhost.supervisor.host import available
 
 # who says nothing for so long, or takes nothing, is gone
 TIMEOUT_S = 20.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Optional, Tuple
 
-from clusterwright.onhost.supervisor.root_cause.error_lines import TAIL, last_line, extract_error_message
 from clusterwright.onhost.supervisor.host.generation import EXIT, Generation
+from clusterwright.onhost.supervisor.root_cause.error_lines import TAIL, extract_error_message, last_line
 from clusterwright.onhost.supervisor.wire import Message
 
 

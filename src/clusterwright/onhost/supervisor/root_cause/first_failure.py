@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 from typing import Any, Iterable, List, Mapping, Optional, Tuple
 
-from clusterwright.onhost.supervisor.root_cause.error_lines import is_consequence, shorten
 from clusterwright.onhost.supervisor.host.generation import EXIT
+from clusterwright.onhost.supervisor.root_cause.error_lines import is_consequence, shorten
 
 Event = Mapping[str, Any]
 

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         stage(scratch, os.environ["SLURM_JOB_ID"], paths)
     except InsufficientSpaceError as why:
-        console.error(f"stage: {_host()}: {why}\nmend: {FIXES['room']}")
+        console.error(f"stage: {_host()}: {why}\nfix: {FIXES['room']}")
         return 1
     except OSError as why:
         console.error(f"stage: {_host()}: {why}")

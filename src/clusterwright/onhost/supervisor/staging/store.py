@@ -76,8 +76,10 @@ class Store:
         if short > sum(could.values()):
             unused_bytes = sum(could.values())
             raise InsufficientSpaceError(
-                f"{source} needs {format_bytes(required_bytes)} and {self.folder} has {format_bytes(self.free())} free, of which "
-                f"{format_bytes(LEFT_OVER)} stay free; copies that no job uses hold {format_bytes(unused_bytes)}. Nothing was copied"
+                f"{source} needs {format_bytes(required_bytes)} and {self.folder} "
+                f"has {format_bytes(self.free())} free, of which "
+                f"{format_bytes(LEFT_OVER)} stay free; copies that no job uses "
+                f"hold {format_bytes(unused_bytes)}. Nothing was copied"
             )
         for name in unused:
             if required_bytes + LEFT_OVER <= self.free():

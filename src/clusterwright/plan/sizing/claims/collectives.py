@@ -30,8 +30,8 @@ def single_server() -> Checked:
         "GB/s",
         "bus bandwidth of a 512 MiB all-reduce on one server of 8 A100 with NVSwitch",
         judged(ON_8[1], a100),
-        f"An A100's NVLink carries {link:.0f} GB/s one way, which bus bandwidth cannot pass. "
-        f"On a server of 8 H100 we expect {h100:.0f} GB/s, so the figure fits such a one.",
+        f"An A100's NVLink carries {link:.0f} GB/s one way, which bus bandwidth cannot exceed. "
+        f"For a server of 8 H100 the planner predicts {h100:.0f} GB/s, so the figure fits such a server.",
     )
 
 
@@ -47,8 +47,8 @@ def four_servers() -> Checked:
         "GB/s",
         "512 MiB over 4 of the guides' servers, 8 A100 with one HDR100 port each",
         judged(ON_32[1], narrow),
-        f"With eight ports of HDR a server it is {a100:.0f} GB/s, on 4 servers of 8 H100 with eight of NDR "
-        f"{h100:.0f}. One 100 Gbit/s port brings 12.5 GB/s into a server.",
+        f"With eight HDR ports per server it is {a100:.0f} GB/s, on 4 servers of 8 H100 with eight NDR ports "
+        f"{h100:.0f} GB/s. One 100 Gbit/s port carries 12.5 GB/s into a server.",
     )
 
 
@@ -68,10 +68,10 @@ def transports() -> Checked:
         IMAGES[2],
         third,
         "images/s",
-        "time an image = compute + communication / share of the bandwidth, solved from the first two",
+        "time per image = compute + communication / share of the bandwidth, solved from the first two",
         judged(IMAGES[2], third),
-        f"The three fit together. They also say that {talking:.0%} of the time is still communication that nothing "
-        f"hides; a job whose all-reduce overlaps the backward pass gains less from RDMA than this one.",
+        f"The three figures are consistent. They also mean that {talking:.0%} of the time is still exposed "
+        f"communication; a job whose all-reduce overlaps the backward pass gains less from RDMA than this one.",
     )
 
 

@@ -63,7 +63,7 @@ def psu() -> Checked:
     return Checked(
         "psu-2200",
         "P2",
-        "A supply of 2200 W for 4 A100-40G, an EPYC 7543 and 256 GB",
+        "A power supply of 2200 W for 4 A100-40G, an EPYC 7543 and 256 GB",
         RATING_W,
         node_power(cards).inside_w,
         "W",
@@ -98,10 +98,10 @@ def headroom() -> Checked:
         30.0,
         100 * _least(),
         "%",
-        f"{TEAMS} teams, each always with one training of {JOB_NODES} servers and 12 h",
+        f"{TEAMS} teams, each always with one training on {JOB_NODES} servers for 12 h",
         Verdict.AGREE if enough and abs(_least() - HEADROOM) <= 0.1 else Verdict.PARTLY,
-        f"Mean wait: {waits}. A wait below the run time takes {_least():.0%} free; with fewer or longer trainings at a "
-        f"time it takes more, with many small ones less.",
+        f"Mean wait: {waits}. A wait below the run time needs {_least():.0%} free; fewer or longer trainings at a "
+        f"time need more, many small ones less.",
     )
 
 
@@ -123,13 +123,13 @@ def utilisation() -> Checked:
     return Checked(
         "utilisation-92",
         "W3",
-        "Utilisation from 60% to 92% with five groups; large vision models in 40% less time",
+        "Utilization from 60% to 92% with five groups; large vision models in 40% less time",
         100 * FASTER,
         100 * saved,
         "%",
-        "the same work on GPUs that are busy 92% of the time in place of 60%",
+        "the same work on GPUs that are busy 92% of the time instead of 60%",
         judged(FASTER, saved),
-        f"60 to 92% alone saves {saved:.0%} of the time. As the load of a queue, 92% of {slots} slots makes "
+        f"60% to 92% alone saves {saved:.0%} of the time. As queue load, 92% of {slots} slots makes "
         f"{waits:.0%} of the trainings wait, for {1 / (slots * (1 - FINAL_USE)) * waits:.0%} of a run time on average.",
     )
 
@@ -158,10 +158,10 @@ def cloud() -> Checked:
         100 * SAVED,
         100 * demand,
         "%",
-        f"{NODES} servers of 8 A100-80G at {HOURS:,.0f} h a year, on demand; every price has its range and day",
+        f"{NODES} servers of 8 A100-80G at {HOURS:,.0f} h a year, on demand; every price has a range and a date",
         verdict,
         f"On demand it saves 40% below {forty:,.0f} h a year and breaks even at {even:,.0f} h; reserved for a year it "
-        f"saves {reserved:.0%} at {HOURS:,.0f} h. `wright plan cost` shows what drives it.",
+        f"saves {reserved:.0%} at {HOURS:,.0f} h. `wright plan cost` shows which inputs drive it.",
     )
 
 
@@ -173,12 +173,12 @@ def half_idle() -> Checked:
     return Checked(
         "own-clusters-half-idle",
         "P6",
-        "Self-built clusters are often under 50% utilised",
+        "Self-built clusters are often under 50% utilized",
         100 * HALF,
         100 * PHILLY,
         "%",
-        "the mean of one large shared cluster that was published; no model says how people use theirs",
+        "the published mean of one large shared cluster; no model predicts how people use theirs",
         Verdict.CANNOT_TELL,
         f"At {HALF:.0%} a GPU-hour of 4 servers of 8 A100 costs {idle:.2f} {gathered.currency}, at {BUSY:.0%} "
-        f"{busy:.2f}: {idle / busy - 1:.0%} more. Microsoft's Philly used {PHILLY:.0%} of the GPUs that its jobs held.",
+        f"{busy:.2f}: {idle / busy - 1:.0%} more. Microsoft's Philly used {PHILLY:.0%} of the GPUs allocated to jobs.",
     )

@@ -34,15 +34,15 @@ def leaf_spine() -> Checked:
     return Checked(
         "leaf-spine-over-star",
         "P3",
-        "Leaf-spine brings 35% more GPU utilisation than a star at 16 nodes",
+        "Leaf-spine gives 35% more GPU utilization than a star at 16 nodes",
         35.0,
         100 * few,
         "%",
         f"LLaMA-2-7B on {NODES} servers of 8 A100 with one HDR port each; 40-port switches",
         Verdict.DISAGREE if few < 0.35 / 2 else judged(0.35, few),
-        f"16 ports fit into one switch, and nothing is faster than one switch that does not block. With 8 ports a "
-        f"server the star is {star.switches} switches, {star.oversubscription:.1f} to 1 in the middle, and "
-        f"leaf-spine brings {100 * eight_port_gain:.0f}%.",
+        f"16 ports fit into one switch, and nothing is faster than one non-blocking switch. With 8 ports per "
+        f"server the star has {star.switches} switches, oversubscribed {star.oversubscription:.1f} to 1 in the middle, "
+        f"and leaf-spine gains {100 * eight_port_gain:.0f}%.",
     )
 
 
@@ -69,15 +69,15 @@ def latency() -> Checked:
     return Checked(
         "infiniband-latency",
         "P3",
-        "InfiniBand cuts the latency of NCCL's synchronisation by 40% and more",
+        "InfiniBand cuts the latency of NCCL's synchronization by 40% and more",
         40.0,
         100 * float(saved),
         "%",
         f"all-reduce of {LATE_BYTES // 1024} KiB over {NODES} servers of 8 A100: {1e6 * infiniband:.0f} us on "
         f"InfiniBand, {1e6 * ethernet:.0f} us on Ethernet with TCP, {1e6 * roce:.0f} us on RoCE",
         verdict,
-        f"Against TCP. Against RoCE, which is RDMA as well, it is {100 * of_roce:.0f}%: published runs show no other "
-        f"latency of NCCL on the two.",
+        f"It holds against TCP. Against RoCE, which is RDMA as well, it is {100 * of_roce:.0f}%: in published runs "
+        f"NCCL has the same latency on both.",
     )
 
 
@@ -103,10 +103,11 @@ def a_billion() -> Checked:
         1.0,
         threshold,
         "B parameters",
-        f"throughput lost on two ports of 25 GbE against eight of HDR, 4 servers of 8 A100, ZeRO 2, batch 256: {loss_list}",
+        "throughput lost on two ports of 25 GbE against eight of HDR, "
+        f"4 servers of 8 A100, ZeRO 2, batch 256: {loss_list}",
         verdict,
-        f"With data parallelism it matters at any size: what counts is bytes of gradients for each second of compute, "
-        f"which a larger batch makes smaller and a larger model does not. One HDR100 port loses {hdr}.",
+        f"With data parallelism it matters at any size: what counts is gradient bytes per second of compute, "
+        f"which a larger batch reduces and a larger model does not. One HDR100 port loses {hdr}.",
     )
 
 
@@ -150,8 +151,8 @@ def hdr100() -> Checked:
         "GB/s",
         "one port of 100 Gbit/s, one direction",
         Verdict.DISAGREE,
-        f"A printing error of the unit: {8 * line:.0f} Gbit/s are {line:.3g} GB/s, and no more gets through. "
-        f"90 Gbit/s, {90 / 8 / line:.0%} of the line, is what one sees.",
+        f"The unit is a misprint: {8 * line:.0f} Gbit/s are {line:.3g} GB/s, the most that the link carries. "
+        f"Measurements show 90 Gbit/s, {90 / 8 / line:.0%} of line rate.",
     )
 
 
@@ -166,10 +167,10 @@ def hdr100_latency() -> Checked:
         1.5,
         total,
         "us",
-        f"two adapters, {HDR_US:g} us, and one switch, {hop:.2g} us; cables are 5 ns a metre",
+        f"two adapters, {HDR_US:g} us, and one switch, {hop:.2g} us; cables are 5 ns a meter",
         Verdict.AGREE if total < 1.5 else Verdict.DISAGREE,
-        f"There is room for {int((1.5 - total) / hop)} more switches of the kind; a tree of three levels passes 5. "
-        "It is the latency of the wire: NCCL's own steps cost more.",
+        f"The limit leaves room for {int((1.5 - total) / hop)} more such switches; a path through three levels has 5. "
+        "This is the latency of the wire: NCCL's own steps cost more.",
     )
 
 
@@ -184,5 +185,5 @@ def two_25gbe() -> Checked:
         "Gbit/s",
         "both ports, several streams",
         Verdict.AGREE,
-        "One TCP stream keeps to one port, so one iperf3 stream shows 25 at most.",
+        "One TCP stream uses one port, so a single iperf3 stream shows at most 25 Gbit/s.",
     )

@@ -29,11 +29,11 @@ def single_node() -> Checked:
         SAMPLES[1],
         small,
         "samples/s",
-        f"images of {CIFAR} pixels, mixed precision, {BATCH} a GPU, nothing waiting for data",
+        f"images of {CIFAR} pixels, mixed precision, {BATCH} per GPU, no wait for data",
         judged(SAMPLES[1], small),
-        f"The GPUs alone would do {small / SAMPLES[1]:.0f} times that, and {large:,.0f} a second even of images of "
-        f"{IMAGENET} pixels; in fp32 without tensor cores those are {slow:,.0f}. What held theirs, data loaders, the "
-        f"precision or the size of the images, they do not say.",
+        f"The GPUs alone reach {small / SAMPLES[1]:.0f} times that, and {large:,.0f} samples/s even with images of "
+        f"{IMAGENET} pixels; in fp32 without tensor cores, {slow:,.0f}. The guides do not state what limited theirs: "
+        f"data loaders, precision or image size.",
     )
 
 
@@ -57,16 +57,18 @@ def _speedup(nodes: int, name: str) -> Checked:
         claimed_speedup,
         theirs.speedup,
         "x",
-        f"the losses of {nodes} nodes on two ports of 25 GbE, one node taken as they measured it, {BATCH} a GPU",
+        f"the losses of {nodes} nodes on two ports of 25 GbE, with the guides' figure for one node, {BATCH} per GPU",
         judged(claimed_speedup, theirs.speedup),
-        f"At so few samples a second the network is {_idle(theirs)}: what they lost is more than the gradients take. "
-        f"If the GPUs ran at their own pace it would be {ours.speedup:.2f}x.",
+        f"At so few samples/s, training {_idle(theirs)}: the loss in the claim exceeds the time of the gradients. "
+        f"If the GPUs ran at full speed, it would be {ours.speedup:.2f}x.",
     )
 
 
 def _idle(point: Point) -> str:
     share = point.step.communication / point.step.total
-    return "hardly waited for" if share < 0.05 else f"waited for {share:.0%} of the time"
+    return (
+        "hardly waits for the network" if share < 0.05 else f"waits for the network {share:.0%} of the time"
+    )
 
 
 def _point(nodes: int, node_images_per_s: float | None) -> Point:

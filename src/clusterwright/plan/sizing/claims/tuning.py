@@ -37,10 +37,10 @@ def single_server() -> Checked:
         "h",
         f"one epoch of {ALPACA:,} samples of {SEQ:,} tokens on {_on(single)}; {_throughput(single)}",
         Verdict.CANNOT_TELL,
-        f"The claim names no amount of data. 12 h would be {tokens / 1e9:.2g} B tokens a round, "
-        f"or {samples / 1e3:.0f} k samples of {SEQ:,}. Plain code is slower: Stanford Alpaca, "
+        f"The claim does not state the amount of data. 12 h would be {tokens / 1e9:.2g} B tokens a round, "
+        f"or {samples / 1e3:.0f} k samples of {SEQ:,}. Unoptimized code is slower: Stanford Alpaca, "
         f"{ALPACA_EPOCHS} epochs of {ALPACA / 1e3:.0f} k samples of up to {ALPACA_SEQ}, took {ALPACA_H:g} h on 8 A100; "
-        f"we compute {_alpaca(single):.1f} h with every sample that long.",
+        f"the planner computes {_alpaca(single):.1f} h with every sample at that length.",
     )
 
 
@@ -57,10 +57,10 @@ def four_servers() -> Checked:
         FOUR_SERVERS_H,
         hours,
         "h",
-        f"12 h over our speed-up of {single.hours / four.hours:.2f} on {_on(four)}, one HDR100 port each",
+        f"12 h divided by the speed-up of {single.hours / four.hours:.2f} on {_on(four)}, one HDR100 port each",
         _four(hours),
-        f"Under 3 h would be a speed-up above 4 on 4 servers. With eight HDR ports a server in place of one "
-        f"HDR100 it is {single.hours / wide.hours:.2f}, and {best:.1f} h.",
+        f"Under 3 h needs a speed-up above 4 on 4 servers. With eight HDR ports per server instead of one "
+        f"HDR100 port it is {single.hours / wide.hours:.2f}, and {best:.1f} h.",
     )
 
 
@@ -87,4 +87,4 @@ def _on(result: Sized) -> str:
 
 
 def _throughput(result: Sized) -> str:
-    return f"{result.tokens_per_s / result.gpus:,.0f} tokens/s a GPU"
+    return f"{result.tokens_per_s / result.gpus:,.0f} tokens/s per GPU"

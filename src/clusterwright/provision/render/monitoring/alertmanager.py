@@ -104,7 +104,7 @@ def _hook(url: str, *, resolved: bool = True) -> Json:
 
 _LINES = (
     "{{ range .Alerts }}{{ .Annotations.summary }}\n{{ .Annotations.description }}\n"
-    "{{ .Annotations.mend }}\n{{ .Annotations.runbook_url }}\n\n{{ end }}"
+    "{{ .Annotations.fix }}\n{{ .Annotations.runbook_url }}\n\n{{ end }}"
 )
 
 
@@ -114,7 +114,8 @@ def _mail(cluster: str, receiver: Email, secret: str) -> Json:
         f"{cluster}: {{{{ (index .Alerts 0).Annotations.summary }}}}"
     )
     config: Json = {
-        "to": ", ".join(receiver.to), "from": receiver.sender, "smarthost": receiver.server, "require_tls": receiver.tls,
+        "to": ", ".join(receiver.to), "from": receiver.sender, "smarthost": receiver.server,
+        "require_tls": receiver.tls,
         "send_resolved": True, "headers": {"Subject": title}, "text": _LINES, "html": "",
     }  # fmt: skip
     if receiver.user is not None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.provision.render.firewall_table import EXPORTER_PORT, CLUSTER_EXPORTER_PORT
+from clusterwright.provision.render.firewall_table import CLUSTER_EXPORTER_PORT, EXPORTER_PORT
 from clusterwright.provision.render.monitoring.alertmanager import ALERTMANAGER_PORT
 from clusterwright.provision.render.monitoring.rules import EVERY
 

@@ -21,10 +21,10 @@ BEGIN {
   if (match($0, /NVRM: (The NVIDIA )?GPU (at )?(PCI:)?[0-9a-fA-F]+:[0-9a-fA-F][0-9a-fA-F]:[0-9a-fA-F][0-9a-fA-F]/)) {
     named = substr($0, RSTART, RLENGTH); sub(/.* /, "", named); named = pci(named)
   }
-  if (match($0, /clusterwright(\[[0-9]+\])?:? mended [^ ]+/)) {
-    place = substr($0, RSTART, RLENGTH); sub(/.* /, "", place); mended(pci(place))
+  if (match($0, /clusterwright(\[[0-9]+\])?:? fixed [^ ]+/)) {
+    place = substr($0, RSTART, RLENGTH); sub(/.* /, "", place); fixed(pci(place))
   } else if ($0 ~ /Xid \((PCI:)?[0-9a-fA-F:.]+\): 154, .* to 0x0 \(None\)/)
-    mended(place_of($0))
+    fixed(place_of($0))
   else if (match($0, /NVRM: Xid \((PCI:)?[0-9a-fA-F:.]+\): [0-9]+/))
     met(number_at_end(substr($0, RSTART, RLENGTH)), place_of(substr($0, RSTART)), 0, substr($0, RSTART + RLENGTH))
   else if (match($0, /SXid \((PCI:)?[0-9a-fA-F:.]+\): [0-9]+, /))
@@ -53,7 +53,7 @@ function pci(said,    part, count) { # one form: 0000:3b:00; nothing if it is no
   return part[1] ":" part[2] ":" part[3]
 }
 
-function mended(place,    i) {
+function fixed(place,    i) {
   for (i = 1; i <= events; i++) if (device[i] == place) gone[i] = 1
 }
 
