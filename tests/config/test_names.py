@@ -45,7 +45,7 @@ NASTY = [
 
 @pytest.mark.parametrize("value", NASTY)
 @pytest.mark.parametrize(
-    "kind", ["HostName", "ClusterName", "AccountName", "Word", "SlurmName", "VariableName", "Hostlist"]
+    "kind", ["HostName", "ClusterName", "AccountName", "Identifier", "SlurmName", "VariableName", "Hostlist"]
 )
 def test_what_a_shell_could_misread_is_no_name(kind, value):
     """Substitutions, spaces, quotes, options and newlines are refused for every kind of name."""

@@ -47,7 +47,7 @@ def against(job, cluster=CLUSTER):
     return [finding.code for finding in found]
 
 
-@pytest.mark.parametrize("folder", ["cluster", "job", "both"])
+@pytest.mark.parametrize("folder", ["cluster", "job", "job_cluster"])
 def test_each_public_function_of_a_module_of_rules_is_a_rule(folder):
     """Adding the function is the whole registration; two rules of a folder never share a name."""
     package = import_module(f"{rules.__name__}.{folder}")

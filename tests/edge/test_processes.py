@@ -13,7 +13,7 @@ import signal, sys
 from clusterwright.edge.processes import stream
 if sys.argv[1] == "deaf":
     signal.signal(signal.SIGINT, lambda *_: print("heard", flush=True))
-sys.exit(stream([sys.executable, "-c", {CHILD!r}], deaf=sys.argv[1] == "deaf"))
+sys.exit(stream([sys.executable, "-c", {CHILD!r}], ignore_interrupts=sys.argv[1] == "deaf"))
 """
 
 

@@ -7,8 +7,8 @@ import ast
 
 # Fields that hold a text for a reader. Not `text`, `said` and `reason`: they hold what other programs print.
 DISPLAY = """
-    about advice detail diff error evidence explanation fix headline hint label meaning fix message remedy
-    saw summary title want what why words
+    about advice detail diff error evidence expected explanation fix headline hint label meaning message
+    observed remedy summary title what why words
 """
 READERS = """
     count endswith find findall finditer fullmatch index match partition removeprefix removesuffix rfind rindex

@@ -88,7 +88,7 @@ def is_literal(node):
     if isinstance(node, ast.Dict):
         return all(key is None or is_literal(key) for key in node.keys) and all(map(is_literal, node.values))
     if isinstance(node, ast.BinOp):
-        return is_literal(node.left) and is_literal(node.align_right)
+        return is_literal(node.left) and is_literal(node.right)
     if isinstance(node, ast.Subscript):
         return is_literal(node.slice)
     if isinstance(node, ast.UnaryOp):

@@ -45,7 +45,7 @@ def apply(
         Show every change and what it costs running jobs; change nothing.
     yes
         Do not ask.
-    gently
+    disruption
         How gently hosts are changed.
     timings
         Show where the time went, host by host and step by step, from the connection to the wait for other hosts.

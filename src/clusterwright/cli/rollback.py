@@ -38,7 +38,7 @@ def rollback(
         Show every change and what it costs running jobs; change nothing.
     yes
         Do not ask.
-    gently
+    disruption
         How gently hosts are changed.
     exit_code
         Exit with 3 when changes are pending: with --dry-run, or on hosts that were left out.
@@ -58,11 +58,6 @@ def rollback(
     disruption_policy = apply.read_disruption_policy(disruption, spec, remote := remote_of(spec))
     report = run(spec, str(cluster), remote, to=to, dry_run=dry_run, agree=asking, policy=disruption_policy)
     retry_command = f"wright rollback {cluster}{' --to ' * bool(to)}{to}"
-    apply.show(
-        report,
-        retry_command,
-        next_command=f"wright diff {cluster}",
-        plan_displayed=asking.plan_displayed,
-        json=json,
-    )
+    following = f"wright diff {cluster}"
+    apply.show(report, retry_command, next_command=following, plan_displayed=asking.plan_displayed, json=json)
     return apply.exit_of(report, exit_code=exit_code)

@@ -184,10 +184,9 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
     text = set_value(current_file.source.text, ("software", "driver"), version)
     proposed_file = ClusterFile.from_source(read(text, str(path)))
     remote = remote_of(proposed_file.cluster)
-    asking = command.Asking(yes=options.yes, quiet=options.json, disruption=replace(disruption, reboot=True))
-    disruption_policy = command.read_disruption_policy(
-        replace(disruption, reboot=True), proposed_file.cluster, remote
-    )
+    rebooting = replace(disruption, reboot=True)
+    asking = command.Asking(yes=options.yes, quiet=options.json, disruption=rebooting)
+    policy = command.read_disruption_policy(rebooting, proposed_file.cluster, remote)
 
     def write() -> None:
         if text != path.read_text(encoding="utf-8"):
@@ -201,21 +200,11 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
         return agreed
 
     report = apply(
-        proposed_file.cluster,
-        str(path),
-        remote,
-        dry_run=options.dry_run,
-        agree=agree,
-        policy=disruption_policy,
+        proposed_file.cluster, str(path), remote, dry_run=options.dry_run, agree=agree, policy=policy
     )
     if report.ok and not report.pending and not options.dry_run:
         write()  # every host had it already
     retry_command = f"wright apply {path} --reboot"
-    command.show(
-        report,
-        retry_command,
-        next_command=f"wright check {path}",
-        plan_displayed=asking.plan_displayed,
-        json=options.json,
-    )
+    following, displayed = f"wright check {path}", asking.plan_displayed
+    command.show(report, retry_command, next_command=following, plan_displayed=displayed, json=options.json)
     return command.exit_of(report, exit_code=False)

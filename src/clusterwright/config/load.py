@@ -125,7 +125,7 @@ def check_job_against(
     job: Job, cluster: Cluster, sources: Mapping[str, Source] | None = None
 ) -> tuple[Finding, ...]:
     """What of the job this cluster cannot do; places are known in the files whose sources are given."""
-    return _to_findings(clashes("both", job, cluster), sources or {})
+    return _to_findings(clashes("job_cluster", job, cluster), sources or {})
 
 
 def _validate(model: type[SpecModel], source: Source, kind: Kind) -> SpecModel:

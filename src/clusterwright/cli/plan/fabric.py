@@ -97,12 +97,7 @@ def fabric(
     from clusterwright.cli._show import show_json
 
     report: FabricReport = find(join, trained, kind)
-    if written.svg:
-        write_svg(written.svg, report)
-    if written.cables:
-        write_cables(written.cables, report)
-    if written.html:
-        write_page(written.html, report)
+    write_files(written, report)
     if json:
         show_json(document(report))
     else:
@@ -244,10 +239,7 @@ def _advice(run: Run | None) -> Advice | None:
 
 def document(report: FabricReport) -> dict[str, Any]:
     """For --json."""
-    from clusterwright.plan.fabric.record import (
-        compared_record,
-        networks_record,
-    )
+    from clusterwright.plan.fabric.record import compared_record, networks_record
 
     return {
         "kinds": [compared_record(row) for row in report.rows],
@@ -257,29 +249,20 @@ def document(report: FabricReport) -> dict[str, Any]:
     }
 
 
-def write_svg(path: Path, report: FabricReport) -> None:
-    """The drawing, in both languages, with its own colours."""
+def write_files(written: Written, report: FabricReport) -> None:
+    """The drawing in both languages, every cable as a row, and a page with the drawing and the comparison."""
     from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.fabric.drawing import svg
-
-    write_table(path, svg(report.chosen, "both", standalone=True))
-
-
-def write_page(path: Path, report: FabricReport) -> None:
-    """The drawing and the comparison as a page."""
-    from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.fabric.html_report import render_html
-
-    write_table(path, render_html(report.chosen, report.rows))
-
-
-def write_cables(path: Path, report: FabricReport) -> None:
-    """Every cable as a row."""
-    from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.fabric.record import cable_rows
 
-    rows = (",".join(map(str, row)) for row in cable_rows(report.chosen, report.requirements.hall))
-    write_table(path, "\n".join(["from,to,cables,length_m,class", *rows, ""]))
+    if written.svg:
+        write_table(written.svg, svg(report.chosen, "both", standalone=True))
+    if written.cables:
+        rows = (",".join(map(str, row)) for row in cable_rows(report.chosen, report.requirements.hall))
+        write_table(written.cables, "\n".join(["from,to,cables,length_m,class", *rows, ""]))
+    if written.html:
+        write_table(written.html, render_html(report.chosen, report.rows))
 
 
 def show(report: FabricReport) -> None:

@@ -1,6 +1,6 @@
 """What must agree across a finished file: one module a part of it, in which every public function is a rule.
 
-`cluster/` holds rules of a Cluster, `job/` of a Job, `both/` of a Job on a Cluster. Adding a function is the
+`cluster/` holds rules of a Cluster, `job/` of a Job, `job_cluster/` of a Job on a Cluster. Adding a function is the
 whole registration. A rule returns clashes; their paths become places where the text is known.
 """
 
@@ -18,7 +18,7 @@ from clusterwright.config.clash import Clash
 __all__ = ["clashes", "rules_about"]
 
 
-About = Literal["cluster", "job", "both"]
+About = Literal["cluster", "job", "job_cluster"]
 
 
 def clashes(about: About, *subjects: Any) -> Iterator[Clash]:

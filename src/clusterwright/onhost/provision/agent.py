@@ -105,21 +105,18 @@ def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[Chan
     early = [resource for resource in due if waiting and resource["before"]]
     of_units = [change for change in changes if not change["id"].startswith("records:")]
     first_units = [change for change in of_units if change["id"] not in waiting]
-    trouble = settle_units(host, first_units, journal, more=bool(waiting)) or records.do_all(
-        host, early, changes
-    )
+    last_units = [change for change in of_units if change["id"] in waiting]
+    trouble = settle_units(host, first_units, journal, more=bool(waiting))
+    trouble = trouble or records.do_all(host, early, changes)
     if waiting:
         try:
-            settle_units(
-                host, [change for change in of_units if change["id"] in waiting], journal, more=False
-            )
+            settle_units(host, last_units, journal, more=False)
             names = [change["id"].partition(":")[2] for change in first_units if change["id"] != "systemd"]
             trouble = trouble or units.expect_running(names, independent=independent_units(host), wait_s=0)
         except ChangeError as why:
             raise trouble or why from why
-    trouble = trouble or records.do_all(
-        host, [resource for resource in due if resource not in early], changes
-    )
+    late = [resource for resource in due if resource not in early]
+    trouble = trouble or records.do_all(host, late, changes)
     records.remember(host)
     return trouble
 
@@ -180,13 +177,10 @@ def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: b
     new_files = any(folder.startswith(host.resolve_path("/etc/systemd/system")) for folder in host.touched)
     wait_s = (
         0 if more else units.SETTLE_S
-    )  # those that wait for a record are started last, and looked at with these
+    )  # units that wait for a record start last, and are checked with these
+    reload = len(of_units) < len(changes)
     trouble = units.do_units(
-        of_units,
-        reload_unit_files=len(of_units) < len(changes),
-        new_files=new_files,
-        independent=independent,
-        wait_s=wait_s,
+        of_units, reload_unit_files=reload, new_files=new_files, independent=independent, wait_s=wait_s
     )
     for change in changes:
         change["done"] = trouble is None or change["id"].partition(":")[2] not in independent
@@ -245,14 +239,13 @@ def receipt_of(host: Host) -> Json:
         if path not in rows and read(host.resolve_path(path)) is not None:
             rows[path] = row
     desired_units = of_kinds(host, ("unit",))
+    readers = {unit["name"]: {key: unit[key] for key in ("restart_on", "reload")} for unit in desired_units}
     return {
         "source": host.bundle["source"],
         "when": host.bundle["when"],
         "files": rows,
         "units": [unit["name"] for unit in desired_units],
-        "readers": {
-            unit["name"]: {key: unit[key] for key in ("restart_on", "reload")} for unit in desired_units
-        },
+        "readers": readers,
         "wanted": drift.digests(host),
     }
 
@@ -260,9 +253,8 @@ def receipt_of(host: Host) -> Json:
 @step("facts")
 def facts(host: Host) -> Json:
     """What the one who applies should know of this host."""
-    client_address, _, reached_at, reached_port = (os.environ.get("SSH_CONNECTION", "").split() + [""] * 4)[
-        :4
-    ]
+    connection = os.environ.get("SSH_CONNECTION", "").split() + [""] * 4
+    client_address, _, reached_at, reached_port = connection[:4]
     return {
         "hostname": os.uname().nodename,
         "python": sys.version.split()[0],
@@ -278,10 +270,8 @@ def facts(host: Host) -> Json:
 
 def sum_of(changes: List[Json]) -> str:
     """One word for each change of a plan, so that an apply does what was shown, or less."""
-    digests = (
-        hashlib.sha256(json.dumps(change, sort_keys=True).encode()).hexdigest()[:16] for change in changes
-    )
-    return " ".join(digests) or "-"
+    texts = (json.dumps(change, sort_keys=True) for change in changes)
+    return " ".join(hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts) or "-"
 
 
 def run_bundle(bundle: Json) -> Json:
@@ -324,10 +314,8 @@ def work(host: Host, answer: Json) -> Json:
     with step("compare"):
         answer["changes"] = changes = (rollback.plan if back else plan)(host)
     answer["sum"] = sum_of(changes)
-    stale = bool(host.bundle["expect"]) and not set(answer["sum"].split()) <= {
-        "-",
-        *host.bundle["expect"].split(),
-    }
+    agreed = {"-", *host.bundle["expect"].split()}
+    stale = bool(host.bundle["expect"]) and not set(answer["sum"].split()) <= agreed
     if host.bundle["mode"] == "apply" and not stale:
         refuse_jobs(host, sets.exclude_sets(host, changes, host.bundle.get("leave") or {}))
         trouble = apply(host, changes, rollback.make if back else make)
@@ -340,9 +328,8 @@ def work(host: Host, answer: Json) -> Json:
 
 def note_moved(host: Host, changes: List[Json]) -> None:
     """What the apply has loaded may show devices that were not there when the plan was made."""
-    paths = (
-        derived.moved(host) if changes and any("program" in resource for resource in host.resources) else []
-    )
+    is_derived = any("program" in resource for resource in host.resources)
+    paths = derived.moved(host) if changes and is_derived else []
     if paths:
         host.notes.append(f"{', '.join(paths)}: the host has other devices since this apply; run it again")
 

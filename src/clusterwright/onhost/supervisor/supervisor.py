@@ -32,7 +32,7 @@ from clusterwright.onhost.supervisor.job import Record
 from clusterwright.onhost.supervisor.peers import DISCONNECTED, JOINED, MESSAGE, Peer, PeerEvent, Peers
 from clusterwright.onhost.supervisor.quorum import Predecessor, Quorum
 from clusterwright.onhost.supervisor.replicas import recall
-from clusterwright.onhost.supervisor.root_cause import error_lines, first_failure, host_fault
+from clusterwright.onhost.supervisor.root_cause import first_failure, host_fault
 from clusterwright.onhost.supervisor.stop_requests import StopRequests
 
 TICK_S = 0.2
@@ -55,9 +55,8 @@ class Supervisor:
         self.code: Optional[int] = None
         self.predecessor = predecessor
         self.number = predecessor.number if predecessor else folder.join_chain(scheduler.job_id)
-        self.remaining_successors = recovery.successors - (
-            0 if predecessor else folder.jobs_to(self.number) - 1
-        )
+        used = 0 if predecessor else folder.jobs_to(self.number) - 1
+        self.remaining_successors = recovery.successors - used
         self.hosts = scheduler.hosts()
         self.host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
         end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + record.job.time)
@@ -66,9 +65,7 @@ class Supervisor:
         ends = self.began + self.end_time - self.started if by_clock else float("inf")
         self.stop_requests = StopRequests(folder, scheduler, ends - record.launch.grace_s)
         self.events = Events(folder, f"supervisor-{self.number}", self.host)
-        self.policy = terms.policy(
-            record, self.hosts, self.remaining_successors, inside=predecessor is not None
-        )
+        self.policy = terms.policy(record, self.hosts, self.remaining_successors, inside=bool(predecessor))
         lost_hosts = tuple(host for host in (predecessor.host,) if host != self.host) if predecessor else ()
         last = folder.last_generation()
         trained = folder.trained_hosts(last, self.hosts, lost_hosts) if predecessor else ()
@@ -99,11 +96,8 @@ class Supervisor:
         if not self.quorum.followed_by:
             self.quorum.show(self.beats, over=True)
         self.farewell()
-        while (
-            self.quorum.followed_inside
-            and not self.predecessor
-            and not self.stop_requests.termination_requested
-        ):
+        followed = self.quorum.followed_inside and not self.predecessor
+        while followed and not self.stop_requests.termination_requested:
             time.sleep(TICK_S)  # a job ends with its batch step, and this one is not over
         if self.state.phase == d.ENDED:
             closing.close(self.folder, self.log)
@@ -111,31 +105,23 @@ class Supervisor:
 
     def begin(self) -> None:
         """A job begins: agents on all its hosts, and a job that stands by."""
-        self.events.write(
-            "job_start", self.state.generation, job_id=self.scheduler.job_id, hosts=list(self.hosts),
-            ranks=self.record.job.gpus_per_node,
-        )  # fmt: skip
+        ranks = self.record.job.gpus_per_node
+        self.write("job_start", job_id=self.scheduler.job_id, hosts=list(self.hosts), ranks=ranks)
         self.scheduler.start_agents(self.hosts, *self.listener.getsockname())
-        if self.remaining_successors > 0 and self.record.job.recovery.on_host_loss != "fail":
-            refused = self.scheduler.submit_standby()
-            if refused:
-                self.log(f"no successor stands by: {refused}")
+        wants_standby = self.remaining_successors > 0 and self.record.job.recovery.on_host_loss != "fail"
+        refused = self.scheduler.submit_standby() if wants_standby else ""
+        if refused:
+            self.log(f"no successor stands by: {refused}")
 
     def follow(self, predecessor: Predecessor) -> None:
         """A job goes on without its supervisor: its agents are there, and come by themselves."""
-        self.log(
-            f"{predecessor.host} and its supervisor are silent: going on inside the job, from {self.host}"
-        )
-        generation, host_loss = (
-            self.state.generation,
-            {"lost": predecessor.host, "silence_s": predecessor.silence_s},
-        )
-        self.events.write(
-            "takeover", generation, job_id=self.scheduler.job_id, number=self.number, lost=predecessor.host
-        )
-        self.events.write("host_lost", generation, why="the supervisor's host is silent", **host_loss)
+        silent = f"{predecessor.host} and its supervisor are silent"
+        self.log(f"{silent}: going on inside the job, from {self.host}")
+        host_loss = {"lost": predecessor.host, "silence_s": predecessor.silence_s}
+        self.write("takeover", job_id=self.scheduler.job_id, number=self.number, lost=predecessor.host)
+        self.write("host_lost", why="the supervisor's host is silent", **host_loss)
         self.record_fault("host_lost", **host_loss)
-        self.end_generation(d.Kill(generation, (), d.HOST_LOST))
+        self.end_generation(d.Kill(self.state.generation, (), d.HOST_LOST))
 
     def turn(self) -> None:
         """One round: what arrived, then what time brings."""
@@ -150,14 +136,12 @@ class Supervisor:
         if not self.quorum.is_isolated:
             self.feed("tick")
 
-    # What arrives
-
     def handle_event(self, event: PeerEvent) -> None:
         """What happened on one connection."""
         if event.kind == JOINED:
             self.rejoin.pop(event.peer.host, None)
             self.log(f"{event.peer.host} is ready at {event.peer.address}")
-            self.events.write("host_ready", self.state.generation, ready=event.peer.host)
+            self.write("host_ready", ready=event.peer.host)
             self.understand(event.peer, {"store": event.message.get("store", 0)})
             self.feed("joined", host=event.peer.host)
         elif event.kind == DISCONNECTED and self.quorum.is_isolated:
@@ -173,9 +157,7 @@ class Supervisor:
         """A host is gone until it joins again."""
         unresponsive_s = round(time.monotonic() - peer.last_message_at, 2)
         self.log(f"lost {peer.host} ({why}); last heard {unresponsive_s} s ago")
-        self.events.write(
-            "host_lost", self.state.generation, lost=peer.host, silence_s=unresponsive_s, why=why
-        )
+        self.write("host_lost", lost=peer.host, silence_s=unresponsive_s, why=why)
         if peer.host in self.state.members:
             self.record_fault("host_lost", lost=peer.host, silence_s=unresponsive_s)
         self.rejoin[peer.host] = time.monotonic() + LONGEST_BEAT_S
@@ -208,46 +190,41 @@ class Supervisor:
         fault = {"on": host, **{name: value for name, value in message.items() if name != "exited"}}
         if message["exited"] == self.state.generation:
             if self.state.phase == d.RUNNING:
-                self.log(f"{first_failure.describe_rank(fault)} {first_failure.describe_failure(fault)}")
+                self.log(first_failure.describe(fault))
             self.record_fault("rank_exit", **fault)
-        code, error, cause = message["code"], str(message["words"]), message.get("cause", "")
-        kind = "broken" if host_fault.is_host_fault(error, -code, cause) else "failed"
-        from_outside = code < 0 or error_lines.is_consequence(error)
-        signature = "" if from_outside else f"{message['local_rank']} {error}"
-        how = d.RankExit(error, signature, retryable=cause not in d.NOT_RETRYABLE)
-        self.feed(kind, host=host, generation=message["exited"], exit=how)
+        kind, rank_exit = host_fault.classify_exit(message)
+        self.feed(kind, host=host, generation=message["exited"], exit=rank_exit)
 
     def handle_standstill(self, host: str, message: wire.Message) -> None:
         """Ranks that are found hung end the generation."""
         for fault in self.hangs.receive(host, message, time.monotonic()):
-            self.events.write("rank_hung", self.state.generation, **fault)
+            self.write("rank_hung", **fault)
             self.record_fault("rank_hung", **fault)
-            self.log(
-                f"{first_failure.describe_rank(fault)} {first_failure.describe_failure(self.faults[-1])}"
-            )
+            self.log(first_failure.describe(self.faults[-1]))
             self.feed("hung", host=self.hangs.guilty, generation=self.state.generation)
 
     def handle_isolation(self, host: str, message: wire.Message) -> None:
         """A host that its ranks' network does not join to the others trains no more."""
         for guilty, why in self.meeting.receive(host, message):
             self.log(f"{guilty}: {why}")
-            self.events.write("host_lost", self.state.generation, lost=guilty, why=why)
+            self.write("host_lost", lost=guilty, why=why)
             if guilty in self.state.members:
                 self.record_fault("host_lost", lost=guilty, why=why)
             self.feed("apart", host=guilty)
+
+    def write(self, event: str, **about: Any) -> None:
+        """Write an event of this generation."""
+        self.events.write(event, self.state.generation, **about)
 
     def record_fault(self, event: str, **fault: Any) -> None:
         """Remember what went wrong in this generation."""
         self.faults.append({"event": event, "time": time.time(), **fault})
 
-    # What time brings
-
     def beat(self, now: float) -> None:
         """A sign of life on both ways: to every agent, and in the run's folder; none by who is cut off."""
         self.beaten, doubted = now, self.quorum.is_isolated
-        if not self.quorum.in_touch(
-            self.peers.by_host, now, self.record.job.recovery.host_silence, self.scheduler.in_reach
-        ):
+        timeout_s = self.record.job.recovery.host_silence
+        if not self.quorum.in_touch(self.peers.by_host, now, timeout_s, self.scheduler.in_reach):
             if not doubted:
                 self.log("neither another host nor Slurm is heard: cut off; whoever is not may take over")
             self.resign_if_replaced()
@@ -285,8 +262,6 @@ class Supervisor:
             if now >= due:
                 self.rejoin[host] = now + REJOIN_S
                 self.scheduler.start_agents([host], *self.listener.getsockname())
-
-    # What is decided, and done
 
     def feed(self, kind: str, **about: Any) -> None:
         """Let decide.py see the event, and do what it says."""
@@ -349,8 +324,9 @@ class Supervisor:
 
     def began_with(self, why: str) -> str:
         """What went wrong first in this generation; nothing where that is not why it ends."""
-        well = why in (d.FINISHED, d.CANCELLED, *d.REQUESTED_STOPS)
-        return "" if well else first_failure.line(self.faults, self.record.job.gpus_per_node)
+        if why in (d.FINISHED, d.CANCELLED, *d.REQUESTED_STOPS):
+            return ""
+        return first_failure.line(self.faults, self.record.job.gpus_per_node)
 
     def start_ranks(self) -> None:
         """Every member is told the same, once the first one's store listens."""
@@ -365,15 +341,14 @@ class Supervisor:
         choice = recall.chosen(self.meeting.joined, self.folder.newest_step(self.record.launch.checkpoints))
         begins: Dict[str, Any] = {"step": choice.step, "source": "memory"} if choice else {}
         source_text = f", from step {choice.step} in memory" if choice else ""
+        store = {"hosts": list(hosts), "address": store_peer.address, "port": port}
         self.log(
             f"generation {number} on {','.join(hosts)}, store at {store_peer.address}:{port}{source_text}"
         )
-        self.events.write(
-            "generation_start", number, hosts=list(hosts), address=store_peer.address, port=port, **begins
-        )
+        self.events.write("generation_start", number, **store, **begins)
         self.hangs.begin(number, hosts, self.folder.path_to("logs", str(number)))
         message = {
-            "start": number, "hosts": list(hosts), "address": store_peer.address, "port": port,
+            "start": number, **store,
             "environment": terms.environment(self.record, self.end_time), "patience": self.hangs.timeout_factor,
             **recall.memory_message(self.meeting.joined, hosts, choice),
         }  # fmt: skip
@@ -412,9 +387,8 @@ def main() -> int:
     if folder.has("ended.json") or folder.has("finished.json"):
         sys.stdout.write("the run is over already; nothing to do\n")
         return 0
-    supervisor = Supervisor(
-        record, folder, (schedulers.Local if record.local else schedulers.Slurm)(record, folder)
-    )
+    scheduler = (schedulers.Local if record.local else schedulers.Slurm)(record, folder)
+    supervisor = Supervisor(record, folder, scheduler)
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: supervisor.stop_requests.on_signal(received))
     with tracker_processes.trackers(record.job.trackers, folder):

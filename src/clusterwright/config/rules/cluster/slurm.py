@@ -60,7 +60,7 @@ def _too_few(cluster: Cluster, ports: int) -> Iterator[Clash]:
         )
 
 
-def slurm_release_exists(cluster: Cluster) -> Iterator[Clash]:
+def slurm_exists(cluster: Cluster) -> Iterator[Clash]:
     """What is written for a release that never was would be a guess; newer ones than we know are let pass."""
     slurm_version = release(cluster.software.slurm)
     if slurm_version not in RELEASES and RELEASES[0] < slurm_version < RELEASES[-1]:

@@ -44,6 +44,11 @@ def line(events: Iterable[Event], ranks: int = 0) -> str:
     return f"{describe_rank(event, ranks)} {describe_failure(event)}{_step_text(event)}"
 
 
+def describe(fault: Event) -> str:
+    """The rank and what went wrong with it, as one clause."""
+    return f"{describe_rank(fault)} {describe_failure(fault)}"
+
+
 def describe_rank(event: Event, ranks: int = 0) -> str:
     """The rank, and where it ran."""
     rank, host = event.get("rank"), event.get("on", event.get("host"))

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 import signal
+from typing import Any, Mapping, Tuple
+
+from clusterwright.onhost.supervisor.decide import NOT_RETRYABLE, RankExit
+from clusterwright.onhost.supervisor.root_cause.error_lines import is_consequence
 
 # A page of memory, or of a mapped file on a dying disk, could not be read (signal(7)).
 SIGNALS = frozenset({int(signal.SIGBUS)})
@@ -28,3 +32,12 @@ _FAULT_PATTERN = re.compile(
 def is_host_fault(message: str, number: int = 0, cause: str = "") -> bool:
     """True for words, the number of a signal, or the runtime's code of a cause, that speak of a broken host."""
     return cause == CORRUPT_HOST or number in SIGNALS or bool(_FAULT_PATTERN.search(message))
+
+
+def classify_exit(message: Mapping[str, Any]) -> Tuple[str, RankExit]:
+    """The event of decide.py that a rank's exit is, `broken` or `failed`, and how the rank ended."""
+    code, error, cause = message["code"], str(message["words"]), message.get("cause", "")
+    kind = "broken" if is_host_fault(error, -code, cause) else "failed"
+    from_outside = code < 0 or is_consequence(error)
+    signature = "" if from_outside else f"{message['local_rank']} {error}"
+    return kind, RankExit(error, signature, retryable=cause not in NOT_RETRYABLE)
