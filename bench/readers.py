@@ -112,7 +112,7 @@ def spans_of(data: Any, order: list[int]) -> list[tuple[int, int, int]]:
     files = [os.open(path, os.O_RDONLY) for path in data.paths]
     found = []
     for number in order:
-        shard, inside = data.locate(number)
+        shard, inside = data.place(number)
         row = data._spans[shard]  # noqa: SLF001 (what is measured)
         found.append((files[shard], row[2 * inside], row[2 * inside + 1]))
     return found

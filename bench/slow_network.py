@@ -61,7 +61,7 @@ def main() -> None:
     given = parser.parse_args()
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.0f}", flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the network goes with us
-    ways = [each.strip() for each in given.link_rates.split(";")]
+    ways = [each.strip() for each in given.ways.split(";")]
     if given.losses:
         losses(ways, given.steps)
     else:

@@ -98,7 +98,7 @@ def fit(rows: list[Seen]) -> dict[str, Any]:
     dense = [each for each in rows if not each.run.training.architecture.experts]
     small = [each for each in dense if each.measured < SMALL and each.meaning in ALLOCATOR]
     left = [each.measured - float(reported(each.run, each.meaning, UNFITTED)) for each in small]
-    first = replace(UNFITTED, policy=max(0.0, statistics.median(left)) if left else 0.0)
+    first = replace(UNFITTED, rest=max(0.0, statistics.median(left)) if left else 0.0)
     routed = [each for each in rows if each.run.training.architecture.experts]
     first = replace(first, imbalance=_load(routed, first))
     return {

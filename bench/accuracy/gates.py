@@ -160,7 +160,7 @@ def _memory_gates(found: Measures) -> list[Gate]:
     told = found.told
     both = (score(found.memory), score(found.memory_in))
     right = (told.oom - told.oom_called_fitting) / max(told.oom, 1)
-    fitting = told.ran_called_fitting / max(told.job_runs, 1)
+    fitting = told.ran_called_fitting / max(told.ran, 1)
     dense = [[each for each in rows if each.group == "dense"] for rows in (found.memory, found.memory_in)]
     b200 = [[each for each in rows if "SimuMax" in each.source] for rows in (found.memory, found.memory_in)]
     simumax = f"mean {SIMUMAX_MEMORY:.2%} (SimuMax on its own)"
@@ -170,7 +170,7 @@ def _memory_gates(found: Measures) -> list[Gate]:
         _gate(("G6", "peak memory, SimuMax's B200 rows"), simumax, (score(b200[0]), score(b200[1])), {"median": 0.01}),
         Gate("G7", "out of memory, and called so", told.oom, f"{CALCULON_OOM} (Calculon)", "90%", f"{right:.0%}", "-",
              right >= 0.9),
-        Gate("G7", "ran, and called fitting", told.job_runs, "-", "97%", f"{fitting:.1%}", "-", fitting >= 0.97),
+        Gate("G7", "ran, and called fitting", told.ran, "-", "97%", f"{fitting:.1%}", "-", fitting >= 0.97),
     ]  # fmt: skip
 
 

@@ -24,7 +24,7 @@ def errors(held: np.ndarray) -> tuple[float, float, float, float]:
     wrong = np.abs(np.expm1(held))
     return (
         float(np.median(wrong)),
-        float(wrong.average()),
+        float(wrong.mean()),
         float(np.quantile(wrong, 0.9)),
         float(np.expm1(np.median(held))),
     )

@@ -119,14 +119,14 @@ def _made(place: Place, trial: Trial) -> dict[str, Any]:
         training.until(lambda: training.newest_step() >= target, START_S)
         time.sleep(dice.random() * 0.05)
         fault = trial.case.strike(training)
-        new = training.until(lambda: new_step(training.signature, fault), trial.system.limit_s)
+        new = training.until(lambda: new_step(training.marks, fault), trial.system.limit_s)
         if not new:
             return {"load": busy, **_without(training)}
         ends = {
             part: [each["time"] for kind in kinds for each in training.events(kind, fault)]
             for part, kinds in trial.case.parts.items()
         }
-        figures = {"lost_steps": lost_steps(training.signature, fault)}
+        figures = {"lost_steps": lost_steps(training.marks, fault)}
         return {"load": busy, "outcome": "ok", "seconds": parts(fault, new["time"], ends), "figures": figures}
     finally:
         training.end()

@@ -61,7 +61,7 @@ class Training(Said):
     def ready(self) -> bool:
         """Both ranks train, and every host that we hold ready is."""
         waiting = self.hosts_of_job if self.system.warm else 0
-        return len({each["host"] for each in self.from_code("step")}) == 2 and (
+        return len({each["host"] for each in self.of("step")}) == 2 and (
             len({each["host"] for each in self.events("standby")}) >= waiting
         )
 

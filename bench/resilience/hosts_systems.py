@@ -59,7 +59,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 def _ours(training: Training) -> tuple[str, Run]:
-    place = training.location
+    place = training.place
     job = {
         "name": "bench", "command": [f"{place.bench}/trainings/ours.py"], "nodes": 2, "time": "10m", "user": USER,
         "checkpoint": {"every": "5 steps"}, **SHAPES[training.shape],
@@ -86,11 +86,11 @@ class Launcher:
         name = Path(training.bench).name
         path = training.folder / "job.sh"
         path.write_text(self._text(training, name))
-        training.location.control(f"cd {training.bench} && sbatch --parsable job.sh", user=USER)
+        training.place.control(f"cd {training.bench} && sbatch --parsable job.sh", user=USER)
         return name, None
 
     def _text(self, training: Training, name: str) -> str:
-        place = training.location
+        place = training.place
         spare = training.shape == "spare" and bool(self.flags)  # by default nobody holds a host ready
         few = "1:2" if training.shape == "fewer" else "2"
         env = {

@@ -51,7 +51,7 @@ def main() -> None:
         for system, case in trials:
             lines.write(system.name, case=case, outcome="skipped", why=str(problems[0]))
         return
-    with standing(keep=given.store) as place:
+    with standing(keep=given.keep) as place:
         for seed, (system, case) in interleaved(trials, given.seeds):
             if given.systems and system.label not in given.systems.split("|"):
                 continue
@@ -89,7 +89,7 @@ def standing(*, keep: bool) -> Iterator[Place]:
 
 
 def _ours(training: Training) -> tuple[str, Run]:
-    place = training.location
+    place = training.place
     job = {
         "name": "bench", "command": [f"{place.bench}/trainings/exact.py"], "nodes": 2, "time": "10m", "user": USER,
         "gpus_per_node": 1, "checkpoint": {"every": "20 steps"},
@@ -153,7 +153,7 @@ def kill_srun(training: Training) -> None:
 
 def scancel(training: Training) -> None:
     """As a person does it."""
-    training.location.control(f"scancel {training.job()}", user=USER)
+    training.place.control(f"scancel {training.job()}", user=USER)
 
 
 CASES: dict[str, Callable[[Training], None]] = {"SIGKILL of srun": kill_srun, "scancel": scancel}

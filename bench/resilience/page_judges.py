@@ -20,7 +20,7 @@ def ours_in(lines: Seen, cases: str = "", but: tuple[str, ...] = ()) -> list[Gro
     """Our groups of the cases whose names contain `cases` and none of `but`; those that could not run here left out."""
     return [
         each for each in lines.groups()
-        if each.system == "ours" and each.job_runs() and cases in each.case
+        if each.system == "ours" and each.ran() and cases in each.case
         and not any(word in each.case for word in but)
     ]  # fmt: skip
 
@@ -51,7 +51,7 @@ def others(cases: str = "") -> Tell:
         found: dict[str, list[Line]] = {}
         for each in lines.groups():
             if not each.ours and cases in each.case:
-                found.setdefault(each.system, []).extend(each.job_runs())
+                found.setdefault(each.system, []).extend(each.ran())
         return "; ".join(
             _of_another(Group("", system, tuple(mine))) for system, mine in found.items() if mine
         )
@@ -96,7 +96,7 @@ def none_of(*figures: str, cases: str = "", steps: int = 0) -> Judge:
     """Figures that must be 0 in every line of ours, and every line `ok`, after so many steps where that is said."""
 
     def judge(lines: Seen) -> Found:
-        mine = [line for each in ours_in(lines, cases) for line in each.job_runs()]
+        mine = [line for each in ours_in(lines, cases) for line in each.ran()]
         told_of = [line for line in mine if all(name in line["figures"] for name in figures)]
         total = {name: sum(line["figures"][name] for line in told_of) for name in figures}
         bad = Group("", "", tuple(mine)).else_()

@@ -32,7 +32,7 @@ def test_a_score_of_four_rows():
 
     assert (found.rows, found.complete) == (4, 3)
     assert found.median == pytest.approx(0.15)
-    assert found.average == pytest.approx(0.2)
+    assert found.mean == pytest.approx(0.2)
     assert found.bias == pytest.approx(0.1)
     assert found.p90 == pytest.approx(0.2 + 0.7 * 0.3)
     assert found.worst.label == "worst"
@@ -81,7 +81,7 @@ def test_verdicts_are_counted_apart():
     """Runs that ran, and runs that did not."""
     found = verdicts([(True, True), (True, False), (False, False), (False, True), (False, False)])
 
-    assert (found.job_runs, found.ran_called_fitting, found.oom, found.oom_called_fitting) == (2, 1, 3, 1)
+    assert (found.ran, found.ran_called_fitting, found.oom, found.oom_called_fitting) == (2, 1, 3, 1)
 
 
 def test_groups_keep_every_row():

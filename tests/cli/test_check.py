@@ -66,7 +66,7 @@ def test_json_is_one_document_with_counts_and_every_verdict(found, capsys):
     assert document["counts"] == {"ok": 1, "warn": 0, "fail": 2, "unknown": 0, "skipped": 0}
     assert document["verdicts"][1] == {
         "subject": "n2", "check": "munge_on_host", "status": "fail",
-        "saw": "no socket", "want": "Success", "fix": "restart munge", "part": "", "codes": [],
+        "observed": "no socket", "expected": "Success", "fix": "restart munge", "part": "", "codes": [],
     }  # fmt: skip
 
 

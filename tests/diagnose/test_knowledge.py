@@ -64,7 +64,7 @@ def test_every_text_is_looked_for(folder):
     """Of signatures, of what is near them, and of witnesses."""
     known = knowledge(folder)
     wanted = {each.has for name in known for each in known[name].signatures}
-    wanted |= {text for name in known for each in known[name].signatures for text in each.context_texts}
+    wanted |= {text for name in known for each in known[name].signatures for text in each.near}
     wanted |= {
         each.has
         for name in known

@@ -112,7 +112,7 @@ def wait(site, request):
     one = request.param
     first = ""
     try:
-        for text in one.before_resume:
+        for text in one.before:
             first = site.do(text, first=first) or first
         job = site.submit("bob", one.job.format(first=first) + (" --hold" if one.meanwhile else ""))
         if "@requeue" in one.meanwhile:

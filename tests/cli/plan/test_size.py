@@ -42,7 +42,7 @@ def test_json_adds_up(capsys):
     """GPU-hours, nodes, the total of the bill."""
     teams = Teams(teams=3, headroom="30%")
     code, said = document(
-        capsys, model="llama2-7b", amount=TUNING, where=MachineOptions(gpu="a100-80g"), sharing=teams
+        capsys, model="llama2-7b", amount=TUNING, machine_options=MachineOptions(gpu="a100-80g"), sharing=teams
     )
 
     found = said["size"]
@@ -58,7 +58,7 @@ def test_a_number_of_gpus_is_only_timed(capsys):
     """And is not in time where it is not: exit code 1."""
     work = Amount(task="sft", samples="5M", deadline="1h")
     code, said = document(
-        capsys, model="llama2-7b", amount=work, where=MachineOptions(gpu="a100-80g", gpus=8)
+        capsys, model="llama2-7b", amount=work, machine_options=MachineOptions(gpu="a100-80g", gpus=8)
     )
 
     assert code == 1
@@ -69,7 +69,7 @@ def test_a_number_of_gpus_is_only_timed(capsys):
 def test_a_cluster_file_is_timed(capsys):
     """How long on this cluster."""
     code, said = document(
-        capsys, model="llama2-7b", amount=Amount(tokens="1e8"), where=MachineOptions(cluster=EXAMPLE)
+        capsys, model="llama2-7b", amount=Amount(tokens="1e8"), machine_options=MachineOptions(cluster=EXAMPLE)
     )
 
     assert code == 0
@@ -109,11 +109,11 @@ def test_all_that_is_wrong_is_told_at_once():
         ({"amount": TUNING}, "no model is named"),
         ({"model": "llama2-7b", "amount": TUNING}, "no GPU is named"),
         (
-            {"model": "llama2-7b", "amount": Amount(samples="1k"), "where": MachineOptions(gpu="h100")},
+            {"model": "llama2-7b", "amount": Amount(samples="1k"), "machine_options": MachineOptions(gpu="h100")},
             "no deadline",
         ),
         (
-            {"model": "llama2-7b", "amount": TUNING, "where": MachineOptions(gpu="h100", gpus=0)},
+            {"model": "llama2-7b", "amount": TUNING, "machine_options": MachineOptions(gpu="h100", gpus=0)},
             "--gpus is 0",
         ),
     ],

@@ -47,11 +47,11 @@ def test_a_rank_that_cannot_answer_is_known_by_its_state(state, kernel, words, m
 
 def seen(*stands):
     """As a host tells of them."""
-    names = ("state", "kernel", "place", "collective")
-    return [
-        {"rank": one.rank, "pid": 1, "looks": [{name: getattr(one, name) for name in names}] * 3}
-        for one in stands
-    ]
+
+    def look(one):
+        return {"state": one.state, "kernel": one.kernel, "place": one.location, "collective": one.collective}
+
+    return [{"rank": one.rank, "pid": 1, "looks": [look(one)] * 3} for one in stands]
 
 
 def test_ranks_at_work_are_not_blamed():

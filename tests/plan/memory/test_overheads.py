@@ -6,7 +6,7 @@ import pytest
 
 from clusterwright.plan.memory.overheads import MIB, communicators, outside, stored, workspace
 
-PLAIN = replace(stored(), policy=0.0, context=0.0)
+PLAIN = replace(stored(), rest=0.0, context=0.0)
 
 
 @pytest.mark.parametrize(("arch", "model", "expected"), [("Ampere", "llama", 68), ("Hopper", "llama", 96)])

@@ -63,4 +63,4 @@ def test_few_of_the_runs_that_ran_are_called_out_of_memory():
             run, _ = run_of(row, KNOWN)
             called.append(classify_fit(peak(run), run.machine.gpu) is not MemoryFit.OOM)
 
-    assert statistics.average(called) >= 0.97
+    assert statistics.mean(called) >= 0.97

@@ -94,18 +94,18 @@ def test_engine_is_deepspeeds_alone(plan_of):
 @pytest.mark.parametrize(("year", "bytes_each"), [(2025, 4), (2023, 2)])
 def test_whole_gradients(plan_of, year, bytes_each):
     """Not reduced until the last microbatch: whole, in fp32 by FSDP2, in the layers' precision by FSDP1."""
-    run = plan_of("llama", "fsdp", zero=3, dp=8, global_batch=16, whole_gradients=True)
+    run = plan_of("llama", "fsdp", zero=3, dp=8, global_batch=16, unsharded_gradients=True)
     at = replace(run, stack=Stack("fsdp", year))
 
     assert states(at, OWN).gradients == bytes_each * 1e9
     assert states(replace(at, training=replace(at.training, global_batch=8)), OWN).gradients == 4e9 / 8
-    assert states(plan_of(zero=3, dp=8, whole_gradients=True), OWN).gradients == 4e9 / 8
+    assert states(plan_of(zero=3, dp=8, unsharded_gradients=True), OWN).gradients == 4e9 / 8
 
 
 def test_pipelines_of_torch_keep_parameters_and_gradients_whole(plan_of):
     """FSDP under PyTorch's pipeline: bf16 weights gathered, fp32 gradients whole, no copies in fp8."""
     cut = {"zero": 2, "dp": 8, "pp": 4, "precision": "fp8"}
-    found = states(plan_of("llama", "fsdp", whole_gradients=True, **cut), OWN)
+    found = states(plan_of("llama", "fsdp", unsharded_gradients=True, **cut), OWN)
 
     assert states(plan_of("llama", "fsdp", **cut), OWN).gradients == 4e9 / 8
 

@@ -175,7 +175,7 @@ def test_the_optimum_is_that_of_trying_every_layout(case):
 def fastest_of_families(said):
     """Seconds of the fastest that fits, by family."""
     best = {said.best.family: said.best.time.total} if said.best else {}
-    return best | {loss.family: loss.plan.time.total for loss in said.families if loss.feasible}
+    return best | {loss.family: loss.plan.time.total for loss in said.families if loss.fits}
 
 
 def expected_of_families(runs):
@@ -253,8 +253,8 @@ def test_each_family_is_told_with_its_best():
     )
     for loss in said.families:
         assert loss.plan.family is loss.family
-        assert loss.feasible == (loss.plan.memory.total <= said.machine.gpu.usable_bytes)
-        assert "slower" in loss.why if loss.feasible else "does not fit" in loss.why
+        assert loss.fits == (loss.plan.memory.total <= said.machine.gpu.usable_bytes)
+        assert "slower" in loss.why if loss.fits else "does not fit" in loss.why
 
 
 def test_what_the_user_fixes_stays():
