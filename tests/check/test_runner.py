@@ -38,7 +38,7 @@ def test_damage_makes_exactly_the_right_check_fail(answers, name):
     for old, new in damage.get("put", {}).items():
         assert old in out
         out = out.replace(old, new)
-    answers.log("gpu-node2", damage["fact"], out)
+    answers.say("gpu-node2", damage["fact"], out)
 
     verdicts = answers.check()
     found = {f"{status} {check}" for status, check, subject in not_green(verdicts) if subject == "gpu-node2"}
@@ -52,13 +52,13 @@ def test_every_host_is_asked_once_and_the_control_host_twice(answers):
     """One ssh for all facts of a host; one more for what needs all of them."""
     answers.check()
 
-    assert sorted(host for host, _ in answers.requested_at) == sorted([*answers.hosts, "control"])
-    assert set(answers.requested_at[-1][1]) == {"munge_decoded", "shared_seen", "trespass"}
+    assert sorted(host for host, _ in answers.asked) == sorted([*answers.hosts, "control"])
+    assert set(answers.asked[-1][1]) == {"munge_decoded", "shared_seen", "trespass"}
 
 
 def test_states_of_nodes_are_told_with_slurms_reason(answers):
     """A node that does not answer is a fault, one that a person drained a warning with the person's words."""
-    answers.log("control", "slurm_nodes", answers.recorded("slurm_nodes", "held_and_down"))
+    answers.say("control", "slurm_nodes", answers.recorded("slurm_nodes", "held_and_down"))
 
     verdicts = answers.check()
 
@@ -68,7 +68,7 @@ def test_states_of_nodes_are_told_with_slurms_reason(answers):
 
 def test_a_node_that_offers_less_is_told(answers):
     """Three GPUs where the file says four."""
-    answers.log(
+    answers.say(
         "control",
         "slurm_nodes",
         answers.recorded("slurm_nodes", "lab_control").replace("gpu:a100:4", "gpu:a100:3", 1),
@@ -79,7 +79,7 @@ def test_a_node_that_offers_less_is_told(answers):
 
 def test_a_shared_folder_that_is_another_one_is_told(answers):
     """The control host does not find what the host wrote: the same path, but not the same folder."""
-    answers.log(
+    answers.say(
         "control",
         "shared_seen",
         json.dumps({"/shared": {host: answers.token for host in answers.hosts if host != "gpu-node4"}}),
@@ -91,7 +91,7 @@ def test_a_shared_folder_that_is_another_one_is_told(answers):
 def test_a_credential_that_cannot_be_decoded_is_told(answers):
     """Munge's own words on the host whose credential it was."""
     words = dict.fromkeys(answers.hosts, "Success") | {"gpu-node2": "Invalid credential"}
-    answers.log("control", "munge_decoded", json.dumps(words))
+    answers.say("control", "munge_decoded", json.dumps(words))
 
     verdicts = answers.check()
 
@@ -101,8 +101,8 @@ def test_a_credential_that_cannot_be_decoded_is_told(answers):
 
 def test_a_port_that_should_be_closed_is_told(answers):
     """The control host could really connect to it."""
-    answers.log("gpu-node2", "listening", "LISTEN 0 5 0.0.0.0:8888 0.0.0.0:*\n")
-    answers.log(
+    answers.say("gpu-node2", "listening", "LISTEN 0 5 0.0.0.0:8888 0.0.0.0:*\n")
+    answers.say(
         "control",
         "trespass",
         '{"10.79.0.12:8888": "open", "10.79.0.12:22": "open", "10.79.0.11:9": "silent"}',
@@ -113,8 +113,8 @@ def test_a_port_that_should_be_closed_is_told(answers):
 
 def test_a_host_without_a_firewall_lets_an_unused_port_answer(answers):
     """A refusal comes from the host itself: nothing dropped the packet."""
-    answers.log("control", "trespass", '{"10.79.0.12:9": "refused"}')
-    answers.log("gpu-node1", "ports", '{"10.79.0.10:6817": "open", "10.79.0.10:9": "refused"}')
+    answers.say("control", "trespass", '{"10.79.0.12:9": "refused"}')
+    answers.say("gpu-node1", "ports", '{"10.79.0.10:6817": "open", "10.79.0.10:9": "refused"}')
 
     assert not_green(answers.check()) == {
         ("fail", "ports_closed", "gpu-node2"),
@@ -163,7 +163,7 @@ def test_a_control_host_that_is_down_leaves_slurm_unknown(answers):
 )
 def test_what_cannot_be_seen_is_unknown_with_its_reason(answers, end, why):
     """A tool that fails, is missing, overran or raves is never read as good."""
-    answers.log("gpu-node1", "slurm_version", **end)
+    answers.say("gpu-node1", "slurm_version", **end)
 
     (found,) = [v for v in answers.check(only=["slurm_as_declared"]) if v.subject == "gpu-node1"]
 
@@ -213,12 +213,12 @@ def test_a_host_that_raves_is_unknown(answers, said):
 
 def test_chosen_hosts_are_judged_alone_but_against_the_control_host(answers):
     """--hosts asks them and the control host, and shows only them."""
-    answers.log("gpu-node2", "kernel", "5.10.0\n")
+    answers.say("gpu-node2", "kernel", "5.10.0\n")
 
     verdicts = answers.check(hosts=["gpu-node2"])
 
     assert {v.subject for v in verdicts} == {"gpu-node2"}
-    assert {host for host, _ in answers.requested_at} == {"control", "gpu-node2"}
+    assert {host for host, _ in answers.asked} == {"control", "gpu-node2"}
     assert not_green(verdicts) == {("warn", "kernel_equal", "gpu-node2")}
 
 
@@ -227,7 +227,7 @@ def test_a_chosen_check_asks_only_for_its_facts(answers):
     verdicts = answers.check(only=["kernel_equal"])
 
     assert {v.check for v in verdicts} == {"kernel_equal"}
-    assert {tuple(facts) for _, facts in answers.requested_at} == {("kernel",)}
+    assert {tuple(facts) for _, facts in answers.asked} == {("kernel",)}
 
 
 def test_an_occasion_asks_only_for_what_its_checks_need(answers):
@@ -238,7 +238,7 @@ def test_an_occasion_asks_only_for_what_its_checks_need(answers):
     assert "gpu_device_files" in checks
     assert "node_states" not in checks
     assert not {"slurm_nodes", "slurmctld_ping"} & {
-        fact for _, facts in answers.requested_at for fact in facts
+        fact for _, facts in answers.asked for fact in facts
     }
 
 
@@ -258,7 +258,7 @@ def test_a_name_that_does_not_exist_is_refused_with_a_near_one(answers, choice, 
     assert caught.value.findings[0].code == code
     assert fix in caught.value.findings[0].fix
     assert caught.value.exit_code == 2
-    assert answers.requested_at == []
+    assert answers.asked == []
 
 
 def test_a_user_that_is_not_root_uses_sudo(answers):
@@ -277,7 +277,7 @@ def test_a_host_that_keeps_its_jobs_in_spite_of_a_fault_is_told(answers):
     comment = " Comment=wright: not drained, the share is used up: gpu-lost 3 GPUs answer the driver"
     lines = answers.recorded("slurm_nodes", "lab_control").splitlines()
     said = "\n".join(line + comment * ("NodeName=gpu-node2 " in line) for line in lines)
-    answers.log("control", "slurm_nodes", said)
+    answers.say("control", "slurm_nodes", said)
     (found,) = (v for v in answers.check() if v.check == "node_states" and v.subject == "gpu-node2")
 
     assert (found.status, "gpu-lost 3 GPUs" in found.observed) == (Status.FAIL, True)

@@ -14,7 +14,7 @@ def test_every_fault_has_its_undo_and_says_what_it_takes():
 
     assert {"kill-host", "reboot-host", "cut-link", "slow-link", "fill-disk", "pause-host"} <= set(found)
     for name, kind in found.items():
-        assert callable(kind.strike), name
+        assert callable(kind.inject), name
         assert callable(kind.undo), name
         assert isinstance(kind.OPTIONS, tuple), name
         assert isinstance(kind.LASTS, bool), name

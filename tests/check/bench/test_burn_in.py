@@ -47,7 +47,7 @@ def test_hosts_that_are_well_are_measured_and_ok(burned):
     assert rows["gpu-node1", "max gpu0 temperature"] == 61.0
     assert rows["gpu-node1", "min gpu0 clock"] == 1380.0
     assert rows["gpu-node4", "memory"] == 2e9
-    roles = [part.arguments["pair"]["role"] for order in given for part in order.values()]
+    roles = [part.given["pair"]["role"] for order in given for part in order.values()]
     assert sorted(roles) == ["client", "client", "server", "server"]
 
 

@@ -19,7 +19,7 @@ def groups_of(asked):
     """The groups of an order: hosts that meet at one address and port."""
     found = {}
     for host, part in asked.items():
-        found.setdefault((part.arguments["address"], part.arguments["port"]), []).append(host)
+        found.setdefault((part.given["address"], part.given["port"]), []).append(host)
     return found.values()
 
 
@@ -27,17 +27,17 @@ def fabric(rate, *, wrong=0):
     """Rank 0 of each group prints what `rate(hosts of the group)` in bytes/s comes to."""
 
     def answer(host, part, asked, _stage):
-        if part.arguments["first_rank"]:
+        if part.given["first_rank"]:
             return Answer(0, "", "")
         group = next(group for group in groups_of(asked) if host in group)
         bus_bw = rate(group) / 1e9
         rows = [
             {
                 "kind": kind, "size": size, "count": size // 4, "redop": "sum", "time_us": 1.0, "algbw": 1.0,
-                "busbw": bus_bw, "wrong": wrong, "ranks": part.arguments["ranks"],
+                "busbw": bus_bw, "wrong": wrong, "ranks": part.given["ranks"],
             }
-            for kind in part.arguments["kinds"]
-            for size in part.arguments["sizes"]
+            for kind in part.given["kinds"]
+            for size in part.given["sizes"]
         ]  # fmt: skip
         return Answer(0, "\n".join(map(json.dumps, [*rows, {"carried": {"compute": 10**9}}])), "")
 

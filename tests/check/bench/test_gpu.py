@@ -220,7 +220,7 @@ def test_hosts_of_unlike_numbers_are_asked_for_as_many_as_each_has(metal, cluste
     nodes = {"control": cluster.nodes["control"], **two}
     outcome = gpu(replace(made, cluster=made.cluster.model_copy(update={"nodes": nodes})))
 
-    assert {part.arguments["count"] for order in made.stage.orders for part in order.values()} == {4}
+    assert {part.given["count"] for order in made.stage.orders for part in order.values()} == {4}
     assert not_well(outcome) == set()
     assert outcome.notes == (
         "gpu-node4: 4 of its 8 GPUs, as many as every host has; name it alone for all (--hosts)",

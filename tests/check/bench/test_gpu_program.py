@@ -80,7 +80,7 @@ def test_the_whole_path_holds_processors_against_the_declared_gpus(site, cluster
     """They are measured twice, and told to be slow by the rates of an A100; alone, so nobody can fail."""
 
     def answer(_host, part, _asked, _stage):
-        given = {"device": "cpu", "count": 1, "steps": [small(each) for each in part.arguments["steps"]]}
+        given = {"device": "cpu", "count": 1, "steps": [small(each) for each in part.given["steps"]]}
         done = subprocess.run(
             [sys.executable, PROGRAMS / "gpu.py"], input=json.dumps(given),
             capture_output=True, text=True, timeout=280, check=True,

@@ -19,11 +19,11 @@ def links(cluster, rate, *, astray=(), broken=()):
     seen = {}
 
     def answer(host, part, _asked, stage):
-        given = part.arguments
+        given = part.given
         if given["role"] == "server":
             return Answer(0, "", "")
         server = names[given["address"]]
-        if server in stage.lost_hosts:
+        if server in stage.lost:
             return Answer(1, "", "ConnectionRefusedError: [Errno 111]")
         pair = frozenset((host, server))
         seen[pair] = times = seen.get(pair, 0) + 1
@@ -120,7 +120,7 @@ def test_a_host_that_dies_on_the_way_does_not_take_others_along(site, cluster):
     assert {host: status for host, status in statuses(outcome).items() if host != "gpu-node4"} == {
         host: "ok" for host in ALL_WELL if host != "gpu-node4"
     }
-    assert [*made.stage.lost_hosts] == ["gpu-node4"]
+    assert [*made.stage.lost] == ["gpu-node4"]
 
 
 def test_a_host_that_no_pair_reaches_fails_though_it_answers(site, cluster):
@@ -152,7 +152,7 @@ def test_without_iperf3_a_stream_of_our_own_is_taken_and_said(site, cluster):
     """On all hosts, so that figures are of one kind."""
     outcome = network(made := site(links(cluster, lambda *_: LINE), tools={"iperf3": ""}))
 
-    assert {part.arguments["tool"] for order in made.stage.orders for part in order.values()} == {"tcp"}
+    assert {part.given["tool"] for order in made.stage.orders for part in order.values()} == {"tcp"}
     assert outcome.notes[0].startswith("no iperf3 on gpu-node1, ")
 
 

@@ -59,25 +59,25 @@ class Links:
 
     def __call__(self, host, part, asked, stage):
         """One program."""
-        role = part.arguments["role"]
+        role = part.given["role"]
         if role == "ports":
             infiniband = self.more.get("infiniband", False)
             usual = [port(f"mlx5_{n}", infiniband=infiniband) for n in range(self.more.get("rails", 1))]
             rows = {"ports": self.ports(host) or usual, "verbs": 1}
             about = {"cuda": self.more.get("cuda", False), "ibping": self.more.get("ibping", False)}
             return Answer(0, json.dumps({"ports": json.dumps(rows), **about}), "")
-        server = self.names[part.arguments["address"]]
+        server = self.names[part.given["address"]]
         client = next(
             name
             for name, other in asked.items()
-            if name != server and other.arguments["address"] == part.arguments["address"]
+            if name != server and other.given["address"] == part.given["address"]
         )
         if role == "server":
             key = (server, client)
             self.seen[key] = self.seen.get(key, 0) + 1
         rails = [
             {test["name"]: self.one(test, number, server, client) for test in tests}
-            for number, tests in enumerate(part.arguments["rails"])
+            for number, tests in enumerate(part.given["rails"])
         ]
         return Answer(0, json.dumps({"rails": rails}), "")
 

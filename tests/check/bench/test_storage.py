@@ -31,7 +31,7 @@ def measured(eight, stage):
 
     def run(shared=lambda _host, _all: GB, local=lambda _host: GB):
         def answer(host, part, asked, _stage):
-            at_shared = part.arguments["folder"].startswith("/shared")
+            at_shared = part.given["folder"].startswith("/shared")
             return said(shared(host, [*asked]) if at_shared else local(host))
 
         made = stage(HOSTS, answer)
@@ -74,7 +74,7 @@ def test_one_hosts_slow_way_to_the_server_is_found_in_few_rounds(measured, bad):
     outcome, orders = measured(shared=lambda host, _all: GB / 10 if host == bad else GB)
 
     assert told(outcome, "fail") == {(bad, "/shared")}
-    rounds = sum(next(iter(order.values())).arguments["folder"].startswith("/shared") for order in orders)
+    rounds = sum(next(iter(order.values())).given["folder"].startswith("/shared") for order in orders)
     assert rounds <= log2(8) + 2
     assert f"/shared: {rounds} rounds, 8 hosts" in outcome.notes
 
@@ -145,7 +145,7 @@ def test_one_quantity_that_is_low_among_uneven_hosts_is_no_fault(eight, stage):
     factors = dict(zip(HOSTS, (0.7, 0.5, 1.0, 1.1, 0.9, 1.3, 1.6, 0.8), strict=True))
 
     def answer(host, part, _asked, _stage):
-        local = part.arguments["folder"] == "/scratch"
+        local = part.given["folder"] == "/scratch"
         share = 0.26 if host == "gpu-node1" and local else 1 / factors[host] if local else 1.0
         return said(GB * factors[host] if local else GB, share)
 
@@ -172,7 +172,7 @@ def test_a_full_local_disk_is_unknown_in_its_own_words(eight, stage):
     """The others are judged."""
 
     def answer(host, part, _asked, _stage):
-        full = host == "gpu-node4" and part.arguments["folder"] == "/scratch"
+        full = host == "gpu-node4" and part.given["folder"] == "/scratch"
         return Answer(1, "", "OSError: [Errno 28] No space left on device") if full else said(GB)
 
     facts = {host: {"tools": {"fio": "/usr/bin/fio"}} for host in HOSTS}

@@ -106,8 +106,8 @@ def fabric(*, own=None, exchange_s=0.03, **more):
         mine = [
             name
             for name, each in asked.items()
-            if (each.arguments["address"], each.arguments["port"])
-            == (part.arguments["address"], part.arguments["port"])
+            if (each.given["address"], each.given["port"])
+            == (part.given["address"], part.given["port"])
         ]
         slowest = max(own.get(name, 0.1) for name in mine)
         together = slowest + (exchange_s if len(mine) > 1 else 0.0)
@@ -137,7 +137,7 @@ def test_equal_hosts_are_well_and_the_table_is_told(site):
     outcome = training(replace(made, log=lines.append))
 
     assert told(outcome) == WELL
-    assert [len({each.arguments["address"] for each in order.values()}) for order in made.stage.orders] == [
+    assert [len({each.given["address"] for each in order.values()}) for order in made.stage.orders] == [
         4,
         2,
         1,

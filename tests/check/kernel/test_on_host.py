@@ -48,7 +48,7 @@ def test_no_grave_row_has_a_rule_that_a_host_would_not_follow():
     others = [row for number, row in table().items() if number not in GRAVE]
 
     assert all(table()[each].spread is None and table()[each].ignore_after != "any" for each in GRAVE)
-    assert all(row.contains != "boot" for row in others)
+    assert all(row.holds != "boot" for row in others)
     assert all("\t" not in row.meaning + row.action for row in table().values())
 
 

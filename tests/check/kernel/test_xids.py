@@ -47,7 +47,7 @@ def test_a_row_with_a_word_that_does_not_exist_is_refused():
         "source": ("nvidia",),
     }
 
-    assert Xid.model_validate(row).contains == 24
+    assert Xid.model_validate(row).holds == 24
     for wrong in ({"ignore_befor": "any"}, {"severity": "bad"}, {"holds": "week"}, {"numbers": ("1",)}):
         with pytest.raises(ValidationError):
             Xid.model_validate(row | wrong)

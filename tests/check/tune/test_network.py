@@ -25,7 +25,7 @@ def answering(gains, *, wrong=0):
     def answer(host, part, parts, _stage):
         if host != next(iter(parts)):
             return Answer(0, "", "")
-        value = gains.get(part.arguments["environment"].get("GLOO_SOCKET_IFNAME", ""), 1.0)
+        value = gains.get(part.given["environment"].get("GLOO_SOCKET_IFNAME", ""), 1.0)
         if value is None:
             return Answer(1, "", "gloo: no such interface")
         rows = [
@@ -33,7 +33,7 @@ def answering(gains, *, wrong=0):
                 "kind": "all_reduce_pieces", "size": size, "count": size // 4, "redop": "sum", "time_us": 1e3,
                 "algbw": 0.1, "busbw": 0.1 * value * random.gauss(1, 0.01), "wrong": wrong, "ranks": 4,
             }
-            for size in part.arguments["sizes"]
+            for size in part.given["sizes"]
         ]  # fmt: skip
         return Answer(0, "".join(json.dumps(row) + "\n" for row in rows) + '{"carried": {}}\n', "")
 

@@ -37,11 +37,11 @@ def answering(seconds, *, loss=2.0, parameters=None):
     def answer(_host, part, _parts, _stage):
         if part.program != "trial":
             return Answer(0, "{}", "")
-        asked.append(part.arguments)
-        step_s = seconds(part.arguments["script"])
+        asked.append(part.given)
+        step_s = seconds(part.given["script"])
         if step_s is None:
             return Answer(1, "", "ValueError: no such thing")
-        steps = [step_s * random.gauss(1, 0.01) for _ in range(part.arguments["steps"])]
+        steps = [step_s * random.gauss(1, 0.01) for _ in range(part.given["steps"])]
         found = {"seconds": steps, "loss": loss, "cpus": 16, "parameters": parameters}
         return Answer(0, json.dumps(found), "")
 

@@ -50,7 +50,7 @@ def test_a_seed_says_all(seed, count):
     assert [each.number for each in drawn] == list(range(1, count + 1))
     often = [sum(each.kind.name == name for each in drawn) for name in kinds()]
     assert max(often) - min(often) <= 1
-    assert all(EARLIEST <= each.placement <= LATEST for each in drawn)
+    assert all(EARLIEST <= each.at <= LATEST for each in drawn)
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, unique=True), st.floats(0, 1, exclude_max=True))
@@ -128,9 +128,9 @@ def test_a_program_that_breaks_is_to_fail():
 
 def test_a_torn_checkpoint_costs_one_interval_more_and_no_step_beyond():
     """The one before it is what is left."""
-    assert judge(planned("checkpoint-torn"), dataclasses.replace(WELL, lost_hosts=2 * EVERY), EVERY).exact
+    assert judge(planned("checkpoint-torn"), dataclasses.replace(WELL, lost=2 * EVERY), EVERY).exact
     assert not judge(
-        planned("checkpoint-torn"), dataclasses.replace(WELL, lost_hosts=2 * EVERY + 1), EVERY
+        planned("checkpoint-torn"), dataclasses.replace(WELL, lost=2 * EVERY + 1), EVERY
     ).exact
 
 

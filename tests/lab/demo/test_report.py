@@ -46,7 +46,7 @@ def test_the_fault_is_placed_in_its_epoch(told):
 
 WRONG = {
     "second_apply_changes": (3, "second apply"),
-    "left_behind": (("mount /x",), "left behind"),
+    "leftovers": (("mount /x",), "left behind"),
     "verdicts": ((Verdict("a", "c", Status.FAIL, "x"), Verdict("a", "d", Status.OK, "x")), "checks failed"),
     "fault": (None, "no fault"),
     "faulted": ((), "did not finish"),

@@ -92,21 +92,21 @@ def test_two_gpus_are_as_far_apart_as_their_sockets(nvml):
 def test_a_change_shows_at_once_and_goes_again(nvml, bench):
     """Counters by place and their total; the other GPU is as it was."""
     gpu, other = (nvml.nvmlDeviceGetHandleByIndex(index) for index in range(2))
-    bench.set_values("ecc", {"ecc.uncorrected.volatile.dram": 3, "ecc.uncorrected.volatile.sram": 2}, 0)
+    bench.put("ecc", {"ecc.uncorrected.volatile.dram": 3, "ecc.uncorrected.volatile.sram": 2}, 0)
     kinds = nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC
 
     assert nvml.nvmlDeviceGetTotalEccErrors(gpu, *kinds) == 5
     assert nvml.nvmlDeviceGetMemoryErrorCounter(gpu, *kinds, nvml.NVML_MEMORY_LOCATION_SRAM) == 2
     assert nvml.nvmlDeviceGetDetailedEccErrors(gpu, *kinds).deviceMemory == 3
     assert nvml.nvmlDeviceGetTotalEccErrors(other, *kinds) == 0
-    bench.clear_values("ecc")
+    bench.take("ecc")
     assert nvml.nvmlDeviceGetTotalEccErrors(gpu, *kinds) == 0
 
 
 def test_a_link_that_is_down_and_its_counters(nvml, bench):
     """Only that link."""
     gpu = nvml.nvmlDeviceGetHandleByIndex(0)
-    bench.set_values("link", {"nvlink.3.down": 1, "nvlink.3.replay": 7}, 0)
+    bench.put("link", {"nvlink.3.down": 1, "nvlink.3.replay": 7}, 0)
 
     assert [link for link in range(12) if not nvml.nvmlDeviceGetNvLinkState(gpu, link)] == [3]
     assert nvml.nvmlDeviceGetNvLinkErrorCounter(gpu, 3, nvml.NVML_NVLINK_ERROR_DL_REPLAY) == 7
@@ -117,7 +117,7 @@ def test_a_link_that_is_down_and_its_counters(nvml, bench):
 def test_a_lost_gpu_says_so_in_every_call(nvml, bench):
     """It is still counted; the others answer."""
     gpu = nvml.nvmlDeviceGetHandleByIndex(1)
-    bench.set_values("lost", {"lost": 1}, 1)
+    bench.put("lost", {"lost": 1}, 1)
 
     assert nvml.nvmlDeviceGetCount() == 2
     for call in (nvml.nvmlDeviceGetName, nvml.nvmlDeviceGetMemoryInfo, nvml.nvmlDeviceGetPciInfo):
@@ -130,7 +130,7 @@ def test_a_lost_gpu_says_so_in_every_call(nvml, bench):
 
 def test_a_driver_of_another_version_is_refused(nvml, bench):
     """At the next initialisation."""
-    bench.set_values("mismatch", {"driver.mismatch": 1})
+    bench.put("mismatch", {"driver.mismatch": 1})
 
     with pytest.raises(nvml.NVMLError_LibRmVersionMismatch):
         nvml.nvmlInit()
@@ -147,13 +147,13 @@ def test_without_a_state_there_is_no_driver(nvml, monkeypatch):
 def test_a_hanging_driver_answers_when_it_goes_on(nvml, bench):
     """Whoever asks waits, as long as it hangs."""
     gpu = nvml.nvmlDeviceGetHandleByIndex(0)
-    bench.set_values("hang", {"driver.hangs": 1})
+    bench.put("hang", {"driver.hangs": 1})
     waiting = threading.Thread(target=nvml.nvmlDeviceGetName, args=(gpu,))
     waiting.start()
     waiting.join(0.5)
 
     assert waiting.is_alive()
-    bench.clear_values("hang")
+    bench.take("hang")
     waiting.join(10)
     assert not waiting.is_alive()
 
@@ -161,12 +161,12 @@ def test_a_hanging_driver_answers_when_it_goes_on(nvml, bench):
 def test_an_xid_is_an_event_once(nvml, bench):
     """What was there at registration is none; nothing for a while is a time-out."""
     gpu = nvml.nvmlDeviceGetHandleByIndex(1)
-    bench.set_values("xid", {"xid": 13, "xid.at": 1}, 1)
+    bench.put("xid", {"xid": 13, "xid.at": 1}, 1)
     events = nvml.nvmlEventSetCreate()
     nvml.nvmlDeviceRegisterEvents(gpu, nvml.nvmlEventTypeXidCriticalError, events)
     with pytest.raises(nvml.NVMLError_Timeout):
         nvml.nvmlEventSetWait_v2(events, 100)
-    bench.set_values("xid", {"xid": 79, "xid.at": time.time_ns()}, 1)
+    bench.put("xid", {"xid": 79, "xid.at": time.time_ns()}, 1)
     seen = nvml.nvmlEventSetWait_v2(events, 5000)
 
     assert (seen.eventType, seen.eventData) == (nvml.nvmlEventTypeXidCriticalError, 79)
@@ -191,7 +191,7 @@ def test_what_no_simulated_gpu_has_is_not_supported_or_not_found(nvml):
 def test_processes_and_the_memory_that_they_hold(nvml, bench):
     """As the state has them."""
     gpu = nvml.nvmlDeviceGetHandleByIndex(0)
-    bench.set_values("busy", {"processes": "101:1048576 202:2097152"}, 0)
+    bench.put("busy", {"processes": "101:1048576 202:2097152"}, 0)
 
     found = nvml.nvmlDeviceGetComputeRunningProcesses(gpu)
     assert [(each.pid, each.usedGpuMemory) for each in found] == [(101, 2**20), (202, 2**21)]

@@ -71,7 +71,7 @@ def test_the_table_says_first_that_it_is_simulated(bench):
 
 def test_the_sections_hold_what_the_fields_say(bench):
     """`-q` has a line for each."""
-    bench.set_values("remap", {"remap.pending": 1, "temperature": 77}, 0)
+    bench.put("remap", {"remap.pending": 1, "temperature": 77}, 0)
     lines = [line.split(":", 1) for line in bench.smi("-q").stdout.splitlines() if " : " in f"{line} "]
     first = {label.strip(): value.strip() for label, value in reversed(lines)}
 
@@ -97,7 +97,7 @@ def test_one_section_can_be_asked_for(bench):
 def test_links_and_how_gpus_are_joined(bench):
     """A link that is down is not counted."""
     assert "GPU0\t X \tNV12" in bench.smi("topo", "-m").stdout
-    bench.set_values("link", {"nvlink.0.down": 1, "nvlink.0.replay": 5}, 0)
+    bench.put("link", {"nvlink.0.down": 1, "nvlink.0.replay": 5}, 0)
 
     assert "GPU0\t X \tNV11" in bench.smi("topo", "-m").stdout
     assert bench.smi("nvlink", "-s").stdout.splitlines()[1:3] == [
@@ -109,7 +109,7 @@ def test_links_and_how_gpus_are_joined(bench):
 
 def test_a_lost_gpu_ends_with_15_and_hides_no_other(bench):
     """The words that scripts look for."""
-    bench.set_values("lost", {"lost": 1}, 0)
+    bench.put("lost", {"lost": 1}, 0)
     done = bench.smi("-L")
 
     assert done.returncode == 15
@@ -121,7 +121,7 @@ def test_a_lost_gpu_ends_with_15_and_hides_no_other(bench):
 
 def test_another_driver_version_ends_with_18(bench):
     """And no GPU is named."""
-    bench.set_values("mismatch", {"driver.mismatch": 1})
+    bench.put("mismatch", {"driver.mismatch": 1})
     done = bench.smi()
 
     assert (done.returncode, done.stdout) == (
@@ -143,7 +143,7 @@ def test_no_driver_ends_with_9_and_no_library_with_12(bench, monkeypatch):
 
 def test_what_computes_is_listed(bench):
     """By GPU, with its memory."""
-    bench.set_values("busy", {"processes": "1:1048576"}, 1)
+    bench.put("busy", {"processes": "1:1048576"}, 1)
     words = ("--query-compute-apps=gpu_uuid,pid,used_memory", "--format=csv,noheader")
 
     assert bench.smi(*words).stdout == f"{bench.gpus.uuid(1)}, 1, 1 MiB\n"
@@ -151,14 +151,14 @@ def test_what_computes_is_listed(bench):
 
 def test_an_inforom_that_is_corrupted_is_invalid(bench):
     """Only of that GPU."""
-    bench.set_values("inforom", {"inforom.corrupted": 1}, 1)
+    bench.put("inforom", {"inforom.corrupted": 1}, 1)
 
     assert bench.fields("inforom.checksum_validation") == [["valid"], ["invalid"]]
 
 
 def test_a_clock_that_is_held_back_names_its_reason(bench):
     """By either of the two names that drivers have had for it."""
-    bench.set_values("slow", {"clock.sm": 345, "clock.reasons": 0x88}, 0)
+    bench.put("slow", {"clock.sm": 345, "clock.reasons": 0x88}, 0)
     names = (
         "clocks.sm,clocks_event_reasons.hw_slowdown,clocks_throttle_reasons.hw_power_brake_slowdown,"
         "clocks_event_reasons.sw_power_cap,clocks_event_reasons.active"
@@ -170,7 +170,7 @@ def test_a_clock_that_is_held_back_names_its_reason(bench):
 def test_a_reset_ends_what_would_end_with_a_boot(bench):
     """Of that GPU alone; what it has in its own memory stays."""
     for index in (0, 1):
-        bench.set_values(f"gpu-ecc-{index}", {"ecc.uncorrected.volatile.dram": 1}, index)
+        bench.put(f"gpu-ecc-{index}", {"ecc.uncorrected.volatile.dram": 1}, index)
     state.set_values(bench.folder, "gpu-ecc-1", {"ecc.uncorrected.aggregate.dram": 1}, 1, lasting=True)
     done = bench.smi("--gpu-reset", "-i", "1")
 
@@ -181,8 +181,8 @@ def test_a_reset_ends_what_would_end_with_a_boot(bench):
 
 def test_a_gpu_that_is_lost_or_in_use_is_not_reset(bench):
     """nvidia-smi says why, and it stays as it is."""
-    bench.set_values("gpu-lost-0", {"lost": 1}, 0)
-    bench.set_values("process-1", {"processes": "1:1048576"}, 1)
+    bench.put("gpu-lost-0", {"lost": 1}, 0)
+    bench.put("process-1", {"processes": "1:1048576"}, 1)
     lost, used = (bench.smi("--gpu-reset", "-i", index) for index in "01")
 
     assert (lost.returncode, used.returncode) == (15, 255)

@@ -38,7 +38,7 @@ def test_mlflow_has_one_run_for_ours(told):
     told.end()
     code, said = told.track("mlflow")
     assert code == 0, said
-    told.poll_loop()
+    told.go_on()
     told.steps(5, 9, generation=2)
     told.end()
     assert told.track("mlflow")[0] == 0
@@ -62,7 +62,7 @@ def test_wandb_writes_offline_under_one_id(told):
     told.end()
     code, said = told.track("wandb")
     assert code == 0, said
-    told.poll_loop()
+    told.go_on()
     told.steps(5, 9, generation=2)
     told.end()
     assert told.track("wandb")[0] == 0
@@ -80,7 +80,7 @@ def test_swanlab_writes_offline_under_one_id(told):
     told.end()
     code, said = told.track("swanlab")
     assert code == 0, said
-    told.poll_loop()
+    told.go_on()
     told.steps(5, 9, generation=2)
     told.end()
     code, again = told.track("swanlab")

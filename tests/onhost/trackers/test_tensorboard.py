@@ -26,7 +26,7 @@ def test_tensorboard_reads_every_step_once_though_the_run_went_on(told):
     told.steps(1, 6)
     told.end()
     assert told.track("tensorboard") == (0, "")
-    told.poll_loop()
+    told.go_on()
     told.steps(5, 9, generation=2)
     told.write({"event": "measure", "name": "validation", "value": 2.25, "step": 9})
     told.end()

@@ -1,9 +1,9 @@
 """Faults: one file each; its name is the fault's, with - for _. Dropping a file in is all there is to it.
 
-The file has `strike(lab, host, options)`, which makes it so, and `undo`, which takes it back; both are called
+The file has `inject(lab, host, options)`, which makes it so, and `undo`, which takes it back; both are called
 with the lab's lock held and return the journal. `OPTIONS` names the options that it takes, `LASTS` says
 whether there is anything to undo afterwards. It may have `refuse`, called before anything is noted, which raises
-where there is nothing to strike.
+where there is nothing to inject.
 """
 
 from __future__ import annotations

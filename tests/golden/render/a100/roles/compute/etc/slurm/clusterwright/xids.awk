@@ -21,7 +21,7 @@ BEGIN {
   if (match($0, /NVRM: (The NVIDIA )?GPU (at )?(PCI:)?[0-9a-fA-F]+:[0-9a-fA-F][0-9a-fA-F]:[0-9a-fA-F][0-9a-fA-F]/)) {
     named = substr($0, RSTART, RLENGTH); sub(/.* /, "", named); named = pci(named)
   }
-  if (match($0, /clusterwright(\[[0-9]+\])?:? fixed [^ ]+/)) {
+  if (match($0, /clusterwright(\[[0-9]+\])?:? repaired [^ ]+/)) {
     place = substr($0, RSTART, RLENGTH); sub(/.* /, "", place); fixed(pci(place))
   } else if ($0 ~ /Xid \((PCI:)?[0-9a-fA-F:.]+\): 154, .* to 0x0 \(None\)/)
     fixed(place_of($0))
