@@ -18,13 +18,9 @@ SHAPED = "casefold lower rstrip strip upper"  # the same text still
 # By module and field, why what it reads is no text of ours for a reader.
 OTHERS = {
     ("check/checks/shared_folders.py", "error"): "begins with the name of an errno",
-    ("diagnose/pending/reasons/limits.py", "what"): "a resource's name, as in Slurm's TRES",
     ("lab/demo/draw/timeline.py", "what"): "the kind of a mark",
     ("onhost/bench/pair.py", "error"): "iperf3's JSON",
-    ("onhost/exporter/collectors/jobs.py", "words"): "squeue's columns",
     ("onhost/provision/storage/mountpoint.py", "what"): "What= of a mount, as in systemd.mount(5)",
-    ("plan/predict/layouts.py", "words"): "a cell of somebody's table",
-    ("plan/predict/row_text.py", "words"): "a cell of somebody's table",
     ("runtime/checkpoints/convert.py", "str()"): "torch's error",
 }
 
