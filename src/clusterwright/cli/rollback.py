@@ -47,16 +47,15 @@ def rollback(
     """
     from clusterwright.cli import apply
     from clusterwright.config.load import load_cluster
+    from clusterwright.provision import rollback as stored
     from clusterwright.provision.apply import remote_of
-    from clusterwright.provision.rollback import rollback as run
-    from clusterwright.provision.rollback import undoable
 
     spec = load_cluster(cluster)
     if list_:
-        return apply.show_undoable(undoable(spec, str(cluster), remote_of(spec)), json=json)
+        return apply.show_undoable(stored.undoable(spec, str(cluster), remote_of(spec)), json=json)
     asking = apply.Asking(yes=yes, quiet=json, disruption=disruption)
-    disruption_policy = apply.read_disruption_policy(disruption, spec, remote := remote_of(spec))
-    report = run(spec, str(cluster), remote, to=to, dry_run=dry_run, agree=asking, policy=disruption_policy)
+    policy = apply.read_disruption_policy(disruption, spec, remote := remote_of(spec))
+    report = stored.rollback(spec, str(cluster), remote, to=to, dry_run=dry_run, agree=asking, policy=policy)
     retry_command = f"wright rollback {cluster}{' --to ' * bool(to)}{to}"
     following = f"wright diff {cluster}"
     apply.show(report, retry_command, next_command=following, plan_displayed=asking.plan_displayed, json=json)
