@@ -22,7 +22,7 @@ def test_a_rule_names_what_there_is(rule):
     assert named <= PERIODIC
     assert all(any(mode.startswith(code) for mode in modes) for code in rule.answers.get("why", ()))
     assert all(action(step.do).COST for step in rule.steps)
-    assert rule.notify.isascii()
+    assert rule.tell.isascii()
     assert not rule.tell_zh.isascii()
 
 

@@ -110,7 +110,7 @@ def test_a_fault_is_told(stands, record_property, kind, host, options, alert):
     planted = time.time()
     try:
         seconds = first(inbox, alert, since) - planted
-        room = inbox.retry_at(
+        room = inbox.until(
             lambda one: one["path"] == "/room" and one["at"] > since and host in str(one["body"]), 30
         )
     finally:
@@ -178,7 +178,7 @@ def test_what_begins_while_a_receiver_is_away_is_told_when_it_is_back(stands):
     since, inbox.status = time.time(), 503
     try:
         lab.fault(NAME, "gpu-hot", "gpu-node1", gpu="3")
-        refused = inbox.retry_at(
+        refused = inbox.until(
             lambda one: one["path"] == "/hook" and one["at"] > since and "GpuTooHot" in str(one)
         )
         missed, inbox.status = pages(inbox, since), 200
@@ -201,7 +201,7 @@ def test_prometheus_that_is_gone_is_told(stands, record_property):
         seconds = first(inbox, "MonitoringSilent", since, 240) - since
     finally:
         site.sh("control", "systemctl start prometheus")
-    over = inbox.retry_at(
+    over = inbox.until(
         lambda one: (
             "MonitoringSilent" in str(one["body"]) and "'resolved'" in str(one["body"]) and one["at"] > since
         ),

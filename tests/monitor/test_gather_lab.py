@@ -141,7 +141,7 @@ def test_a_run_that_writes_is_shown_with_its_job(slurm, look, lab_cluster):
         lab_cluster.sh("control", f"rm -rf {folder}")
     (run,) = [each.run for each in picture.jobs if each.id == job]
 
-    assert (run.step, run.retry_at, run.loss, len(run.curve)) == (100, 1000, 0.02, pytest.approx(80, abs=20))
+    assert (run.step, run.until, run.loss, len(run.curve)) == (100, 1000, 0.02, pytest.approx(80, abs=20))
     assert run.tokens_per_s == pytest.approx(50, rel=0.01)
 
 

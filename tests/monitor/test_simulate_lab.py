@@ -130,7 +130,7 @@ def test_the_model_does_what_slurm_does(ran, recorded):
     assert len(model.job_runs) == JOBS
     assert agreed > 0.8, said
     assert used[1] == pytest.approx(used[0], abs=0.15), said
-    assert result(model).rejected_jobs == 0
+    assert result(model).never == 0
 
 
 def test_a_month_with_accounting_and_without(ran, recorded):

@@ -130,7 +130,7 @@ def test_what_failed_is_still_wanted(run):
     hosts = Hosts(fails={"gpu-node1": ("another apply is at work here", "host")})
     _report, of, _said = run(hosts)
 
-    assert [(change.id, change.result) for change in of["gpu-node1"].changes] == [("file:/etc/x", False)]
+    assert [(change.id, change.done) for change in of["gpu-node1"].changes] == [("file:/etc/x", False)]
 
 
 def test_hosts_with_jobs_are_left_out_of_a_change_that_wants_none(run):
@@ -210,7 +210,7 @@ def test_a_clock_that_is_off_is_an_error_of_that_host(run):
     assert (shown.ok, "10m ahead of ours" in of_shown["gpu-node2"].notes[0]) == (True, True)
     assert [host.host for host in report.failed] == ["gpu-node2"]
     assert "chronyc makestep" in of["gpu-node2"].error
-    assert (report.changed, of["gpu-node2"].record_fault) == (5, "host")
+    assert (report.changed, of["gpu-node2"].blame) == (5, "host")
 
 
 def test_a_clock_that_was_just_set_up_is_given_time(run):

@@ -63,11 +63,12 @@ class Site:
         self.cluster = load_cluster(self.file)
 
     def apply(self, **options):
-        """With these options of `Care`, on all hosts or `only` some."""
+        """With these options of `DisruptionPolicy`, on all hosts or `only` some."""
         only = options.pop("only", None)
-        said = options.setdefault("say", lambda _words: None)
+        said = options.setdefault("on_progress", lambda _words: None)
         care = DisruptionPolicy(
-            **{"look": boot_checker(self.cluster, self.remote), "wait_s": 300, "say": said} | options
+            **{"health_check": boot_checker(self.cluster, self.remote), "wait_s": 300, "on_progress": said}
+            | options
         )
         return apply(self.cluster, str(self.file), self.remote, only=only, policy=care)
 

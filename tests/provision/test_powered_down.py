@@ -128,7 +128,7 @@ def test_one_that_is_switched_off_meanwhile_has_not_failed(asleep):
     began = asleep(control)
     control.states = dict.fromkeys(ALL, "idle") | {"gpu-node2": "idle%"}
     lost = [HostReport(host, error="ssh ended with code 255") for host in ("gpu-node2", "gpu-node3")]
-    ended, report = began.after(Report((*done("gpu-node1").hosts, *lost), dry=False))
+    ended, report = began.recheck(Report((*done("gpu-node1").hosts, *lost), dry=False))
     ended.store(report)
 
     assert [host.host for host in report.hosts if not host.ok] == ["gpu-node3"]

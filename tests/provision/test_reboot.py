@@ -101,7 +101,9 @@ def run(cluster):
         said = []
         work = Work(cluster, "c", hosts.remote, FakeClock(), "1")
         names = [host.name for host in cluster.hosts()]
-        report = carry_out(work, names, policy=DisruptionPolicy(**{"say": said.append, "wait_s": 30} | care))
+        report = carry_out(
+            work, names, policy=DisruptionPolicy(**{"on_progress": said.append, "wait_s": 30} | care)
+        )
         return report, {host.host: host for host in report.hosts}, said
 
     return run
@@ -114,7 +116,7 @@ def test_a_host_is_fetched_for_drained_changed_rebooted_looked_at_and_given_back
         hosts,
         reboot=True,
         batch="1",
-        look=lambda names: hosts.log.extend(f"look {one}" for one in names) or {},
+        health_check=lambda names: hosts.log.extend(f"look {one}" for one in names) or {},
     )
 
     steps = ("fetch", "drain", "change", "reboot", "look", "resume")
@@ -174,7 +176,7 @@ def test_a_host_that_the_checks_refuse_stays_drained(run):
     """With what they saw."""
     hosts = Cluster()
     _report, of, _said = run(
-        hosts, reboot=True, batch="1", look=lambda names: dict.fromkeys(names, "gpus_answer: 7 GPUs")
+        hosts, reboot=True, batch="1", health_check=lambda names: dict.fromkeys(names, "gpus_answer: 7 GPUs")
     )
 
     assert of["gpu-node1"].error == "gpus_answer: 7 GPUs; it stays drained"

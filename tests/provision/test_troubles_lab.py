@@ -72,7 +72,7 @@ def test_each_trouble_is_named_and_the_others_are_finished(site, troubled):
     assert "df -h" in said["gpu-node2"]
     assert "it runs ubuntu-20.04, and the file says debian-12: nothing was changed" in said["gpu-node3"]
     assert "Read-only file system" in said["gpu-node4"]
-    assert {host.record_fault for host in report.failed} == {"host"}
+    assert {host.blame for host in report.failed} == {"host"}
     assert values == {"control": "55"} | dict.fromkeys(said, "30")
 
 

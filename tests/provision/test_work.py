@@ -33,7 +33,7 @@ def answer(facts=(), **other):
 )
 def test_an_error_says_whose_fault_it_is(done, blame):
     """Our own program's failure would be the same on every host."""
-    assert read_answer("a", done).record_fault == blame
+    assert read_answer("a", done).blame == blame
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ def test_a_fault_is_believed_at_the_second_look(world, acting):
     w.faults["n1"] = {"munge_on_host"}
     w.tick()
 
-    assert (first, w.finished_hosts) == ((), [])
+    assert (first, w.done) == ((), [])
     assert [intent.action for intent in w.tick()] == ["restart-service"]
 
 
@@ -55,7 +55,7 @@ def test_a_job_that_may_be_started_anew_goes_elsewhere(world, acting):
         w.tick()
 
     assert w.actions() == ["drain", "requeue"]
-    assert [intent.job for intent in w.finished_hosts] == ["", "7"]
+    assert [intent.job for intent in w.done] == ["", "7"]
 
 
 def test_a_service_is_restarted_before_anything_dearer(world, acting):
@@ -68,7 +68,7 @@ def test_a_service_is_restarted_before_anything_dearer(world, acting):
         w.tick()
 
     assert w.actions()[:4] == ["restart-service", "restart-service", "drain", "reapply"]
-    assert w.finished_hosts[0].unit == "munge.service"
+    assert w.done[0].unit == "munge.service"
 
 
 def test_two_faults_on_one_host_are_mended_one_after_the_other(world, acting):
@@ -163,7 +163,7 @@ def test_the_control_host_is_only_told_of(world, acting):
     for _ in range(10):
         w.tick()
 
-    assert w.finished_hosts == []
+    assert w.done == []
     assert sorted({tell.incident.host for tell in w.told}) == ["control"]
     assert len(w.told) == len({(tell.incident.rule, tell.topic) for tell in w.told})
 
@@ -206,7 +206,7 @@ def test_a_fault_of_many_hosts_at_once_is_not_theirs(world, acting):
     for _ in range(10):
         w.tick()
 
-    assert w.finished_hosts == []
+    assert w.done == []
     assert all("its cause is elsewhere" in tell.text for tell in w.told)
     assert len(w.told) == 7
 
@@ -221,7 +221,7 @@ def test_a_host_that_is_down_is_replaced_by_a_sound_spare(world, acting):
     for _ in range(6):
         w.tick()
 
-    assert [(intent.action, intent.spare) for intent in w.finished_hosts[:2]] == [
+    assert [(intent.action, intent.spare) for intent in w.done[:2]] == [
         ("drain", ""),
         ("replace", "n8"),
     ]
@@ -264,7 +264,7 @@ def test_one_log_is_no_witness_but_two_jobs_are(world, acting):
         return Finding("n1", "why", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)
 
     w.tick(told("1"))
-    alone = list(w.finished_hosts)
+    alone = list(w.done)
     w.tick()
     w.tick(told("2"))
 
@@ -278,4 +278,4 @@ def test_without_a_word_of_the_file_nothing_is_done(world):
     w.faults["n1"] = {"gpus_answer"}
 
     assert [intent.action for intent in w.tick()] == ["drain"]
-    assert w.finished_hosts == []
+    assert w.done == []

@@ -21,7 +21,7 @@ def ticks(loop, count=8):
 def test_a_lost_gpu_is_mended_from_end_to_end(pretended):
     """Drained with our number in the reason, the job put back, rebooted, given back; each once."""
     made = pretended()
-    made.upload_file("gpu-node1", fault_gpus_answer="gpu 1 is lost")
+    made.put("gpu-node1", fault_gpus_answer="gpu 1 is lost")
     made.job("7", "gpu-node1")
     loop = made.loop(settle_s=0.0)
 
@@ -43,7 +43,7 @@ def test_a_lost_gpu_is_mended_from_end_to_end(pretended):
 def test_a_service_is_restarted_and_the_host_never_drained(pretended):
     """The cheapest action that helps."""
     made = pretended()
-    made.upload_file(
+    made.put(
         "gpu-node2",
         fault_munge_on_host="no socket",
         fault_services="munge.service || munge.service is inactive (dead)",
@@ -57,7 +57,7 @@ def test_a_service_is_restarted_and_the_host_never_drained(pretended):
 def test_a_host_whose_munge_is_broken_has_no_slurmd_restarted(pretended):
     """Slurmctld does not hear it, and the cause is known: munge is tried, then the host is drained."""
     made = pretended()
-    made.upload_file(
+    made.put(
         "gpu-node2", state="DOWN+NOT_RESPONDING", reason="Not responding", fault_munge_on_host="no socket",
         incurable="",
     )  # fmt: skip
@@ -71,7 +71,7 @@ def test_a_host_whose_munge_is_broken_has_no_slurmd_restarted(pretended):
 def test_a_driver_that_is_only_slow_is_not_lost(pretended):
     """On a host that is busy nvidia-smi takes its time: three such looks are nothing, four are a hang."""
     made = pretended()
-    made.upload_file("gpu-node1", fault_gpus_answer="no-answer || 0 GPUs answer: nvidia-smi was silent")
+    made.put("gpu-node1", fault_gpus_answer="no-answer || 0 GPUs answer: nvidia-smi was silent")
     loop = made.loop(settle_s=0.0)
     ticks(loop, 3)
     before = made.effects()
@@ -85,7 +85,7 @@ def test_a_driver_that_is_only_slow_is_not_lost(pretended):
 def test_a_reset_that_the_driver_refuses_is_followed_by_a_reboot(pretended):
     """What it said is in the journal."""
     made = pretended()
-    made.upload_file("gpu-node1", fault_gpu_xids="xid-48 || XID 48: double-bit error", no_reset="")
+    made.put("gpu-node1", fault_gpu_xids="xid-48 || XID 48: double-bit error", no_reset="")
     loop = made.loop(settle_s=0.0)
     ticks(loop, 6)
 
@@ -97,22 +97,22 @@ def test_a_reset_that_the_driver_refuses_is_followed_by_a_reboot(pretended):
 def test_a_reset_says_in_the_log_that_it_is_mended(pretended):
     """Else the check would find the old line for a day."""
     made = pretended()
-    made.upload_file("gpu-node1", fault_gpu_xids="xid-48 || XID 48: double-bit error")
+    made.put("gpu-node1", fault_gpu_xids="xid-48 || XID 48: double-bit error")
     ticks(made.loop(settle_s=0.0))
 
     assert made.effects() == ["drain gpu-node1", "reset gpu-node1", "resume gpu-node1"]
-    assert "fixed 00000000:07:00.0" in (made.folder / "logged").read_text()
+    assert "repaired 00000000:07:00.0" in (made.folder / "logged").read_text()
 
 
 def test_a_host_that_is_down_is_replaced_and_a_person_told(pretended):
     """Nobody holds its switch; once, in the journal and in Slurm's comment. Back on, it is given back."""
     made = pretended()
-    made.upload_file("gpu-node3", state="DOWN*", reason="Not responding", down="")
+    made.put("gpu-node3", state="DOWN*", reason="Not responding", down="")
     loop = made.loop(settle_s=0.0)
     ticks(loop)
     before = made.effects()
     (made.folder / "nodes" / "gpu-node3" / "down").unlink()
-    made.upload_file("gpu-node3", state="IDLE+DRAIN")
+    made.put("gpu-node3", state="IDLE+DRAIN")
     ticks(loop)
 
     assert before == ["drain gpu-node3", "resume gpu-node4"]
@@ -124,7 +124,7 @@ def test_a_host_that_is_down_is_replaced_and_a_person_told(pretended):
 def test_slurmctld_gone_is_waited_for(pretended):
     """In the middle of a repair; it goes on where it was, and says both."""
     made, said = pretended(), []
-    made.upload_file("gpu-node1", fault_gpus_answer="gpu 1 is lost")
+    made.put("gpu-node1", fault_gpus_answer="gpu 1 is lost")
     loop = made.loop(settle_s=0.0, say=said.append)
     loop.tick()
     (made.folder / "away").touch()
@@ -145,8 +145,8 @@ def test_slurmctld_gone_is_waited_for(pretended):
 def test_a_clock_that_jumps_neither_hurries_nor_stops_it(pretended, jump_s):
     """The time of day goes 127 years back or on in the middle of a repair, which goes on as if nothing was."""
     made, wall = pretended(), [1.7e9]
-    made.upload_file("gpu-node1", fault_gpus_answer="gpu 1 is lost")
-    made.upload_file("gpu-node2", fault_munge_on_host="no socket", incurable="")
+    made.put("gpu-node1", fault_gpus_answer="gpu 1 is lost")
+    made.put("gpu-node2", fault_munge_on_host="no socket", incurable="")
     loop = made.loop(settle_s=0.0, pause_s=3600.0, wall=lambda: wall[0])
     ticks(loop, 2)
     wall[0] += jump_s
@@ -164,20 +164,20 @@ def test_a_reapply_is_not_tried_where_the_secrets_are_not(pretended, monkeypatch
     """To make new ones would shut the host out; what is said leads to the machine that has them."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
     made = pretended()
-    made.upload_file("gpu-node1", state="IDLE+DRAIN", reason="wright: heal #1 mount: x")
+    made.put("gpu-node1", state="IDLE+DRAIN", reason="wright: heal #1 mount: x")
     order = Order(7, Intent("gpu-node1", "mount", "reapply"))
     hands = Executor(made.cluster, made.remote)
-    given = action("reapply").before(order, hands)
+    given = action("reapply").prepare(order, hands)
 
     assert given == {}
-    assert "`wright apply` on the one that has them" in action("reapply").actions(order, given, hands)
+    assert "`wright apply` on the one that has them" in action("reapply").execute(order, given, hands)
     assert action("reapply").happened(order, given, hands) is False
 
 
 def test_a_reason_that_a_person_changes_between_look_and_act_is_left(pretended):
     """The shell on the control host compares, and does nothing."""
     made = pretended()
-    made.upload_file("gpu-node1", fault_gpus_answer="gpu 1 is lost")
+    made.put("gpu-node1", fault_gpus_answer="gpu 1 is lost")
 
     class Meddled:
         """A person is quicker, after the reason was read and before the drain."""
@@ -186,7 +186,7 @@ def test_a_reason_that_a_person_changes_between_look_and_act_is_left(pretended):
 
         def run(self, host, command, **more):
             if "State=DRAIN" in command:
-                made.upload_file("gpu-node1", state="IDLE+DRAIN", reason="mine")
+                made.put("gpu-node1", state="IDLE+DRAIN", reason="mine")
             return made.remote.run(host, command, **more)
 
     ticks(made.loop(remote=Meddled(), settle_s=0.0), 4)
@@ -198,7 +198,7 @@ def test_a_reason_that_a_person_changes_between_look_and_act_is_left(pretended):
 def test_a_reboot_that_never_returns_is_a_persons(pretended):
     """After its time it has failed; the host stays drained, and a person is told once."""
     made = pretended()
-    made.upload_file("gpu-node1", fault_gpus_answer="gpu 1 is lost")
+    made.put("gpu-node1", fault_gpus_answer="gpu 1 is lost")
 
     class Gone:
         """The host does not come back from its reboot."""
@@ -208,7 +208,7 @@ def test_a_reboot_that_never_returns_is_a_persons(pretended):
         def run(self, host, command, **more):
             done = made.remote.run(host, command, **more)
             if "--no-block" in command:
-                made.upload_file(host, down="")
+                made.put(host, down="")
             return done
 
     loop = made.loop(remote=Gone(), settle_s=0.0, patience_s=0.0, orphan_s=0.0)
@@ -225,14 +225,14 @@ def test_a_reboot_that_never_returns_is_a_persons(pretended):
 def test_a_host_that_still_comes_up_is_left_to_it(pretended):
     """Its sshd answers for a moment and is gone again: no second reboot, and no return before it is up."""
     made = pretended()
-    made.upload_file("gpu-node1", fault_gpus_answer="gpu 1 is lost", system="starting\n")
+    made.put("gpu-node1", fault_gpus_answer="gpu 1 is lost", system="starting\n")
     loop = made.loop(settle_s=0.0)
     ticks(loop, 4)
-    made.upload_file("gpu-node1", down="")
+    made.put("gpu-node1", down="")
     ticks(loop, 2)
     (made.folder / "nodes" / "gpu-node1" / "down").unlink()
     during = made.effects()
-    made.upload_file("gpu-node1", system="running\n")
+    made.put("gpu-node1", system="running\n")
     ticks(loop)
 
     assert during == ["drain gpu-node1", "reboot gpu-node1"]
@@ -258,14 +258,14 @@ def test_two_jobs_that_blame_a_host_have_it_drained(pretended):
 def test_with_approval_nothing_is_done_until_a_person_says_so(pretended):
     """Then it is, once; and what is not wanted any more is not."""
     made = pretended()
-    made.upload_file("gpu-node1", fault_gpus_answer="gpu 1 is lost")
-    made.upload_file("gpu-node2", fault_munge_on_host="no socket")
+    made.put("gpu-node1", fault_gpus_answer="gpu 1 is lost")
+    made.put("gpu-node2", fault_munge_on_host="no socket")
     loop = made.loop(settle_s=0.0, mode="approve")
     ticks(loop, 4)
     proposed = {entry.record.intent.host: entry.record for entry in loop.journal.entries("proposed")}
     (made.folder / "nodes" / "gpu-node2" / "fault_munge_on_host").unlink()
     for deed in proposed.values():
-        loop.journal.mark(deed.id, "approved", deed.time, wall=0.0)
+        loop.journal.set_state(deed.id, "approved", deed.time, wall=0.0)
     ticks(loop, 2)
 
     assert set(proposed) == {"gpu-node1", "gpu-node2"}
@@ -276,7 +276,7 @@ def test_with_approval_nothing_is_done_until_a_person_says_so(pretended):
 def test_what_is_not_allowed_is_only_proposed(pretended):
     """Once, however often it is looked at."""
     made = pretended()
-    made.upload_file("gpu-node1", fault_gpus_answer="gpu 1 is lost")
+    made.put("gpu-node1", fault_gpus_answer="gpu 1 is lost")
     loop = made.loop(settle_s=0.0, allow=frozenset({"restart-service"}))
     ticks(loop)
 
@@ -289,7 +289,7 @@ def test_what_is_not_allowed_is_only_proposed(pretended):
 def test_a_spare_that_is_only_proposed_stays_the_next_step(pretended):
     """A loop that was killed between its choice and its act has used up nothing."""
     made = pretended()
-    made.upload_file("gpu-node3", state="DOWN", reason="Not responding", down="")
+    made.put("gpu-node3", state="DOWN", reason="Not responding", down="")
     loop = made.loop(settle_s=0.0, allow=frozenset({"drain", "reboot"}))
     ticks(loop)
     chosen = [entry.record.intent.action for entry in loop.journal.entries()]
@@ -311,7 +311,7 @@ def test_one_loop_at_a_time(tmp_path):
 def test_the_shell_that_is_sent_is_sound(pretended):
     """A reason full of a shell's signs is words, and nothing more."""
     made = pretended()
-    made.upload_file("gpu-node1", fault_gpus_answer="$(touch /tmp/never) `id` '; reboot; \" | \\ 测试")
+    made.put("gpu-node1", fault_gpus_answer="$(touch /tmp/never) `id` '; reboot; \" | \\ 测试")
     loop = made.loop(settle_s=0.0)
     loop.tick()
 

@@ -72,19 +72,19 @@ def test_an_alert_is_sent_once(pretended, alertmanager):
     assert "内存条" in alert["annotations"]["fix_zh"]
     assert alert["endsAt"] > alert["startsAt"]
     assert not (made.folder / "nodes" / "gpu-node1" / "comment").exists()
-    assert [telling.confirm_sent for telling in loop.journal.notifications()] == [1]
+    assert [telling.sent for telling in loop.journal.notifications()] == [1]
 
 
 def test_what_is_not_taken_is_sent_again(pretended, alertmanager):
     """Nothing is lost while Alertmanager answers an error."""
     alertmanager.code = 503
     _, loop = handed(pretended, alertmanager, 5)
-    before = [telling.confirm_sent for telling in loop.journal.notifications()]
+    before = [telling.sent for telling in loop.journal.notifications()]
     alertmanager.code = 200
     loop.tick()
 
     assert before == [0]
-    assert [telling.confirm_sent for telling in loop.journal.notifications()] == [1]
+    assert [telling.sent for telling in loop.journal.notifications()] == [1]
 
 
 def test_with_propose_nobody_is_written_to(pretended, alertmanager):

@@ -28,7 +28,7 @@ def up(name, value=1):
 def test_what_a_host_has_is_scraped(exporter, settings, gpus, port, samples):
     """Each collector answers, and the text is whole."""
     running = exporter(settings(port=port, gpus=8, slurmd=True, paths=["/"], journal=True, proc="/proc"))
-    text = running.retry_at(lambda said: up("gpus") in said and up("file_systems") in said)
+    text = running.until(lambda said: up("gpus") in said and up("file_systems") in said)
     found = samples(text)
 
     assert found["gpus_seen",] == found["gpus_declared",] == 8
@@ -40,9 +40,9 @@ def test_what_a_host_has_is_scraped(exporter, settings, gpus, port, samples):
 def test_a_driver_that_hangs_holds_no_scrape(exporter, settings, gpus, port):
     """The answer comes at once, without its values; when it answers again, they are there."""
     running = exporter(settings(port=port, gpus=8, paths=["/"]))
-    running.retry_at(lambda said: up("gpus") in said)
+    running.until(lambda said: up("gpus") in said)
     gpus.upload_file("hang", {"driver.hangs": 1})
-    running.retry_at(lambda said: up("gpus", 0) in said)
+    running.until(lambda said: up("gpus", 0) in said)
     times = []
     for _ in range(20):
         began = time.monotonic()
@@ -52,16 +52,16 @@ def test_a_driver_that_hangs_holds_no_scrape(exporter, settings, gpus, port):
     gpus.take("hang")
 
     assert sorted(times)[10] < 1
-    assert "clusterwright_gpus_seen 8" in running.retry_at(lambda said: up("gpus") in said, 150)
+    assert "clusterwright_gpus_seen 8" in running.until(lambda said: up("gpus") in said, 150)
 
 
 def test_whoever_answers_scrapes_is_started_again(exporter, settings, port, tmp_path):
     """Killed by its number, as the kernel might."""
     running = exporter(settings(port=port, paths=["/"]))
-    running.retry_at(lambda said: up("file_systems") in said)
+    running.until(lambda said: up("file_systems") in said)
     for pid in _children(running.process.pid):
         os.kill(pid, 9)
-    text = running.retry_at(lambda said: "clusterwright_exporter_server_restarts_total 1" in said)
+    text = running.until(lambda said: "clusterwright_exporter_server_restarts_total 1" in said)
 
     assert up("file_systems") in text
 
@@ -69,7 +69,7 @@ def test_whoever_answers_scrapes_is_started_again(exporter, settings, port, tmp_
 def test_nothing_outlives_it(exporter, settings, port):
     """Killed itself, it leaves nobody who answers."""
     running = exporter(settings(port=port, paths=["/"]))
-    running.retry_at(lambda said: up("file_systems") in said)
+    running.until(lambda said: up("file_systems") in said)
     running.end(9)
     end = time.monotonic() + 20
     while running.scrape():
@@ -82,7 +82,7 @@ def test_nothing_outlives_it(exporter, settings, port):
 def test_a_path_that_is_none_is_not_found(exporter, settings, port):
     """And one connection serves many requests."""
     running = exporter(settings(port=port, paths=["/"]))
-    running.retry_at(bool)
+    running.until(bool)
     with socket.create_connection(("127.0.0.1", port), timeout=20) as one, one.makefile("rb") as answers:
         for path, status in ((b"/", b"404"), (b"/metrics", b"200"), (b"/metrics?x=1", b"200")):
             one.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -214,7 +214,7 @@ def _children(pid):
 def test_it_sleeps_between_two_rounds(exporter, settings, port):
     """Nothing is due for seconds, so nothing is done: of ten seconds it has used one at the very most."""
     running = exporter(settings(port=port, paths=["/"]))
-    running.retry_at(lambda said: up("file_systems") in said)
+    running.until(lambda said: up("file_systems") in said)
     time.sleep(6)  # longer than what looks after the server waits
     before = _ticks(running.process.pid)
     time.sleep(10)

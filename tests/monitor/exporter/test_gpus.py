@@ -39,7 +39,7 @@ def test_eight_sound_gpus_say_all_of_the_record(gpus, settings, samples):
 def test_what_happens_to_one_gpu_is_said_of_that_one(gpus, settings, samples, rows, said):
     """And of no other."""
     name, labels, value = said
-    gpus.set_user("fault", rows, 3)
+    gpus.put("fault", rows, 3)
     found = samples(collector.collect(settings(gpus=8), {}))
 
     assert found[(name, ("gpu", "3"), *labels)] == pytest.approx(value)
@@ -50,7 +50,7 @@ def test_a_gpu_that_is_lost_is_not_seen(gpus, settings, samples):
     """The driver still counts it; the others are all there."""
     state = {}
     assert samples(collector.collect(settings(gpus=8), state))["gpus_seen",] == 8
-    gpus.set_user("gone", {"lost": 1}, 5)
+    gpus.put("gone", {"lost": 1}, 5)
     found = samples(collector.collect(settings(gpus=8), state))
 
     assert found["gpus_seen",] == 7
@@ -60,7 +60,7 @@ def test_a_gpu_that_is_lost_is_not_seen(gpus, settings, samples):
 
 def test_errors_of_links_are_added_up(gpus, settings, samples):
     """Those of a link that is down, too: their sum must not fall when it goes."""
-    gpus.set_user("link", {"nvlink.2.down": 1, "nvlink.2.replay": 12, "nvlink.3.crc_flit": 5}, 1)
+    gpus.put("link", {"nvlink.2.down": 1, "nvlink.2.replay": 12, "nvlink.3.crc_flit": 5}, 1)
     found = samples(collector.collect(settings(gpus=8), {}))
 
     assert found["gpu_nvlinks_active", ("gpu", "1")] == 11
@@ -75,6 +75,6 @@ def test_a_host_without_the_library_has_seen_none(settings, samples, monkeypatch
 
 def test_another_version_of_the_driver_is_a_failure_and_no_zero(gpus, settings):
     """Nobody knows how many GPUs answer."""
-    gpus.set_user("driver", {"driver.mismatch": 1})
+    gpus.put("driver", {"driver.mismatch": 1})
     with pytest.raises(NvmlError):
         list(collector.collect(settings(gpus=8), {}))

@@ -151,7 +151,7 @@ def told(monitoring):
     monitoring.raise_()
     named = {kind: "n1" if kind == "email" else "node n1" for kind in KINDS}
     return {
-        kind: inbox.retry_at(lambda one, name=named[kind]: name in json.dumps(one, ensure_ascii=False))
+        kind: inbox.until(lambda one, name=named[kind]: name in json.dumps(one, ensure_ascii=False))
         for kind, inbox in monitoring.inboxes.items()
     }
 
@@ -224,11 +224,11 @@ def test_a_room_that_does_not_take_it_is_told_again(monitoring, kind, status, an
     inbox.status, kept, inbox.answer = status, inbox.answer, answer
     name = f"down-{kind}"
     monitoring.raise_(labels={**FAULT["labels"], "incident": name})
-    refused = inbox.retry_at(lambda one: name in json.dumps(one))
+    refused = inbox.until(lambda one: name in json.dumps(one))
     time.sleep(2)
     inbox.status, inbox.answer = 200, kept
     since = time.time()
-    taken = inbox.retry_at(lambda one: name in json.dumps(one) and one["at"] > since)
+    taken = inbox.until(lambda one: name in json.dumps(one) and one["at"] > since)
     time.sleep(4)
     after = [one for one in inbox.got if name in json.dumps(one) and one["at"] > since]
 
@@ -246,9 +246,7 @@ def test_a_thousand_repeats_of_one_fault_are_one_page(monitoring):
     for _ in range(50):
         monitoring.raise_(*many)
     inbox = monitoring.inboxes["webhook"]
-    found = inbox.retry_at(
-        lambda one: one["body"] and one["body"]["groupLabels"].get("incident") == "node n7"
-    )
+    found = inbox.until(lambda one: one["body"] and one["body"]["groupLabels"].get("incident") == "node n7")
     time.sleep(4)
     pages = [one for one in inbox.got if one["body"]["groupLabels"].get("incident") == "node n7"]
 
@@ -271,8 +269,8 @@ def test_a_host_that_is_down_or_drained_mutes_what_lies_on_it(monitoring):
                     "cluster": "lab", "run": "r9"}},
     )  # fmt: skip
     inbox = monitoring.inboxes["webhook"]
-    page = inbox.retry_at(lambda one: one["body"]["groupLabels"].get("incident") == "node n8")
-    job = inbox.retry_at(lambda one: one["body"]["groupLabels"].get("incident") == "run r9")
+    page = inbox.until(lambda one: one["body"]["groupLabels"].get("incident") == "node n8")
+    job = inbox.until(lambda one: one["body"]["groupLabels"].get("incident") == "run r9")
     time.sleep(3)
     drained = [one for one in inbox.got if one["body"]["groupLabels"].get("incident") == "node n9"]
 
@@ -284,10 +282,10 @@ def test_a_host_that_is_down_or_drained_mutes_what_lies_on_it(monitoring):
 def test_monitoring_that_falls_silent_says_so(monitoring):
     """No heartbeat for three beats: an alert that Prometheus did not raise; it is over when the heart beats again."""
     inbox = monitoring.inboxes["webhook"]
-    silent = inbox.retry_at(lambda one: "MonitoringSilent" in json.dumps(one))
+    silent = inbox.until(lambda one: "MonitoringSilent" in json.dumps(one))
     watchdog = {"alertname": "Watchdog", "severity": "none", "cluster": "lab", "incident": "monitoring"}
     monitoring.raise_(labels=watchdog)
-    over = inbox.retry_at(
+    over = inbox.until(
         lambda one: "MonitoringSilent" in json.dumps(one) and '"resolved"' in json.dumps(one["body"])
     )
 

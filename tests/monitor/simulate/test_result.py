@@ -16,7 +16,7 @@ def test_used_and_held(job, settings):
     jobs = [job(str(number), at=0 if number < 4 else 100, run=100) for number in range(5)]
     found = result(simulate(jobs, settings(queue={"exclusive": True})))
 
-    assert (found.used, found.allocated_gpus) == (0.25, 1.0)
+    assert (found.used, found.held) == (0.25, 1.0)
     assert found.waits.jobs == 5
     assert found.span_s == 300
 

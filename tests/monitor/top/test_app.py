@@ -128,14 +128,14 @@ def test_cancelling_asks_first(on_stage, picture):
         assert stage.acts.done == []
         await stage.press("c", "y")
         assert stage.acts.done == [job.id]
-        await stage.retry_at(f"{job.id} is cancelled")
+        await stage.until(f"{job.id} is cancelled")
         await stage.press("j")
         stage.acts.refused.add(stage.list("jobs").chosen.id)
         await stage.press("c", "y")
-        await stage.retry_at("Access/permission denied")
+        await stage.until("Access/permission denied")
         assert stage.acts.done == [job.id]
         await stage.press("1", "c")
-        await stage.retry_at("choose a job first")
+        await stage.until("choose a job first")
 
     on_stage(script, picture)
 

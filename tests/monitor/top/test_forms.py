@@ -109,7 +109,7 @@ def test_no_text_breaks_a_line(name, user, reason, width, state, lang):
     job = JobView("1", name, user, user, "train", state, reason=reason, gpus=1)
 
     for line in lines(Snapshot(name, 0.0, jobs=(job,), missing=(reason,)), RenderOptions(lang), width, 20):
-        plain = line.content
+        plain = line.plain
         assert plain.isprintable() or not plain
         if plain.startswith("1"):
             assert cell_len(plain) <= max(width, sum(wide + 1 for _, _, wide in fitting(columns.JOBS, width)))
@@ -139,12 +139,12 @@ def test_every_sort_is_an_order_of_all_jobs(recorded, sort):
 def test_what_is_missing_is_said_in_the_language():
     """The part and what is not set up; a program's own words stay."""
     lacking = Snapshot("c", 0.0, missing=(lack("alerts", NO_PROMETHEUS), lack("jobs", "squeue: no answer")))
-    shown = [line.content for line in lines(lacking, RenderOptions("zh"), 150, 30)]
+    shown = [line.plain for line in lines(lacking, RenderOptions("zh"), 150, 30)]
 
     assert "缺少: 告警: 未配置 Prometheus (集群文件中的 `monitoring.prometheus`)" in shown
     assert "缺少: 作业队列: squeue: no answer" in shown
     assert "missing: the queue: squeue: no answer" in [
-        line.content for line in lines(lacking, RenderOptions(), 150, 30)
+        line.plain for line in lines(lacking, RenderOptions(), 150, 30)
     ]
 
 
@@ -153,8 +153,7 @@ def test_what_is_known_of_slurm_alone_is_shown():
     node = NodeView("n1", "unknown")
     job = JobView("1", "x", "a", "", "p", "RUNNING")
     text = "\n".join(
-        line.content
-        for line in lines(Snapshot("c", 0.0, nodes=(node,), jobs=(job,)), RenderOptions(), 150, 30)
+        line.plain for line in lines(Snapshot("c", 0.0, nodes=(node,), jobs=(job,)), RenderOptions(), 150, 30)
     )
 
     assert "mean use -" in text

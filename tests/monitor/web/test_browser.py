@@ -316,7 +316,7 @@ def test_an_operator_drains_a_node_with_a_reason(tab, page):
     holds(opened, "() => !document.getElementById('said').innerText.includes('Asking')")
 
     command = f"scontrol update NodeName={node.name} State=DRAIN Reason='opal: a fan is <b>loud</b>'"
-    assert page.remote.asked == [("control", command)]
+    assert page.remote.calls == [("control", command)]
     opened.click("#me button")
     opened.wait_for_selector("#me a")
 

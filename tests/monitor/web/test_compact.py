@@ -47,7 +47,7 @@ def test_what_nobody_said_is_nothing_and_not_zero():
 def test_a_muted_alert_is_shown_and_not_counted():
     """A node that a person drained wakes nobody."""
     alerts = (Alert("A", "critical", "n1", 1.0, "x"), Alert("B", "critical", "n2", 1.0, "y", muted=True))
-    document = compact.is_exclusive(Snapshot("c", 0.0, alerts=alerts))
+    document = compact.whole(Snapshot("c", 0.0, alerts=alerts))
 
     assert len(document["alerts"]) == 2
     assert document["sums"]["critical"] == document["sums"]["alerts"] == 1
@@ -91,7 +91,7 @@ def test_no_text_of_a_stranger_leaves_with_signs_that_act(name, reason, why):
     )
 
     documents = [
-        compact.is_exclusive(picture),
+        compact.whole(picture),
         compact.job_page(job),
         compact.node_page(node),
         listed((job,), JobQuery("all", "", "id")),
@@ -136,7 +136,7 @@ pictures = st.builds(
 @given(pictures, pictures)
 def test_a_difference_makes_the_new_of_the_old(before, after):
     """For any two pictures, nodes that come, go or change places included."""
-    old, new = compact.is_exclusive(before), compact.is_exclusive(after)
+    old, new = compact.whole(before), compact.is_exclusive(after)
 
     assert applied(old, compact.difference(old, new)) == new
 
@@ -149,7 +149,7 @@ def test_a_difference_holds_only_what_differs(small):
     )
     nodes = tuple(other if each is node else each for each in small.nodes)
     change = compact.difference(
-        compact.is_exclusive(small), compact.is_exclusive(dataclasses.replace(small, nodes=nodes))
+        compact.whole(small), compact.is_exclusive(dataclasses.replace(small, nodes=nodes))
     )
 
     assert [row[0] for row in change["nodes"]] == [node.name]

@@ -85,7 +85,7 @@ def test_with_tls_the_cookie_is_bound_to_this_host(page_of, browser_of, tmp_path
 def test_a_change_from_elsewhere_is_refused(signed_in, page, small, changed):
     """Without the page's token, or from another origin: refused though the cookie is right, and nothing is done."""
     operator = signed_in("operator")
-    answer = operator.actions(f"/api/job/{small.jobs[0].id}/cancel", **changed)
+    answer = operator.act(f"/api/job/{small.jobs[0].id}/cancel", **changed)
 
     assert answer.status_code == 403
     assert page.remote.calls == []
@@ -104,7 +104,7 @@ def test_a_sign_in_from_elsewhere_is_refused(page, browser):
 def test_a_change_without_a_session_is_refused(browser, page, small):
     """One who only looks has no token that would do."""
     for path in (f"/api/job/{small.jobs[0].id}/cancel", "/api/node/h100-0001/drain", "/sign-out"):
-        assert browser.actions(path).status_code == 401
+        assert browser.act(path).status_code == 401
     assert page.remote.calls == []
 
 
@@ -124,10 +124,10 @@ def test_each_role_may_do_its_own(signed_in, page, small, role):
     well = next(node.name for node in small.nodes if node.state == "allocated" and not node.drained)
     out = next(node.name for node in small.nodes if node.drained)
     done = {
-        "own": one.actions(f"/api/job/{own.id}/cancel").status_code,
-        "other": one.actions(f"/api/job/{other.id}/cancel").status_code,
-        "drain": one.actions(f"/api/node/{well}/drain", {"reason": "a fan is loud"}).status_code,
-        "resume": one.actions(f"/api/node/{out}/resume").status_code,
+        "own": one.act(f"/api/job/{own.id}/cancel").status_code,
+        "other": one.act(f"/api/job/{other.id}/cancel").status_code,
+        "drain": one.act(f"/api/node/{well}/drain", {"reason": "a fan is loud"}).status_code,
+        "resume": one.act(f"/api/node/{out}/resume").status_code,
     }
 
     assert done == ALLOWED[role]
@@ -149,7 +149,7 @@ def test_signing_out_ends_the_session(signed_in, client):
     """The cookie opens nothing any more, even if it was kept."""
     operator = signed_in("operator")
     kept = client.cookies["wright"]
-    assert operator.actions("/sign-out").status_code == 204
+    assert operator.act("/sign-out").status_code == 204
 
     client.cookies.set("wright", kept)
     assert client.get("/api/me").json()["name"] == ""
@@ -214,7 +214,7 @@ def test_a_body_that_is_too_long_or_of_no_length_is_refused(signed_in, page, cli
 def test_a_drain_needs_a_readable_reason(signed_in, page, small, reason):
     """On one line, with signs that show."""
     well = next(node.name for node in small.nodes if not node.drained)
-    answer = signed_in("operator").actions(f"/api/node/{well}/drain", {"reason": reason})
+    answer = signed_in("operator").act(f"/api/node/{well}/drain", {"reason": reason})
 
     assert (answer.status_code, answer.json()) == (422, {"error": "reason"})
     assert page.remote.calls == []
@@ -223,7 +223,7 @@ def test_a_drain_needs_a_readable_reason(signed_in, page, small, reason):
 def test_what_was_done_is_written_down(signed_in, page, small):
     """Who, what, when, and how it ended; the command is the one of the command line, with the reason as one word."""
     well = next(node.name for node in small.nodes if not node.drained)
-    signed_in("operator").actions(f"/api/node/{well}/drain", {"reason": "$(reboot); 'fan'"})
+    signed_in("operator").act(f"/api/node/{well}/drain", {"reason": "$(reboot); 'fan'"})
 
     rows = [json.loads(line) for line in page.journal.read_text().splitlines()]
     assert [(row["by"], row["what"], row["subject"], row["outcome"]) for row in rows] == [
@@ -241,7 +241,7 @@ def test_what_was_done_is_written_down(signed_in, page, small):
 def test_what_cannot_be_written_down_is_not_done(signed_in, page, small):
     """The journal's place is a folder: no command is run."""
     page.journal.mkdir()
-    answer = signed_in("operator").actions(f"/api/job/{small.jobs[0].id}/cancel")
+    answer = signed_in("operator").act(f"/api/job/{small.jobs[0].id}/cancel")
 
     assert answer.status_code == 502
     assert "cannot be written" in answer.json()["said"]
@@ -251,7 +251,7 @@ def test_what_cannot_be_written_down_is_not_done(signed_in, page, small):
 def test_another_persons_reason_is_not_written_over(signed_in, page, small):
     """A node that is out already stays as it is."""
     out = next(node for node in small.nodes if node.by == "person")
-    answer = signed_in("operator").actions(f"/api/node/{out.name}/drain", {"reason": "mine"})
+    answer = signed_in("operator").act(f"/api/node/{out.name}/drain", {"reason": "mine"})
 
     assert answer.status_code == 502
     assert page.remote.calls == []
@@ -262,8 +262,8 @@ def test_a_run_is_cancelled_as_wright_cancel_does(signed_in, page, small):
     operator = signed_in("operator")
     run = next(job for job in small.jobs if job.run)
     array = next(job for job in small.jobs if "%" in job.id)
-    operator.actions(f"/api/job/{run.id}/cancel")
-    operator.actions(f"/api/job/{array.id.replace('%', '%25')}/cancel")
+    operator.act(f"/api/job/{run.id}/cancel")
+    operator.act(f"/api/job/{array.id.replace('%', '%25')}/cancel")
 
     (_, first), (_, second) = page.remote.calls
     assert first == program_command("cancel", "/shared/runs", run.id)
@@ -278,7 +278,7 @@ def test_what_slurm_refuses_is_said(signed_in, page, small):
         (host,), 1, "", "Access/permission denied", 0.1
     )
     plain = next(job for job in small.jobs if job.run is None)
-    answer = signed_in("operator").actions(f"/api/job/{plain.id}/cancel")
+    answer = signed_in("operator").act(f"/api/job/{plain.id}/cancel")
 
     assert answer.status_code == 502
     assert "Access/permission denied" in answer.json()["said"]

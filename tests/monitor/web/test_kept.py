@@ -96,16 +96,16 @@ import resource, signal, sys
 sys.path[:0] = {sys.path!r}
 from pathlib import Path
 from clusterwright.edge.fakes import FakeClock
-from clusterwright.monitor.snapshot import Picture
+from clusterwright.monitor.snapshot import Snapshot
 from clusterwright.monitor.web.history import History
 clock = FakeClock({START})
 history = History(Path({str(tmp_path / "h.sqlite")!r}), clock)
-history.add(Picture("c", 0.0))
+history.add(Snapshot("c", 0.0))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
 for minute in range(1, 2000):
     clock.sleep(60)
-    history.add(Picture("c", 0.0))
+    history.add(Snapshot("c", 0.0))
 print(bool(history.trouble), history.trouble)
 """
     done = subprocess.run(
@@ -122,7 +122,7 @@ def test_a_trail_keeps_a_whole_life_in_little_room():
     trail = Trail()
     for second in range(100_000):
         trail.add(second, (second / 10, None, 0.4, None))
-    shown = trail.value()
+    shown = trail.shown()
 
     assert len(shown["at"]) <= TRAIL_MOST
     assert shown["at"][0] == 0

@@ -115,7 +115,7 @@ def test_silence_is_told_with_place_and_mend_and_holds_up_nobody(tmp_path, monke
         host, [resource], [dict(one, id="records:accounts") for one in plan_rows(host, resource, {})]
     )
 
-    assert trouble.record_fault == "host"
+    assert trouble.blame == "host"
     assert "slurmdbd on control (127.0.0.1:1) does not answer" in str(trouble)
     assert "journalctl -u slurmdbd -u mariadb" in str(trouble)
 
@@ -124,7 +124,7 @@ def test_a_daemon_that_listens_is_asked(tmp_path, monkeypatch):
     """Three questions, under way before files are looked at."""
     host = host_with(tmp_path, TEAM)
     asked = []
-    monkeypatch.setattr(records, "request_state", lambda cluster: asked.append(cluster) or {"asked": True})
+    monkeypatch.setattr(records, "start_queries", lambda cluster: asked.append(cluster) or {"asked": True})
     with socket.create_server(("127.0.0.1", 0)) as server:
         host.resources[0]["rows"][0] = WHERE | {"port": str(server.getsockname()[1])}
         found = begin(host)

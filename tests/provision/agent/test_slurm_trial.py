@@ -65,7 +65,7 @@ def attempt(tmp_path):
                 text = edit(file.path, file.content) if edit else file.content
                 (folder / Path(file.path).name).write_text(text)
         path = f"{programs}:{os.environ['PATH']}" if programs else os.environ["PATH"]
-        argv = [word.replace("{}", str(folder)) for word in trial.argv]
+        argv = [str(folder) if word == "{}" else word for word in trial.argv]
         done = subprocess.run(
             argv, capture_output=True, text=True, check=False, timeout=150, env=os.environ | {"PATH": path}
         )

@@ -138,7 +138,8 @@ def test_what_slurm_calls_passes_on_its_words_and_ends_well_where_nobody_listens
         '{"jobs": [{"job_id": 7}, {"job_id": 9}], "all_nodes_resume": "n[1-2]"}'
     )
     kick = str(tmp_path / "kick")
-    code = f"import sys; from clusterwright.onhost.power import asked; asked.KICK = {kick!r}; sys.exit(asked.main())"
+    code = f"import sys; from clusterwright.onhost.power import slurm_hook as hook; hook.KICK = {kick!r}"
+    code += "; sys.exit(hook.main())"
     argv = (sys.executable, "-c", code, "resume", "n[1-2]")
     environment = {"PYTHONPATH": str(SOURCE), "SLURM_RESUME_FILE": str(tmp_path / "resume.json")}
     alone = subprocess.run(argv, env=environment, timeout=30, check=False)

@@ -163,7 +163,7 @@ def test_a_refusal_that_only_mentions_the_password_file_is_not_one_of_the_passwo
     file.chmod(0o600)
 
     class Switch(PerHostProvider):
-        def one(self, host, verb):
+        def call_host(self, host, verb):
             return (
                 Refusal(f"refused: the certificate of {self.address(host)} is not believed")
                 if host == "n1"

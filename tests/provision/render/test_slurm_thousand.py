@@ -19,14 +19,15 @@ import os, subprocess, sys, time
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.provision import slurm_trial
 folder = sys.argv[1]
-assert slurm_trial.own_network()
+assert slurm_trial.enter_network_namespace()
 slurm_trial.rewrite(folder)
 os.environ["SLURM_CONF"] = folder + "/slurm.conf"
 with open(folder + "/said", "wb") as said:
     daemon = subprocess.Popen(["slurmctld", "-D", "-c"], stdout=said, stderr=said, start_new_session=True)
 try:
     limit = time.monotonic() + 60
-    while not slurm_trial.UP.search(slurm_trial.words(folder)) and daemon.poll() is None and time.monotonic() < limit:
+    up, output = slurm_trial.UP, slurm_trial.read_output
+    while not up.search(output(folder)) and daemon.poll() is None and time.monotonic() < limit:
         time.sleep(0.05)
     listed = subprocess.run(["sinfo", "-N", "-h", "-o", "%N %t"], stdout=subprocess.PIPE, text=True, check=True)
     print(len(set(listed.stdout.split("\\n")) - {""}))

@@ -56,7 +56,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What a person is to be told; `confirm_sent` once it has been."""
+    """What a person is to be told; `sent` once it has been."""
 
     id: int
     incident: int

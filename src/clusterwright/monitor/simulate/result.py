@@ -34,7 +34,7 @@ class TeamResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Ratios from 0 to 1; `used` is what jobs asked for and had, `allocated` what nobody else could have meanwhile.
+    """Ratios from 0 to 1; `used` is what jobs asked for and had, `held` what nobody else could have meanwhile.
 
     All but `span_s` is of the time from the first submission to the last: afterwards a queue only empties.
     """

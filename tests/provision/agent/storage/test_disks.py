@@ -97,7 +97,7 @@ def test_a_disk_that_holds_anything_is_named_and_never_touched(machine, full, si
 
     assert "1 of 2 are empty" in str(why.value)
     assert "wipefs --all /dev/nvme2n1" in str(why.value)
-    assert (ran, why.value.record_fault) == ([], "host")
+    assert (ran, why.value.blame) == ([], "host")
 
 
 def test_disks_that_are_not_there_are_counted(machine):

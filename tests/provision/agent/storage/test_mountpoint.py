@@ -42,7 +42,7 @@ def test_files_that_a_mount_would_hide_are_named(host, tmp_path):
     ) as why:
         check_mountpoint(host(), WANTED)
 
-    assert why.value.record_fault == "host"
+    assert why.value.blame == "host"
 
 
 def test_what_somebody_else_has_mounted_there_is_named(host):

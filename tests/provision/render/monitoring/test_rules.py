@@ -15,7 +15,7 @@ promtool = pytest.mark.skipif(not shutil.which("promtool"), reason="promtool is 
 LABELS = re.compile(r"\$labels\.(\w+)")
 AN_ALERT = (
     'component = "gpu"\nseverity = "info"\nincident = "node"\nexpression = "a > 1"\n'
-    '[en]\nsummary = "a"\ndescription = "a"\nmend = "a"\n[zh]\nsummary = "a"\ndescription = "a"\nmend = "a"\n'
+    '[en]\nsummary = "a"\ndescription = "a"\nfix = "a"\n[zh]\nsummary = "a"\ndescription = "a"\nfix = "a"\n'
     '[[test]]\nseries = {}\nat = "1m"\nfires = []\n'
 )
 
@@ -103,7 +103,7 @@ def test_an_alert_fires_and_does_not(alert):
 def test_fatal_xids_are_those_of_the_table():
     """An XID for which a host takes no job raises the alert; what depends on the line's words does not."""
     fatal = {str(number) for number, row in table().items() if row.severity == "fail"}
-    by_words = {str(number) for number, row in table().items() if row.texts}
+    by_words = {str(number) for number, row in table().items() if row.words}
     alert = next(alert for alert in alerts() if alert.name == "GpuXidFatal")
     told = set(re.search(r'xid=~"([0-9|]+)"', alert.expression)[1].split("|"))
 
