@@ -75,11 +75,11 @@ class Top(App[None]):
         Binding("s", "sort", show=False),
         Binding("S", "turn", show=False),
         Binding("f", "filter", show=False),
-        Binding("u", "mine", show=False),
+        Binding("u", "toggle_user", show=False),
         Binding("l,o", "about('output')", show=False),
         Binding("w", "about('why')", show=False),
         Binding("c,d", "cancel", show=False),
-        Binding("r", "look", show=False),
+        Binding("r", "poll", show=False),
         Binding("question_mark,h", "help", show=False),
     ]
 

@@ -51,7 +51,7 @@ def _up(record: Record, now: float) -> Step:
         return Step("boot")
     if now < record.next:
         return NOTHING
-    return Step("hold" if record.hopeless else "again")
+    return Step("force_power_down" if record.hopeless else "retry_boot")
 
 
 def _down(node: Node, record: Record, now: float, settings: Settings) -> Step:
@@ -70,9 +70,9 @@ def _down(node: Node, record: Record, now: float, settings: Settings) -> Step:
     if now < record.next:
         return NOTHING
     if record.sure:
-        return NOTHING if node.state.is_drained else Step("look")
+        return NOTHING if node.state.is_drained else Step("check_off")
     late = now >= record.since + settings.suspend_timeout / 2
-    return Step("kill", "it does not end in order") if late else Step("look")
+    return Step("kill", "it does not end in order") if late else Step("check_off")
 
 
 def _failed(record: Record, now: float, settings: Settings) -> Step:
@@ -85,7 +85,7 @@ def _failed(record: Record, now: float, settings: Settings) -> Step:
         return Step("drain")
     if not record.sure:
         return Step("kill", "so that the next try begins from off")
-    return Step("give", "another try")
+    return Step("resume", "another try")
 
 
 def pause(failures: int, settings: Settings) -> float:
