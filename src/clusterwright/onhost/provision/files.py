@@ -186,7 +186,7 @@ def try_out(host: Host, trial: Json) -> None:
                 with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                     file.write(content_of(resource))
                 set_rights(path, resource)
-        result = run([argument.replace("{}", folder) for argument in trial["argv"]], TRIAL_S)
+        result = run([folder if argument == "{}" else argument for argument in trial["argv"]], TRIAL_S)
         if result.code != 0:
             message = result.out.strip().replace(folder, "SCRATCH")
             raise ChangeError(f"{trial['name']} refuses the new files, and nothing was changed:\n{message}")
