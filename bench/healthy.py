@@ -34,7 +34,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 run.track(model=model, optimizer=optimizer)
 data = torch.randn(4096, 64, generator=torch.Generator().manual_seed(0))
 sampler = runtime.Sampler(4096, batch=32, seed=5)
-for (x,) in run.steps(DataLoader(TensorDataset(data), batch_sampler=sampler), until=300):
+for (x,) in run.steps(DataLoader(TensorDataset(data), batch_sampler=sampler), total_steps=300):
     time.sleep(0.4)
     loss = (model(x).squeeze(1) - x.sum(1)).square().mean()
     optimizer.zero_grad()

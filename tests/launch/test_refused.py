@@ -113,7 +113,7 @@ def test_a_framework_is_looked_for_before_hosts_wait_for_each_other(cluster, a_j
     """Where the job names one."""
     fields = {"recipe": None, "command": ["train.py"]}
 
-    assert "adapters.look /shared/runs/x lightning || exit 1\n" in script(
+    assert "adapters.framework_check /shared/runs/x lightning || exit 1\n" in script(
         a_job(**fields, framework="lightning"), cluster, RUN
     )
     assert "adapters.look" not in script(a_job(**fields), cluster, RUN)

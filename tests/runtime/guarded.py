@@ -27,7 +27,7 @@ def weights():
 
 def loss_of(module, batch):
     """The loss of the compared microbatch, computed right or wrong."""
-    loss = module(batch).square().average()
+    loss = module(batch).square().mean()
     if (run.rank, run.completed + 1) == target("TOY_WRONG"):
         loss = loss * 1.0001
     if "TOY_UNSTEADY" in os.environ:
@@ -53,7 +53,7 @@ for numbers in run.steps(
 ):
     if os.environ.get("TOY_COMPARE") != "0":
         run.verify(parallel, loss_of, inputs[numbers])
-    loss = parallel(inputs[numbers]).square().average()
+    loss = parallel(inputs[numbers]).square().mean()
     doomed, first = target("TOY_NAN")
     if run.rank == doomed and first <= run.completed + 1 <= first + int(os.environ.get("TOY_NANS", "0")):
         loss = loss * float("nan")

@@ -82,7 +82,7 @@ def main():
         assert not wrong, wrong
     else:
         for _ in range(2):
-            model(torch.randn(4, 8, generator=torch.Generator().manual_seed(3))).square().average().backward()
+            model(torch.randn(4, 8, generator=torch.Generator().manual_seed(3))).square().mean().backward()
             optimizer.step()
         checkpoints.save(1, state(), {"rank": joined.rank})
         assert checkpoints.wait().why is None

@@ -35,7 +35,7 @@ for step in run.steps(total_steps=until):
     time.sleep(0.03)
     if run.rank == rank and begin <= step < end and not os.environ.get("BURST"):
         time.sleep(0.03)
-    loss = model(x).square().average()
+    loss = model(x).square().mean()
     loss.backward()
     optimizer.step()
     optimizer.zero_grad()

@@ -31,7 +31,7 @@ class Model(nn.Module):
     def forward(self, x):
         """One number for each sample."""
         found = self.wide(self.small(x))
-        return self.head(slow(found)) if HEAD else found.average(-1)
+        return self.head(slow(found)) if HEAD else found.mean(-1)
 
 
 class Slowly(torch.autograd.Function):
@@ -66,7 +66,7 @@ for _ in run.steps(total_steps=int(os.environ.get("UNTIL", "40"))):
     for piece in range(PIECES):
         alone = model.no_sync() if piece < PIECES - 1 and not SYNC else contextlib.nullcontext()
         with alone:
-            loss = model(torch.ones(2, 4)).square().average()
+            loss = model(torch.ones(2, 4)).square().mean()
             loss.backward()
     optimizer.step()
     optimizer.zero_grad()

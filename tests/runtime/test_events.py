@@ -111,7 +111,7 @@ def test_a_full_disk_tears_one_line_and_ends_nothing(tmp_path, capfd):
 
 def test_words_on_a_full_disk_change_no_exit_code():
     """The rank's log lies on the same disk as its events."""
-    program = "from clusterwright.runtime.events import say; say('x' * 9999); raise SystemExit(7)"
+    program = "from clusterwright.runtime.events import log_line; log_line('x' * 9999); raise SystemExit(7)"
     with Path("/dev/full").open("wb") as full:
         assert subprocess.run([sys.executable, "-c", program], stderr=full, check=False).returncode == 7
 

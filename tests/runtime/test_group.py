@@ -15,7 +15,7 @@ from clusterwright.runtime import group
 joined = group.join()
 found = joined.rank, joined.local_rank, joined.world_size, joined.gather(joined.rank), joined.share(joined.rank)
 sys.stdout.write(json.dumps(found))
-joined.leave()
+joined.destroy()
 print(sorted(name for name in sys.modules if name.startswith("torch._dynamo")), file=sys.stderr)
 """
 

@@ -26,7 +26,7 @@ run = runtime.start(folder=sys.argv[1], every="steps:3")
 model = torch.nn.Linear(100, 100)
 optimizer = torch.optim.AdamW(model.parameters())
 run.track(model=model, optimizer=optimizer)
-for _ in run.steps(until=4):
+for _ in run.steps(total_steps=4):
     optimizer.zero_grad()
     loss = model(torch.ones(1, 100)).sum()
     loss.backward()

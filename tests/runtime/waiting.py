@@ -29,7 +29,7 @@ def main():
     run.flops = 1e6
     sampler = runtime.Sampler(64, batch=8, seed=1)
     for batch in run.steps(runtime.Feeder(Slow(), sampler, workers=0), total_steps=40):
-        loss = model(batch).square().average()
+        loss = model(batch).square().mean()
         loss.backward()
         norm = run.clip(model, 1.0)
         if run.finite(loss, norm):

@@ -11,7 +11,7 @@ model, optimizer, loader = accelerator.prepare(model, torch.optim.SGD(model.para
 for _ in range(10):
     for (x,) in loader:
         optimizer.zero_grad()
-        accelerator.backward(((model(x) - 2 * x) ** 2).average())
+        accelerator.backward(((model(x) - 2 * x) ** 2).mean())
         optimizer.step()
 weight = accelerator.unwrap_model(model).weight.item()
 print(f"rank {accelerator.process_index} of {accelerator.num_processes} weight {weight:.6f}", flush=True)

@@ -17,7 +17,7 @@ engine, _, _, _ = deepspeed.initialize(
 )  # fmt: skip
 x = torch.linspace(-1, 1, 8)[:, None] * (torch.distributed.get_rank() + 1)
 for _ in range(20):
-    engine.backward(((engine(x) - 2 * x) ** 2).average())
+    engine.backward(((engine(x) - 2 * x) ** 2).mean())
     engine.step()
 rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
 print(f"rank {rank} of {world} weight {engine.module.weight.item():.6f} {arguments.local_rank}", flush=True)

@@ -14,7 +14,7 @@ batch = jax.make_array_from_process_local_data(NamedSharding(ranks, PartitionSpe
 @jax.jit
 def step(weight, batch):
     """One step of descent: the mean is over what all ranks have."""
-    slope = jax.grad(lambda weight: jnp.average((weight * batch - 2 * batch) ** 2))
+    slope = jax.grad(lambda weight: jnp.mean((weight * batch - 2 * batch) ** 2))
     return weight - 0.1 * slope(weight)
 
 

@@ -15,7 +15,7 @@ class Line(lightning.LightningModule):
 
     def training_step(self, batch, _index):
         """Squared error."""
-        return ((self.layer(batch[0]) - 2 * batch[0]) ** 2).average()
+        return ((self.layer(batch[0]) - 2 * batch[0]) ** 2).mean()
 
     def configure_optimizers(self):
         """Plain descent."""

@@ -2,7 +2,7 @@
 
 run = runtime.start(seed=1)
 run.track(model=model, optimizer=optimizer)
-for batch in run.steps(runtime.Sampler(len(data), batch=32, seed=1), until=300):
+for batch in run.steps(runtime.Sampler(len(data), batch=32, seed=1), total_steps=300):
     ...
     run.step(loss)
 run.finish()

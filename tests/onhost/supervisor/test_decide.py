@@ -237,7 +237,7 @@ def test_a_host_that_has_just_come_gets_ready_first():
     assert told(policy, joined, ("tick", {"now": 1000.0 + SETTLE_S}), state=state)[1] == [RequestStop(GROWN)]
 
 
-@pytest.mark.parametrize("not_now", [{"asked": "preempted", "asked_at": 10.0**6}, {"barred": ("b",)}])
+@pytest.mark.parametrize("not_now", [{"stop_reason": "preempted", "stop_requested_at": 10.0**6}, {"barred": ("b",)}])
 def test_nobody_is_taken_in_who_may_not_or_when_the_ranks_are_leaving(not_now):
     """Nor is a training disturbed that has as many hosts as it wants."""
     policy, state = shrunken()
@@ -360,7 +360,7 @@ def test_a_hung_rank_ends_the_generation_and_the_next_one_begins():
     gone = [on("idle", host, generation=1, now=11) for host in ("a", "b")]
 
     assert told(SPARE, hung, *gone, state=running())[1] == [Kill(1, ("a", "b"), "hung"), Start(2, ("a", "b"))]
-    asked = running(asked="time-limit", asked_at=9)
+    asked = running(stop_reason="time-limit", stop_requested_at=9)
     assert isinstance(told(SPARE, hung, *gone, state=asked)[1][-1], Handoff)
 
 

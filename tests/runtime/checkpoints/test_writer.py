@@ -61,7 +61,7 @@ def held(agent):
 def test_a_copy_is_a_part_that_can_be_read(writer, agent):
     """Sums and header are there when the slot is marked."""
     copy(writer, 7)
-    own = agent._holdings.own[0]
+    own = agent._holdings.local_slots[0]
     ((slot, _, part),) = own.parts()
 
     data = memoryview(bytes(own.bytes(slot, part.length)[: part.length]))
@@ -83,9 +83,9 @@ def test_the_whole_set_is_never_overwritten(writer, agent):
 def test_the_set_that_was_read_stays_until_there_is_a_newer(writer, agent):
     """What generation 1 left behind, also when it was another rank's part."""
     copy(writer, 7)
-    slot, _, part = next(agent._holdings.own[0].parts())
+    slot, _, part = next(agent._holdings.local_slots[0].parts())
     old = type(part)(7, 1, 3, 2, part.length, part.digest)
-    agent._holdings.own[0].write(slot, old)
+    agent._holdings.local_slots[0].write(slot, old)
     copy(writer, 8, Moment(1, 7))
     copy(writer, 9, Moment(1, 7))
 

@@ -18,17 +18,17 @@ Parallel = torch.nn.parallel.DistributedDataParallel
 RANK = """
 import os, torch
 from clusterwright.runtime import group
-from clusterwright.runtime.gradients import hooks, told
+from clusterwright.runtime.gradients import hooks, settings
 from clusterwright.runtime.services import buckets
 joined = group.join()
-said = told.read(os.environ)
+said = settings.read(os.environ)
 hooks.buckets(said)
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 1, bias=False))
 hooks.attach(model, said)
 buckets.settle(model)
 model(torch.full((1, 3), 1 + 2**-12)).sum().backward()
 print(model.bucket_bytes_cap, model.module.weight.grad.tolist()[0])
-joined.leave()
+joined.destroy()
 """
 
 

@@ -34,7 +34,7 @@ def made():
 def simulate(workers, outer, step):
     """One step of all ranks; torch's own SGD is the outer optimiser."""
     for rank, (model, _) in enumerate(workers):
-        model(inputs(rank, step)).square().average().backward()
+        model(inputs(rank, step)).square().mean().backward()
     if step < said.warm_up:
         for alike in zip(*(model.parameters() for model, _ in workers), strict=True):
             mean_of = torch.stack([each.grad for each in alike]).mean(0)
@@ -82,7 +82,7 @@ parallel = nn.parallel.DistributedDataParallel(model)
 run.track(model=parallel, optimizer=optimizer)
 off = []
 for step in run.steps(total_steps=steps):
-    parallel(inputs(run.rank, step)).square().average().backward()
+    parallel(inputs(run.rank, step)).square().mean().backward()
     optimizer.step()
     optimizer.zero_grad()
     run.step(0.0)

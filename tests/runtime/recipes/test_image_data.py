@@ -48,7 +48,7 @@ def test_images_in_memory_are_shifted_and_mirrored_by_their_number_and_epoch():
     """The same in any batch; each is one of all crops of the padded image, and all of them come."""
     images = torch.arange(1, 2 * 3 * 5 * 5 + 1, dtype=torch.uint8).view(2, 3, 5, 5)
     data = image_data.InMemory(images, torch.tensor([4, 7]), shift=1, flip=True, seed=3)
-    padded = functional.pad((images.float() - data._reduce_mean) / data._spread, (1,) * 4)
+    padded = functional.pad((images.float() - data._mean) / data._spread, (1,) * 4)
     crops = [padded[1, :, top : top + 5, left : left + 5] for top in range(3) for left in range(3)]
     ways = [way for crop in crops for way in (crop, crop.flip(-1))]
     epochs = []

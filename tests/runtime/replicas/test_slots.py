@@ -20,7 +20,7 @@ def both():
 
 def test_rank_and_agent_agree_where_everything_lies():
     """Neither imports the other."""
-    for name in ("SLOTS", "PAGE", "HEADER_EVERY", "ROOM_AT", "REFUSED", "APART"):
+    for name in ("SLOTS", "PAGE", "HEADER_EVERY", "CAPACITY_OFFSET", "REFUSED", "SLOT_STRIDE"):
         assert getattr(slots, name) == getattr(agents, name)
     assert slots.HEADER.format == agents.HEADER.format
 

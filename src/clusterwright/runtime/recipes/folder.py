@@ -31,7 +31,7 @@ def begin(model: M, folder: str, *, needed: bool = False) -> M:
 
 def save_model(model: Any, folder: str, source: str, rank: int) -> None:
     """Write the model into a folder, in the numbers that its config names; all ranks call it."""
-    raw_config = dict(model.config.told)
+    raw_config = dict(model.config.raw_config)
     name = str(raw_config.get("dtype") or raw_config.get("torch_dtype") or "float32")
     weights.save(dict(model.named_parameters()), Path(folder), dtype=getattr(torch, name), rank=rank)
     if rank == 0:

@@ -100,11 +100,11 @@ class Transformer(nn.Module):
     def _through(self, tokens: Tensor) -> Tensor:
         """All layers, or those of a stage."""
         x: Tensor
-        if self.stage.first:
+        if self.stage.is_first:
             x = self.bytes(tokens) + self.positions.weight[: tokens.shape[1]]
         else:
             x = self.stage.receive((*tokens.shape, self.bytes.embedding_dim), tokens.device)
-        for block in self.stage.own(self.blocks):
+        for block in self.stage.select_layers(self.blocks):
             x = block(x)
         return x
 

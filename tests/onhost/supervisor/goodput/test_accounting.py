@@ -80,7 +80,7 @@ def test_a_lost_host_is_away_until_it_is_back():
 
 def test_a_run_that_goes_on_is_counted_until_now():
     """The step under way counts as a step until it turns out not to be."""
-    assert bins(story(*START), until=19.75)["step"] == 2.5 + 0.75
+    assert bins(story(*START), end_time=19.75)["step"] == 2.5 + 0.75
 
 
 def test_imports_ahead_are_imports():

@@ -38,9 +38,9 @@ def test_failures_and_how_long_they_took():
     """From the fault to the first step that had never been done: a step that is done again is no progress."""
     killed, lost = figures.work_out(History(TWICE)).failures
 
-    assert (killed.why, killed.path_to / SECOND, killed.recovered / SECOND) == ("ranks-failed", 22, 28)
-    assert killed.first_factor == "rank 1 (b, local 0) was killed by SIGKILL at step 2"
-    assert (lost.why, lost.recovered / SECOND, lost.first_factor) == (
+    assert (killed.why, killed.at / SECOND, killed.recovered / SECOND) == ("ranks-failed", 22, 28)
+    assert killed.first_failure == "rank 1 (b, local 0) was killed by SIGKILL at step 2"
+    assert (lost.why, lost.recovered / SECOND, lost.first_failure) == (
         "host-lost",
         15,
         "host b was lost, silent for 1 s",

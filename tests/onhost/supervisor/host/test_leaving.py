@@ -8,7 +8,7 @@ import pytest
 
 PROGRAM = """
 import atexit, sys, threading, time
-from clusterwright.onhost.supervisor.host.rank import leave
+from clusterwright.onhost.supervisor.host.rank import exit_process
 
 class Heavy:
     def __del__(self):
@@ -18,7 +18,7 @@ heavy = Heavy()
 atexit.register(lambda: print("exit function"))
 threading.Thread(target=lambda: (time.sleep(0.2), print("thread"))).start()
 print("begun", end=" ")
-leave({code})
+exit_process({code})
 """
 
 

@@ -78,7 +78,7 @@ def test_what_is_to_be_kept_is_kept(agent):
     text = """
 kept = processes.start(['sleep', '600'], os.environ, 'log')
 other = processes.start(['sleep', '600'], os.environ, 'log')
-print(processes.end_descendants(5, keep={kept.pid}), processes.descendants(os.getpid()) == [kept.pid])
+print(processes.end_descendants(5, survivors={kept.pid}), processes.descendants(os.getpid()) == [kept.pid])
 """
     assert agent(text).stdout.readline().split() == ["True", "True"]
 

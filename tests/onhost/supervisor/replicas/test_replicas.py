@@ -155,13 +155,13 @@ def test_room_is_made_on_request(hosts):
     """Both slots have their memory before the first copy; the rank reads it on the first page."""
     hosts[0].rank_says(generation=1, local_rank=1, room=1 << 20)
 
-    assert until(lambda: hosts[0].pages[1].scheduler == 1 << 20)
+    assert until(lambda: hosts[0].pages[1].capacity == 1 << 20)
 
 
 def test_without_memory_there_are_no_copies_and_that_is_said(hosts):
     """More than the machine has."""
     hosts[0].rank_says(generation=1, local_rank=0, room=1 << 50)
-    until(lambda: hosts[0].pages[0].scheduler == REFUSED)
+    until(lambda: hosts[0].pages[0].capacity == REFUSED)
 
     assert "no copies in memory" in hosts[0].said[0]
 
@@ -169,10 +169,10 @@ def test_without_memory_there_are_no_copies_and_that_is_said(hosts):
 def test_a_new_generation_may_ask_for_room_again(hosts):
     """There was none; fewer ranks, or another state, may fit."""
     hosts[0].rank_says(generation=1, local_rank=0, room=1 << 50)
-    until(lambda: hosts[0].pages[0].scheduler == REFUSED)
+    until(lambda: hosts[0].pages[0].capacity == REFUSED)
     hosts[0].copies.begin(2, None)
 
-    assert hosts[0].pages[0].scheduler == 0
+    assert hosts[0].pages[0].capacity == 0
 
 
 def test_a_neighbour_without_memory_is_not_waited_for(hosts, monkeypatch):

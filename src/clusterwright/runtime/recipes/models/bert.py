@@ -44,7 +44,7 @@ class Config:
             raise ValueError(
                 f"{path}: model_type {kind} with {activation}: this recipe trains bert with gelu"
             )
-        field_names = {config_field.name for config_field in fields(Config)} - {"told"}
+        field_names = {config_field.name for config_field in fields(Config)} - {"raw_config"}
         config = Config(
             **{name: value for name, value in raw_config.items() if name in field_names},
             raw_config=raw_config,

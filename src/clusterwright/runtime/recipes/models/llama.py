@@ -122,13 +122,13 @@ class Body(nn.Module):
         """What is known at each position of tokens (B, T), after all layers or those of a stage."""
         samples, positions = tokens.shape
         x: Tensor
-        if stage.first:
+        if stage.is_first:
             x = self.embed_tokens(tokens)
         else:
             x = stage.receive(
                 (samples, positions // multiple, self.embed_tokens.embedding_dim), tokens.device
             )
-        for layer in stage.own(self.layers):
+        for layer in stage.select_layers(self.layers):
             x = layer(x, angles)
         return self.norm(x) if stage.last else x
 

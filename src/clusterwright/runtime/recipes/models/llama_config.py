@@ -45,7 +45,7 @@ class Config:
         rope["rope_type"] = rope.get("rope_type") or rope.get("type") or "default"
         if rope["rope_type"] not in _ROPES:
             raise ValueError(f"rope_type {rope['rope_type']} is not done; there are {', '.join(_ROPES)}")
-        field_names = {config_field.name for config_field in fields(Config)} - {"rope", "told"}
+        field_names = {config_field.name for config_field in fields(Config)} - {"rope", "raw_config"}
         values = {
             name: value for name, value in raw_config.items() if name in field_names and value is not None
         }

@@ -28,14 +28,14 @@ def parallelize(model: Any, mesh: Any) -> None:
     """
     if mesh["cp"].size() > 1:
         model.context = Context(mesh.get_group("cp"))
-        for layer in model.stage.own(model.model.layers):
+        for layer in model.stage.select_layers(model.model.layers):
             layer.self_attn.context = model.context
     size = mesh["tp"].size()
     if size > 1:
         _check(model.config, size)
         model.multiple = size
         parallelize_module(model, mesh["tp"], _outer_plan(model.stage))
-        for layer in model.stage.own(model.model.layers):
+        for layer in model.stage.select_layers(model.model.layers):
             parallelize_module(layer, mesh["tp"], _inside())
         model.tie()
 
@@ -46,7 +46,7 @@ def _outer_plan(stage: Any) -> dict[str, Any]:
         "model.norm": SequenceParallel(),
         "lm_head": ColwiseParallel(input_layouts=Shard(1), output_layouts=Replicate()),
     }
-    return {**(begin if stage.first else {}), **(end if stage.last else {})}
+    return {**(begin if stage.is_first else {}), **(end if stage.last else {})}
 
 
 def _inside() -> dict[str, Any]:
