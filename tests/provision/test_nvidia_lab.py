@@ -173,7 +173,7 @@ def upgraded(site):
     said = []
     site.write(driver=NEW)
     with watched(site) as seen:
-        report = site.apply(reboot=True, batch="2", say=said.append)
+        report = site.apply(reboot=True, batch="2", on_progress=said.append)
     end = time.monotonic() + 240
     while site.sh("control", "squeue --noheader"):
         assert time.monotonic() < end, site.sh("control", "squeue; sinfo -R")
@@ -268,7 +268,7 @@ def test_what_was_cut_short_before_the_reboot_is_owed_by_the_next_apply(site, up
     site.write(driver=OLD)
     before = boots(site)["gpu-node1"]
     with pytest.raises(KeyboardInterrupt):
-        site.apply(reboot=True, only={"gpu-node1"}, say=interrupt)
+        site.apply(reboot=True, only={"gpu-node1"}, on_progress=interrupt)
     cut = site.out()
     named = site.apply(drain=True, only={"gpu-node1"})
     still = (site.out(), boots(site)["gpu-node1"])
@@ -296,7 +296,7 @@ def test_a_host_that_does_not_come_back_stays_drained_and_stops_the_others(site,
 
     site.write(driver=OLD)
     two = {"gpu-node3", "gpu-node4"}
-    report = site.apply(reboot=True, batch="1", only=two, say=cut, boot_s=15)
+    report = site.apply(reboot=True, batch="1", only=two, on_progress=cut, boot_s=15)
     seen, versions = site.states(), site.versions(hosts=["gpu-node4"])
     lab.undo(NAME, "gpu-node3")
     site.write(driver=NEW)
@@ -318,7 +318,7 @@ def test_a_fabric_manager_of_another_version_is_not_taken(site, upgraded):
     """The repository has the driver and no fabric manager of it: both stay, no host was drained, the rest is done."""
     site.write(driver=WITHOUT_FABRIC, journal="900MiB")
     said = []
-    report = site.apply(reboot=True, batch="4", say=said.append)
+    report = site.apply(reboot=True, batch="4", on_progress=said.append)
     journal = {host: site.sh(host, "cat /etc/systemd/journald.conf.d/*") for host in HOSTS}
     site.write()
     site.write(driver=NEW)
@@ -343,7 +343,7 @@ def test_a_repository_that_is_not_reached_is_named_and_the_rest_is_done(site, up
     site.write(driver=NEW, cuda="12.8.1", journal="800MiB")
     served.stop(state.require(NAME))
     said = []
-    report = site.apply(drain=True, say=said.append)
+    report = site.apply(drain=True, on_progress=said.append)
     journal = site.sh("gpu-node5", "cat /etc/systemd/journald.conf.d/*")
     served.serve(state.require(NAME))
     time.sleep(1)

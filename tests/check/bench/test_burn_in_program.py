@@ -56,7 +56,7 @@ def test_a_product_that_differs_in_one_element_is_noticed():
     sums = {}
     steps = program.products(torch.device("cpu"), 64, sums)
     assert next(steps) == 2.0 * 64**3
-    steps.gi_frame.f_locals["reference"][5, 5] += 1
+    steps.gi_frame.f_locals["a"][5, 5] += 1
 
     with pytest.raises(ValueError, match="64 of 4096 elements"):
         next(steps)

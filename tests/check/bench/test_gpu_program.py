@@ -106,27 +106,27 @@ PRODUCT = (
 @pytest.mark.parametrize(
     ("asked", "place"),
     [
-        (PRODUCT, "torch.mm(one, other, out=found)"),
-        (PRODUCT, "self.product = self.first @ self.second"),
+        (PRODUCT, "torch.mm(a, b, out=output)"),
+        (PRODUCT, "self.product = self.first_factor @ self.second"),
         ([{"do": "memory", "bytes": 4096, "seconds": 0}], "a.copy_(b)"),
-        ([{"do": "copies", "bytes": 4096, "seconds": 0}], "here.copy_(sent, non_blocking=True)"),
+        ([{"do": "copies", "bytes": 4096, "seconds": 0}], "target.copy_(source, non_blocking=True)"),
     ],
 )
 def test_one_wrong_element_is_found_and_named(asked, place):
     """In a result, in the reference itself, in memory, on the way to a GPU."""
     spoilt = {
-        "torch.mm(one, other, out=found)": "(torch.mm(one, other, out=found), found[5, 7].add_(64))",
-        "self.product = self.first @ self.second": "self.product = self.first @ self.second; self.product[8, 7] += 64",
+        "torch.mm(a, b, out=output)": "(torch.mm(a, b, out=output), output[5, 7].add_(64))",
+        "self.product = self.first_factor @ self.second": "self.product = self.first_factor @ self.second; self.product[8, 7] += 64",
         "a.copy_(b)": "(a.copy_(b), a[5].add_(1))",
-        "here.copy_(sent, non_blocking=True)": "(here.copy_(sent), here[5].add_(1))",
+        "target.copy_(source, non_blocking=True)": "(target.copy_(source), target[5].add_(1))",
     }[place]
     text = (PROGRAMS / "gpu_work.py").read_text().replace('if __name__ == "__main__":\n    main()\n', "")
     assert text.count(place) == 1
     found = told(text.replace(place, spoilt), asked)
 
     row = {
-        "torch.mm(one, other, out=found)": "[5, 7] is",
-        "self.product = self.first @ self.second": "[8, 7] is",
+        "torch.mm(a, b, out=output)": "[5, 7] is",
+        "self.product = self.first_factor @ self.second": "[8, 7] is",
     }.get(place, "[5] is")
     assert " elements: " in found[0]
     assert row in found[0]

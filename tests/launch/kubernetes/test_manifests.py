@@ -157,7 +157,7 @@ def test_pods_are_their_user_with_all_groups_and_no_token(made):
         "runAsGroup": 5000,
         "supplementalGroups": [5001],
     }
-    assert {each["automountServiceAccountToken"] for each in found.from_code("ServiceAccount").values()} == {
+    assert {each["automountServiceAccountToken"] for each in found.of("ServiceAccount").values()} == {
         False
     }
 
@@ -165,7 +165,7 @@ def test_pods_are_their_user_with_all_groups_and_no_token(made):
 def test_nfs_is_mounted_with_the_options_of_hosts_and_all_else_taken_from_the_host(made):
     """Under the paths of the files; a claim for each team, each with a volume of its own."""
     found = made("hgx")
-    volumes = found.from_code("PersistentVolume")
+    volumes = found.of("PersistentVolume")
 
     nfs = volumes["", "hgx-pretraining-shared"]["spec"]
     assert nfs["nfs"] == {"server": "10.30.0.10", "path": "/shared"}

@@ -10,7 +10,7 @@ from clusterwright.launch.kubernetes.queues import split
 def quotas(found, resource="nvidia.com/gpu"):
     """By team: the quota of each flavor together, and what it may borrow."""
     told = {}
-    for (_, name), queue in found.from_code("ClusterQueue").items():
+    for (_, name), queue in found.of("ClusterQueue").items():
         rows = [
             each for group in queue["spec"]["resourceGroups"] for flavor in group["flavors"]
             for each in flavor["resources"] if each["name"] == resource
@@ -43,7 +43,7 @@ def test_every_resource_that_a_pod_asks_for_is_covered(made):
         (pod,) = found.pods()
         asked = set(pod["spec"]["containers"][0]["resources"]["requests"])
 
-        for queue in found.from_code("ClusterQueue").values():
+        for queue in found.of("ClusterQueue").values():
             (group,) = queue["spec"]["resourceGroups"]
             assert asked <= set(group["coveredResources"])
             assert all(
@@ -54,7 +54,7 @@ def test_every_resource_that_a_pod_asks_for_is_covered(made):
 
 def test_queues_lend_within_the_cluster_and_end_nobodys_job(made):
     """One cohort; who is over the share waits longer, as in Slurm, and is not preempted."""
-    for queue in made("lab").from_code("ClusterQueue").values():
+    for queue in made("lab").of("ClusterQueue").values():
         assert queue["spec"]["cohort"] == "lab"
         assert set(queue["spec"]["preemption"].values()) == {"Never"}
 
@@ -64,10 +64,10 @@ def test_each_teams_namespace_has_its_queue_and_admits_no_other(made):
     found = made("lab")
 
     local = {
-        space: each["spec"]["clusterQueue"] for (space, _), each in found.from_code("LocalQueue").items()
+        space: each["spec"]["clusterQueue"] for (space, _), each in found.of("LocalQueue").items()
     }
     assert local == {"vision": "lab-vision", "language": "lab-language"}
-    for (_, name), queue in found.from_code("ClusterQueue").items():
+    for (_, name), queue in found.of("ClusterQueue").items():
         space = queue["spec"]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"]
         assert local[space] == name
     assert found.only("JobSet")["metadata"]["namespace"] == "language"
@@ -77,7 +77,7 @@ def test_a_file_without_teams_has_one_queue(made):
     """Everything, for everybody."""
     found = made("a100", cluster=[], job=[])
 
-    assert len(found.from_code("ClusterQueue")) == len(found.from_code("LocalQueue")) >= 1
+    assert len(found.of("ClusterQueue")) == len(found.of("LocalQueue")) >= 1
 
 
 @given(

@@ -258,7 +258,7 @@ def test_what_ended_while_it_was_muted_is_closed(receiver, trapper):
     receiver.close_missing(["f2"])
     assert len(trapper.got) == 2
 
-    receiver._gone_s = 0
+    receiver._resolve_timeout_s = 0
     receiver.close_missing(["f2"])
     assert trapper.texts()[2].split("\n")[:2] == ["OK", "f1"]
     assert trapper.got[2]["key"] == "clusterwright.alert[GpuTooHot]"

@@ -136,7 +136,7 @@ pictures = st.builds(
 @given(pictures, pictures)
 def test_a_difference_makes_the_new_of_the_old(before, after):
     """For any two pictures, nodes that come, go or change places included."""
-    old, new = compact.whole(before), compact.is_exclusive(after)
+    old, new = compact.whole(before), compact.whole(after)
 
     assert applied(old, compact.difference(old, new)) == new
 
@@ -149,7 +149,7 @@ def test_a_difference_holds_only_what_differs(small):
     )
     nodes = tuple(other if each is node else each for each in small.nodes)
     change = compact.difference(
-        compact.whole(small), compact.is_exclusive(dataclasses.replace(small, nodes=nodes))
+        compact.whole(small), compact.whole(dataclasses.replace(small, nodes=nodes))
     )
 
     assert [row[0] for row in change["nodes"]] == [node.name]

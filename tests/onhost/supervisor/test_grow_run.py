@@ -24,15 +24,15 @@ def test_a_training_that_grows_loses_no_step(local_run, monkeypatch):
     monkeypatch.setenv("STORMY_STEPS", "1000000")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     local_run.start(**NEVER)
-    local_run.deadline(lambda: local_run.events("copy"))
+    local_run.until(lambda: local_run.events("copy"))
     kill_agent(local_run, local_run.events("generation_start")[0]["hosts"][1])
-    grown = local_run.deadline(lambda: local_run.events("generation_start", generation=3), 150)[0]
-    first = local_run.deadline(lambda: local_run.events("step", generation=3))[0]
+    grown = local_run.until(lambda: local_run.events("generation_start", generation=3), 150)[0]
+    first = local_run.until(lambda: local_run.events("step", generation=3))[0]
     (stopped,) = local_run.events("stopped")
     last = local_run.events("step", generation=2)[-1]
     (local_run.folder / "cancelled").touch()
 
-    assert local_run.process.wait(timeout=150) == 143, local_run.message()
+    assert local_run.process.wait(timeout=150) == 143, local_run.said()
     assert local_run.events("generation_end", generation=2)[0]["why"] == "grown"
     assert (len(grown["hosts"]), grown["source"]) == (2, "memory")
     assert stopped["why"] == "regroup"
@@ -44,10 +44,10 @@ def test_a_script_that_cannot_be_asked_grows_too(local_run):
     local_run.start(policy="shrink")
     local_run.until_step(7)
     kill_agent(local_run, local_run.events("generation_start")[0]["hosts"][1])
-    grown = local_run.deadline(lambda: local_run.events("generation_start", generation=3), 150)[0]
-    resumed = local_run.deadline(lambda: local_run.events("resumed", generation=3))[0]
+    grown = local_run.until(lambda: local_run.events("generation_start", generation=3), 150)[0]
+    resumed = local_run.until(lambda: local_run.events("resumed", generation=3))[0]
 
-    assert local_run.finish() == 0, local_run.message()
+    assert local_run.finish() == 0, local_run.said()
     assert local_run.events("generation_end", generation=2)[0]["why"] == "grown"
     assert len(grown["hosts"]) == 2
     assert resumed["step"] >= 5

@@ -27,9 +27,9 @@ def tell(run, rank, what):
 
 def recovered(run, rank):
     """The verdict, once a new step is done; how soon is measured by bench/resilience/hang.py."""
-    hung = run.deadline(lambda: run.events("rank_hung"))[0]
+    hung = run.until(lambda: run.events("rank_hung"))[0]
     last = max(event["step"] for event in run.events("step", generation=1))
-    run.deadline(lambda: [one for one in run.events("step", generation=2) if one["step"] > last])
+    run.until(lambda: [one for one in run.events("step", generation=2) if one["step"] > last])
     assert (hung["rank"], hung["generation"]) == (rank, 1)
     assert run.events("generation_end")[0]["why"] == "hung"
     return hung
@@ -69,15 +69,15 @@ def test_ranks_that_pause_and_ranks_that_work_are_let_be(training):
     """All stand still for eight seconds; then one computes for five while the other waits for it."""
     for rank in (0, 1):
         tell(training, rank, "pause 8")
-    training.deadline(lambda: len(training.events("told")) == 2)
+    training.until(lambda: len(training.events("told")) == 2)
     time.sleep(8)
     before = len(training.events("step"))
-    training.deadline(lambda: len(training.events("step")) > before + 20)
+    training.until(lambda: len(training.events("step")) > before + 20)
     tell(training, 0, "work 5")
-    training.deadline(lambda: training.events("told", what="work"))
+    training.until(lambda: training.events("told", what="work"))
     time.sleep(5)
     before = len(training.events("step"))
-    training.deadline(lambda: len(training.events("step")) > before + 20)
+    training.until(lambda: len(training.events("step")) > before + 20)
 
     assert training.events("rank_hung") == []
     assert len(training.events("generation_start")) == 1

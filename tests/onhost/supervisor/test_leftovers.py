@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.train, pytest.mark.timeout(200)]
 def keeping(local_run):
     """Two hosts with two ranks each, all of which step."""
     local_run.start(script=KEEPING, grace_s=600)
-    local_run.deadline(lambda: {event["rank"] for event in local_run.events("step")} == {0, 1, 2, 3})
+    local_run.until(lambda: {event["rank"] for event in local_run.events("step")} == {0, 1, 2, 3})
     return local_run
 
 
@@ -102,7 +102,7 @@ def test_a_killed_rank_leaves_nothing_of_its_generation(keeping):
     """Its own workers, and the other ranks with theirs."""
     pids = started(keeping, {0, 1, 2, 3})
     os.kill(keeping.events("resumed", rank=1)[0]["pid"], signal.SIGKILL)
-    keeping.deadline(lambda: keeping.events("resumed", generation=2))
+    keeping.until(lambda: keeping.events("resumed", generation=2))
 
     assert left(pids) == []
 
@@ -113,7 +113,7 @@ def test_a_killed_fork_server_disturbs_nobody(keeping):
     server = processes(keeping, "host.forkserver")
     victim = next(pid for pid in server if Path(f"/proc/{pid}/comm").read_text().startswith("python"))
     os.kill(victim, signal.SIGKILL)
-    keeping.deadline(lambda: not Path(f"/proc/{victim}").exists())
+    keeping.until(lambda: not Path(f"/proc/{victim}").exists())
     newest = keeping.events("step")[-1]["step"]
     keeping.until_step(newest + 10)
 
@@ -133,7 +133,7 @@ def test_a_cancelled_script_that_looks_at_nothing_is_ended(keeping):
 def test_a_script_that_heeds_nothing_is_killed_after_the_grace(local_run):
     """Of 15 s, less the 10 that Slurm would need; and nothing of it is left."""
     local_run.start(script=KEEPING, nodes=1, grace_s=15, env={"KEEPING_DEAF": "1"})
-    local_run.deadline(lambda: {event["rank"] for event in local_run.events("step")} == {0, 1})
+    local_run.until(lambda: {event["rank"] for event in local_run.events("step")} == {0, 1})
     pids, asked = started(local_run, {0, 1}), time.time()
     os.kill(local_run.process.pid, signal.SIGINT)
 

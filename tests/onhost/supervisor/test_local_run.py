@@ -26,15 +26,15 @@ def test_a_run_counts_to_its_end(local_run):
     assert local_run.process.wait(timeout=150) == 0
     assert local_run.outcome()["outcome"] == "finished"
     assert {event["rank"] for event in local_run.events("finished")} == {0, 1, 2, 3}
-    local_run.deadline(lambda: no_process_left(local_run))
+    local_run.until(lambda: no_process_left(local_run))
 
 
 def test_a_killed_rank_is_restarted_in_place(local_run):
     """The next generation has the same hosts; all ranks resume from the newest checkpoint."""
     local_run.start()
     local_run.until_step(7)
-    kill(local_run.deadline(lambda: local_run.events("resumed", rank=3))[0]["pid"])
-    again = local_run.deadline(lambda: local_run.events("resumed", rank=3)[1:])
+    kill(local_run.until(lambda: local_run.events("resumed", rank=3))[0]["pid"])
+    again = local_run.until(lambda: local_run.events("resumed", rank=3)[1:])
 
     assert again[0]["generation"] == 2
     assert len({tuple(one["hosts"]) for one in local_run.events("generation_start")}) == 1
@@ -49,7 +49,7 @@ def test_a_killed_torchrun_takes_its_ranks_along(local_run):
     ranks = {event["pid"] for event in local_run.events("resumed")}
     parents = {int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) for pid in ranks}
     kill(parents.pop())
-    local_run.deadline(lambda: local_run.events("resumed", generation=2))
+    local_run.until(lambda: local_run.events("resumed", generation=2))
 
     assert not ranks & set(local_run.processes())
     assert local_run.events("generation_end")[0]["why"] == "ranks-failed"
@@ -62,11 +62,11 @@ def test_a_killed_agent_is_a_lost_host_and_a_spare_takes_over(local_run):
     local_run.until_step(7)
     first = local_run.events("generation_start")[0]["hosts"]
     kill(agent_of(local_run, first[1]))
-    second = local_run.deadline(lambda: local_run.events("generation_start")[1:])[0]["hosts"]
+    second = local_run.until(lambda: local_run.events("generation_start")[1:])[0]["hosts"]
 
     assert second[0] == first[0]
     assert second[1] not in first
-    resumed = local_run.deadline(lambda: local_run.events("resumed", generation=2))
+    resumed = local_run.until(lambda: local_run.events("resumed", generation=2))
     assert resumed[0]["step"] >= 5
     assert local_run.finish() == 0
 
@@ -78,7 +78,7 @@ def test_a_host_that_comes_back_is_ready_again(local_run):
     lost = local_run.events("generation_start")[0]["hosts"][1]
     kill(agent_of(local_run, lost))
 
-    local_run.deadline(lambda: local_run.message().count(f"{lost} is ready") == 2)
+    local_run.until(lambda: local_run.said().count(f"{lost} is ready") == 2)
     assert local_run.finish() == 0
 
 
@@ -87,7 +87,7 @@ def test_without_a_spare_the_job_shrinks(local_run):
     local_run.start(policy="shrink")
     local_run.until_step(7)
     kill(agent_of(local_run, local_run.events("generation_start")[0]["hosts"][1]))
-    second = local_run.deadline(lambda: local_run.events("generation_start")[1:])[0]
+    second = local_run.until(lambda: local_run.events("generation_start")[1:])[0]
 
     assert len(second["hosts"]) == 1
     assert local_run.finish() == 0
@@ -98,7 +98,7 @@ def test_a_successor_takes_over_from_a_lost_host(local_run):
     local_run.start(policy="successor")
     local_run.until_step(7)
     kill(agent_of(local_run, local_run.events("generation_start")[0]["hosts"][1]))
-    local_run.deadline(lambda: local_run.events("resumed", generation=2))
+    local_run.until(lambda: local_run.events("resumed", generation=2))
 
     assert len(local_run.events("job_start")) == 2
     assert local_run.finish() == 0
@@ -111,10 +111,10 @@ def test_a_killed_supervisor_leaves_no_rank_behind(local_run):
     old = {event["pid"] for event in local_run.events("resumed")}
     (supervisor,) = local_run.processes("-m clusterwright.onhost.supervisor.supervisor")
     kill(supervisor)
-    local_run.deadline(lambda: len(local_run.events("job_start")) == 2)
+    local_run.until(lambda: len(local_run.events("job_start")) == 2)
     assert not old & set(local_run.processes())
 
-    resumed = local_run.deadline(lambda: local_run.events("resumed", generation=2))
+    resumed = local_run.until(lambda: local_run.events("resumed", generation=2))
     assert resumed[0]["step"] >= 5
     assert local_run.finish() == 0
 
@@ -140,8 +140,8 @@ def test_the_same_failure_again_and_again_ends_the_run(local_run):
 def test_a_time_limit_saves_and_hands_over(local_run):
     """The ranks leave with a checkpoint before the limit, and a successor goes on from there."""
     local_run.start(nodes=1, time=45, grace_s=25, successors=1)
-    stopped = local_run.deadline(lambda: local_run.events("stopped", rank=0))[0]
-    resumed = local_run.deadline(lambda: local_run.events("resumed", generation=2, rank=0))[0]
+    stopped = local_run.until(lambda: local_run.events("stopped", rank=0))[0]
+    resumed = local_run.until(lambda: local_run.events("resumed", generation=2, rank=0))[0]
 
     assert resumed["step"] == stopped["step"]
     assert local_run.finish() == 0
@@ -158,7 +158,7 @@ def test_a_cancelled_run_saves_and_has_no_successor(local_run):
     assert len(local_run.events("job_start")) == 1
     last = local_run.events("stopped", rank=0)[0]["step"]
     assert (local_run.folder / "checkpoints" / f"step-{last:08d}").exists()
-    local_run.deadline(lambda: no_process_left(local_run))
+    local_run.until(lambda: no_process_left(local_run))
 
 
 def test_a_host_that_was_paused_does_not_train_on(local_run):
@@ -170,13 +170,13 @@ def test_a_host_that_was_paused_does_not_train_on(local_run):
     host = [agent, *descendants(agent)]
     for pid in host:
         os.kill(pid, signal.SIGSTOP)
-    local_run.deadline(lambda: local_run.events("generation_start")[1:])
+    local_run.until(lambda: local_run.events("generation_start")[1:])
     old = {event["pid"] for event in local_run.events("resumed", generation=1, host=victim)}
     for pid in host:
         os.kill(pid, signal.SIGCONT)
 
-    local_run.deadline(lambda: not old & set(local_run.processes()))
-    local_run.deadline(lambda: local_run.message().count(f"{victim} is ready") == 2)
+    local_run.until(lambda: not old & set(local_run.processes()))
+    local_run.until(lambda: local_run.said().count(f"{victim} is ready") == 2)
     assert local_run.finish() == 0
 
 

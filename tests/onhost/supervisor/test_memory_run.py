@@ -83,11 +83,11 @@ def test_ranks_killed_at_random_lose_nothing(local_run, other_run, environment):
         local_run.until_step(10 + 15 * kill)
         time.sleep(dice.random() * 0.05)
         before = kill_rank(local_run, kill % 2)
-        step, source = local_run.deadline(lambda kill=kill: restored(local_run)[kill:])[0]
+        step, source = local_run.until(lambda kill=kill: restored(local_run)[kill:])[0]
         assert source == "memory"
         assert step >= before - 1
 
-    assert local_run.process.wait(timeout=150) == 0, local_run.message()
+    assert local_run.process.wait(timeout=150) == 0, local_run.said()
     assert_as_calm(local_run, other_run)
 
 
@@ -96,23 +96,23 @@ def test_a_lost_host_costs_no_disk_and_hardly_a_step(local_run, other_run, envir
     local_run.start(policy="spare", spares=1, **NEVER)
     local_run.until_step(20)
     before = kill_host(local_run, local_run.events("generation_start")[0]["hosts"][1])
-    step, source = local_run.deadline(lambda: restored(local_run))[0]
+    step, source = local_run.until(lambda: restored(local_run))[0]
 
     assert source == "memory"
     assert step >= before - 2
-    assert local_run.process.wait(timeout=150) == 0, local_run.message()
+    assert local_run.process.wait(timeout=150) == 0, local_run.said()
     assert_as_calm(local_run, other_run)
 
 
 def test_when_both_holders_die_the_disk_has_it(local_run, other_run, environment):
     """Two hosts at once, of two; two spares begin at the checkpoint."""
     local_run.start(policy="spare", spares=2, **{**NEVER, "every": "15 steps"})
-    local_run.deadline(lambda: local_run.events("checkpoint"))
+    local_run.until(lambda: local_run.events("checkpoint"))
     for host in local_run.events("generation_start")[0]["hosts"]:
         kill_host(local_run, host)
-    step, source = local_run.deadline(lambda: restored(local_run))[0]
+    step, source = local_run.until(lambda: restored(local_run))[0]
 
     assert source == "disk"
     assert step % 15 == 0
-    assert local_run.process.wait(timeout=150) == 0, local_run.message()
+    assert local_run.process.wait(timeout=150) == 0, local_run.said()
     assert_as_calm(local_run, other_run)

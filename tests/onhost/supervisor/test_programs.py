@@ -40,7 +40,7 @@ def test_a_rank_runs_its_script_as_python_would(local_run):
     )
     local_run.start(script=script, nodes=1, steps=7)
 
-    assert local_run.process.wait(timeout=150) == 0, local_run.message()
+    assert local_run.process.wait(timeout=150) == 0, local_run.said()
     assert (local_run.folder / "said-1").read_text() == (
         '["__main__", "program.py", ["7", "0.05", "0"], true, "", true]'
     )
@@ -52,7 +52,7 @@ def test_a_rank_that_fails_beside_one_that_finishes_is_a_failure(local_run):
     local_run.start(script=script, nodes=1, restarts=0)
 
     assert local_run.process.wait(timeout=150) == 1
-    assert "row 17 is bad" in local_run.message()
+    assert "row 17 is bad" in local_run.said()
     assert [one["words"] for one in local_run.events("rank_exit", rank=1)] == ["ValueError: row 17 is bad"]
 
 
@@ -80,11 +80,11 @@ def test_a_rank_that_ignores_sigterm_and_forks_leaves_nothing_behind(local_run):
     )
     local_run.start(script=script, nodes=1)
 
-    assert local_run.process.wait(timeout=150) == 0, local_run.message()
+    assert local_run.process.wait(timeout=150) == 0, local_run.said()
     children = [int(path.read_text()) for path in local_run.folder.glob("child-*")]
     assert len(children) == 4
-    local_run.deadline(lambda: not any(map(alive, children)))
-    local_run.deadline(lambda: not local_run.processes())
+    local_run.until(lambda: not any(map(alive, children)))
+    local_run.until(lambda: not local_run.processes())
 
 
 def test_a_flood_of_output_is_cut(local_run):
@@ -94,7 +94,7 @@ def test_a_flood_of_output_is_cut(local_run):
     )
     local_run.start(script=script, nodes=1, ranks=1)
 
-    assert local_run.process.wait(timeout=150) == 0, local_run.message()
+    assert local_run.process.wait(timeout=150) == 0, local_run.said()
     log = next(local_run.folder.glob("logs/1/*/0.out"))
     assert log.stat().st_size < 280e6
     assert b"bytes are left out here" in log.read_bytes()
@@ -114,7 +114,7 @@ def test_two_jobs_on_one_host_do_not_meet(local_run, tmp_path):
     other.start(script=script, nodes=1)
 
     assert (local_run.process.wait(timeout=150), other.process.wait(timeout=150)) == (0, 0), (
-        local_run.message()
+        local_run.said()
     )
     assert local_run.events("generation_start")[0]["port"] != other.events("generation_start")[0]["port"]
 
@@ -127,7 +127,7 @@ def test_an_import_that_starts_a_thread_is_not_held_ready(local_run):
     script = program(local_run, "import threaded, threading\nassert threading.active_count() >= 2\n")
     local_run.start(script=script, nodes=1, imports=["threaded", "json"])
 
-    assert local_run.process.wait(timeout=150) == 0, local_run.message()
+    assert local_run.process.wait(timeout=150) == 0, local_run.said()
     assert "threaded starts threads when it is imported" in str(local_run.events("standby")[0]["problems"])
 
 
@@ -135,8 +135,8 @@ def test_an_import_that_is_missing_is_said_and_costs_nothing(local_run):
     """Whether the program needs it is its own matter."""
     local_run.start(steps=5, pause=0.01, nodes=1, imports=["no_such_module"])
 
-    assert local_run.process.wait(timeout=150) == 0, local_run.message()
-    assert "no_such_module" in local_run.message()
+    assert local_run.process.wait(timeout=150) == 0, local_run.said()
+    assert "no_such_module" in local_run.said()
 
 
 def test_ranks_that_start_cold_do_the_same(local_run):
@@ -144,7 +144,7 @@ def test_ranks_that_start_cold_do_the_same(local_run):
     script = program(local_run, "if GENERATION == 1 and RANK == 0: os._exit(3)\ntime.sleep(1)\n")
     local_run.start(script=script, nodes=1, standby=False)
 
-    assert local_run.process.wait(timeout=150) == 0, local_run.message()
+    assert local_run.process.wait(timeout=150) == 0, local_run.said()
     assert [one["code"] for one in local_run.events("rank_exit")] == [3]
     assert local_run.events("standby") == []
 
@@ -180,14 +180,14 @@ def test_stores_of_ranks_that_start_cold_have_imported_nothing(local_run):
         "time.sleep(0.3)\nif GENERATION < 4 and RANK == 0: os.kill(os.getpid(), 9)\ntime.sleep(60)\n",
     )
     local_run.start(script=script, nodes=1, standby=False, restarts=9)
-    local_run.deadline(lambda: local_run.events("generation_start")[3:])
-    stores = local_run.deadline(
+    local_run.until(lambda: local_run.events("generation_start")[3:])
+    stores = local_run.until(
         lambda: of_one_parent(local_run.processes("clusterwright.onhost.supervisor.host.stores"))
     )
     alone = local_run.processes("clusterwright.onhost.supervisor.host.store ")
     (local_run.folder / "cancelled").touch()
 
-    assert local_run.process.wait(timeout=120) == 143, local_run.message()
+    assert local_run.process.wait(timeout=120) == 143, local_run.said()
     assert len(stores) >= 2  # the server and what it forked
     assert alone == []
 

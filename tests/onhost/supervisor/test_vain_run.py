@@ -27,7 +27,7 @@ def test_a_rank_whose_weights_are_silently_wrong_takes_its_host_out(local_run, m
     monkeypatch.setenv("TOY_VERIFY", "3")
     monkeypatch.setenv("TOY_COMPARE", "0")
     local_run.start(script=GUARDED, ranks=1, nodes=3, spares=1, policy="spare")
-    second = local_run.deadline(lambda: local_run.events("generation_start", generation=2))[0]
+    second = local_run.until(lambda: local_run.events("generation_start", generation=2))[0]
     first = local_run.events("generation_start", generation=1)[0]
 
     assert local_run.events("corrupt")[0]["ranks"] == [2]

@@ -32,5 +32,5 @@ def test_ranks_lost_between_two_meetings_lose_nothing(local_run, other_run, envi
         assert source == "memory"
         assert step >= before - 1
 
-    assert local_run.process.wait(timeout=150) == 0, local_run.event_fields()
+    assert local_run.process.wait(timeout=150) == 0, local_run.said()
     _lost.assert_as_calm(local_run, other_run)

@@ -115,7 +115,7 @@ def assert_equal(trained, undisturbed):
     """Bit for bit the same: every loss, every sample, every final weight."""
     assert trained.codes == [0, 0], trained.log
     assert trained.losses() == undisturbed.losses()
-    assert trained.last_beat() == undisturbed.last_beat()
+    assert trained.seen() == undisturbed.seen()
     assert trained.weights() == undisturbed.weights()
 
 
@@ -178,7 +178,7 @@ def test_fewer_and_more_hosts_go_on_from_memory(hosts, train_on):
     assert (shrunk.world_size, grown.world_size) == (2, 1)
     assert (shrunk.step >= 3, grown.step >= 8) == (True, True)
     assert resumed.codes == [0, 0], resumed.log
-    seen = resumed.last_beat()
+    seen = resumed.seen()
     assert [len(seen[step]) for step in range(10, 13)] == [8, 8, 8]
 
 
