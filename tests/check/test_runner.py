@@ -237,9 +237,7 @@ def test_an_occasion_asks_only_for_what_its_checks_need(answers):
     checks = {v.check for v in verdicts}
     assert "gpu_device_files" in checks
     assert "node_states" not in checks
-    assert not {"slurm_nodes", "slurmctld_ping"} & {
-        fact for _, facts in answers.asked for fact in facts
-    }
+    assert not {"slurm_nodes", "slurmctld_ping"} & {fact for _, facts in answers.asked for fact in facts}
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,9 @@ def test_one_wrong_element_is_found_and_named(asked, place):
     """In a result, in the reference itself, in memory, on the way to a GPU."""
     spoilt = {
         "torch.mm(a, b, out=output)": "(torch.mm(a, b, out=output), output[5, 7].add_(64))",
-        "self.product = self.first_factor @ self.second": "self.product = self.first_factor @ self.second; self.product[8, 7] += 64",
+        "self.product = self.first_factor @ self.second": (
+            "self.product = self.first_factor @ self.second; self.product[8, 7] += 64"
+        ),
         "a.copy_(b)": "(a.copy_(b), a[5].add_(1))",
         "target.copy_(source, non_blocking=True)": "(target.copy_(source), target[5].add_(1))",
     }[place]

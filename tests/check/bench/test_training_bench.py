@@ -106,8 +106,7 @@ def fabric(*, own=None, exchange_s=0.03, **more):
         mine = [
             name
             for name, each in asked.items()
-            if (each.given["address"], each.given["port"])
-            == (part.given["address"], part.given["port"])
+            if (each.given["address"], each.given["port"]) == (part.given["address"], part.given["port"])
         ]
         slowest = max(own.get(name, 0.1) for name in mine)
         together = slowest + (exchange_s if len(mine) > 1 else 0.0)

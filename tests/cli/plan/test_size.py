@@ -42,7 +42,11 @@ def test_json_adds_up(capsys):
     """GPU-hours, nodes, the total of the bill."""
     teams = Teams(teams=3, headroom="30%")
     code, said = document(
-        capsys, model="llama2-7b", amount=TUNING, machine_options=MachineOptions(gpu="a100-80g"), sharing=teams
+        capsys,
+        model="llama2-7b",
+        amount=TUNING,
+        machine_options=MachineOptions(gpu="a100-80g"),
+        sharing=teams,
     )
 
     found = said["size"]
@@ -69,7 +73,10 @@ def test_a_number_of_gpus_is_only_timed(capsys):
 def test_a_cluster_file_is_timed(capsys):
     """How long on this cluster."""
     code, said = document(
-        capsys, model="llama2-7b", amount=Amount(tokens="1e8"), machine_options=MachineOptions(cluster=EXAMPLE)
+        capsys,
+        model="llama2-7b",
+        amount=Amount(tokens="1e8"),
+        machine_options=MachineOptions(cluster=EXAMPLE),
     )
 
     assert code == 0
@@ -109,7 +116,11 @@ def test_all_that_is_wrong_is_told_at_once():
         ({"amount": TUNING}, "no model is named"),
         ({"model": "llama2-7b", "amount": TUNING}, "no GPU is named"),
         (
-            {"model": "llama2-7b", "amount": Amount(samples="1k"), "machine_options": MachineOptions(gpu="h100")},
+            {
+                "model": "llama2-7b",
+                "amount": Amount(samples="1k"),
+                "machine_options": MachineOptions(gpu="h100"),
+            },
             "no deadline",
         ),
         (

@@ -129,9 +129,7 @@ def test_a_program_that_breaks_is_to_fail():
 def test_a_torn_checkpoint_costs_one_interval_more_and_no_step_beyond():
     """The one before it is what is left."""
     assert judge(planned("checkpoint-torn"), dataclasses.replace(WELL, lost=2 * EVERY), EVERY).exact
-    assert not judge(
-        planned("checkpoint-torn"), dataclasses.replace(WELL, lost=2 * EVERY + 1), EVERY
-    ).exact
+    assert not judge(planned("checkpoint-torn"), dataclasses.replace(WELL, lost=2 * EVERY + 1), EVERY).exact
 
 
 def test_figures_are_shares_of_what_could_be_judged():

@@ -157,9 +157,7 @@ def test_pods_are_their_user_with_all_groups_and_no_token(made):
         "runAsGroup": 5000,
         "supplementalGroups": [5001],
     }
-    assert {each["automountServiceAccountToken"] for each in found.of("ServiceAccount").values()} == {
-        False
-    }
+    assert {each["automountServiceAccountToken"] for each in found.of("ServiceAccount").values()} == {False}
 
 
 def test_nfs_is_mounted_with_the_options_of_hosts_and_all_else_taken_from_the_host(made):

@@ -63,9 +63,7 @@ def test_each_teams_namespace_has_its_queue_and_admits_no_other(made):
     """A job of another team cannot name it."""
     found = made("lab")
 
-    local = {
-        space: each["spec"]["clusterQueue"] for (space, _), each in found.of("LocalQueue").items()
-    }
+    local = {space: each["spec"]["clusterQueue"] for (space, _), each in found.of("LocalQueue").items()}
     assert local == {"vision": "lab-vision", "language": "lab-language"}
     for (_, name), queue in found.of("ClusterQueue").items():
         space = queue["spec"]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"]

@@ -148,9 +148,7 @@ def test_a_difference_holds_only_what_differs(small):
         node, gpus=(dataclasses.replace(node.gpus[0], utilisation=0.123), *node.gpus[1:])
     )
     nodes = tuple(other if each is node else each for each in small.nodes)
-    change = compact.difference(
-        compact.whole(small), compact.whole(dataclasses.replace(small, nodes=nodes))
-    )
+    change = compact.difference(compact.whole(small), compact.whole(dataclasses.replace(small, nodes=nodes)))
 
     assert [row[0] for row in change["nodes"]] == [node.name]
     assert change.keys() <= {"nodes", "sums"}

@@ -198,7 +198,9 @@ def test_kernel_log_reads_the_journal_and_keeps_its_latest_lines(tmp_path, monke
         {"__REALTIME_TIMESTAMP": "9000000000", "PRIORITY": "6", "MESSAGE": [78, 86, 82, 77, 58, 32, 255]}
     ]
     (tmp_path / "rows").write_text("".join(json.dumps(row) + "\n" for row in rows) + "torn {\n")
-    mark = json.dumps({"__REALTIME_TIMESTAMP": "9100000000", "PRIORITY": "5", "MESSAGE": "repaired 0000:3b:00"})
+    mark = json.dumps(
+        {"__REALTIME_TIMESTAMP": "9100000000", "PRIORITY": "5", "MESSAGE": "repaired 0000:3b:00"}
+    )
     words = f'case "$*" in *"-t clusterwright"*) echo \'{mark}\' ;; *" -k"*) cat {tmp_path}/rows ;; esac'
     (tmp_path / "journalctl").write_text(f"#!/bin/sh\n{words}\n")
     (tmp_path / "journalctl").chmod(0o755)

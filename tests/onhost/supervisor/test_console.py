@@ -22,7 +22,9 @@ def test_words_come_out_in_order(capfd):
 @pytest.mark.parametrize("way", ["out", "error"])
 def test_a_full_disk_changes_nothing_else(way):
     """Neither what follows nor the exit code."""
-    program = f"from clusterwright.onhost.supervisor import console; console.{way}('x' * 9999); raise SystemExit(7)"
+    program = (
+        f"from clusterwright.onhost.supervisor import console; console.{way}('x' * 9999); raise SystemExit(7)"
+    )
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-c", program],

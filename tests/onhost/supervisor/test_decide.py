@@ -237,7 +237,9 @@ def test_a_host_that_has_just_come_gets_ready_first():
     assert told(policy, joined, ("tick", {"now": 1000.0 + SETTLE_S}), state=state)[1] == [RequestStop(GROWN)]
 
 
-@pytest.mark.parametrize("not_now", [{"stop_reason": "preempted", "stop_requested_at": 10.0**6}, {"barred": ("b",)}])
+@pytest.mark.parametrize(
+    "not_now", [{"stop_reason": "preempted", "stop_requested_at": 10.0**6}, {"barred": ("b",)}]
+)
 def test_nobody_is_taken_in_who_may_not_or_when_the_ranks_are_leaving(not_now):
     """Nor is a training disturbed that has as many hosts as it wants."""
     policy, state = shrunken()

@@ -113,9 +113,7 @@ def test_two_jobs_on_one_host_do_not_meet(local_run, tmp_path):
     local_run.start(script=script, nodes=1)
     other.start(script=script, nodes=1)
 
-    assert (local_run.process.wait(timeout=150), other.process.wait(timeout=150)) == (0, 0), (
-        local_run.said()
-    )
+    assert (local_run.process.wait(timeout=150), other.process.wait(timeout=150)) == (0, 0), local_run.said()
     assert local_run.events("generation_start")[0]["port"] != other.events("generation_start")[0]["port"]
 
 
