@@ -3,17 +3,14 @@
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import clusterwright
 from clusterwright.check.facts.rdma_ports import rdma_ports
 from clusterwright.config.load import load_cluster
+from clusterwright.edge import bundler
 from clusterwright.lab.rdma import state
 from clusterwright.lab.rdma.ports import rdma
-
-PROBE = Path(clusterwright.__file__).parent / "onhost" / "probes" / "rdma.py"
 
 
 @pytest.fixture
@@ -43,7 +40,7 @@ def shown(ports_of, tmp_path):
 
 
 def _fact(folder):
-    argv = [sys.executable, PROBE, folder, "/nosuch"]
+    argv = [sys.executable, "-I", "-S", "-c", bundler.probe("rdma"), folder, "/nosuch"]
     return rdma_ports.parse(subprocess.run(argv, capture_output=True, text=True, check=True).stdout).ports
 
 
