@@ -65,13 +65,13 @@ def measure() -> tuple[Measures, list[str]]:
 
 def _times() -> accuracy_time.Times:
     remembered()
-    found = accuracy_time.validation_size(accuracy_time.once_each(accuracy_time.measured_rows()))
+    found = accuracy_time.held_out(accuracy_time.once_each(accuracy_time.measured_rows()))
     _say("time")
     return found
 
 
 def _memory() -> tuple[tuple[Verdicts, list[str]], list[Off], list[Off]]:
-    found = accuracy_memory.told(), accuracy_memory.validation_size(), accuracy_memory.in_sample()
+    found = accuracy_memory.told(), accuracy_memory.held_out(), accuracy_memory.in_sample()
     _say("memory, and fits or not")
     return found
 

@@ -27,7 +27,7 @@ def in_sample() -> list[Off]:
 
 def held_out() -> list[Off]:
     """Peaks with each source left out of the fit."""
-    return [_off(each, error) for each, error in fit_memory.validation_size(fit_memory.seen())]
+    return [_off(each, error) for each, error in fit_memory.held_out(fit_memory.seen())]
 
 
 def _off(each: fit_memory.Seen, error: float) -> Off:

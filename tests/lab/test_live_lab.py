@@ -386,7 +386,7 @@ def test_an_up_that_died_is_taken_away_or_done_again(traces, step, cluster_file)
         "import os, sys\nfrom pathlib import Path\nfrom clusterwright import lab\n"
         "from clusterwright.config.load import load_cluster\n"
         "die = lambda text: sys.argv[2] in text and os.kill(os.getpid(), 9)\n"
-        "lab.up(load_cluster(Path(sys.argv[1])), say=die)"
+        "lab.up(load_cluster(Path(sys.argv[1])), log=die)"
     )
     crash = [sys.executable, "-c", code, str(path), step]
     assert subprocess.run(crash, check=False, timeout=60).returncode == -signal.SIGKILL

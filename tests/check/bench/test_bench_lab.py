@@ -91,8 +91,8 @@ def test_a_link_at_half_its_rate_is_named_and_shows_against_the_clean_run(site, 
     assert code == 5
     assert statuses(document) == WELL | {"gpu-node3": "fail"}
     (failed,) = [each for each in document["verdicts"] if each["status"] == "fail"]
-    assert "best of 2" in failed["saw"]
-    assert f"lab.rate_divisor {DIVISOR}" in failed["want"]
+    assert "best of 2" in failed["observed"]
+    assert f"lab.rate_divisor {DIVISOR}" in failed["expected"]
     changes = {
         each["subject"]: each["after"] / each["before"] for each in compared["changes"] if each["changed"]
     }
