@@ -6,6 +6,7 @@ from clusterwright.cli._reference import cli_page, errors_page, fields_page, mai
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "errors"
+GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.toml"
 
 
 def test_the_field_reference_is_up_to_date():
@@ -29,6 +30,8 @@ def test_the_command_reference_has_each_command():
 def test_check_and_write(tmp_path, capsys):
     """A missing page is out of date, is written, and then is not."""
     (tmp_path / "tests" / "golden").mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "glossary.toml").write_text(GLOSSARY.read_text())
     root = ["--root", str(tmp_path)]
 
     assert main(["--check", *root]) == 1

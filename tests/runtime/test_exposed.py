@@ -36,7 +36,7 @@ def test_large_gradients_and_little_computing_are_mostly_communication(talked):
     large, events = talked("large", WIDTH=1500)
     small, _ = talked("small")
 
-    assert large.known == "measured"
+    assert large.basis == "measured"
     assert large.share > small.share > 0
     assert any(each.startswith("communication: ") for each in advice.list_advice(events, {}))
 
@@ -107,7 +107,7 @@ class Counted:
     def ready(self):
         """Nobody looks."""
 
-    def done(self):
+    def complete(self):
         """Nobody looks."""
 
     def ended(self):

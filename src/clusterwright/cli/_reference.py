@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tomllib
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 
 from clusterwright.check.kernel.on_host import on_host
@@ -90,6 +92,26 @@ def _event(name: str, kind: Kind) -> str:
     return f"## `{name}`\n\n{kind.writer}: {kind.when}.\n\n| field | what it is |\n| --- | --- |\n{rows}"
 
 
+def glossary_page(data: Path) -> str:
+    """docs/glossary.md: every term with its Chinese word, its meaning, and its name elsewhere.
+
+    Args:
+        data: docs/glossary.toml.
+    """
+    head = (
+        "# Glossary\n\n"
+        "One concept has one word, in code, messages and pages. The last column names the package of\n"
+        "`src/clusterwright` that owns the concept.\n\n"
+        "| term | 中文 | meaning | elsewhere | package |\n" + "| --- " * 5 + "|\n"
+    )
+    terms = sorted(tomllib.loads(data.read_text(encoding="utf-8"))["term"], key=itemgetter("term"))
+    rows = (
+        f"| {term['term']} | {term['zh']} | {term['meaning']} | {term.get('same_as', '')} | `{term['room']}` |\n"
+        for term in terms
+    )
+    return _HEADER + head + "".join(rows)
+
+
 def outdated(docs: Path, golden: Path) -> dict[Path, str]:
     """The pages whose text on disk is not what it should be, with that text."""
     makers: dict[str, Callable[[], str]] = {
@@ -122,6 +144,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=Path(), help="the checkout")
     options = parser.parse_args(arguments)
     pending = outdated(options.root / "docs" / "reference", options.root / "tests" / "golden" / "errors")
+    docs = options.root / "docs"
+    pending |= _differs(docs / "glossary.md", glossary_page(docs / "glossary.toml"))
     pending |= _differs(options.root / _XIDS, on_host())
     pending |= _differs(options.root / _JOB_FIELDS, job_on_host.source())
     for path, text in pending.items():

@@ -17,7 +17,7 @@ PARTS = {
     "gpt": ("text", "transformer"),
     "llama": (*_LOOP, "models.llama", "weights"),
     "bert": (*_LOOP, "models.bert"),
-    "resnet": ("loop", "models.resnet", "pictures"),
+    "resnet": ("loop", "models.resnet", "image_data"),
     "instruct": ("loop", "dialogues", "models.llama", "lora"),
 }  # not the recipe itself, which is run as __main__
 _FSDP = "torch.distributed.fsdp"

@@ -64,7 +64,7 @@ def test_a_claimant_that_never_shows_itself_is_followed(orphan, tmp_path):
     """By the number after its own."""
     assert Folder(str(tmp_path)).claim("chain/2", "7")
     orphan.turn()
-    orphan._heartbeat.since -= 3.5  # the silence of the job, and a little more
+    orphan._heartbeat.last_beat_at -= 3.5  # the silence of the job, and a little more
     orphan.turn()
 
     assert orphan.started == [3]

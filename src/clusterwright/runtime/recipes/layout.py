@@ -72,7 +72,7 @@ class Layout:
         Raises:
             ValueError: the model cannot be cut in that way.
         """
-        if self.tensor * self.context > 1 and not hasattr(model, "cut"):
+        if self.tensor * self.context > 1 and not hasattr(model, "parallelize"):
             raise ValueError(f"parallel: {type(model).__name__} can be replicated and sharded, and no more")
         if self.stage and not hasattr(model, "parts"):
             raise ValueError(
@@ -82,7 +82,7 @@ class Layout:
             deal(model, self.stage)
         if self.tensor * self.context > 1:
             parallel_model: Any = model
-            parallel_model.cut(self._run.mesh)
+            parallel_model.parallelize(self._run.mesh)
         recompute_mode = self._parallel.get("recompute", "none")
         if recompute_mode == "selective":
             raise ValueError(

@@ -38,7 +38,7 @@ def run(command: Sequence[str]) -> None:
     except SystemExit as leaving:
         _REFERENCES.append(leaving)  # and with it what its frames hold
         if leaving.code not in (None, 0):
-            message = getattr(leaving, "words", f"left with {leaving.code!r}")
+            message = getattr(leaving, "message", f"left with {leaving.code!r}")
             _report(message, str(getattr(leaving, "cause", EXIT)))
         code = leaving.code
     except BaseException as why:  # noqa: BLE001 (whatever the program raises is told, and ends it)

@@ -1,0 +1,80 @@
+"""Names are words of the field: few declared names are everyday words, and each term of the glossary has one word."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GLOSSARY = ROOT / "docs" / "glossary.toml"
+WORDS = tomllib.loads((Path(__file__).parent / "everyday_words.toml").read_text())
+ALONE = frozenset(WORDS["alone"].split())
+EVERYDAY = frozenset(WORDS["anywhere"].split())
+MOST_SHARE = 0.006  # of all declared names; falls
+
+
+def is_everyday(name):
+    """True for a name of everyday words."""
+    if name.startswith("__"):
+        return False
+    parts = [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
+    if len(parts) == 1:
+        return parts[0] in EVERYDAY | ALONE
+    return any(part in EVERYDAY - ALONE for part in parts)
+
+
+def declared(tree, scope=()):
+    """Each name once for each scope that declares it: functions, classes, parameters, variables and fields."""
+    names = set()
+    for node in ast.iter_child_nodes(tree):
+        inner = scope
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add((scope, node.name))
+            inner = (*scope, node.name)
+        elif isinstance(node, ast.arg):
+            names.add((scope, node.arg))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add((scope, node.id))
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.add((scope, node.attr))
+        names |= declared(node, inner)
+    return names
+
+
+@pytest.mark.parametrize("name", ["found", "_KEPT", "Asked", "told_hosts", "first"])
+def test_a_name_of_everyday_words_is_found(name):
+    """A leading underscore, capitals and neighbors hide none."""
+    assert is_everyday(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["first_step", "hosts", "parse_nodes", "is_drained", "page_size", "__call__"]
+)
+def test_a_name_of_the_field_is_none(name):
+    """Nor is one that Python reserves."""
+    assert not is_everyday(name)
+
+
+def test_names_are_words_of_the_field(source):
+    """Of what a module declares, next to nothing is `found`, `said` or `given`."""
+    names = [(module.name, *name) for module in source for name in declared(module.tree)]
+    everyday = sorted(
+        f"{module}: {'.'.join((*scope, name))}" for module, scope, name in names if is_everyday(name)
+    )
+
+    assert len(names) > 30_000
+    assert len(everyday) <= MOST_SHARE * len(names), "\n".join(everyday)
+
+
+def test_a_term_has_one_word():
+    """No two terms share a word, in English or Chinese; each is owned by a package that exists."""
+    terms = tomllib.loads(GLOSSARY.read_text())["term"]
+
+    for key in ("term", "zh"):
+        words = [term[key] for term in terms]
+        assert sorted(words) == sorted(set(words))
+    for term in terms:
+        path = ROOT / "src" / "clusterwright" / term["room"]
+        assert path.is_dir() or path.with_suffix(".py").is_file(), term
