@@ -41,7 +41,7 @@ def test_a_driver_that_hangs_holds_no_scrape(exporter, settings, gpus, port):
     """The answer comes at once, without its values; when it answers again, they are there."""
     running = exporter(settings(port=port, gpus=8, paths=["/"]))
     running.until(lambda said: up("gpus") in said)
-    gpus.upload_file("hang", {"driver.hangs": 1})
+    gpus.put("hang", {"driver.hangs": 1})
     running.until(lambda said: up("gpus", 0) in said)
     times = []
     for _ in range(20):

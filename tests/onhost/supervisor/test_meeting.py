@@ -14,7 +14,7 @@ LO = "127.0.0.1"
 def said(place, limit_s=0.5):
     """What an agent answers of a store at that place."""
     answers = queue.Queue()
-    meeting._probe(3, place, LO, answers.add, limit_s)
+    meeting._probe(3, place, LO, answers.put, limit_s)
     return answers.get(timeout=5)
 
 
@@ -23,7 +23,7 @@ def test_a_store_that_listens_is_reached():
     answers = queue.Queue()
     with socket.create_server((LO, 0)) as store:
         place = {"address": LO, "port": store.getsockname()[1]}
-        meeting.start_probe({"meet": 3, **place}, LO, answers.add)
+        meeting.start_probe({"meet": 3, **place}, LO, answers.put)
 
         assert answers.get(timeout=10) == {"met": 3, "well": True}
 
@@ -55,10 +55,10 @@ class Told:
     """Agents on these hosts, and what they were told."""
 
     def __init__(self, *hosts):
-        self.here = {host: SimpleNamespace(host=host, address="10.0.0.1") for host in hosts}
+        self.by_host = {host: SimpleNamespace(host=host, address="10.0.0.1") for host in hosts}
         self.told = []
 
-    def tell(self, host, message):
+    def send(self, host, message):
         """Kept."""
         self.told.append((host, message["meet"]))
 
@@ -70,7 +70,7 @@ def asked(*hosts, number=3):
     """A meeting of these hosts, whose store is on the first."""
     peers = Told(*hosts)
     found = meeting.Meeting(peers)
-    found.probe_all(number, peers.here[hosts[0]], 29500, NOW)
+    found.probe_all(number, peers.by_host[hosts[0]], 29500, NOW)
     return found, peers
 
 
@@ -119,7 +119,7 @@ def test_who_is_known_to_be_apart_is_no_witness():
     found.receive("c", {"met": 3, "well": True})
     found.receive("b", {"met": 3, "well": False})
     peers.told.clear()
-    found.probe_all(4, peers.here["a"], 29501, NOW + 1)
+    found.probe_all(4, peers.by_host["a"], 29501, NOW + 1)
 
     assert peers.told == [("c", 4)]
     assert found.receive("b", {"met": 4, "well": False}) == []

@@ -193,7 +193,7 @@ def test_stores_of_ranks_that_start_cold_have_imported_nothing(local_run):
 def test_a_fork_server_that_stands_still_is_done_without(tmp_path, monkeypatch):
     """One that was stopped: why is said, and what was ordered of it is started cold."""
     # half a minute would be waited for
-    monkeypatch.setattr("clusterwright.onhost.supervisor.host.ranks.STILL_S", 0.5)
+    monkeypatch.setattr("clusterwright.onhost.supervisor.host.ranks.IDLE_S", 0.5)
     ranks = Ranks(str(tmp_path), str(tmp_path / "log"), wake.Pipe())
     ranks.warm(os.environ, (), standby=True)
     os.kill(ranks._server_pid, signal.SIGSTOP)

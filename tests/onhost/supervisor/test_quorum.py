@@ -12,7 +12,7 @@ class Heard:
     """What is looked at of a peer: when it was heard."""
 
     def __init__(self, at):
-        self.heard = at
+        self.last_message_at = at
 
 
 @pytest.fixture

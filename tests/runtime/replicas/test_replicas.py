@@ -245,7 +245,7 @@ def test_copies_that_were_damaged_are_passed_over_for_the_disk(hosts, train_on, 
     two = hosts("a", "b")
     train_on(two, "a", "b", TOY_KILL="1:7", CLUSTERWRIGHT_CHECKPOINT_EVERY="steps:4")
     for name in "ab":
-        slots = two.agents[name]._holdings.own[0]
+        slots = two.agents[name]._holdings.local_slots[0]
         for slot, _, part in slots.parts():
             place = slots.bytes(slot, part.length)
             place[part.length - 5] ^= 1
