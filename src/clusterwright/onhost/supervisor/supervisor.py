@@ -96,8 +96,8 @@ class Supervisor:
         if not self.quorum.followed_by:
             self.quorum.show(self.beats, over=True)
         self.farewell()
-        followed = self.quorum.followed_inside and not self.predecessor
-        while followed and not self.stop_requests.termination_requested:
+        quorum, requests = self.quorum, self.stop_requests
+        while quorum.followed_inside and not self.predecessor and not requests.termination_requested:
             time.sleep(TICK_S)  # a job ends with its batch step, and this one is not over
         if self.state.phase == d.ENDED:
             closing.close(self.folder, self.log)
@@ -205,11 +205,11 @@ class Supervisor:
 
     def handle_isolation(self, host: str, message: wire.Message) -> None:
         """A host that its ranks' network does not join to the others trains no more."""
-        for guilty, why in self.meeting.receive(host, message):
-            self.log(f"{guilty}: {why}")
-            self.write("host_lost", lost=guilty, why=why)
+        for guilty, reason in self.meeting.receive(host, message):
+            self.log(f"{guilty}: {reason}")
+            self.write("host_lost", lost=guilty, why=reason)
             if guilty in self.state.members:
-                self.record_fault("host_lost", lost=guilty, why=why)
+                self.record_fault("host_lost", lost=guilty, why=reason)
             self.feed("apart", host=guilty)
 
     def write(self, event: str, **about: Any) -> None:
@@ -255,9 +255,9 @@ class Supervisor:
             return
         if self.state.phase == d.RUNNING:
             self.meeting.reprobe(now)
-        why = self.stop_requests.why(now, self.state.stop_reason)
-        if why:
-            self.feed("asked", why=why)
+        reason = self.stop_requests.why(now, self.state.stop_reason)
+        if reason:
+            self.feed("asked", why=reason)
         for host, due in self.rejoin.items():
             if now >= due:
                 self.rejoin[host] = now + REJOIN_S
