@@ -13,6 +13,11 @@ from typing import Any
 from clusterwright.config.field import Cost
 
 
+def encode_content(content: str | bytes) -> bytes:
+    """A file's content as the bytes on disk."""
+    return content.encode() if isinstance(content, str) else content
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
     """A whole file. `secret` names the secret that it holds: then neither a diff nor a render shows it.

@@ -22,7 +22,7 @@ from clusterwright.onhost.provision.files import diff_of
 from clusterwright.platforms import names_by_os_release
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.report import Change, HostReport, Timing
-from clusterwright.provision.resources import File, Resource
+from clusterwright.provision.resources import File, Resource, encode_content
 
 Mode = Literal["check", "fetch", "apply", "list"]
 
@@ -142,7 +142,7 @@ def _off(now: float | None, sent_at: float, received_at: float) -> float:
 
 def _with_diffs(rows: list[dict[str, Any]], resources: Iterable[Resource]) -> list[dict[str, Any]]:
     """The changes with the diffs of new files whose contents all hosts share, which hosts do not send back."""
-    contents = {one.id: one.content for one in resources if isinstance(one, File)}
+    contents = {resource.id: resource.content for resource in resources if isinstance(resource, File)}
     return [
         row if row["diff"] is not None else row | {"diff": _new_file(row["id"], contents[row["id"]])}
         for row in rows
@@ -151,8 +151,7 @@ def _with_diffs(rows: list[dict[str, Any]], resources: Iterable[Resource]) -> li
 
 @lru_cache(maxsize=1024)
 def _new_file(name: str, content: str | bytes) -> str:
-    data = content.encode() if isinstance(content, str) else content
-    return diff_of(name.partition(":")[2], b"", data)
+    return diff_of(name.partition(":")[2], b"", encode_content(content))
 
 
 def _change(row: dict[str, Any]) -> Change:

@@ -7,6 +7,8 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from clusterwright.provision.resources import encode_content
+
 SECRET = 0o600
 
 
@@ -20,7 +22,7 @@ class Exported:
     @property
     def data(self) -> bytes:
         """The content as bytes."""
-        return self.content.encode() if isinstance(self.content, str) else self.content
+        return encode_content(self.content)
 
 
 def archive(files: Mapping[str, str | bytes]) -> bytes:
@@ -28,7 +30,7 @@ def archive(files: Mapping[str, str | bytes]) -> bytes:
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for path, content in sorted(files.items()):
-            data = content.encode() if isinstance(content, str) else content
+            data = encode_content(content)
             entry = tarfile.TarInfo(path)
             entry.size, entry.mode = len(data), 0o644
             entry.uname = entry.gname = "root"
