@@ -255,7 +255,9 @@ def main() -> None:
     stored["_fitted_on"] = dict(Counter(row["source"] for row in mine)) | {
         "leans on the held-back tables": LEANS
     }
-    stored["_priors"] = {path: f"{p:g} x/ {math.exp(w):.2f}: {why}" for path, (p, w, why) in PRIORS.items()}
+    stored["_priors"] = {
+        path: f"{p:g} x/ {math.exp(w):.2f}: {reason}" for path, (p, w, reason) in PRIORS.items()
+    }
     OUT.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     report("in sample, all", mine, stored)
     for source in sorted({row["source"] for row in mine}):

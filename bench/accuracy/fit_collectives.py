@@ -176,7 +176,9 @@ def main() -> None:
     stored = fit(rows)
     stored["_fitted_on"] = {source: sum(row["source"] == source for row in rows) for source in sources}
     stored["_fitted_on"]["leans on the held-back tables"] = LEANS
-    stored["_priors"] = {path: f"{p:g} x/ {math.exp(w):.2f}: {why}" for path, (p, w, why) in PRIORS.items()}
+    stored["_priors"] = {
+        path: f"{p:g} x/ {math.exp(w):.2f}: {reason}" for path, (p, w, reason) in PRIORS.items()
+    }
     OUT.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     print(line("in sample, all", rows, stored))
     held: list[float] = []

@@ -51,7 +51,7 @@ def trial(system: System, kills: int, workers: int, seed: int) -> dict[str, Any]
         recoveries, in_saves = _kill_all(training, gaps, dice)
         code = training.finish(END_S) if len(recoveries) == kills else None
         training.tail()
-        killed, why = _seen(training), training.last_words()
+        killed, reason = _seen(training), training.last_words()
     with launched(system, **env) as training:
         training.finish(START_S + END_S)
         training.tail()
@@ -68,7 +68,7 @@ def trial(system: System, kills: int, workers: int, seed: int) -> dict[str, Any]
     around = spread(recoveries)
     seconds = {"total": around.median, "least": around.least, "most": around.most} if around else {}
     found = {"outcome": outcome, "seconds": seconds, "figures": figures, "load": busy}
-    return found if outcome == "ok" else {**found, "why": why}
+    return found if outcome == "ok" else {**found, "why": reason}
 
 
 def compared(killed: dict[str, Any], calm: dict[str, Any]) -> dict[str, Any]:

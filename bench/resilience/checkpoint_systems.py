@@ -73,8 +73,8 @@ class Ours(System):
 
     def end(self) -> None:
         """And must have gone well."""
-        if why := self._ours.wait().why:
-            raise OSError(why)
+        if reason := self._ours.wait().why:
+            raise OSError(reason)
 
 
 class Torch(System):

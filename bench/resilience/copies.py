@@ -60,11 +60,11 @@ def trial(system: System, width: int, steps: int) -> dict[str, Any]:
         training.until(lambda: training.newest_step() >= steps + WARM_UP, LIMIT_S)
         times = [each["time"] for each in training.of("step") if each["rank"] == 0][WARM_UP - 1 :]
         copies = [each for each in events(training) if each["event"] == "copy" and each["time"] > times[0]]
-        why = training.last_words()
+        reason = training.last_words()
     seconds = [after - before for before, after in pairwise(times)]
     around = spread(seconds)
     if not around or around.count < steps:
-        return {"outcome": "lost", "why": why, "load": busy}
+        return {"outcome": "lost", "why": reason, "load": busy}
     figures = {
         "steps": around.count, "copies": sum(each["copies"] for each in copies),
         "copy_bytes": max((each["bytes"] for each in copies), default=0),

@@ -160,10 +160,10 @@ def _pauses(system: System, *, quick: bool) -> dict[str, Any]:
             "generations": len(starts),
         }  # fmt: skip
         outcome = "false alarm" if alarms else "ok" if reached else "lost"
-        why = {"why": alarms[0]["words"] if alarms else training.last_words()} if outcome != "ok" else {}
-    say(f"pauses: {outcome} {json.dumps(figures)} {why}")
+        reason = {"why": alarms[0]["words"] if alarms else training.last_words()} if outcome != "ok" else {}
+    say(f"pauses: {outcome} {json.dumps(figures)} {reason}")
     seconds = {"whole": time.monotonic() - begun}
-    return {"load": busy, "outcome": outcome, "figures": figures, "seconds": seconds, **why}
+    return {"load": busy, "outcome": outcome, "figures": figures, "seconds": seconds, **reason}
 
 
 @contextmanager

@@ -101,8 +101,8 @@ def _made_or_skipped(place: Place, trial: Trial) -> dict[str, Any]:
         return {"outcome": "skipped", "why": trial.system.missing}
     try:
         return _made(place, trial)
-    except (RuntimeError, WrightError) as why:
-        return {"outcome": "skipped", "why": f"the bench: {why}"}
+    except (RuntimeError, WrightError) as error:
+        return {"outcome": "skipped", "why": f"the bench: {error}"}
 
 
 def _made(place: Place, trial: Trial) -> dict[str, Any]:

@@ -279,8 +279,8 @@ def _tell(lines: Lines, name: str, case: str, busy: float, found: list[Trial]) -
             "fell_back": sum(step > 0 for step in lost), "most_lost_steps": lost[-1] if lost else None,
         }  # fmt: skip
         outcome = "silent" if count["silent"] else "lost" if count["unloadable"] else "ok"
-        why = f"{count['silent']} silently wrong, {count['unloadable']} unloadable, of {len(mine)}"
-        more = {} if outcome == "ok" else {"why": why}
+        reason = f"{count['silent']} silently wrong, {count['unloadable']} unloadable, of {len(mine)}"
+        more = {} if outcome == "ok" else {"why": reason}
         lines.write(name, case=case, flags=flags, outcome=outcome, figures=figures, load=busy, **more)
         say(f"{name} ({flags}), {case}: {json.dumps(figures)}")
 

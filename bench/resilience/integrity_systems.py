@@ -42,8 +42,8 @@ def save_ours(folder: Path, step: int, state: State) -> None:
     with _joined() as joined:
         ours = Checkpoints(folder, joined, save_total_limit=KEPT)
         ours.save(step, state, {})
-        if why := ours.wait().why:
-            raise OSError(why)
+        if reason := ours.wait().why:
+            raise OSError(reason)
 
 
 def load_ours(folder: Path) -> Iterator[Callable[[], State | None]]:

@@ -44,9 +44,11 @@ def _one_training(system: System, seeds: list[int], lines: Lines) -> int:
     """How many trials were made before it was lost, that one among them."""
     with launched(system) as training:
         if not training.until(lambda: _whole(training, 0), START_S):
-            why = "did not start"
-            lines.write(system.name, flags=system.flags, case="rank", seed=seeds[0], outcome="lost", why=why)
-            say(f"{system.label}: {why}\n{(training.folder / 'out').read_text()[-3000:]}")
+            reason = "did not start"
+            lines.write(
+                system.name, flags=system.flags, case="rank", seed=seeds[0], outcome="lost", why=reason
+            )
+            say(f"{system.label}: {reason}\n{(training.folder / 'out').read_text()[-3000:]}")
             return 1
         for count, seed in enumerate(seeds, 1):
             found = _trial(training, seed)

@@ -72,9 +72,9 @@ def trial(run: Path, seed: int, steps: int, kills: int) -> dict[str, Any]:
     }
     wrong = code != 0 or ledger["failures_by_kind"] != {"ranks-failed": len(faults)}
     differs = wrong or figures["worst_ratio"] > LEAST
-    why = f"printed {printed}, truth {truth}, exit code {code}" if differs else ""
+    reason = f"printed {printed}, truth {truth}, exit code {code}" if differs else ""
     return {
-        "outcome": "differs" if differs else "ok", "why": why, "figures": figures,
+        "outcome": "differs" if differs else "ok", "why": reason, "figures": figures,
         "seconds": {"total": whole, **{f"{name} (truth)": truth[name] for name in truth}},
     }  # fmt: skip
 

@@ -112,8 +112,8 @@ def trial(place: Place, system: System, case: str) -> dict[str, Any]:
     try:
         started = training.until(lambda: training.newest_step() >= STEPS, START_S)
         if not started:
-            why = f"did not start: {training.last_words()}"
-            return {"outcome": "lost", "why": why, "load": busy, "seconds": {}, "figures": {}}
+            reason = f"did not start: {training.last_words()}"
+            return {"outcome": "lost", "why": reason, "load": busy, "seconds": {}, "figures": {}}
         doomed = alive(training)
         begun = time.time()
         CASES[case](training)

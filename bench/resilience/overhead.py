@@ -74,11 +74,11 @@ def steps_of(system: System, steps: int) -> dict[str, object]:
         training.until(lambda: training.newest_step() >= steps + WARM_UP, LIMIT_S)
         cpu = since(before, taken(training)) / max(1, training.newest_step() - first)
         marks = [each for each in training.of("step") if each["rank"] == 0][WARM_UP - 1 :]
-        why = training.last_words()
+        reason = training.last_words()
     seconds = [after["time"] - before["time"] for before, after in pairwise(marks)]
     around = spread(seconds)
     if not around or around.count < steps:
-        return {"outcome": "lost", "why": why, "load": busy, "seconds": {}, "figures": {}}
+        return {"outcome": "lost", "why": reason, "load": busy, "seconds": {}, "figures": {}}
     found = {"median": around.median, "mean": fmean(seconds), "least": around.least, "most": around.most}
     found |= {name: fmean(each[name] for each in marks) for name in ("outside", "outside_cpu")}
     figures = {"steps": around.count}

@@ -53,7 +53,7 @@ def storm(system: System, kills: int, seed: int) -> dict[str, Any]:
     with launched(system, keep=_keep(), **env) as training:
         recoveries = _kill_all(training, gaps, dice)
         code = training.finish(END_S) if len(recoveries) == kills else None
-        stormy, last, why = _losses(training), _weights(training), training.last_words()
+        stormy, last, reason = _losses(training), _weights(training), training.last_words()
     with launched(system, **env) as training:
         training.finish(START_S + END_S)
         calm, expected = _losses(training), _weights(training)
@@ -68,7 +68,7 @@ def storm(system: System, kills: int, seed: int) -> dict[str, Any]:
         "lost" if code != 0 else "ok" if figures["same_weights"] and calm and not differing else "differs"
     )
     found = {"outcome": outcome, "seconds": seconds, "figures": figures, "load": busy}
-    return found if outcome == "ok" else {**found, "why": why}
+    return found if outcome == "ok" else {**found, "why": reason}
 
 
 def _kill_all(training: Launched, gaps: list[int], dice: random.Random) -> list[float]:

@@ -237,14 +237,16 @@ def _model_name(config: Mapping[str, Any], file: str) -> str:
 def _json(path: Path) -> Mapping[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as why:
+    except (OSError, UnicodeDecodeError) as error:
         fix = "give a name of the catalog (wright plan catalog models) or the path of a config.json"
-        raise WrightError.from_code("file-unreadable", f"{path}: {why}", fix, exit_code=EXIT_USAGE) from why
-    except ValueError as why:
+        raise WrightError.from_code(
+            "file-unreadable", f"{path}: {error}", fix, exit_code=EXIT_USAGE
+        ) from error
+    except ValueError as error:
         fix = "take the model's config.json as it was published"
         raise WrightError.from_code(
-            "bad-json", f"{path} is not JSON: {why}", fix, exit_code=EXIT_USAGE
-        ) from why
+            "bad-json", f"{path} is not JSON: {error}", fix, exit_code=EXIT_USAGE
+        ) from error
     if not isinstance(config, dict):
         fix = "take the model's config.json as it was published"
         raise WrightError.from_code("bad-json", f"{path} holds no JSON object", fix, exit_code=EXIT_USAGE)

@@ -27,12 +27,14 @@ def load(path: Path) -> UserCatalog:
     try:
         written = path.read_bytes().decode()
         tables = tomllib.loads(written)
-    except (OSError, UnicodeDecodeError) as why:
+    except (OSError, UnicodeDecodeError) as error:
         fix = "give a TOML file in UTF-8"
-        raise WrightError.from_code("file-unreadable", f"{path}: {why}", fix, exit_code=EXIT_USAGE) from why
-    except tomllib.TOMLDecodeError as why:
+        raise WrightError.from_code(
+            "file-unreadable", f"{path}: {error}", fix, exit_code=EXIT_USAGE
+        ) from error
+    except tomllib.TOMLDecodeError as error:
         fix = "see docs/guides/own-hardware.md for a file that works"
-        raise WrightError.from_code("toml-syntax", f"{path}: {why}", fix, exit_code=EXIT_USAGE) from why
+        raise WrightError.from_code("toml-syntax", f"{path}: {error}", fix, exit_code=EXIT_USAGE) from error
     reader = _Reader(str(path), written.splitlines())
     user_catalog = reader.read_catalog(tables)
     if reader.findings:
@@ -72,8 +74,8 @@ class _Reader:
             for key, find in (("gpu", gpu), ("nic", parts.nic), ("drive", parts.storage)):
                 try:
                     find(getattr(server, key), user_catalog)
-                except WrightError as why:
-                    first_finding = why.findings[0]
+                except WrightError as error:
+                    first_finding = error.findings[0]
                     self._add_finding(
                         first_finding.code, ("servers", name, key), first_finding.message, first_finding.fix
                     )
@@ -112,10 +114,10 @@ class _Reader:
     def _base(self, table: Table, path: tuple[str, ...], like: Any) -> Any:
         try:
             return table.ours(quantities.text(like))
-        except QuantityError as why:
-            self._add_finding("bad-quantity", (*path, "like"), why.message, why.fix)
-        except WrightError as why:
-            first_finding = why.findings[0]
+        except QuantityError as error:
+            self._add_finding("bad-quantity", (*path, "like"), error.message, error.fix)
+        except WrightError as error:
+            first_finding = error.findings[0]
             self._add_finding(first_finding.code, (*path, "like"), first_finding.message, first_finding.fix)
         return None
 
@@ -129,9 +131,9 @@ class _Reader:
                 continue
             try:
                 read[keys[name].fills] = keys[name].read(value)
-            except QuantityError as why:
+            except QuantityError as error:
                 self._add_finding(
-                    "bad-quantity", (*path, name), f"{'.'.join((*path, name))}: {why.message}", why.fix
+                    "bad-quantity", (*path, name), f"{'.'.join((*path, name))}: {error.message}", error.fix
                 )
                 read[keys[name].fills] = None
         return read

@@ -32,9 +32,9 @@ class HostSpec:
         return self.host.group.role == "compute"
 
 
-def is_compute(want: HostSpec) -> bool:
+def is_compute(spec: HostSpec) -> bool:
     """True for a host that runs jobs."""
-    return want.is_compute
+    return spec.is_compute
 
 
 @dataclass(frozen=True, slots=True)

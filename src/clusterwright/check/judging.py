@@ -65,8 +65,10 @@ def judge(cluster: Cluster, checks: Iterable[Check], readings: Mapping[str, Read
     verdicts: list[Verdict] = []
     for check in checks:
         concerned = {name: spec for name, spec in specs.items() if check.when(spec)}
-        skipped = {name: why for name, spec in concerned.items() if (why := check.unless(spec))}
-        verdicts += _named(check, (skip(why, subject=name) for name, why in skipped.items()), cluster.name)
+        skipped = {name: reason for name, spec in concerned.items() if (reason := check.unless(spec))}
+        verdicts += _named(
+            check, (skip(reason, subject=name) for name, reason in skipped.items()), cluster.name
+        )
         concerned = {name: spec for name, spec in concerned.items() if name not in skipped}
         answers = (
             _cluster_wide(check, cluster, concerned, readings)
@@ -82,8 +84,8 @@ def _per_host(
 ) -> Iterator[Verdict]:
     for name, spec in specs.items():
         values = [readings[name].fact_value(needed) for needed in check.needs]
-        why = next((value.why for value in values if isinstance(value, Missing)), None)
-        answer = check.judge(spec, *values) if why is None else unknown(why)
+        reason = next((value.why for value in values if isinstance(value, Missing)), None)
+        answer = check.judge(spec, *values) if reason is None else unknown(reason)
         yield from _named(check, answer, name)
 
 
@@ -99,7 +101,9 @@ def _cluster_wide(
         columns.append({name: value for name, value in values.items() if not isinstance(value, Missing)})
     if all(columns):
         yield from _named(check, check.judge(cluster, *columns), cluster.name)
-    yield from _named(check, (unknown(why, subject=name) for name, why in missing.items()), cluster.name)
+    yield from _named(
+        check, (unknown(reason, subject=name) for name, reason in missing.items()), cluster.name
+    )
 
 
 def _named(check: Check, answer: Answer, subject: str) -> Iterator[Verdict]:

@@ -19,9 +19,9 @@ def has_gpus(spec: HostSpec) -> bool:
     return spec.host.group.gpus is not None
 
 
-def has_nvlink(want: HostSpec) -> bool:
+def has_nvlink(spec: HostSpec) -> bool:
     """True for a host of which the file says that NVLink joins its GPUs."""
-    gpus = want.host.group.gpus
+    gpus = spec.host.group.gpus
     return gpus is not None and gpus.nvlink
 
 

@@ -119,8 +119,8 @@ def _query_host(
         return Reading(Reach(error=result.last_lines(1) or "ssh said nothing", seconds=result.seconds))
     answer = answer_of(result.out)
     if answer is None:
-        why = f"`python3` there returned {result.code}: {result.last_lines(1) or '(nothing)'}"
-        return Reading(Reach(fault=why, seconds=result.seconds))
+        reason = f"`python3` there returned {result.code}: {result.last_lines(1) or '(nothing)'}"
+        return Reading(Reach(fault=reason, seconds=result.seconds))
     reach = Reach(
         seconds=result.seconds, python=answer["python"],
         requested_at=requested_at, began=answer["began"], ended=answer["ended"], answered=answered,

@@ -16,6 +16,6 @@ def expanded(hostlist: str) -> tuple[str, ...] | None:
 
     try:
         return expand(hostlist) if hostlist else None
-    except NodeSetException as why:
-        message, fix = f"`{hostlist}` is not a hostlist: {why}", "write it as gpu-node[1-8,12]"
-        raise WrightError.from_code("bad-hostlist", message, fix, exit_code=EXIT_USAGE) from why
+    except NodeSetException as error:
+        message, fix = f"`{hostlist}` is not a hostlist: {error}", "write it as gpu-node[1-8,12]"
+        raise WrightError.from_code("bad-hostlist", message, fix, exit_code=EXIT_USAGE) from error

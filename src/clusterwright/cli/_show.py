@@ -66,7 +66,7 @@ def write_file(to: Path, text: str) -> None:
 
     try:
         write_file_atomic(to, text)
-    except OSError as why:
+    except OSError as error:
         raise WrightError.from_code(
-            "report-not-written", f"{to}: {why.strerror}", "name a file in a folder that you may write to"
-        ) from why
+            "report-not-written", f"{to}: {error.strerror}", "name a file in a folder that you may write to"
+        ) from error

@@ -231,10 +231,10 @@ def read_disruption_policy(
 
     try:
         wait_s = parse_duration(disruption.wait)
-    except QuantityError as why:
+    except QuantityError as error:
         raise WrightError.from_code(
-            "bad-quantity", f"--wait: {why.message}", why.fix, exit_code=EXIT_USAGE
-        ) from why
+            "bad-quantity", f"--wait: {error.message}", error.fix, exit_code=EXIT_USAGE
+        ) from error
     if not disruption.reboot:
         return DisruptionPolicy(
             batch=disruption.batch, drain=disruption.drain, wait_s=wait_s, on_progress=show_message

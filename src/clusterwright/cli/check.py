@@ -140,20 +140,20 @@ def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tu
     from clusterwright.check.report import findings, render_page
 
     benches = latest(file_of(cluster.name))
-    measured = [verdict for run in benches for verdict in run.verdicts]
-    found = findings(
+    bench_verdicts = [verdict for run in benches for verdict in run.verdicts]
+    report_findings = findings(
         cluster,
-        [*verdicts, *measured],
+        [*verdicts, *bench_verdicts],
         checked_at=_date(time.time()),
         version=__version__,
         benches=[f"{run.bench}: bench {run.id} of {_date(run.time)}" for run in benches],
     )
-    text = render_page(found, tuple(cluster.networks.named()))
-    data = dumps(asdict(found), indent=2, default=str)
-    beside = to.with_suffix(".json")
+    text = render_page(report_findings, tuple(cluster.networks.named()))
+    data = dumps(asdict(report_findings), indent=2, default=str)
+    json_path = to.with_suffix(".json")
     write_file(to, text)
-    write_file(beside, data + "\n")
-    return to, beside
+    write_file(json_path, data + "\n")
+    return to, json_path
 
 
 def _write_metrics(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> Path:

@@ -59,22 +59,29 @@ def curve_points(job: str, cluster: Path | None) -> str:
     from clusterwright.edge.processes import run
     from clusterwright.launch.run import runs_folder
 
-    here = Path(job)
-    if (here / "job.json").exists():
-        argv = [sys.executable, "-c", LOADER, "curves", str(here.absolute().parent), here.absolute().name]
+    metrics_path = Path(job)
+    if (metrics_path / "job.json").exists():
+        argv = [
+            sys.executable,
+            "-c",
+            LOADER,
+            "curves",
+            str(metrics_path.absolute().parent),
+            metrics_path.absolute().name,
+        ]
         return _out(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), job)
-    where = find_cluster(cluster)
-    control = Host(connection_to(where), where.control.name)
-    return _out(control.run_program(RUNS, "curves", runs_folder(where), job, timeout_s=LIMIT_S), job)
+    cluster_config = find_cluster(cluster)
+    control = Host(connection_to(cluster_config), cluster_config.control.name)
+    return _out(control.run_program(RUNS, "curves", runs_folder(cluster_config), job, timeout_s=LIMIT_S), job)
 
 
 def write_curves(text: str, output: Path | None) -> Path:
     """The page, in a file of the run's name unless another one is said."""
     from clusterwright.launch.curves import render_page
 
-    found = loads(text)
-    path = output or Path(f"{found['run']}.html")
-    path.write_text(render_page(found), encoding="utf-8")
+    document = loads(text)
+    path = output or Path(f"{document['run']}.html")
+    path.write_text(render_page(document), encoding="utf-8")
     return path
 
 

@@ -277,8 +277,8 @@ def seconds(option: str, text: str) -> int:
 def _quantity(option: str, text: str, parse: Callable[[str], int]) -> int:
     try:
         return parse(text)
-    except QuantityError as why:
-        raise _refused("bad-quantity", f"{option}: {why.message}", why.fix) from why
+    except QuantityError as error:
+        raise _refused("bad-quantity", f"{option}: {error.message}", error.fix) from error
 
 
 def _check_range(option: str, number: int, least: int, most: int) -> int:

@@ -102,9 +102,9 @@ def drift_lines(rows: Iterable[Row]) -> list[str]:
         lines.append(f"{row.hosts}: {row.id}: {row.why}; {row.change}{cost}")
         diff_lines = (line for line in row.diff.splitlines() if not line.startswith(("--- ", "+++ ")))
         lines += [f"    {line}" for line in diff_lines]
-    for (hosts, folder, why), names in new.items():
+    for (hosts, folder, reason), names in new.items():
         labels = names if len(names) <= FEW else [f"{folder or 'in all'}: {len(names)}"]
-        lines += [f"{hosts}: {name}: {why}" for name in labels]
+        lines += [f"{hosts}: {name}: {reason}" for name in labels]
     return lines
 
 

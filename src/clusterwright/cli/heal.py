@@ -49,7 +49,7 @@ def run_once(
     json
         One JSON document.
     """
-    return _propose(file, here=here, json=json) if plan else _heal_once(file, here=here, json=json)
+    return _propose(file, local=here, json=json) if plan else _heal_once(file, local=here, json=json)
 
 
 @heal.command
@@ -179,39 +179,43 @@ def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, here
     return EXIT_OK
 
 
-def _propose(file: Path | None, *, here: bool, json: bool) -> int:
+def _propose(file: Path | None, *, local: bool, json: bool) -> int:
     """What would be done if all were still so at the next look; nothing is written."""
     from clusterwright.heal.decide import decide
     from clusterwright.heal.loop import setup as joined
 
-    place = _target(file, local=here)
-    if place.is_remote:
-        return place.forward(place.file_on_control, "--plan", *(["--json"] if json else []))
-    journal = place.journal()
-    loop = place.loop(journal)
+    target = _target(file, local=local)
+    if target.is_remote:
+        return target.forward(target.file_on_control, "--plan", *(["--json"] if json else []))
+    journal = target.journal()
+    loop = target.loop(journal)
     past = journal.past(joined.moment(), loop.policy.window_s)
-    seen = loop.observe_all()
-    first = decide(seen, past, loop.policy, loop.rules)
-    again = dataclasses.replace(past, witnesses=first.witnesses, incidents=first.incidents)
-    _show_plan(loop, decide(seen, again, loop.policy, loop.rules), slurm=seen.slurm, json=json)
-    return EXIT_OK if seen.slurm else EXIT_FAILED
+    observation = loop.observe_all()
+    first_decision = decide(observation, past, loop.policy, loop.rules)
+    confirmed = dataclasses.replace(
+        past, witnesses=first_decision.witnesses, incidents=first_decision.incidents
+    )
+    _show_plan(
+        loop, decide(observation, confirmed, loop.policy, loop.rules), slurm=observation.slurm, json=json
+    )
+    return EXIT_OK if observation.slurm else EXIT_FAILED
 
 
-def _heal_once(file: Path | None, *, here: bool, json: bool) -> int:
+def _heal_once(file: Path | None, *, local: bool, json: bool) -> int:
     """Two looks, since what was seen once is not believed; then what they allow."""
     from clusterwright.heal.loop import setup as joined
 
-    place = _target(file, local=here)
-    _not_off(place)
-    if place.is_remote:
-        return place.forward(place.file_on_control, *(["--json"] if json else []))
-    with joined.loop_lock(place.folder()):
-        journal = place.journal()
-        loop = place.loop(journal)
-        before = len(journal.entries())
+    target = _target(file, local=local)
+    _not_off(target)
+    if target.is_remote:
+        return target.forward(target.file_on_control, *(["--json"] if json else []))
+    with joined.loop_lock(target.folder()):
+        journal = target.journal()
+        loop = target.loop(journal)
+        earlier = len(journal.entries())
         loop.tick()
         loop.tick()
-        fresh = journal.entries()[before:]
+        fresh = journal.entries()[earlier:]
     if json:
         show_json({"schema": SCHEMA, "deeds": [_row(entry) for entry in fresh]})
     elif not fresh:

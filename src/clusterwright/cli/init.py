@@ -30,9 +30,9 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
         raise WrightError.from_code(
             "file-exists", f"{out} is there already", "give another path with --out"
         ) from None
-    except OSError as why:
+    except OSError as error:
         fix = "give a path in a folder that you may write to with --out"
-        raise WrightError.from_code("not-writable", f"{why.strerror}: {out}", fix) from why
+        raise WrightError.from_code("not-writable", f"{error.strerror}: {out}", fix) from error
     following = "wright lab up" if template == "lab" else "wright apply --dry-run"
     show_message(f"{out} written. Read it through, then: wright validate {out}; {following} {out}")
     return 0

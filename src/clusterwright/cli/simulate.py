@@ -96,8 +96,8 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
     fix = SACCT_HINT + ",".join(name for name in sacct.FIELDS if name not in ("TotalCPU", "MaxRSS"))
     try:
         job_trace = trace(sacct.read(_lines(path)))
-    except sacct.NoColumnError as why:
-        _refuse("trace-no-column", f"{path}: the heading lacks {why}", fix)
+    except sacct.NoColumnError as error:
+        _refuse("trace-no-column", f"{path}: the heading lacks {error}", fix)
     if job_trace.bad and not skip_bad:
         _refuse(
             "trace-bad-lines",
@@ -178,8 +178,8 @@ def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
             yield from file
-    except OSError as why:
-        _refuse("file-unreadable", f"{path}: {why.strerror}", "name a file that is there")
+    except OSError as error:
+        _refuse("file-unreadable", f"{path}: {error.strerror}", "name a file that is there")
 
 
 def _refuse(code: str, message: str, fix: str) -> NoReturn:

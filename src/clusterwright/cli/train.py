@@ -224,8 +224,8 @@ def _draw(run: Path) -> None:
 
     try:
         show_message(f"curves: {write_curves(curve_points(str(run), None), run / 'curves.html')}")
-    except (OSError, WrightError) as why:
-        show_message(f"no curves: {why}")
+    except (OSError, WrightError) as error:
+        show_message(f"no curves: {error}")
 
 
 def _show_run(name: str, job_id: str) -> None:

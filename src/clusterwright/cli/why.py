@@ -68,11 +68,11 @@ def why(
     return _why_cluster(what, lang=spoken, everything=all, as_json=json, cluster=cluster)
 
 
-def _of_logs(words: Iterable[str], lang: str) -> list[Diagnosis]:
+def _of_logs(names: Iterable[str], lang: str) -> list[Diagnosis]:
     """The diagnoses of files, folders and the stream."""
     from clusterwright.diagnose.reading import find_sources
 
-    return of_sources(find_sources(words), lang)
+    return of_sources(find_sources(names), lang)
 
 
 def of_sources(sources: list[Source], lang: str) -> list[Diagnosis]:
@@ -115,13 +115,14 @@ def _printable(text: str) -> str:
 
 
 def _why_cluster(
-    words: Sequence[str], *, lang: str, everything: bool, as_json: bool, cluster: Path | None
+    targets: Sequence[str], *, lang: str, everything: bool, as_json: bool, cluster: Path | None
 ) -> int:
-    """Ask the cluster about each word, one after another; the worst exit code."""
-    where = find_cluster(cluster)
-    remote = connection_to(where)
+    """Ask the cluster about each target, one after another; the worst exit code."""
+    cluster_config = find_cluster(cluster)
+    remote = connection_to(cluster_config)
     return max(
-        _explain_name(where, remote, word, lang, everything=everything, as_json=as_json) for word in words
+        _explain_name(cluster_config, remote, target, lang, everything=everything, as_json=as_json)
+        for target in targets
     )
 
 
@@ -168,18 +169,18 @@ def of_job(cluster: Cluster, remote: Remote, job: str, lang: str) -> list[Diagno
     from clusterwright.slurm.states import is_allocated
 
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
-    found = gather(remote, cluster.control.name, runs, job)
-    if not found.state and not found.run:
+    evidence = gather(remote, cluster.control.name, runs, job)
+    if not evidence.state and not evidence.run:
         raise WrightError.from_code(
             "no-such-job",
             f"neither Slurm's records nor {runs} know a job, a run or a host `{job}`",
             "`wright jobs` lists jobs and runs; a file or a folder of logs is named by its path",
             exit_code=EXIT_USAGE,
         )
-    for host in found.unreachable:
+    for host in evidence.unreachable:
         sys.stderr.write(f"{host} does not answer: what its kernel and slurmd said is not seen\n")
-    is_fine = is_allocated(found.state) or found.state in ("COMPLETED", "CANCELLED")
-    return add_run_findings(found, of_sources(list(found.sources), lang), lang, fine=is_fine)
+    is_fine = is_allocated(evidence.state) or evidence.state in ("COMPLETED", "CANCELLED")
+    return add_run_findings(evidence, of_sources(list(evidence.sources), lang), lang, fine=is_fine)
 
 
 def of_node(cluster: Cluster, remote: Remote, node: str, lang: str) -> list[Diagnosis]:

@@ -31,8 +31,8 @@ def _every(value: Any) -> Every:
     match = _STEPS.fullmatch(value.strip())
     try:
         every = Every(steps=int(match[1])) if match else Every(seconds=parse_duration(value))
-    except QuantityError as why:
-        raise refuse("bad-quantity", f"{why.message}, and not a number of steps", fix) from why
+    except QuantityError as error:
+        raise refuse("bad-quantity", f"{error.message}, and not a number of steps", fix) from error
     if not (every.steps or every.seconds):
         raise refuse("bad-quantity", f"`{value}` is nothing", fix)
     return every

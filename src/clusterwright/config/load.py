@@ -80,9 +80,9 @@ def text_of(path: Path) -> str:
 def _bytes_of(path: Path, fix: str) -> bytes:
     try:
         return path.read_bytes()
-    except OSError as why:
-        finding = Finding("file-unreadable", f"{why.strerror}: {path}", fix, (Location(str(path)),))
-        raise SpecError(finding) from why
+    except OSError as error:
+        finding = Finding("file-unreadable", f"{error.strerror}: {path}", fix, (Location(str(path)),))
+        raise SpecError(finding) from error
 
 
 def kind_of(source: Source) -> Kind:
@@ -135,11 +135,11 @@ def _validate(model: type[SpecModel], source: Source, kind: Kind) -> SpecModel:
     spec: SpecModel | None
     try:
         spec = model.model_validate(source.values)
-    except ValidationError as why:
+    except ValidationError as error:
         from clusterwright.config.report import faulty, findings
 
-        all_findings += findings(why, source, kind)
-        bad |= faulty(why, source)
+        all_findings += findings(error, source, kind)
+        bad |= faulty(error, source)
         misspelt = any(
             finding.code == "unknown-key" for finding in all_findings
         )  # a value is not where it was meant to be

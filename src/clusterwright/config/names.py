@@ -129,8 +129,8 @@ def _hostlist(value: str) -> str:
         raise refuse("bad-hostlist", f"`{value[:60]}` is not a hostlist of 1 to {MAX_HOSTS} hosts", fix)
     try:
         names = expand(value)
-    except NodeSetException as why:
-        raise refuse("bad-hostlist", f"`{value}` is not a hostlist: {why}", fix) from why
+    except NodeSetException as error:
+        raise refuse("bad-hostlist", f"`{value}` is not a hostlist: {error}", fix) from error
     for name in names:
         if not re.fullmatch(_HOST, name):
             rule = "lower-case letters, digits and -, first a letter, at most 63"

@@ -19,10 +19,10 @@ def _ipv4(value: Any) -> IPv4Network:
         raise refuse("bad-address", f"`{value}` is not an IPv4 network with its prefix", fix)
     try:
         return IPv4Network(value)
-    except ValueError as why:
+    except ValueError as error:
         raise refuse(
-            "bad-address", f"`{value}` is not an IPv4 network: {why}", _suggest_network(value) or fix
-        ) from why
+            "bad-address", f"`{value}` is not an IPv4 network: {error}", _suggest_network(value) or fix
+        ) from error
 
 
 def _suggest_network(value: str) -> str | None:

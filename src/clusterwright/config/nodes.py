@@ -57,8 +57,8 @@ def _address(value: Any) -> IPv4Address:
         raise refuse("bad-address", f"`{value}` is not an IPv4 address", fix)
     try:
         return IPv4Address(value)
-    except ValueError as why:
-        raise refuse("bad-address", f"`{value}` is not an IPv4 address: {why}", fix) from why
+    except ValueError as error:
+        raise refuse("bad-address", f"`{value}` is not an IPv4 address: {error}", fix) from error
 
 
 Address = Annotated[

@@ -25,8 +25,8 @@ def _read(parse: Callable[[str], int], fix: str) -> BeforeValidator:
             raise refuse("bad-quantity", f"`{value}` has no unit", fix)
         try:
             number = parse(value)
-        except QuantityError as why:
-            raise refuse("bad-quantity", why.message, why.fix) from why
+        except QuantityError as error:
+            raise refuse("bad-quantity", error.message, error.fix) from error
         if number == 0:
             raise refuse("bad-quantity", f"`{value}` is nothing", f"{fix}, or leave the line out")
         return number

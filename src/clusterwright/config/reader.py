@@ -68,8 +68,8 @@ def read(data: bytes | str, file: str) -> Source:
     reader = _Reader(source, _events(source))
     try:
         source.values = reader.document()
-    except YAMLError as why:
-        raise SpecError(_syntax(source, why)) from why
+    except YAMLError as error:
+        raise SpecError(_syntax(source, error)) from error
     return source
 
 
@@ -81,12 +81,12 @@ def _decoded(data: bytes | str, file: str) -> str:
         )
     try:
         return data if isinstance(data, str) else data.decode("utf-8-sig")
-    except UnicodeDecodeError as why:
-        prefix = data[: why.start].decode("utf-8", "replace") if isinstance(data, bytes) else ""
+    except UnicodeDecodeError as error:
+        prefix = data[: error.start].decode("utf-8", "replace") if isinstance(data, bytes) else ""
         line, column = prefix.count("\n") + 1, len(prefix) - prefix.rfind("\n")
-        message = f"byte {why.start + 1} is 0x{why.object[why.start]:02x}, which is not UTF-8"
+        message = f"byte {error.start + 1} is 0x{error.object[error.start]:02x}, which is not UTF-8"
         fix = f"save the file as UTF-8: iconv -f LATIN1 -t UTF-8 {file}"
-        raise SpecError(Finding("not-utf-8", message, fix, (Location(file, line, column),))) from why
+        raise SpecError(Finding("not-utf-8", message, fix, (Location(file, line, column),))) from error
 
 
 def _events(source: Source) -> Iterator[Event]:

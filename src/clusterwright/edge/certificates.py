@@ -168,10 +168,10 @@ def _read(path: Path) -> bytes:
 def _openssl(*arguments: str) -> None:
     try:
         result = run(("openssl", *arguments))
-    except OSError as why:
+    except OSError as error:
         raise WrightError.from_code(
-            "certificates", f"openssl: {why}", "install openssl on this machine"
-        ) from why
+            "certificates", f"openssl: {error}", "install openssl on this machine"
+        ) from error
     if not result.ok:
         raise WrightError.from_code(
             "certificates", f"openssl: {result.last_lines()}", "fix what it says, and run again"

@@ -28,9 +28,9 @@ def _read(name: str, path: Path, *, address: bool) -> bytes:
     try:
         mode = path.stat().st_mode & 0o777
         text = path.read_bytes()[: _MOST_BYTES + 1]
-    except OSError as why:
+    except OSError as error:
         fix = f"put what `{name}` keeps secret there, for your eyes only: chmod 600 {path}"
-        raise _wrong(f"{path}: {why.strerror}", fix) from why
+        raise _wrong(f"{path}: {error.strerror}", fix) from error
     if mode & 0o077:
         raise _wrong(f"{path} has mode {mode:04o}, so others can read it", f"chmod 600 {path}")
     lines = [line.strip() for line in text.split(b"\n") if line.strip()]

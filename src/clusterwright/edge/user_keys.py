@@ -59,10 +59,10 @@ def _write_public(private: Path, public: Path, user: str) -> None:
 def _keygen(*arguments: str) -> str:
     try:
         result = run(("ssh-keygen", *arguments))
-    except OSError as why:
+    except OSError as error:
         raise WrightError.from_code(
-            "user-keys", f"ssh-keygen: {why}", "install openssh-client on this machine"
-        ) from why
+            "user-keys", f"ssh-keygen: {error}", "install openssh-client on this machine"
+        ) from error
     if not result.ok:
         raise WrightError.from_code(
             "user-keys", f"ssh-keygen: {result.last_lines()}", "fix what it says, and run again"

@@ -128,16 +128,16 @@ def read(name: str) -> LabState | None:
         return _JSON.validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
-    except PermissionError as why:
+    except PermissionError as error:
         raise WrightError.from_code(
             "lab-needs-root", f"{path} is root's", "run the same command with sudo, or as root"
-        ) from why
-    except ValidationError as why:
+        ) from error
+    except ValidationError as error:
         raise WrightError.from_code(
             "lab-journal-unreadable",
-            f"{path} is not a journal that this version can read: {why.errors()[0]['msg']}",
+            f"{path} is not a journal that this version can read: {error.errors()[0]['msg']}",
             "take the lab down with the version of clusterwright that made it",
-        ) from why
+        ) from error
 
 
 def require(name: str) -> LabState:

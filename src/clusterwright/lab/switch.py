@@ -77,8 +77,8 @@ def _answer(name: str, verb: str, host: str) -> str:
             time.sleep(float(faults[SLOW].get("seconds", "10")))
         with state.locked(lab.folder):
             switch(state.require(name), lab_host, verb)
-    except WrightError as why:
-        return str(why)
+    except WrightError as error:
+        return str(error)
     return ""
 
 

@@ -56,7 +56,7 @@ def _job(job: Job, folder: Mapping[str, Any]) -> Row:
     # a successor that stands by shows why it waits, not how far the running job of the same run is
     waits = job.is_pending
     step, saved = (None, None) if waits else (folder.get("step"), folder.get("checkpoint"))
-    why = (
+    reason = (
         "stands by: follows if the run's job ends badly"
         if job.reason == "Dependency" and folder
         else job.reason
@@ -70,7 +70,7 @@ def _job(job: Job, folder: Mapping[str, Any]) -> Row:
         step,
         saved,
         job.hosts or f"{job.nodes} hosts",
-        why,
+        reason,
     )
 
 
@@ -80,6 +80,6 @@ def _run(folder: Mapping[str, Any]) -> Row:
         "why": "no job of it is left, and it did not say how it ended",
     }
     ids = folder.get("jobs") or ["-"]
-    outcome, why = str(ended.get("outcome")), str(ended.get("why", ""))
+    outcome, reason = str(ended.get("outcome")), str(ended.get("why", ""))
     step, saved = folder.get("step"), folder.get("checkpoint")
-    return Row(str(ids[-1]), str(folder["run"]), "", outcome, "", step, saved, "", why)
+    return Row(str(ids[-1]), str(folder["run"]), "", outcome, "", step, saved, "", reason)

@@ -87,8 +87,8 @@ def _on_lost_host(job: Job, cluster: Cluster) -> list[tuple[str, None, str]]:
     if is_plain(job):
         return []
     inside = container.image_settings(job, cluster)
-    why = "a lost host does not end the job: the supervisor goes on without it"
-    return [("no-kill", None, why)] if inside is None or inside[0] == "oci" else []
+    reason = "a lost host does not end the job: the supervisor goes on without it"
+    return [("no-kill", None, reason)] if inside is None or inside[0] == "oci" else []
 
 
 def _line(option: str, value: object, why: str) -> str:
@@ -164,11 +164,11 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
         if is_plain(job)
         else "Keeps the training alive: restarts, spares, successors"
     )
-    why = f"# {does}; job.json says how. `exec`, so that Slurm's signals reach it."
+    reason = f"# {does}; job.json says how. `exec`, so that Slurm's signals reach it."
     check = (
         container.image_check_script(run, inside, cluster) if inside else _has_framework(job, cluster, run)
     )
-    return f"{check}{why}\nexec {start} -m clusterwright.onhost.supervisor.{module} {shlex.quote(run)}"
+    return f"{check}{reason}\nexec {start} -m clusterwright.onhost.supervisor.{module} {shlex.quote(run)}"
 
 
 def staging(job: Job, cluster: Cluster) -> str:

@@ -132,8 +132,8 @@ def carry_out(
             name for name in batch if host_reports[name].error and host_reports[name].blame == "change"
         ]:
             later = [name for wave in batches[index + 1 :] for name in wave]
-            why = f"not begun, because the change failed on {fold(bad)}"
-            host_reports.update({name: replace(host_reports[name], left_out=why) for name in later})
+            reason = f"not begun, because the change failed on {fold(bad)}"
+            host_reports.update({name: replace(host_reports[name], left_out=reason) for name in later})
             break
     if policy.empties:
         _resume_hosts(host_reports, drains, host_reports)
@@ -177,8 +177,8 @@ def _left_out(
     for name in drainable:
         if host_reports[name].job_steps or name in jobs:
             which = f" ({', '.join(jobs[name])})" if name in jobs else ""
-            why = f"jobs run there{which}, and a change wants the host without any: pass --drain"
-            results[name] = replace(host_reports[name], left_out=why)
+            reason = f"jobs run there{which}, and a change wants the host without any: pass --drain"
+            results[name] = replace(host_reports[name], left_out=reason)
     return results
 
 
@@ -254,8 +254,8 @@ def _rebooted(
     completed_reports = {name: replace(host_reports[name], owes=()) for name in boots if name not in troubles}
     suffix = "; it stays drained"
     return completed_reports | {
-        name: replace(host_reports[name], error=f"{why}{suffix}", blame="change")
-        for name, why in troubles.items()
+        name: replace(host_reports[name], error=f"{reason}{suffix}", blame="change")
+        for name, reason in troubles.items()
     }
 
 
@@ -286,13 +286,13 @@ def _emptied(
     wanting: list[str], host_reports: dict[str, HostReport], drains: Drains, policy: DisruptionPolicy
 ) -> dict[str, HostReport]:
     """Those that cannot be emptied, or not in time, left out each with its reason."""
-    refused = {host: why for host, why in drains.drain(wanting).items() if host_reports[host].job_steps}
+    refused = {host: reason for host, reason in drains.drain(wanting).items() if host_reports[host].job_steps}
     busy_hosts = (
         drains.wait([host for host in wanting if host not in refused]) if len(refused) < len(wanting) else {}
     )
     suffix = f"still there after {format_duration(int(policy.wait_s))}; it stays drained: run again to go on"
     refused |= {host: f"jobs {', '.join(ids)} are {suffix}" for host, ids in busy_hosts.items()}
-    return {host: replace(host_reports[host], left_out=why) for host, why in refused.items()}
+    return {host: replace(host_reports[host], left_out=reason) for host, reason in refused.items()}
 
 
 def _resume_hosts(hosts: Iterable[str], drains: Drains, reports: dict[str, HostReport]) -> None:

@@ -90,8 +90,8 @@ class Reboots:
             for host, result in results.items()
         }
         return {
-            host: why
-            for host, why in reasons.items()
+            host: reason
+            for host, reason in reasons.items()
             if not results[host].ok
             or not results[host].out.strip()
             or results[host].out.strip() == boots[host]
@@ -120,6 +120,8 @@ class Reboots:
 
     def _update_drain_reasons(self, troubles: Mapping[str, str]) -> None:
         """The reason that Slurm shows is the one why it stays drained; it still begins as our drains do."""
-        for host, why in troubles.items():
-            command = client.line(client.drain(host, f"{APPLY} {self.when}: {why.partition(':')[0]}"[:200]))
+        for host, reason in troubles.items():
+            command = client.line(
+                client.drain(host, f"{APPLY} {self.when}: {reason.partition(':')[0]}"[:200])
+            )
             Host(self.remote, self.cluster.control.name).run_root(command)

@@ -167,13 +167,13 @@ def stop(removal: Removal, remote: Remote, on_progress: ProgressCallback) -> dic
     if removal.purge:
         reached = [host for host in removal.hosts if host not in failed]
         failed |= {
-            host: why
-            for host, why in fan_out(reached, lambda host: _purge(removal, remote, host)).items()
-            if why
+            host: reason
+            for host, reason in fan_out(reached, lambda host: _purge(removal, remote, host)).items()
+            if reason
         }
-    for host, why in failed.items():
+    for host, reason in failed.items():
         on_progress(
-            f"note: {host}: slurmd was not stopped or purged there ({why}); should it come back, Slurm refuses it"
+            f"note: {host}: slurmd was not stopped or purged there ({reason}); should it come back, Slurm refuses it"
         )
     return failed
 

@@ -243,9 +243,9 @@ def wait_for_check(task: Upgrade, step: Step, test: Callable[[], str], limit_s: 
         WrightError: it still says what is wrong.
     """
     started = task.clock.monotonic()
-    while why := test():
+    while reason := test():
         if task.clock.monotonic() - started > limit_s:
-            raise _stopped(step, why)
+            raise _stopped(step, reason)
         task.clock.sleep(1)
 
 

@@ -76,8 +76,8 @@ class Exposed:
         """MEASURED, or why it is not."""
         if self._world == 1:
             return SINGLE_RANK
-        why = [reason for reason in (STAGES, SHARDED, NOT_DDP) if reason in self._unlike]
-        return why[0] if why else EXACT if self._passes else NOT_DDP
+        reason = [reason for reason in (STAGES, SHARDED, NOT_DDP) if reason in self._unlike]
+        return reason[0] if reason else EXACT if self._passes else NOT_DDP
 
     def ready(self) -> None:
         """From here on this rank only waits for others; whoever asked to hear of it does."""

@@ -365,5 +365,5 @@ class Run(Services):
 def write_finished(folder: Path, step: int, loss: float | None) -> None:
     """Write finished.json, whole or not at all."""
     loss_hex = None if loss is None else loss.hex()
-    words = {"step": step, "loss": loss, "loss_hex": loss_hex, "time": time.time()}
-    write_atomic(folder / "finished.json", json.dumps(words) + "\n", durable=False)
+    summary = {"step": step, "loss": loss, "loss_hex": loss_hex, "time": time.time()}
+    write_atomic(folder / "finished.json", json.dumps(summary) + "\n", durable=False)

@@ -137,10 +137,10 @@ class Watched:
         if not self._is_unsupervised:
             return
         failed = hasattr(sys, "last_type")  # what the interpreter has just shown, if anything
-        outcome, why = ("failed", "an exception") if failed else ("finished", "the script has ended")
+        outcome, reason = ("failed", "an exception") if failed else ("finished", "the script has ended")
         self._log.write("generation_end", why="ranks-failed" if failed else "finished")
-        self._log.write("job_end", outcome=outcome, why=why)
-        document = {"outcome": outcome, "code": int(failed), "why": why, "time": time.time()}
+        self._log.write("job_end", outcome=outcome, why=reason)
+        document = {"outcome": outcome, "code": int(failed), "why": reason, "time": time.time()}
         with suppress(OSError):
             (self._run / "ended.json").write_text(json.dumps(document))
 
@@ -165,8 +165,8 @@ def watch(environ: dict[str, str]) -> Watched | None:
         return None
     try:
         return Watched(run, environ, is_unsupervised=not run_folder)
-    except OSError as why:
-        log_line(f"steps are not told: {why}")
+    except OSError as error:
+        log_line(f"steps are not told: {error}")
         return None
 
 

@@ -60,8 +60,8 @@ def run_pass(site: Site, host_bench: HostBench, hosts: Sequence[str]) -> tuple[F
         if host not in failed:
             try:
                 figures[host] = host_bench.read(answer)
-            except ValueError as why:
-                failed[host] = str(why)
+            except ValueError as error:
+                failed[host] = str(error)
     return figures, failed
 
 
@@ -84,7 +84,7 @@ def observations(passes: Sequence[Figures]) -> list[Observation]:
 
 def unknown(bench: str, failed: Mapping[str, str], part: str = "") -> Iterator[Verdict]:
     """Hosts that measured nothing, in the words of what ran there."""
-    return (Verdict(host, bench, Status.UNKNOWN, why, part=part) for host, why in failed.items())
+    return (Verdict(host, bench, Status.UNKNOWN, reason, part=part) for host, reason in failed.items())
 
 
 def rows(bench: str, passes: Sequence[Figures], **about: Condition) -> Iterator[Measurement]:

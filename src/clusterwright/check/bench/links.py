@@ -59,16 +59,20 @@ def unmeasured(passes: Passes, failed: Mapping[Pair, str], hosts: Iterable[str])
     """Hosts that no pair could be measured with, and ways that failed twice though both their ends do well."""
     reachable = frozenset(passes.hosts())
     failed_hosts = {
-        host: why for host in hosts if host not in reachable for ends, why in failed.items() if host in ends
+        host: reason
+        for host in hosts
+        if host not in reachable
+        for ends, reason in failed.items()
+        if host in ends
     }
-    for host, why in failed_hosts.items():
+    for host, reason in failed_hosts.items():
         status = Status.FAIL if reachable else Status.UNKNOWN
         fix = "see that it is reached on this network: link, address, firewall" if reachable else ""
-        yield Verdict(host, "network", status, f"no pair with it could be measured: {why}", fix=fix)
-    for ends, why in failed.items():
+        yield Verdict(host, "network", status, f"no pair with it could be measured: {reason}", fix=fix)
+    for ends, reason in failed.items():
         if not {*ends} & failed_hosts.keys():
             fix = "see what lies between the two: routing, firewall, MTU"
-            yield Verdict(pair(*ends), "network", Status.FAIL, f"failed twice: {why}", fix=fix, part="way")
+            yield Verdict(pair(*ends), "network", Status.FAIL, f"failed twice: {reason}", fix=fix, part="way")
 
 
 def _slow_link_verdicts(passes: Passes, network: str) -> Iterator[Verdict]:

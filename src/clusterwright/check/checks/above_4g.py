@@ -37,13 +37,13 @@ def above_4g(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
     fix = f"{bios_menu(have, 'above_4g')}: Enabled; then power off and on"
     faults = [
         fault(
-            observed=f"the GPU at {gpu.location} {why}",
+            observed=f"the GPU at {gpu.location} {reason}",
             expected=_EXPECTED,
             part=f"gpu {gpu.address}",
             fix=fix,
         )
         for gpu in gpus
-        if (why := _why(gpu, gpus))
+        if (reason := _why(gpu, gpus))
     ]
     yield from faults or [fine(observed=_summary(gpus), expected=_EXPECTED)]
 

@@ -16,14 +16,14 @@ _LOWERED = 0.9  # ours: of the highest clock; GpuSlowInJob's share
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
-    why = reasons(gpu.slow_reasons or 0)
-    if not why:
+    reason = reasons(gpu.slow_reasons or 0)
+    if not reason:
         return
     lowered = bool(gpu.sm_mhz and gpu.sm_most_mhz and gpu.sm_mhz < _LOWERED * gpu.sm_most_mhz)
     clocks = f" at {gpu.sm_mhz:g} of {gpu.sm_most_mhz:g} MHz" if gpu.sm_mhz and gpu.sm_most_mhz else ""
     under_load = (gpu.load_percent or 0.0) >= _WORKING
     state = "under load" if under_load else "with little load"
-    observed = f"is slowed down ({', '.join(why)}){clocks} {state}"
+    observed = f"is slowed down ({', '.join(reason)}){clocks} {state}"
     yield observed, Status.FAIL if lowered and under_load else Status.WARN
 
 

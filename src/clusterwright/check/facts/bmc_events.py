@@ -38,8 +38,8 @@ class BmcEvents:
 @fact("sh", "-c", bmc_command(_COMMAND), limit_s=60)
 def bmc_events(out: str) -> BmcEvents:
     """The last 200 events by `ipmitool sel elist`, without those that a later one deasserts."""
-    if why := unavailable_reason(out):
-        return BmcEvents(unavailable=why)
+    if reason := unavailable_reason(out):
+        return BmcEvents(unavailable=reason)
     head, begun, tail = out.partition("\n@\n")
     *lines, last = tail.splitlines() or [""]
     if not begun or last != "@ END":

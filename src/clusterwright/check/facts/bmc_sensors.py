@@ -34,8 +34,8 @@ class Sensors:
 )  # a slow BMC takes 0.2 s a sensor
 def bmc_sensors(out: str) -> Sensors:
     """Every sensor by `ipmitool -c sdr elist`; none, with the reason, where the board has no BMC or no tool."""
-    if why := unavailable_reason(out):
-        return Sensors((), why)
+    if reason := unavailable_reason(out):
+        return Sensors((), reason)
     *lines, last = out.splitlines()
     if last != _END or not lines:
         raise ValueError(out[:80])

@@ -86,8 +86,8 @@ def of_network(backend: str, interface: str) -> tuple[Knob, ...]:
     if backend == "nccl":
         return (Knob("NCCL_SOCKET_IFNAME", (interface,), which), *_NCCL)
     lists = tuple(",".join([interface] * times) for times in (1, 2, 4, 8))
-    why = f"{which}; several connections, where one does not fill it"
-    return (Knob("GLOO_SOCKET_IFNAME", lists, why),)
+    reason = f"{which}; several connections, where one does not fill it"
+    return (Knob("GLOO_SOCKET_IFNAME", lists, reason),)
 
 
 _NCCL = (

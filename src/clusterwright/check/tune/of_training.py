@@ -72,8 +72,8 @@ def _gradients(target: RunTarget) -> Iterator[Knob]:
     yield Knob(
         "gradients.bucket", sizes, "small ones leave earlier, beside the backward pass; large ones cost less"
     )
-    why = "half the bytes travel; gradients are rounded to 16 bits, so results change"
-    yield Knob("gradients.compress", ("bf16", "fp16"), why, numbers=True)
+    reason = "half the bytes travel; gradients are rounded to 16 bits, so results change"
+    yield Knob("gradients.compress", ("bf16", "fp16"), reason, numbers=True)
 
 
 def _pieces(job: Job) -> Iterator[Knob]:
@@ -82,8 +82,8 @@ def _pieces(job: Job) -> Iterator[Knob]:
     if microbatch.isdecimal() and norm != "batch" and not (job.parallel and job.parallel.micro_batch > 1):
         now = int(microbatch)
         sizes = (str(size) for size in (now // 2, now * 2, now * 4) if size > 0)
-        why = "larger pieces use a device better and take more memory; the batch of a step stays"
-        yield Knob("arguments.microbatch", tuple(sizes), why)
+        reason = "larger pieces use a device better and take more memory; the batch of a step stays"
+        yield Knob("arguments.microbatch", tuple(sizes), reason)
 
 
 def _readers(job: Job, target: RunTarget) -> Iterator[Knob]:

@@ -105,8 +105,8 @@ class Runs:
         self.number += 1
         answers = self.site.stage.do(self._parts(self.subject.with_settings(settings)))
         if wrong := {host: answer.why for host, answer in answers.items() if answer.why}:
-            host, why = next(iter(wrong.items()))
-            self.site.log(f"{host}: {why}")
+            host, reason = next(iter(wrong.items()))
+            self.site.log(f"{host}: {reason}")
             return None
         return self._value(settings, answers)
 

@@ -83,8 +83,8 @@ def _attempt(make: Callable[[], Result], findings: list[Finding]) -> Result | No
 
     try:
         return make()
-    except WrightError as why:
-        findings.extend(why.findings)
+    except WrightError as error:
+        findings.extend(error.findings)
         return None
 
 
@@ -135,10 +135,10 @@ def _wiring(machine_options: MachineOptions) -> Wiring:
 
     try:
         rate = parse_rate(machine_options.nic_rate) if machine_options.nic_rate is not None else None
-    except QuantityError as why:
+    except QuantityError as error:
         raise WrightError.from_code(
-            "bad-quantity", f"--nic-rate: {why.message}", why.fix, exit_code=EXIT_USAGE
-        ) from why
+            "bad-quantity", f"--nic-rate: {error.message}", error.fix, exit_code=EXIT_USAGE
+        ) from error
     return Wiring(
         machine_options.gpus_per_node,
         None,
@@ -174,9 +174,9 @@ def read_table(path: Path, out: Path | None = None) -> bytes:
 
     try:
         data = path.read_bytes()
-    except OSError as why:
-        message, fix = f"{why.strerror}: {path}", "give the path of a CSV that can be read"
-        raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from why
+    except OSError as error:
+        message, fix = f"{error.strerror}: {path}", "give the path of a CSV that can be read"
+        raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from error
     if out and out.exists() and out.samefile(path):
         message = f"{out} is the table itself"
         raise WrightError.from_code(
@@ -192,6 +192,6 @@ def write_table(path: Path, text: str) -> None:
 
     try:
         write_file_atomic(path, text)
-    except OSError as why:
-        message, fix = f"{why.strerror}: {path}", "give --out a path that can be written"
-        raise WrightError.from_code("not-writable", message, fix, exit_code=EXIT_USAGE) from why
+    except OSError as error:
+        message, fix = f"{error.strerror}: {path}", "give --out a path that can be written"
+        raise WrightError.from_code("not-writable", message, fix, exit_code=EXIT_USAGE) from error

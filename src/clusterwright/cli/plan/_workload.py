@@ -191,9 +191,9 @@ def read_assumptions(machine_options: MachineOptions, amount: Amount, plan: Plan
 def _share(option: str, text: str) -> float:
     try:
         return parse_share(text)
-    except QuantityError as why:
-        finding = Finding("bad-quantity", f"{option}: {why.message}", why.fix)
-        raise WrightError(finding, exit_code=EXIT_USAGE) from why
+    except QuantityError as error:
+        finding = Finding("bad-quantity", f"{option}: {error.message}", error.fix)
+        raise WrightError(finding, exit_code=EXIT_USAGE) from error
 
 
 def work(

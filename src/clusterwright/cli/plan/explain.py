@@ -76,14 +76,16 @@ def explain(
     from clusterwright.plan.predict.explained import explained
     from clusterwright.plan.predict.pages import render_html
 
-    found = explained(*(_of_row(row, machine_options) if row else _of_options(run_options, machine_options)))
+    explanation = explained(
+        *(_of_row(row, machine_options) if row else _of_options(run_options, machine_options))
+    )
     if html:
-        write_table(html, render_html(found))
+        write_table(html, render_html(explanation))
         show_message(f"page: {html}")
     if json:
-        show_json(found)
+        show_json(explanation)
     else:
-        show(found)
+        show(explanation)
     return 0
 
 

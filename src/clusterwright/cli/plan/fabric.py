@@ -173,9 +173,9 @@ def _rate(text: str | None) -> int | None:
         return None
     try:
         rate = parse_rate(text)
-    except QuantityError as why:
-        message = f"--nic-rate: {why.message}"
-        raise WrightError.from_code("bad-quantity", message, why.fix, exit_code=EXIT_USAGE) from why
+    except QuantityError as error:
+        message = f"--nic-rate: {error.message}"
+        raise WrightError.from_code("bad-quantity", message, error.fix, exit_code=EXIT_USAGE) from error
     if not rate:
         raise WrightError.from_code(
             "fabric-size", "a port without a rate", "give 400Gbit/s", exit_code=EXIT_USAGE

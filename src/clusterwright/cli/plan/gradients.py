@@ -59,7 +59,7 @@ def _bytes_per_s(rate: str) -> float:
 
     try:
         return parse_rate(rate) / 8
-    except QuantityError as why:
+    except QuantityError as error:
         raise WrightError.from_code(
-            "bad-quantity", f"--rate: {why.message}", why.fix, exit_code=EXIT_USAGE
-        ) from why
+            "bad-quantity", f"--rate: {error.message}", error.fix, exit_code=EXIT_USAGE
+        ) from error

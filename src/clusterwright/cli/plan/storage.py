@@ -165,9 +165,9 @@ def count(text: str, option: str) -> float:
 def _read(parse: Callable[[str], Value], text: str, option: str) -> Value:
     try:
         return parse(text)
-    except QuantityError as why:
-        message = f"{option}: {why.message}"
-        raise WrightError.from_code("bad-quantity", message, why.fix, exit_code=EXIT_USAGE) from why
+    except QuantityError as error:
+        message = f"{option}: {error.message}"
+        raise WrightError.from_code("bad-quantity", message, error.fix, exit_code=EXIT_USAGE) from error
 
 
 def _model(checkpoint_options: CheckpointOptions, user_catalog: UserCatalog | None) -> Architecture | None:

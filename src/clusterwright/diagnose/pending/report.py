@@ -22,8 +22,8 @@ def localize(message: Message, lang: str) -> str:
 
 def format_waiting(waiting: Waiting, job: str, lang: str) -> str:
     """The cause, when it starts, who holds what it needs, and the change."""
-    why, starts, holder_label, change, by, user, admin, none = _LABELS[lang]
-    rows = [(why, localize(waiting.cause, lang)), (starts, localize(waiting.starts, lang))]
+    reason, starts, holder_label, change, by, user, admin, none = _LABELS[lang]
+    rows = [(reason, localize(waiting.cause, lang)), (starts, localize(waiting.starts, lang))]
     rows += [(holder_label if number == 0 else "", holder) for number, holder in enumerate(waiting.held_by)]
     if waiting.change:
         rows += [(change, f"{waiting.change.command}    ({localize(waiting.change.description, lang)})")]

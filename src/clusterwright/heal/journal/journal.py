@@ -269,7 +269,7 @@ def _entry(row: tuple[object, ...]) -> Entry:
         unit,
         job,
         spare,
-        why,
+        reason,
         prior,
         state,
         boot,
@@ -279,7 +279,7 @@ def _entry(row: tuple[object, ...]) -> Entry:
         error,
         wall,
     ) = row
-    intent = Intent(str(host), str(rule), str(action), str(why), str(unit), str(job), str(spare))
+    intent = Intent(str(host), str(rule), str(action), str(reason), str(unit), str(job), str(spare))
     ended = None if e_boot is None else Moment(str(e_boot), float(str(e_s)))
     begun = Moment(str(boot), float(str(s)))
     record = ActionRecord(

@@ -84,9 +84,9 @@ class Loop:
             return
         rules = {rule.name: rule for rule in self.rules}
         for telling in self.journal.notifications(unsent=True):
-            why = send_notification(telling, rules, self.runner.executor)
-            if why:
-                self.log(f"{telling.host}: nobody could be told: {why}")
+            reason = send_notification(telling, rules, self.runner.executor)
+            if reason:
+                self.log(f"{telling.host}: nobody could be told: {reason}")
             else:
                 self.journal.confirm_sent(telling.id)
                 self.log(f"{telling.host}: told: {telling.words}")

@@ -103,8 +103,8 @@ def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
         begun = time.monotonic()
         try:
             loop.tick()
-        except WrightError as why:
-            loop.log(str(why))
+        except WrightError as error:
+            loop.log(str(error))
         sleep(max(0.0, every_s - (time.monotonic() - begun)))
 
 

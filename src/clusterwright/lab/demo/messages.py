@@ -43,8 +43,8 @@ def _difference(report: Report) -> tuple[str, str, str]:
 def place_text(report: Report) -> str:
     """What the first drawing shows."""
     if report.cluster is None:
-        why = report.not_applicable.get("lab", "")
-        return f"Where hosts cannot be made, the same training runs as ranks on one machine. {why}".strip()
+        reason = report.not_applicable.get("lab", "")
+        return f"Where hosts cannot be made, the same training runs as ranks on one machine. {reason}".strip()
     count = len(report.cluster.hosts)
     return (
         f"{count} virtual hosts on one machine, each with its own systemd, sshd, Slurm daemon, addresses and "

@@ -54,9 +54,11 @@ def _by_s(options: Mapping[str, str]) -> int:
     text = options.get("by", _DEFAULT)
     try:
         return parse_duration(text.removeprefix("-")) * (-1 if text.startswith("-") else 1)
-    except ValueError as why:
+    except ValueError as error:
         fix = "e.g. --by 10m, or --by=-90s for a clock that is behind"
-        raise WrightError.from_code("lab-fault-option", f"--by: {why}", fix, exit_code=EXIT_USAGE) from why
+        raise WrightError.from_code(
+            "lab-fault-option", f"--by: {error}", fix, exit_code=EXIT_USAGE
+        ) from error
 
 
 @cache
@@ -64,6 +66,6 @@ def _library(by_s: int) -> bytes:
     """Made once, though asked for before the fault is noted, too."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "skew.so"
-        if why := compiled(*_FLAGS, f"-DSKEW_S=({by_s})", "-o", str(library), str(_SOURCE)):
-            raise WrightError.from_code("lab-missing-program", why, f"apt-get install {PACKAGES}")
+        if reason := compiled(*_FLAGS, f"-DSKEW_S=({by_s})", "-o", str(library), str(_SOURCE)):
+            raise WrightError.from_code("lab-missing-program", reason, f"apt-get install {PACKAGES}")
         return library.read_bytes()

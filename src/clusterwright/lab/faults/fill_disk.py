@@ -40,8 +40,8 @@ def _write_until_full(handle: int, size: int) -> None:
     while True:
         try:
             os.write(handle, bytes(size))
-        except OSError as why:
-            if why.errno == errno.ENOSPC:
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
                 return
             raise
 

@@ -46,7 +46,7 @@ def _disk(lab: LabState, host: LabHost) -> Path:
 def _bytes_per_s(options: Mapping[str, str]) -> int:
     try:
         return max(1, parse_rate(options.get("rate", DEFAULT_RATE)) // 8)
-    except ValueError as why:
+    except ValueError as error:
         raise WrightError.from_code(
-            "lab-fault-option", f"--rate: {why}", "e.g. --rate 5MB/s", exit_code=EXIT_USAGE
-        ) from why
+            "lab-fault-option", f"--rate: {error}", "e.g. --rate 5MB/s", exit_code=EXIT_USAGE
+        ) from error

@@ -39,7 +39,7 @@ def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
 def _rate(options: Mapping[str, str]) -> int:
     try:
         return parse_rate(options.get("rate", DEFAULT_RATE))
-    except ValueError as why:
+    except ValueError as error:
         raise WrightError.from_code(
-            "lab-fault-option", f"--rate: {why}", "e.g. --rate 10Mbit/s", exit_code=EXIT_USAGE
-        ) from why
+            "lab-fault-option", f"--rate: {error}", "e.g. --rate 10Mbit/s", exit_code=EXIT_USAGE
+        ) from error

@@ -89,7 +89,7 @@ def chosen(lab: LabState, lab_host: LabHost, options: Mapping[str, str]) -> Simu
         WrightError: the host has no GPUs that answer, or none of that number.
     """
     if lab_host.gpus is None or not host.gpu_folder(lab, lab_host).exists():
-        why = "has no NVIDIA GPUs" if lab_host.gpus is None else "has GPUs that are device files only"
+        reason = "has no NVIDIA GPUs" if lab_host.gpus is None else "has GPUs that are device files only"
         fix = "name a compute host; GPUs answer where this machine has a C compiler when the lab is made"
-        raise WrightError.from_code("lab-no-gpus", f"{lab_host.name} {why}", fix)
+        raise WrightError.from_code("lab-no-gpus", f"{lab_host.name} {reason}", fix)
     return SimulatedGpu(lab, lab_host, lab_host.gpus, parse_number(options, "gpu", 0, lab_host.gpus.count))

@@ -92,18 +92,18 @@ def _query(
     result = control.run_program(HISTORY, json.dumps(request), timeout_s=5 * LIMIT_S)
     try:
         document = json.loads(checked(result, host, "python3").out)
-    except ValueError as why:
+    except ValueError as error:
         raise WrightError.from_code(
             "slurm-said",
             f"{host} answered what is no report: {result.last_lines(2)}",
             "try again; see its journal",
-        ) from why
+        ) from error
     return dict(document)
 
 
 def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
     """The answer, read."""
-    missing = [f"{PARTS.get(part, part)}: {why}" for part, why in document.get("silent", {}).items()]
+    missing = [f"{PARTS.get(part, part)}: {reason}" for part, reason in document.get("silent", {}).items()]
     if not cluster.monitoring.prometheus:
         missing.append(
             "Prometheus is not set up (`monitoring.prometheus`): what GPUs and processors did is not known"
@@ -148,14 +148,14 @@ def job_queries(job: str, begin: float, end: float) -> dict[str, str]:
     """Of one job's hosts and GPUs, from its begin to its end."""
     lasts_s = max(60, int(end - begin))
     step_s = max(SHORTEST_S, lasts_s // POINTS)
-    mine = f"{{job={json.dumps(job)}}}"
-    held = f"max by (node, gpu) (clusterwright_gpu_job_info{mine})"
+    selector = f"{{job={json.dumps(job)}}}"
+    held = f"max by (node, gpu) (clusterwright_gpu_job_info{selector})"
 
     def over(how: str, family: str) -> str:
         return f"{how}((max by (node, gpu) ({family}) and on (node, gpu) {held})[{lasts_s}s:{step_s}s] @ {int(end)})"
 
     def whole(family: str) -> str:
-        return f"max by (node) (max_over_time({family}{mine}[{lasts_s}s] @ {int(end)}))"
+        return f"max by (node) (max_over_time({family}{selector}[{lasts_s}s] @ {int(end)}))"
 
     return {
         "gpu_utilisation": over("avg_over_time", "gpu:utilisation:ratio"),
@@ -176,8 +176,8 @@ def month_queries(begin: float, end: float, gpus: int) -> dict[str, str]:
     step_s = 300 if gpus <= FEW_GPUS else 3600
     span = f"[{lasts_s}s:{step_s}s] @ {int(end)}"
 
-    def by_account(what: str) -> str:
-        joined = f"{what} * on (node, gpu) group_left(account) {GPU_JOB_INFO}"
+    def by_account(metric: str) -> str:
+        joined = f"{metric} * on (node, gpu) group_left(account) {GPU_JOB_INFO}"
         return f"{step_s} * sum by (account) (sum_over_time(({joined}){span}))"
 
     use = "max by (node, gpu) (gpu:utilisation:ratio)"

@@ -28,7 +28,7 @@ class SnapshotCache:
             if self._clock.monotonic() - self._polled_at >= self._every_s:
                 try:
                     self.snapshot, self.trouble = self._gather(), None
-                except WrightError as why:
-                    self.trouble = why
+                except WrightError as error:
+                    self.trouble = error
                 self._polled_at = self._clock.monotonic()
             return self.snapshot

@@ -72,10 +72,10 @@ def _node_spec(name: str, group: NodeGroup) -> NodeSpec:
 def _parsed(result: CommandResult, host: str) -> dict[str, Any]:
     try:
         document = json.loads(result.out)
-    except ValueError as why:
+    except ValueError as error:
         raise WrightError.from_code(
             "slurm-said",
             f"{host} did not answer in our form: {result.last_lines(2)}",
             f"see what `ssh {host} true` prints; a login shell that prints something is in the way",
-        ) from why
+        ) from error
     return dict(document)

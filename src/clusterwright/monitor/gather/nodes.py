@@ -65,7 +65,7 @@ def _node(
     base, drained = state(node.state)
     record, total = node.record, node.gpus
     free = number(record["FreeMem"])
-    by, why, drained_at = _out(node.name, node.reason)
+    by, reason, drained_at = _out(node.name, node.reason)
     return NodeView(
         node.name,
         base,
@@ -73,7 +73,7 @@ def _node(
         node.partitions,
         drained,
         by,
-        why,
+        reason,
         drained_at,
         spec.leaf,
         node.cpus,

@@ -29,8 +29,8 @@ def read(lines: Iterable[str]) -> Iterator[Record | Bad]:
         match = _LINE.fullmatch(text)
         try:
             yield _record(match) if match else Bad(number, "no line of slurmctld's")
-        except ValueError as why:
-            yield Bad.from_error(number, why)
+        except ValueError as error:
+            yield Bad.from_error(number, error)
 
 
 def _record(match: re.Match[str]) -> Record:

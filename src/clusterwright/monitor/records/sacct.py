@@ -71,8 +71,8 @@ def read(lines: Iterable[str], separator: str = "|") -> Iterator[Record | Bad]:
             continue
         try:
             yield parse(cells)
-        except ValueError as why:
-            yield Bad.from_error(number, why)
+        except ValueError as error:
+            yield Bad.from_error(number, error)
 
 
 def _cells(cells: list[str], names: Sequence[str], separator: str) -> list[str]:

@@ -100,8 +100,8 @@ def _failures(accounting: dict[str, Any], failures: Any) -> Part:
     for failure in failures:
         first_symptoms.setdefault(str(failure.get("why")), str(failure.get("first") or ""))
     rows = tuple(
-        (visible(why), str(count), visible(first_symptoms.get(why, ""), 160))
-        for why, count in (accounting.get("failures_by_kind") or {}).items()
+        (visible(reason), str(count), visible(first_symptoms.get(reason, ""), 160))
+        for reason, count in (accounting.get("failures_by_kind") or {}).items()
     )
     return Part(("Failures by cause", "按原因分类的故障"), heads=_FAILURES, rows=rows)
 

@@ -131,10 +131,10 @@ def _most(users: dict[str, Sum]) -> list[tuple[str, Sum]]:
 def _failures(month: Month) -> Part:
     """Of jobs, as Slurm says; of runs, which survive most of what breaks, as their own events say."""
     rows = [
-        ("/".join(_CAUSES.get(why, (why, why))), "Slurm", str(count))
-        for why, count in month.all.failed.most_common()
+        ("/".join(_CAUSES.get(reason, (reason, reason))), "Slurm", str(count))
+        for reason, count in month.all.failed.most_common()
     ]
-    rows += [(visible(why), "run", str(count)) for why, count in month.broken.most_common()]
+    rows += [(visible(reason), "run", str(count)) for reason, count in month.broken.most_common()]
     heads: tuple[Bilingual, ...] = (("cause", "原因"), ("seen by", "来源"), ("count", "次数"))
     return Part(("Failures by cause", "按原因分类的故障"), heads=heads, rows=tuple(rows))
 

@@ -118,9 +118,9 @@ def _add(total: Sum, record: Record, hours: float, span: Span) -> None:
     waited_s = record.waited_s
     if waited_s is not None and record.start is not None and span.begin <= record.start < span.end:
         total.waits_s.append(waited_s)
-    why = FAILED.get(record.state)
-    if why and record.end is not None and span.begin <= record.end < span.end:
-        total.failed[why] += 1
+    reason = FAILED.get(record.state)
+    if reason and record.end is not None and span.begin <= record.end < span.end:
+        total.failed[reason] += 1
         total.failed_h += hours
 
 

@@ -27,7 +27,7 @@ def _lines(report: Report, language: Language) -> Iterator[str]:
         yield from _title(spoken(("Notes", "说明"), language))
         unknown = spoken(("not known", "未知"), language)
         notes = [("*", spoken(note, language)) for note in report.notes]
-        for bullet, line in (*notes, *(("-", f"{unknown}: {why}") for why in report.missing)):
+        for bullet, line in (*notes, *(("-", f"{unknown}: {reason}") for reason in report.missing)):
             yield from wrap(
                 line, WIDE, initial_indent=f"  {bullet} ", subsequent_indent="    ", break_long_words=False
             )

@@ -117,10 +117,10 @@ class _Slurm:
         self._out.moved += bool(job.partition) and name != job.partition
         queue = self._settings.queues[name]
         need = _need(job, queue, self._settings)
-        why = "" if self._hosts.is_possible(need) else "more than there is"
-        why = why or self._limits.rejection_reason(job, need, queue)
-        if why:
-            self._out.rejected_jobs.append((job, why))
+        reason = "" if self._hosts.is_possible(need) else "more than there is"
+        reason = reason or self._limits.rejection_reason(job, need, queue)
+        if reason:
+            self._out.rejected_jobs.append((job, reason))
             return
         waiting = Waiting(number, job, need, queue, self._limit(job, queue))
         waiting.priority = self._priority(waiting)

@@ -28,6 +28,6 @@ def lacks(line: str, lang: str = "en") -> str:
     """Such a line in the language; a program's own words stay as they are."""
     if lang != "zh":
         return line
-    part, _, why = line.partition(": ")
+    part, _, reason = line.partition(": ")
     named = next((zh for en, zh in PARTS.values() if en == part), part)
-    return f"{named}: {_REASONS.get(why, why)}" if why else line
+    return f"{named}: {_REASONS.get(reason, reason)}" if reason else line

@@ -290,8 +290,8 @@ class Top(App[None]):
     def _fetch_text(self, topic: str, job: JobView) -> str:
         try:
             return self._job_actions.output(job) if topic == "output" else self._job_actions.why(job)
-        except WrightError as why:
-            return str(why)
+        except WrightError as error:
+            return str(error)
 
     def _show_text(self, text: str) -> None:
         lines = [[(visible(line, 1000), "")] for line in text.splitlines() or ["-"]]
@@ -313,8 +313,8 @@ class Top(App[None]):
     def _refused(self, job: JobView) -> str:
         try:
             self._job_actions.cancel(job)
-        except WrightError as why:
-            return str(why)
+        except WrightError as error:
+            return str(error)
         return ""
 
     def _ended(self, job: JobView, refused: str) -> None:

@@ -142,9 +142,9 @@ def hosts_or_reason(job: JobView, options: RenderOptions) -> Cell:
     """The hosts that it has, or what it waits for."""
     if runs(job):
         return (fold(job.nodes) if job.nodes else "", "dim")
-    why = waits(job.reason or "None", options.lang) if is_pending(job.state) else job.reason
+    reason = waits(job.reason or "None", options.lang) if is_pending(job.state) else job.reason
     when = "" if job.expected is None else f" ({span(job.expected - options.now)})"
-    return (visible(why) + when, "yellow")
+    return (visible(reason) + when, "yellow")
 
 
 def progress(job: JobView) -> str:

@@ -68,11 +68,11 @@ def _node(node: NodeView, snapshot: Snapshot, options: RenderOptions) -> Lines:
 
 
 def _job(job: JobView, options: RenderOptions) -> Lines:
-    why = waits(job.reason or "None", options.lang) if is_pending(job.state) else ""
+    reason = waits(job.reason or "None", options.lang) if is_pending(job.state) else ""
     lines: list[Line | None] = [
         [(f"{job.id} {visible(job.name)}", "bold")],
         _field("state", f"{job.state} ({visible(job.reason)})" if job.reason else job.state, options),
-        _field("why", visible(why), options),
+        _field("why", visible(reason), options),
         _field("user", visible(job.user), options),
         _field("team", visible(job.account), options),
         _field("partition", job.partition, options),

@@ -88,8 +88,8 @@ class ClusterActions:
             raise
         self._write(by, action, subject, reason, "done")
 
-    def _write(self, by: User, what: str, subject: str, reason: str, outcome: str) -> None:
-        row = {"at": round(self.clock.now(), 3), "by": by.name, "role": by.role, "what": what, "subject": subject,
+    def _write(self, by: User, action: str, subject: str, reason: str, outcome: str) -> None:
+        row = {"at": round(self.clock.now(), 3), "by": by.name, "role": by.role, "what": action, "subject": subject,
                "reason": reason, "outcome": outcome}  # fmt: skip
         line = json.dumps(row) + "\n"
         try:

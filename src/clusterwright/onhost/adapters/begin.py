@@ -57,8 +57,8 @@ def run(command: List[str]) -> None:
     argv = [sys.executable, "-u", *command[1:]] if command[0] == PYTHON else command
     try:
         os.execvp(argv[0], argv)  # noqa: S606 (the job's own program)
-    except OSError as why:
-        sys.exit(f"{argv[0]}: {why.strerror} on {os.uname().nodename}")
+    except OSError as error:
+        sys.exit(f"{argv[0]}: {error.strerror} on {os.uname().nodename}")
 
 
 def _prepare(kind: str) -> None:

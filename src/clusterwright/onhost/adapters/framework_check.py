@@ -27,11 +27,11 @@ def unfit(name: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Look, and end the run if need be."""
     run, name = arguments
-    why = unfit(name)
-    if not why:
+    reason = unfit(name)
+    if not reason:
         return 0
-    console.out(f"{time.strftime('%H:%M:%S')} failed: {why}")
-    Folder(run).write("ended.json", {"outcome": "failed", "code": 1, "why": why, "time": time.time()})
+    console.out(f"{time.strftime('%H:%M:%S')} failed: {reason}")
+    Folder(run).write("ended.json", {"outcome": "failed", "code": 1, "why": reason, "time": time.time()})
     return 1
 
 

@@ -51,10 +51,10 @@ class Load:
                     self.add(amount, int((time.monotonic() - began) / options["slice_s"]))
                     if time.monotonic() >= began + options["seconds"]:
                         return
-            except ValueError as why:
-                self.wrong.append(str(why))
-            except (RuntimeError, OSError) as why:
-                self.broken = (str(why).splitlines() or [repr(why)])[0][:300]
+            except ValueError as error:
+                self.wrong.append(str(error))
+            except (RuntimeError, OSError) as error:
+                self.broken = (str(error).splitlines() or [repr(error)])[0][:300]
 
     def add(self, amount: float, index: int) -> None:
         """Done in that slice."""

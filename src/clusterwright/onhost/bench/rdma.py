@@ -85,8 +85,8 @@ class Running:
         self.process = None  # type: Any
         try:
             self.process = processes.start(argv, stdout=self.out, stderr=processes.STDOUT)
-        except OSError as why:
-            self.out.write(str(why).encode())
+        except OSError as error:
+            self.out.write(str(error).encode())
 
     def output(self) -> str:
         """So far."""

@@ -56,8 +56,8 @@ def sweep(options: Json, device: Any) -> Iterator[Json]:
         for size in options["sizes"]:
             try:
                 yield measure(kind, size, options["iterations"], device)
-            except (RuntimeError, NotImplementedError, ValueError) as why:
-                yield {"kind": kind, "size": size, "skipped": str(why).splitlines()[0][:200]}
+            except (RuntimeError, NotImplementedError, ValueError) as error:
+                yield {"kind": kind, "size": size, "skipped": str(error).splitlines()[0][:200]}
                 break
         dist.barrier()
 

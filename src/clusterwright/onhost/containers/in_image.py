@@ -165,8 +165,8 @@ def is_ours(device: str) -> bool:
     """Slurm's control group lets us open it; whether a driver answers is another question."""
     try:
         os.close(os.open(device, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
-    except OSError as why:
-        return why.errno not in (errno.EPERM, errno.EACCES)
+    except OSError as error:
+        return error.errno not in (errno.EPERM, errno.EACCES)
     return True
 
 

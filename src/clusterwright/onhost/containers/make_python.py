@@ -51,8 +51,8 @@ def unreadable(spec: Spec) -> str:
     try:
         with open(spec["requirements"] or os.devnull):
             return ""
-    except OSError as why:
-        return str(why.strerror)
+    except OSError as error:
+        return str(error.strerror)
 
 
 def digest(spec: Spec) -> str:

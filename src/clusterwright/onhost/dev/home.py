@@ -26,14 +26,14 @@ def home(session: str) -> Home:
         ours = os.path.join(os.path.dirname(session), "home")
         os.makedirs(ours, mode=0o700, exist_ok=True)
         return Home(ours, {"HOME": ours}, [f"{path} is not there on {host}; files are kept in {ours}"])
-    why = unwritable(path)
-    if not why:
+    reason = unwritable(path)
+    if not reason:
         return Home(path, {"HOME": path}, [])
     return Home(
         path,
         {"HOME": path, **_elsewhere(session)},
         [
-            f"nothing can be written to {path} on {host}: {why}; make room there, or name another place: --folder"
+            f"nothing can be written to {path} on {host}: {reason}; make room there, or name another place: --folder"
         ],
     )
 
@@ -45,8 +45,8 @@ def unwritable(folder: str) -> str:
             file.write(_PROBE)
             file.flush()
             os.fsync(file.fileno())
-    except OSError as why:
-        return why.strerror or str(why)
+    except OSError as error:
+        return error.strerror or str(error)
     return ""
 
 

@@ -83,12 +83,12 @@ class Jupyter:
         try:
             with open(self.log, "wb") as log:
                 self.process = processes.start(argv, stdout=log, stderr=log, env=variables, cwd=root)
-        except OSError as why:
+        except OSError as error:
             raise Trouble(
                 "dev-no-python",
-                f"{python} does not run on this host: {why.strerror}",
+                f"{python} does not run on this host: {error.strerror}",
                 "name a Python that every compute host has: software.python, or --python",
-            ) from why
+            ) from error
 
     def _wait_until_ready(self) -> bool:
         """True when it answers with the token; False when its port was taken."""

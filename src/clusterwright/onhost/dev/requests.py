@@ -32,8 +32,8 @@ def main() -> int:
     os.umask(0o077)
     try:
         return {"begin": begin, "list": show, "stop": stop}[request["do"]](request)
-    except Trouble as why:
-        emit_event("failed", code=why.code, message=why.message, fix=why.fix)
+    except Trouble as error:
+        emit_event("failed", code=error.code, message=error.message, fix=error.fix)
         return 1
 
 
@@ -82,8 +82,8 @@ def user_folder(runs: str) -> str:
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
         about = os.lstat(path)
-    except OSError as why:
-        raise write_error(path, why) from why
+    except OSError as error:
+        raise write_error(path, error) from error
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
         raise Trouble(
             "dev-folder", f"{path} is not a folder of {getpass.getuser()}'s", f"have it removed: rm -r {path}"
@@ -119,9 +119,9 @@ def submit(session: str, files: Dict[str, str]) -> str:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-    except OSError as why:
+    except OSError as error:
         shutil.rmtree(session, ignore_errors=True)
-        raise write_error(session, why) from why
+        raise write_error(session, error) from error
     result = processes.run(
         ["sbatch", "--parsable", f"--chdir={session}", f"--output={session}/job.out", f"{session}/job.sh"]
     )

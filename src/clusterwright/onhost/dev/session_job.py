@@ -62,12 +62,12 @@ def main() -> int:
         server.start()
         append_event(folder, "up", **_about(request), notes=server.notes, **server.facts())
         last["why"] = _wait_until_idle(server, request["idle_s"])
-    except Trouble as why:
+    except Trouble as error:
         last = {
             "event": "failed",
-            "code": why.code,
-            "message": why.message,
-            "fix": why.fix,
+            "code": error.code,
+            "message": error.message,
+            "fix": error.fix,
             "host": _host(),
         }
     finally:

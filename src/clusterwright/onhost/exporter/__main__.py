@@ -16,13 +16,13 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="exporter", description=__doc__)
     parser.add_argument("--settings", default=FILE)
     parser.add_argument("--once", action="store_true", help="print everything once, and serve nobody")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        settings = read(given.settings)
-    except (OSError, ValueError) as why:
-        sys.stderr.write(f"{given.settings}: {why}\n")
+        settings = read(options.settings)
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"{options.settings}: {error}\n")
         return 2
-    if not given.once:
+    if not options.once:
         Keeper(settings).serve()
         return 0
     with tempfile.TemporaryDirectory() as folder:

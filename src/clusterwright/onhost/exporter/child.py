@@ -102,14 +102,14 @@ def _by_itself() -> None:
 
 def answer(module: ModuleType, settings: Settings, state: Dict[Any, Any]) -> Any:
     """A line that says how it went, then the text; and whether it went well."""
-    began, text, why = time.monotonic(), "", ""
+    began, text, reason = time.monotonic(), "", ""
     try:
         text = rendered(module.collect(settings, state))
     except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
-        why = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {error}"
     data = text.encode("utf-8", "replace")
-    head = {"why": why[:500], "seconds": round(time.monotonic() - began, 6), "bytes": len(data)}
-    return json.dumps(head).encode() + b"\n" + data, not why
+    head = {"why": reason[:500], "seconds": round(time.monotonic() - began, 6), "bytes": len(data)}
+    return json.dumps(head).encode() + b"\n" + data, not reason
 
 
 def _write(pipe: int, data: bytes) -> None:

@@ -115,8 +115,8 @@ class Keeper:
         path = os.path.join(self.settings.run, name + server.ENDING)
         try:
             write_atomic(path, text, durable=False)
-        except OSError as why:
-            log(f"{path} is not written: {why}")
+        except OSError as error:
+            log(f"{path} is not written: {error}")
 
 
 def log(text: str) -> None:

@@ -60,8 +60,8 @@ def start(settings: Settings) -> Process:
             signal.signal(number, signal.SIG_DFL)
         threading.Thread(target=_exit_with_parent, args=(child_end,), daemon=True).start()
         Server(settings).serve()
-    except Exception as why:  # noqa: BLE001 (a thread that must never end)
-        os.write(2, f"server: {type(why).__name__}: {why}\n".encode())
+    except Exception as error:  # noqa: BLE001 (a thread that must never end)
+        os.write(2, f"server: {type(error).__name__}: {error}\n".encode())
     finally:
         os._exit(0)
 

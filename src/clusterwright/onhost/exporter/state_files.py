@@ -26,8 +26,8 @@ def write(folder: str, name: str, document: Dict[str, Any]) -> bool:
     try:
         os.makedirs(folder, exist_ok=True)
         write_atomic(path, json.dumps(document))
-    except OSError as why:
-        sys.stderr.write(f"{path} is not written: {why}\n")
+    except OSError as error:
+        sys.stderr.write(f"{path} is not written: {error}\n")
         return False
     return True
 

@@ -64,8 +64,8 @@ def run(
     options = {"env": env, "stdin": PIPE if stdin else DEVNULL, "stderr": STDOUT if merge else PIPE}
     try:
         process = start(argv, stdout=PIPE, start_new_session=timeout_s is not None, **options)
-    except OSError as why:
-        return Result(NOT_STARTED, "", "", why.strerror or str(why))
+    except OSError as error:
+        return Result(NOT_STARTED, "", "", error.strerror or str(error))
     try:
         return collect(process, timeout_s, stdin=stdin, limit=limit)
     except BaseException:

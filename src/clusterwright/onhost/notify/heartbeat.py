@@ -109,8 +109,8 @@ class Watch:
                 try:
                     send.send_to_channel(self.settings, name, {"alerts": firing, "groupLabels": group})
                     self._notified_channels.append(name)
-                except send.DeliveryError as why:
-                    print(why, flush=True)
+                except send.DeliveryError as error:
+                    print(error, flush=True)
 
 
 def _free(path: str) -> float:

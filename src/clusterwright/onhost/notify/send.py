@@ -39,8 +39,8 @@ def send_to_channel(settings: Settings, name: str, payload: Mapping[str, Any]) -
     try:
         url, body = request(kind, channel_address(settings, name), title, text, time.time())
         answer = post(url, body, through_proxy=True)
-    except (OSError, ValueError, IndexError) as why:
-        raise DeliveryError(f"{name}: {_reason(why)}") from None
+    except (OSError, ValueError, IndexError) as error:
+        raise DeliveryError(f"{name}: {_reason(error)}") from None
     trouble = refusal(answer)
     if trouble:
         raise DeliveryError(f"{name}: {trouble}")
@@ -93,12 +93,12 @@ def _signed(key: str, text: str) -> str:
 def refusal(answer: bytes) -> str | None:
     """Why the room did not take it, None where it did: they answer 200 to everything and say more in the body."""
     try:
-        said = json.loads(answer)
+        reply = json.loads(answer)
     except ValueError:
         return "an answer that is no JSON"
-    if not isinstance(said, dict):
+    if not isinstance(reply, dict):
         return "an answer that is no object"
-    codes = [said[name] for name in ("errcode", "code", "StatusCode") if name in said]
+    codes = [reply[name] for name in ("errcode", "code", "StatusCode") if name in reply]
     if codes and codes[0] == 0:
         return None
-    return "{} {}".format(codes[0] if codes else "no code", said.get("errmsg") or said.get("msg") or "")
+    return "{} {}".format(codes[0] if codes else "no code", reply.get("errmsg") or reply.get("msg") or "")

@@ -62,9 +62,9 @@ class Answer(BaseHTTPRequestHandler):
             try:
                 self._pass_on(name, payload)
                 self._respond(200, "")
-            except (send.DeliveryError, RefusedError) as why:
-                print(why, flush=True)
-                self._respond(502, str(why))
+            except (send.DeliveryError, RefusedError) as error:
+                print(error, flush=True)
+                self._respond(502, str(error))
             finally:
                 places.release()
 
@@ -116,5 +116,5 @@ def _watch_loop(server: Server) -> None:
         time.sleep(server.settings.every_s)
         try:
             server.watch.check()
-        except Exception as why:  # noqa: BLE001 (a thread that must never end)
-            print(f"looking at monitoring itself failed: {why!r}", flush=True)
+        except Exception as error:  # noqa: BLE001 (a thread that must never end)
+            print(f"looking at monitoring itself failed: {error!r}", flush=True)

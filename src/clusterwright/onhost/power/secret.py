@@ -21,8 +21,8 @@ def password(path: str) -> Tuple[str, float]:
         with open(path) as file:
             status = os.fstat(file.fileno())
             line = file.readline().rstrip("\n")
-    except OSError as why:
-        raise NoPasswordError(f"{path}: {why.strerror}") from why
+    except OSError as error:
+        raise NoPasswordError(f"{path}: {error.strerror}") from error
     if status.st_mode & GROUP_OTHER_MASK:
         raise NoPasswordError(f"{path}: others may read it; chmod 600 {path}")
     if not line:

@@ -29,9 +29,9 @@ def main() -> int:
         line.setblocking(False)
         try:
             line.sendto(message.encode(), KICK)
-        except OSError as why:
+        except OSError as error:
             syslog.openlog("clusterwright-power")
-            syslog.syslog(f"{message}; the keeper does not listen: {why}")
+            syslog.syslog(f"{message}; the keeper does not listen: {error}")
     return 0
 
 

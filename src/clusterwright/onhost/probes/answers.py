@@ -32,8 +32,8 @@ def probe(path: str) -> int:
     try:
         os.statvfs(path)
         outcome = "%.3f" % (time.monotonic() - began)
-    except OSError as why:
-        outcome = why.strerror or str(why)
+    except OSError as error:
+        outcome = error.strerror or str(error)
     os.write(into, outcome.encode())
     os._exit(0)
 

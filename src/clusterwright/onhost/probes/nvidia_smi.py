@@ -98,8 +98,8 @@ def main() -> None:
         if GPU_LOST.search(" ".join(report["said"])) and not report["rows"] and count:
             report = query_gpus(fields, count)
         with_rows(report, fields)
-    except StoppedError as why:
-        (result,) = why.args
+    except StoppedError as error:
+        (result,) = error.args
         report = {"code": result.code, "rows": [], "said": [result.stopped]}
         if result.code == processes.NOT_STARTED:
             report["absent"] = True

@@ -49,8 +49,8 @@ def remove(location: str) -> bool:
     """True when the file is gone."""
     try:
         os.unlink(location)
-    except OSError as why:
-        return why.errno == errno.ENOENT
+    except OSError as error:
+        return error.errno == errno.ENOENT
     return True
 
 

@@ -91,7 +91,7 @@ def lost_sets(host: Host) -> Dict[str, str]:
 
 def lost_error(missing_sets: Dict[str, str]) -> Optional[ChangeError]:
     """All else is done: this host's own trouble, in words."""
-    message = "\n".join(f"{name}: {why}" for name, why in missing_sets.items())
+    message = "\n".join(f"{name}: {reason}" for name, reason in missing_sets.items())
     return ChangeError(f"packages left as they are: {message}", "host") if missing_sets else None
 
 
@@ -113,8 +113,8 @@ def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[Chan
             settle_units(host, last_units, journal, more=False)
             names = [change["id"].partition(":")[2] for change in first_units if change["id"] != "systemd"]
             trouble = trouble or units.expect_running(names, independent=independent_units(host), wait_s=0)
-        except ChangeError as why:
-            raise trouble or why from why
+        except ChangeError as error:
+            raise trouble or error from error
     late = [resource for resource in due if resource not in early]
     trouble = trouble or records.do_all(host, late, changes)
     records.remember(host)
@@ -157,9 +157,9 @@ def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> No
                     files.try_out(host, trial)
             with step(change["id"]):
                 make(host, change)
-        except (ChangeError, OSError) as why:
-            fault_domain = why.blame if isinstance(why, ChangeError) else "change"
-            raise ChangeError(f"{change['id']}: {why}", fault_domain) from why
+        except (ChangeError, OSError) as error:
+            fault_domain = error.blame if isinstance(error, ChangeError) else "change"
+            raise ChangeError(f"{change['id']}: {error}", fault_domain) from error
         change["done"] = True
 
 
@@ -281,8 +281,8 @@ def run_bundle(bundle: Json) -> Json:
     try:
         with step("other"):
             with_lock(host, answer)
-    except (ChangeError, OSError) as why:
-        answer["error"], answer["blame"] = troubles.explain_error(host, why)
+    except (ChangeError, OSError) as error:
+        answer["error"], answer["blame"] = troubles.explain_error(host, error)
     for change in answer["changes"]:  # the diff of a new file follows from its content, which the sender has
         if change["id"] in host.shared and change["verbs"] == [Verb.CREATE]:
             change["diff"] = None

@@ -36,6 +36,6 @@ class Verb(str, enum.Enum):
     UPGRADE = "upgrade"
 
 
-def new_change(what: str, *verbs: Verb, diff: str = "", cost: str = "live") -> Dict[str, Any]:
+def new_change(change_id: str, *verbs: Verb, diff: str = "", cost: str = "live") -> Dict[str, Any]:
     """A change without its resource's id; `cost: live` costs running jobs nothing."""
-    return {"what": what, "verbs": list(verbs), "diff": diff, "cost": cost}
+    return {"what": change_id, "verbs": list(verbs), "diff": diff, "cost": cost}

@@ -60,8 +60,8 @@ def set_rights(path: str, resource: Json) -> None:
     try:
         uid = owner if isinstance(owner, int) else 0 if owner == "root" else pwd.getpwnam(owner).pw_uid
         gid = group if isinstance(group, int) else 0 if group == "root" else grp.getgrnam(group).gr_gid
-    except KeyError as why:
-        raise ChangeError(f"{why}; is its package installed?") from why
+    except KeyError as error:
+        raise ChangeError(f"{error}; is its package installed?") from error
     os.chown(path, uid, gid)
     os.chmod(path, resource["mode"])
 

@@ -70,8 +70,11 @@ def plan_resource(host: Host, resource: Json) -> Optional[Json]:
     """The change that the resource needs, if any; a failure says whose it is."""
     try:
         return PLANNERS[resource["kind"]](host, resource)
-    except (ChangeError, OSError) as why:  # what is there is this host's own: an account with another id, say
-        raise ChangeError(f"{resource['id']}: {why}", "host") from why
+    except (
+        ChangeError,
+        OSError,
+    ) as error:  # what is there is this host's own: an account with another id, say
+        raise ChangeError(f"{resource['id']}: {error}", "host") from error
 
 
 @step("compare units")

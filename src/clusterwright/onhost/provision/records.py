@@ -116,9 +116,9 @@ def do_all(host: Host, due: List[Json], changes: List[Json]) -> Optional[ChangeE
         try:
             with step(resource["id"]):
                 do(host, resource, [change for change in changes if change["id"] == resource["id"]])
-        except (ChangeError, OSError) as why:
-            fault_domain = why.blame if isinstance(why, ChangeError) else "host"
-            failed = failed or ChangeError(f"{resource['id']}: {why}", fault_domain)
+        except (ChangeError, OSError) as error:
+            fault_domain = error.blame if isinstance(error, ChangeError) else "host"
+            failed = failed or ChangeError(f"{resource['id']}: {error}", fault_domain)
     return failed
 
 
@@ -133,10 +133,10 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
         quotas.do(rows)
     else:
         server = rows[0]
-        why = answers(server["address"], server["port"], READY_S)
-        if why:
+        reason = answers(server["address"], server["port"], READY_S)
+        if reason:
             raise ChangeError(
-                f"slurmdbd on {server['name']} ({server['address']}:{server['port']}) does not answer: {why}. "
+                f"slurmdbd on {server['name']} ({server['address']}:{server['port']}) does not answer: {reason}. "
                 "Teams, users and limits wait for it: see `journalctl -u slurmdbd -u mariadb` there, fix it, "
                 "and apply again",
                 "host",

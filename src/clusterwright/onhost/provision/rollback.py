@@ -176,7 +176,7 @@ def remove(host: Host, path: str) -> None:
         return
     try:
         os.rmdir(target)
-    except OSError as why:
-        if why.errno not in (errno.ENOTEMPTY, errno.EBUSY, errno.EEXIST):
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EBUSY, errno.EEXIST):
             raise
         host.notes.append(f"{path} stays: something lies in it")

@@ -38,9 +38,9 @@ def answers(address: str, port: str, timeout_s: float) -> str:
     while True:
         try:
             socket.create_connection((address, int(port)), timeout=1).close()
-        except OSError as why:
+        except OSError as error:
             if time.monotonic() > deadline:
-                return str(why)
+                return str(error)
             time.sleep(0.02)
         else:
             return ""
@@ -93,8 +93,8 @@ def change_all(calls: List[List[str]]) -> None:
         for invocation in running:
             try:
                 finish(invocation)
-            except ChangeError as why:
-                failed.append(why)
+            except ChangeError as error:
+                failed.append(error)
     if failed:
         raise failed[0]
 

@@ -60,8 +60,8 @@ def fetch(host: Host, skipped_sets: Container[str] = ()) -> Dict[str, str]:
             try:
                 refuse_foreign_hold(host, todo)
                 download(host, todo, options)
-            except ChangeError as why:
-                troubles[name] = explain_error(why, apt_output)
+            except ChangeError as error:
+                troubles[name] = explain_error(error, apt_output)
     return troubles
 
 

@@ -136,8 +136,8 @@ def plan_sysctl(host: Host, resource: Json) -> Optional[Json]:
     if now == resource["value"]:
         return None
     if now is None or not os.access(path, os.W_OK):
-        why = "this kernel has none" if now is None else f"it is {now} and read-only here"
-        host.notes.append(f"{resource['key']} is not set to {resource['value']}: {why}")
+        reason = "this kernel has none" if now is None else f"it is {now} and read-only here"
+        host.notes.append(f"{resource['key']} is not set to {resource['value']}: {reason}")
         return None
     return new_change(f"{now or 'empty'} -> {resource['value']}", Verb.SET)
 

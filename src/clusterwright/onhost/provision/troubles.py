@@ -41,11 +41,11 @@ def explain_error(host: Host, why: Exception) -> Tuple[str, str]:
     return message, why.blame if isinstance(why, ChangeError) else "host"
 
 
-def causes(why: Optional[BaseException]) -> Iterator[BaseException]:
+def causes(reason: Optional[BaseException]) -> Iterator[BaseException]:
     """The error and what it was raised from."""
-    while why is not None:
-        yield why
-        why = why.__cause__
+    while reason is not None:
+        yield reason
+        reason = reason.__cause__
 
 
 def disks(host: Host) -> List[str]:

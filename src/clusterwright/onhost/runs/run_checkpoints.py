@@ -46,11 +46,11 @@ def answer(action: Callable[..., Row], path: str, **options: Any) -> Row:
         return action(path, **options)
     except Trouble as trouble:
         return {"trouble": trouble.code, "message": str(trouble), "fix": trouble.fix}
-    except OSError as why:
+    except OSError as error:
         fix = "see that the folder is mounted and that you may read it"
         return {
             "trouble": "checkpoint-unreadable",
-            "message": f"{why.strerror}: {why.filename}",
+            "message": f"{error.strerror}: {error.filename}",
             "fix": fix,
         }
 
@@ -269,8 +269,8 @@ def convert(path: str, target: str, to: str | None, origin: str | None, name: st
         source = Path(rows["folder"]) / (intact or step_names(Path(rows["folder"])) or ["none"])[0]
     try:
         return dict(forms.convert(source, Path(target), to=to, origin=origin, name=name))
-    except forms.Refused as why:
-        raise Trouble(why.code, str(why), why.fix) from None
+    except forms.Refused as error:
+        raise Trouble(error.code, str(error), error.fix) from None
 
 
 def runtime(*names: str) -> List[Any]:

@@ -17,7 +17,7 @@ LARGEST = 3  # losses that are named
 def read_progress(run: str) -> Dict[str, Any]:
     """One object; what is not known yet is null."""
     run_history = history.read(run)
-    state, why = state_of(run, read_object(os.path.join(run, "ended.json")), beat(run))
+    state, reason = state_of(run, read_object(os.path.join(run, "ended.json")), beat(run))
     now = time.time() if state == "running" else None
     chain, totals = jobs(run_history.events, now), figures.work_out(run_history, now)
     newest = chain[-1].generations[-1] if chain and chain[-1].generations else None
@@ -25,7 +25,7 @@ def read_progress(run: str) -> Dict[str, Any]:
     return {
         "run": os.path.basename(run),
         "state": state,
-        "why": why,
+        "why": reason,
         "generation": newest.number if newest else 0,
         "hosts": len(newest.hosts) if newest else 0,
         **speed.progress(run_history.events, run_history.record, running=state == "running"),

@@ -23,14 +23,14 @@ def status(run: str) -> Dict[str, Any]:
     """One object: what the run is, how far it is, what it could go back to, what went wrong, where its time went."""
     run_history = history.read(run)
     ended, alive_at = read_object(os.path.join(run, "ended.json")), beat(run)
-    state, why = state_of(run, ended, alive_at)
+    state, reason = state_of(run, ended, alive_at)
     now = time.time() if state == "running" else None
     chain, totals = jobs(run_history.events, now), figures.work_out(run_history, now)
     document = {
         "run": os.path.basename(run),
         "folder": run,
         "state": state,
-        "why": why,
+        "why": reason,
         "code": ended.get("code"),
         "jobs": [job.job_id for job in chain],
         **_members(chain[-1] if chain else None, run_history.events),
@@ -136,12 +136,12 @@ def _saved(run: str, events: Sequence[Event]) -> Dict[str, Any]:
 
 def lines(document: Dict[str, Any]) -> List[str]:
     """The same for people."""
-    why = f": {document['why']}" if document["why"] else ""
+    reason = f": {document['why']}" if document["why"] else ""
     hosts = ", ".join(document["hosts"]) or "none yet"
     extra_hosts = f"; spare {', '.join(document['spares'])}" if document["spares"] else ""
     extra_hosts += f"; away {', '.join(document['away'])}" if document["away"] else ""
     rows = [
-        ("state", f"{document['state']}{why}"),
+        ("state", f"{document['state']}{reason}"),
         ("jobs", ", ".join(document["jobs"]) or "none has begun"),
         ("generation", f"{document['generation']} on {hosts}{extra_hosts}"),
         ("step", _step(document)),

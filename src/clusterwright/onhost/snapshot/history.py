@@ -41,20 +41,20 @@ def main() -> int:
     return 0
 
 
-def document(asked: Document) -> Document:
+def document(request: Document) -> Document:
     """All parts, one after the other: none is asked while another one is."""
     result: Document = {
-        "schema": 1, "now": time.time(), "zone_s": time.localtime(asked["begin"]).tm_gmtoff, "silent": {},
+        "schema": 1, "now": time.time(), "zone_s": time.localtime(request["begin"]).tm_gmtoff, "silent": {},
         "sacct": "", "jobcomp": "", "queue": "", "values": {}, "run": None, "runs": [],
     }  # fmt: skip
-    run = run_jobs.find(asked["runs"], asked["job"]) if asked["job"] and asked["runs"] else ""
-    ids = run_jobs.job_ids(run) if run else [asked["job"]] if asked["job"] else []
-    _slurm(result, asked, ids)
-    _add_metrics(result, asked)
+    run = run_jobs.find(request["runs"], request["job"]) if request["job"] and request["runs"] else ""
+    ids = run_jobs.job_ids(run) if run else [request["job"]] if request["job"] else []
+    _slurm(result, request, ids)
+    _add_metrics(result, request)
     if run:
         result["run"] = run_of(result, run)
-    elif not asked["job"] and asked["runs"]:
-        result["runs"] = list(_runs(asked["runs"], asked["begin"], asked["end"]))
+    elif not request["job"] and request["runs"]:
+        result["runs"] = list(_runs(request["runs"], request["begin"], request["end"]))
     return result
 
 
@@ -72,8 +72,8 @@ def _slurm(result: Document, request: Document, ids: List[str]) -> None:
         result["jobcomp"] = "".join(
             line for line in _lines(str(request["jobcomp"])) if _is_of(line, begin, ids)
         )
-    except OSError as why:
-        result["silent"]["jobcomp"] = f"{why.filename}: {why.strerror}"
+    except OSError as error:
+        result["silent"]["jobcomp"] = f"{error.filename}: {error.strerror}"
     columns = ",".join(f"{theirs}:{separator}" for _, theirs in QUEUE)
     argv = ["squeue", "--noheader", "--all", "--states=" + ",".join(HOLDING), "--Format=" + columns]
     _add_output(
@@ -129,8 +129,8 @@ def _add_metrics(result: Document, request: Document) -> None:
     try:
         for name, query in request["queries"].items():
             result["values"][name] = monitors.query_prometheus(request["prometheus"], query, end)
-    except (OSError, ValueError, KeyError, TypeError) as why:
-        result["silent"]["prometheus"] = str(why)[:200]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        result["silent"]["prometheus"] = str(error)[:200]
 
 
 def run_of(result: Document, folder: str) -> Document:
@@ -154,8 +154,8 @@ def run_of(result: Document, folder: str) -> Document:
                 if event["event"] in ("checkpoint_staged", "checkpoint")
             ],
         }
-    except Exception as why:  # noqa: BLE001 (a thread that must never end)
-        result["silent"]["run"] = f"{os.path.basename(folder)}: {type(why).__name__}: {why}"
+    except Exception as error:  # noqa: BLE001 (a thread that must never end)
+        result["silent"]["run"] = f"{os.path.basename(folder)}: {type(error).__name__}: {error}"
         return {}
 
 

@@ -110,7 +110,7 @@ def fetched(url: str, end: float) -> Any:
     try:
         with _DIRECT.open(url, timeout=remaining_s) as answer:  # (loopback, and http as we wrote it)
             return json.loads(answer.read(MOST_BYTES))
-    except urllib.error.HTTPError as why:
-        raise OSError(f"it answers {why.code} {why.reason}") from why
-    except urllib.error.URLError as why:
-        raise OSError(str(getattr(why.reason, "strerror", "") or why.reason)) from why
+    except urllib.error.HTTPError as error:
+        raise OSError(f"it answers {error.code} {error.reason}") from error
+    except urllib.error.URLError as error:
+        raise OSError(str(getattr(error.reason, "strerror", "") or error.reason)) from error

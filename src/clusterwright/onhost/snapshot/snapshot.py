@@ -82,15 +82,15 @@ def _measures(result: Document, run_metrics: Dict[str, Any], request: Dict[str, 
     try:
         result["measures"], of_runs = monitors.measures(request["prometheus"], limit_s)
         run_metrics.update(of_runs)
-    except (OSError, ValueError, KeyError, TypeError) as why:
-        result["silent"]["measures"] = _error_text(why)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        result["silent"]["measures"] = _error_text(error)
 
 
 def _alerts(result: Document, request: Dict[str, Any], limit_s: float) -> None:
     try:
         result["alerts"] = monitors.alerts(request["alertmanager"], limit_s)
-    except (OSError, ValueError, KeyError, TypeError) as why:
-        result["silent"]["alerts"] = _error_text(why)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        result["silent"]["alerts"] = _error_text(error)
 
 
 def _error_text(why: Exception) -> str:

@@ -54,9 +54,9 @@ def main(arguments: Sequence[str]) -> int:
         if not ended and not error:
             console.out(f"{time.strftime('%H:%M:%S')} {name} goes on in job {newest(run)}: waiting for that")
             return WAITS
-        why = f"{name} has not finished well: {ended.get('outcome') or error}"
-        console.out(f"{time.strftime('%H:%M:%S')} failed: {why}")
-        folder.write("ended.json", {"outcome": "failed", "code": 1, "why": why, "time": time.time()})
+        reason = f"{name} has not finished well: {ended.get('outcome') or error}"
+        console.out(f"{time.strftime('%H:%M:%S')} failed: {reason}")
+        folder.write("ended.json", {"outcome": "failed", "code": 1, "why": reason, "time": time.time()})
         return FAILED
     return OVER
 

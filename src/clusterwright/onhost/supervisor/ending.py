@@ -48,12 +48,12 @@ class Ending:
         self._events.write("job_end", generation, outcome="handed-over", why=action.why)
         return EXIT_HANDOFF if self._local else 0
 
-    def end(self, outcome: str, why: str, generation: int, began: str) -> int:
+    def end(self, outcome: str, reason: str, generation: int, began: str) -> int:
         """The run is over: nobody follows."""
         self._scheduler.cancel_standby()
-        why = f"{why}; first: {began}" if began else why
-        self._log(f"{outcome}: {why}")
-        ended = {"outcome": outcome, "code": EXIT[outcome], "why": why, "time": time.time()}
+        reason = f"{reason}; first: {began}" if began else reason
+        self._log(f"{outcome}: {reason}")
+        ended = {"outcome": outcome, "code": EXIT[outcome], "why": reason, "time": time.time()}
         self._folder.write("ended.json", ended)
-        self._events.write("job_end", generation, outcome=outcome, why=why)
+        self._events.write("job_end", generation, outcome=outcome, why=reason)
         return EXIT[outcome]

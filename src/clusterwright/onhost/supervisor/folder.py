@@ -34,8 +34,8 @@ class Folder:
         """Written whole or not at all; False when the storage does not take it, which must not end a training."""
         try:
             write_atomic(self.path_to(name), json.dumps(document), durable=False)
-        except OSError as why:
-            console.error(f"{name} is not written: {why}")
+        except OSError as error:
+            console.error(f"{name} is not written: {error}")
             return False
         return True
 
@@ -140,10 +140,10 @@ class Events:
                 written = os.write(handle, data)
             finally:
                 os.close(handle)
-        except OSError as why:
+        except OSError as error:
             written = 0
             if not self._torn:
-                console.error(f"events are lost: {why}")
+                console.error(f"events are lost: {error}")
         self._torn = written < len(data)
 
 
@@ -164,6 +164,6 @@ def open_run(path: str) -> Tuple[Folder, Record]:
     try:
         return folder, read_record(path)
     except InvalidRecordError as error:
-        why = str(error)
-    folder.write("ended.json", {"outcome": "failed", "code": 1, "why": why, "time": time.time()})
-    sys.exit(why)
+        reason = str(error)
+    folder.write("ended.json", {"outcome": "failed", "code": 1, "why": reason, "time": time.time()})
+    sys.exit(reason)

@@ -72,12 +72,12 @@ def main(arguments: Sequence[str]) -> int:
     """Look, and end the run if need be."""
     run, *image_arguments = arguments
     image = parse_image(image_arguments)
-    why = unfit(image)
-    if not why:
+    reason = unfit(image)
+    if not reason:
         return 0
-    why = f"image {image.image} ({image.runtime}, {image.python}): {why}"
-    console.out(f"{time.strftime('%H:%M:%S')} failed: {why}")
-    Folder(run).write("ended.json", {"outcome": "failed", "code": 1, "why": why, "time": time.time()})
+    reason = f"image {image.image} ({image.runtime}, {image.python}): {reason}"
+    console.out(f"{time.strftime('%H:%M:%S')} failed: {reason}")
+    Folder(run).write("ended.json", {"outcome": "failed", "code": 1, "why": reason, "time": time.time()})
     return 1
 
 

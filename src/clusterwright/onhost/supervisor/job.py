@@ -60,8 +60,8 @@ def read_record(run: str) -> Record:
     try:
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
-    except (OSError, ValueError) as why:
-        raise InvalidRecordError(f"{path}: {why}") from why
+    except (OSError, ValueError) as error:
+        raise InvalidRecordError(f"{path}: {error}") from error
     record: Record = _section(Record, document, path, "")
     return record
 

@@ -73,9 +73,9 @@ def _bound(address: str, port: int, backlog: int) -> Optional[socket.socket]:
     try:
         listener.bind((address, port))
         listener.listen(backlog)
-    except OSError as why:
+    except OSError as error:
         listener.close()
-        if why.errno == errno.EADDRINUSE:
+        if error.errno == errno.EADDRINUSE:
             return None
         raise
     return listener

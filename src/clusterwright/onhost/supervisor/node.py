@@ -93,8 +93,8 @@ class Agent:
                 connection.settimeout(self._timeout_s)
                 line = wire.Line(connection)
                 self._greet(line)
-            except (OSError, wire.Broken) as why:
-                console.error(f"{self.host}: supervisor {self._failover.supervisor_address}: {why}")
+            except (OSError, wire.Broken) as error:
+                console.error(f"{self.host}: supervisor {self._failover.supervisor_address}: {error}")
                 time.sleep(RETRY_S)
             else:
                 return line
@@ -112,9 +112,9 @@ class Agent:
         self._failover.greeted(self.orders)
         interface = network.inside(self.launch.compute, network.interfaces())
         if interface is None:
-            why = f"no address inside the compute network {self.launch.compute}"
-            line.send({"refused": why})
-            raise wire.Broken(why)
+            reason = f"no address inside the compute network {self.launch.compute}"
+            line.send({"refused": reason})
+            raise wire.Broken(reason)
         self._interface = interface
         self._start_replicas(token)
         line.send({"ready": interface[1], **self._facts()})
@@ -176,8 +176,8 @@ class Agent:
                     if time.monotonic() - beaten >= beat_s:
                         beaten = time.monotonic()
                         line.send({"beat": self._generation})
-            except wire.Broken as why:
-                console.error(f"{self.host}: lost the supervisor: {why}")
+            except wire.Broken as error:
+                console.error(f"{self.host}: lost the supervisor: {error}")
         return False
 
     def _send_notes(self, line: wire.Line) -> None:
@@ -290,8 +290,8 @@ def main(arguments: Sequence[str]) -> int:
     processes.adopt_orphans()
     try:
         agent = Agent(run, address, int(port))
-    except InvalidRecordError as why:
-        console.error(str(why))
+    except InvalidRecordError as error:
+        console.error(str(error))
         return 1
     # Slurm's SIGTERM goes to every step at once: at the end of a job, and first of all when it is pushed aside with a
     # grace time, of which the batch step hears nothing. The supervisor is told, and answers it.

@@ -126,8 +126,8 @@ class Peers:
         """Whatever one connection says; a broken one is a lost host."""
         try:
             messages = peer.line.read()
-        except wire.Broken as why:
-            self.close(peer, str(why))
+        except wire.Broken as error:
+            self.close(peer, str(error))
             return
         for message in messages:
             peer.last_message_at = time.monotonic()
@@ -174,5 +174,5 @@ class Peers:
     def _send(self, peer: Peer, message: wire.Message) -> None:
         try:
             peer.line.send(message)
-        except wire.Broken as why:
-            self.close(peer, str(why))
+        except wire.Broken as error:
+            self.close(peer, str(error))

@@ -39,8 +39,8 @@ def _start(name: str, folder: Folder) -> Process:
 def _secrets() -> Dict[str, str]:
     try:
         return dict(secrets_of_user())
-    except OSError as why:
-        console.error(f"trackers start without the user's secrets: {why}")
+    except OSError as error:
+        console.error(f"trackers start without the user's secrets: {error}")
         return {}
 
 

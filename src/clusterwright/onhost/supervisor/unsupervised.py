@@ -54,14 +54,14 @@ class UnsupervisedJob:
         )
         first_generation = self.folder.last_generation() + 1
         for generation in range(first_generation, first_generation + 1 + self.record.launch.restarts):
-            code, why = self.run_once(generation)
+            code, reason = self.run_once(generation)
             if code == 0 or self.stop_reason:
                 break
         outcome = "cancelled" if self.stop_reason else "failed" if code else "finished"
-        why = self.stop_reason or why or "the program has ended well"
-        console.out(f"{time.strftime('%H:%M:%S')} {outcome}: {why}")
-        self.events.write("job_end", generation, outcome=outcome, why=why)
-        document = {"outcome": outcome, "code": CODES[outcome], "why": why, "time": time.time()}
+        reason = self.stop_reason or reason or "the program has ended well"
+        console.out(f"{time.strftime('%H:%M:%S')} {outcome}: {reason}")
+        self.events.write("job_end", generation, outcome=outcome, why=reason)
+        document = {"outcome": outcome, "code": CODES[outcome], "why": reason, "time": time.time()}
         self.folder.write("ended.json", document)
         closing.close(self.folder, lambda text: console.out(f"{time.strftime('%H:%M:%S')} {text}"))
         return CODES[outcome]
@@ -86,10 +86,10 @@ class UnsupervisedJob:
             cwd=self.record.launch.workdir or self.folder.path,
         )
         code = self.wait(process)
-        why = "" if code == 0 else self.why(code, log, logs)
+        reason = "" if code == 0 else self.why(code, log, logs)
         ended = "finished" if code == 0 else "cancelled" if self.stop_reason else "failed"
-        self.events.write("generation_end", generation, why=ended, first=why)
-        return code, why
+        self.events.write("generation_end", generation, why=ended, first=reason)
+        return code, reason
 
     @property
     def batch(self) -> bool:

@@ -37,8 +37,8 @@ class Line:
         """
         try:
             self.connection.sendall(json.dumps(message).encode() + b"\n")
-        except OSError as why:
-            raise Broken(str(why)) from why
+        except OSError as error:
+            raise Broken(str(error)) from error
 
     def read(self) -> List[Message]:
         """The messages that have arrived by now.
@@ -50,8 +50,8 @@ class Line:
             data = self.connection.recv(65536)
         except (BlockingIOError, TimeoutError):
             return []
-        except OSError as why:
-            raise Broken(str(why)) from why
+        except OSError as error:
+            raise Broken(str(error)) from error
         *lines, self._partial = (self._partial + data).split(b"\n")
         if not data or len(self._partial) > LONGEST:
             raise Broken("closed")
@@ -86,8 +86,8 @@ def enable_keepalive(connection: socket.socket, timeout_s: float) -> None:
 def _message(line: bytes) -> Message:
     try:
         message = json.loads(line)
-    except ValueError as why:
-        raise Broken(f"not JSON: {line[:80]!r}") from why
+    except ValueError as error:
+        raise Broken(f"not JSON: {line[:80]!r}") from error
     if not isinstance(message, dict):
         raise Broken(f"not an object: {line[:80]!r}")
     return message

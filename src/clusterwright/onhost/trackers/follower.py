@@ -60,11 +60,11 @@ class Follower:
             if rows:
                 self._tracker.log(rows)
                 self._cursor.commit()
-        except ImportError as why:
-            log(f"{self._name}: {why}: pip install {package(self._name)} into the Python that the job runs")
+        except ImportError as error:
+            log(f"{self._name}: {error}: pip install {package(self._name)} into the Python that the job runs")
             raise SystemExit(1) from None
-        except Exception as why:  # noqa: BLE001 (a thread that must never end)
-            log(f"{self._name}: {type(why).__name__}: {why}")
+        except Exception as error:  # noqa: BLE001 (a thread that must never end)
+            log(f"{self._name}: {type(error).__name__}: {error}")
             return None
         return len(rows)
 
@@ -73,8 +73,8 @@ class Follower:
             if self._tracker is not None:
                 self._tracker.close(finished=os.path.exists(os.path.join(self._run, "finished.json")))
                 self._cursor.commit()
-        except Exception as why:  # noqa: BLE001 (a thread that must never end)
-            log(f"{self._name}: {type(why).__name__}: {why}")
+        except Exception as error:  # noqa: BLE001 (a thread that must never end)
+            log(f"{self._name}: {type(error).__name__}: {error}")
             return 1
         return 0
 

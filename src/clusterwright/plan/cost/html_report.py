@@ -52,9 +52,9 @@ def _curves(costs: Costs, currency: str) -> Section:
     return Section(("Cost against hours", "成本与使用时长"), drawn(chart))
 
 
-def _options(found: Costs, currency: str) -> Section:
+def _options(costs: Costs, currency: str) -> Section:
     heads = ("", f"{currency}/GPU-h", "from - to", f"{currency}/year", "goodput", "even at h/year")
-    return Section(("Each way", "各种方式"), table(heads, [_option_row(way) for way in found.ways]))
+    return Section(("Each way", "各种方式"), table(heads, [_option_row(option) for option in costs.ways]))
 
 
 def _option_row(option: CostOption) -> tuple[str, ...]:

@@ -80,10 +80,10 @@ def build(kind: Kind, requirements: FabricRequirements) -> Fabric:
 def _compared(kind: Kind, requirements: FabricRequirements, machine: Machine, run: Run | None) -> Compared:
     try:
         fabric = build(kind, requirements)
-    except WrightError as why:
-        if any(finding.code not in {"fabric-too-large", "fabric-kind"} for finding in why.findings):
+    except WrightError as error:
+        if any(finding.code not in {"fabric-too-large", "fabric-kind"} for finding in error.findings):
             raise
-        return Compared(kind, None, why.findings[0].message)
+        return Compared(kind, None, error.findings[0].message)
     cables = schedule(fabric, requirements.hall, requirements.user_catalog)
     return Compared(
         kind=kind,

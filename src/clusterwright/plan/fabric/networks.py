@@ -67,7 +67,7 @@ def _first_feasible(candidates: Iterable[tuple[Kind, int, int, Switch, float]]) 
     for candidate in candidates:
         try:
             return design(*candidate)
-        except WrightError as why:
-            refused = why
+        except WrightError as error:
+            refused = error
     assert refused is not None  # noqa: S101 (there is one way at least)
     raise refused

@@ -72,11 +72,14 @@ def _records(lines: Sequence[str], delimiter: str, file: str) -> Iterator[tuple[
             if any(cell.strip() for cell in cells):
                 yield start, cells
             start = reader.line_num + 1
-    except csv.Error as why:
+    except csv.Error as error:
         finding = Finding(
-            "predict-not-csv", f"not a CSV from here on: {why}", "close the quotes", (Location(file, start),)
+            "predict-not-csv",
+            f"not a CSV from here on: {error}",
+            "close the quotes",
+            (Location(file, start),),
         )
-        raise WrightError(finding, exit_code=EXIT_USAGE) from why
+        raise WrightError(finding, exit_code=EXIT_USAGE) from error
     finally:
         csv.field_size_limit(previous_limit)
 

@@ -44,8 +44,8 @@ def meshes(training: Training, machine: Machine, options: Options) -> tuple[list
     valid: list[Mesh] = []
     refused: Counter[str] = Counter()
     for mesh in _factorings(training.architecture, machine, options):
-        if why := indivisible(mesh, training, uneven=options.uneven):
-            refused[why[0]] += 1
+        if reason := indivisible(mesh, training, uneven=options.uneven):
+            refused[reason[0]] += 1
         else:
             valid.append(mesh)
     return valid, refused

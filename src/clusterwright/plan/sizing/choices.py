@@ -87,8 +87,8 @@ def _trained(
 ) -> Choice:
     try:
         result = fewest(workload, gpu, deadline_s, assumptions)
-    except WrightError as why:
-        return Choice(gpu, why_not="; ".join(finding.message for finding in why.findings))
+    except WrightError as error:
+        return Choice(gpu, why_not="; ".join(finding.message for finding in error.findings))
     gpus = result.nodes * result.machine.gpus_per_node
     return Choice(gpu, result, money=money(gpu, gpus, result.gpu_hours, user_catalog))
 

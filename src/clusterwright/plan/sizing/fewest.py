@@ -278,8 +278,8 @@ def _best(training: Training, machine: Machine, offload: tuple[Offload, ...]) ->
     options = Options(top=1, stack=stack_for(training.task), offload=offload, schedules=schedules)
     try:
         best = search(training, machine, options=options).best
-    except WrightError as why:
-        if any(finding.code == NO_LAYOUT for finding in why.findings):
+    except WrightError as error:
+        if any(finding.code == NO_LAYOUT for finding in error.findings):
             return None
         raise
     if best is None:

@@ -145,14 +145,14 @@ def _servers(
 ) -> Iterator[Line]:
     gpus = nodes * machine.gpus_per_node
     if server is None:
-        why = f"no server with {machine.gpu.name} is in the catalog"
-        yield Line("server", f"server with {machine.gpus_per_node} x {machine.gpu.name}", nodes, None, why)
+        reason = f"no server with {machine.gpu.name} is in the catalog"
+        yield Line("server", f"server with {machine.gpus_per_node} x {machine.gpu.name}", nodes, None, reason)
         return
-    why = (
+    reason = (
         f"{server.gpus} x {server.gpu}, {server.cores} cores, {server.memory_bytes / 1e9:g} GB, drives, NICs"
     )
     number = math.ceil(gpus / server.gpus)
-    yield Line("server", server.name, number, price(server.name, Deal.OWNED, user_catalog), why)
+    yield Line("server", server.name, number, price(server.name, Deal.OWNED, user_catalog), reason)
     nics = nodes * int(machine.network.nics) - number * server.nics
     if machine.network.kind != "none" and nics > 0:
         name = _nic(machine, user_catalog)
@@ -190,8 +190,8 @@ def _fabrics(nets: Networks, user_catalog: UserCatalog | None) -> Iterator[Line]
     named = {"compute": nets.compute, "storage": nets.storage, "management": nets.management}
     for network, fabric in named.items():
         name = fabric.switch.name.lower()
-        why = f"{network}: {fabric.kind}, {fabric.tiers} tier{'s' if fabric.tiers > 1 else ''}"
-        yield Line("switch", name, fabric.switches, price(name, Deal.OWNED, user_catalog), why)
+        reason = f"{network}: {fabric.kind}, {fabric.tiers} tier{'s' if fabric.tiers > 1 else ''}"
+        yield Line("switch", name, fabric.switches, price(name, Deal.OWNED, user_catalog), reason)
     for network, fabric in named.items():
         rate = fabric.port_bits_per_s / 1e9
         cables: Counter[str] = Counter()
@@ -215,13 +215,15 @@ def _storage(storage_option: Option | None, need: Demand, user_catalog: UserCata
         STORAGE_SERVER,
         f"{storage_option.name}: {storage_option.reason}",
     )
-    why = f"{need.capacity_bytes / 1e12:.2g} TB of data and checkpoints, under RAID 10"
-    yield Line("storage", drive.name, drives, price(drive.name, Deal.OWNED, user_catalog), why)
+    reason = f"{need.capacity_bytes / 1e12:.2g} TB of data and checkpoints, under RAID 10"
+    yield Line("storage", drive.name, drives, price(drive.name, Deal.OWNED, user_catalog), reason)
 
 
 def _racks(housed: Hall) -> Iterator[Line]:
-    why = f"up to {housed.nodes_per_rack} in each, {housed.rack_w / 1e3:.0f} kW, cooled by {housed.cooling}"
-    yield Line("rack", RACK.item, housed.racks, RACK, why)
+    reason = (
+        f"up to {housed.nodes_per_rack} in each, {housed.rack_w / 1e3:.0f} kW, cooled by {housed.cooling}"
+    )
+    yield Line("rack", RACK.item, housed.racks, RACK, reason)
     yield Line("rack", PDU.item, housed.racks * PDUS_A_RACK, PDU, "one on each of two feeds")
 
 

@@ -83,8 +83,8 @@ class _Reader:
             return usual
         try:
             return parse(text)
-        except QuantityError as why:
-            self.findings.append(Finding("bad-quantity", f"{option}: {why.message}", why.fix))
+        except QuantityError as error:
+            self.findings.append(Finding("bad-quantity", f"{option}: {error.message}", error.fix))
             return usual
 
     def wrong(self, message: str, fix: str) -> None:

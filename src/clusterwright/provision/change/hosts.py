@@ -66,8 +66,8 @@ def refuse_to_remove(cluster: Cluster, hosts: Iterable[str]) -> None:
         hosts_by_name = {host.name: host for host in cluster.hosts()}
         if name not in hosts_by_name:
             raise no_host(cluster, name)
-        if why := _leaned_on(cluster, name):
-            raise WrightError.from_code("host-needed", f"{name} {why[0]}", why[1], exit_code=EXIT_USAGE)
+        if reason := _leaned_on(cluster, name):
+            raise WrightError.from_code("host-needed", f"{name} {reason[0]}", reason[1], exit_code=EXIT_USAGE)
 
 
 def no_host(cluster: Cluster, name: str) -> WrightError:
@@ -140,10 +140,10 @@ def hostlist(text: str) -> tuple[str, ...]:
     """
     try:
         return expand(_HOSTLIST.validate_python(text))
-    except ValidationError as why:
-        error_context = why.errors()[0].get("ctx", {})
+    except ValidationError as error:
+        error_context = error.errors()[0].get("ctx", {})
         message, fix = (
-            error_context.get("message", str(why)),
+            error_context.get("message", str(error)),
             error_context.get("fix", "write it as gpu-node[1-8,12]"),
         )
-        raise WrightError.from_code("bad-hostlist", message, fix, exit_code=EXIT_USAGE) from why
+        raise WrightError.from_code("bad-hostlist", message, fix, exit_code=EXIT_USAGE) from error

@@ -13,9 +13,9 @@ def authorized_keys(cluster: Cluster, user: str, context: RoleContext, header: s
     """The whole file, for sshd(8)."""
     lines = [f"{key}\n" for key in cluster.users[user].ssh_keys]
     public_key = context.secrets.get(f"ssh/{user}.pub", f"<public key ssh/{user}>\n".encode()).decode()
-    why = "\n# From host to host; the private half is on every host, and of no use anywhere else.\n"
+    reason = "\n# From host to host; the private half is on every host, and of no use anywhere else.\n"
     heal = heal_key(cluster, context) if cluster.heal.watch and user == logs_in(cluster) else ""
-    return header + "".join(lines) + f'{why}from="{hosts_only(cluster)}" {public_key}' + heal
+    return header + "".join(lines) + f'{reason}from="{hosts_only(cluster)}" {public_key}' + heal
 
 
 def logs_in(cluster: Cluster) -> str:

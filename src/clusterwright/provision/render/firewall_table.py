@@ -125,8 +125,8 @@ def _slurm(cluster: Cluster, host: Host) -> Iterator[Opening]:
         asking = _hosts(cluster, "front", "management")
         yield _tcp("slurmdbd", ACCOUNTING_PORT, to, asking, "slurmctld, and sacct where users are")
     peers = _hosts(cluster, "daemons", "management")
-    why = "srun and salloc hear slurmctld and their steps (SrunPortRange)"
-    yield Opening("srun", "tcp", cluster.slurm.ports, "management", to, peers, why)
+    reason = "srun and salloc hear slurmctld and their steps (SrunPortRange)"
+    yield Opening("srun", "tcp", cluster.slurm.ports, "management", to, peers, reason)
 
 
 def _trainings(cluster: Cluster, host: Host) -> Iterator[Opening]:
@@ -137,7 +137,7 @@ def _trainings(cluster: Cluster, host: Host) -> Iterator[Opening]:
         ("compute", "Gloo and NCCL take any free port"),
         ("management", "torchrun, PMIx and our supervisor meet by host name, on any free port"),
     )
-    for network, why in names:
+    for network, reason in names:
         if network not in host.addresses:
             continue
         is_multi_rail = cluster.networks.named()[network].rails > 1
@@ -148,15 +148,15 @@ def _trainings(cluster: Cluster, host: Host) -> Iterator[Opening]:
             peers = Peers(f"subnet_{network}", (_span(subnet),))
         protocols: tuple[Literal["tcp", "udp"], ...] = ("tcp", "udp") if network == "compute" else ("tcp",)
         for protocol in protocols:
-            yield Opening("trainings", protocol, FREE_PORTS, network, to, peers, why)
+            yield Opening("trainings", protocol, FREE_PORTS, network, to, peers, reason)
 
 
 def _services(cluster: Cluster, host: Host) -> Iterator[Opening]:
     management = host.management
     every = _hosts(cluster, "hosts", "management")
     if host.group.role == "control":
-        why = "clocks follow the control hosts"
-        yield Opening("time", "udp", (TIME_PORT, TIME_PORT), "management", management, every, why)
+        reason = "clocks follow the control hosts"
+        yield Opening("time", "udp", (TIME_PORT, TIME_PORT), "management", management, every, reason)
     if cluster.monitoring.node_exporter:
         subnet = Peers("subnet_management", (_span(cluster.networks.management.subnet),))
         yield _tcp("node_exporter", EXPORTER_PORT, management, subnet, "host metrics")
@@ -178,8 +178,8 @@ def _storage(cluster: Cluster, host: Host) -> Iterator[Opening]:
     if any(isinstance(folder, Lustre) for folder in folders):
         yield _tcp("lustre", LUSTRE_PORT, to, subnet_peers, "its servers connect back", network)
     if any(isinstance(folder, Beegfs) for folder in folders):
-        port, why = (BEEGFS_PORT, BEEGFS_PORT), "its servers answer and call back by datagrams"
-        yield Opening("beegfs", "udp", port, network, to, subnet_peers, why)
+        port, reason = (BEEGFS_PORT, BEEGFS_PORT), "its servers answer and call back by datagrams"
+        yield Opening("beegfs", "udp", port, network, to, subnet_peers, reason)
     if any(isinstance(folder, Gpfs) for folder in folders):
         yield _tcp("gpfs", GPFS_PORT, to, subnet_peers, "its daemons connect to each other", network)
 

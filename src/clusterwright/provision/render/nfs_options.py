@@ -58,8 +58,8 @@ def _connections(cluster: Cluster) -> tuple[Option, ...]:
     if count < 2:
         return ()
     gigabits = network.rate // GBIT
-    why = f"the network carries {gigabits} Gbit/s, and one TCP connection about 10: the work of one core."
-    return (Option(f"nconnect={count}", why),)
+    reason = f"the network carries {gigabits} Gbit/s, and one TCP connection about 10: the work of one core."
+    return (Option(f"nconnect={count}", reason),)
 
 
 def _attributes(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:

@@ -17,7 +17,7 @@ Setting = tuple[str, str, str]  # key, value, reason
 def kernel(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
     """The settings now, and the files that keep them across a reboot."""
     settings = _settings(cluster, host)
-    text = context.header() + "".join(f"\n# {why}\n-{key} = {value}\n" for key, value, why in settings)
+    text = context.header() + "".join(f"\n# {reason}\n-{key} = {value}\n" for key, value, reason in settings)
     return (
         File(path="/etc/sysctl.d/60-clusterwright.conf", content=text),
         *(Sysctl(key=key, value=value) for key, value, _why in settings),

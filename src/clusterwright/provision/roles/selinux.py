@@ -51,7 +51,7 @@ def selinux(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resour
     booleans = _booleans(cluster)
     if not booleans:
         return (config,)
-    steps = "".join(STEP.format(name=name, why=why) for name, why in booleans)
+    steps = "".join(STEP.format(name=name, why=reason) for name, reason in booleans)
     unit = File(path=f"/etc/systemd/system/{NAME}", content=header + UNIT.format(steps=steps))
     return (config, unit, Unit(name=NAME, restart_on=(unit.id,)))
 

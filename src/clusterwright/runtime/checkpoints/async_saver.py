@@ -142,27 +142,27 @@ class AsyncSaver:
     def _complete(self, order: Order) -> None:
         """Rank 0: with all parts there, the manifest, the name, and word to all."""
         parts = self._board.read(f"{order.topic}/part", self._group.world_size)
-        why = next(
+        reason = next(
             (f"rank {rank}: {outcome['why']}" for rank, outcome in enumerate(parts) if "why" in outcome), None
         )
         size = 0
-        if not why:
+        if not reason:
             part_records = tuple(Part(**fields) for fields in parts)
             new_manifest = manifest.Manifest(
                 order.step, self._group.world_size, torch.__version__, time.time(), part_records, order.value
             )
             size = new_manifest.bytes
-            why = _run_guarded(self._commit, order, new_manifest).get("why")
-        if why:
+            reason = _run_guarded(self._commit, order, new_manifest).get("why")
+        if reason:
             shutil.rmtree(order.folder, ignore_errors=True)
-        self._last = Saved(order.step, _elapsed_s(order), 0 if why else size, why)
+        self._last = Saved(order.step, _elapsed_s(order), 0 if reason else size, reason)
         self._board.pin(f"{order.topic}/saved", asdict(self._last))
         self._board.clear(f"{order.topic}/part", self._group.world_size)
         if self._answered:
             self._board.clear(self._answered)
         self._answered = f"{order.topic}/saved"
         self._notify(self._last)
-        if not why:
+        if not reason:
             self._keeper.tidy()
 
     def _commit(self, order: Order, new_manifest: manifest.Manifest) -> dict[str, Any]:

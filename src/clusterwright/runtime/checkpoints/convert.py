@@ -60,9 +60,9 @@ def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
     """Ours in the form; returns what the form cannot hold."""
     try:
         shared, _ = load(source)
-    except Damaged as why:
+    except Damaged as error:
         fix = "wright checkpoints list shows the others"
-        raise Refused("checkpoint-damaged", f"{source.name}: {why}", fix) from None
+        raise Refused("checkpoint-damaged", f"{source.name}: {error}", fix) from None
     omissions = [RANDOM]
     if form == "safetensors":
         shared, more = _model(shared, name)
@@ -71,8 +71,8 @@ def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
     with _AtomicTarget(target) as scratch:
         try:
             write(shared, scratch)
-        except (ValueError, TypeError, KeyError) as why:
-            message = f"{form} cannot hold it: {why}"
+        except (ValueError, TypeError, KeyError) as error:
+            message = f"{form} cannot hold it: {error}"
             raise Refused("checkpoint-not-carried", message, "choose another form") from None
         _compare(shared, read(scratch), form)
     return omissions
@@ -99,9 +99,9 @@ def from_other(source: Path, target: Path, form: str, name: str) -> list[str]:
 def _read_other(source: Path, form: str) -> dict[str, Any]:
     try:
         state = forms.FORMS[form][1](source)
-    except (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as why:
-        reason = (str(why).splitlines() or [type(why).__name__])[0]
-        if form == "torch" and "global" in str(why).lower():  # torch's word for what it will not unpickle
+    except (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        if form == "torch" and "global" in str(error).lower():  # torch's word for what it will not unpickle
             message = f"{source} holds more than values, and loading it would run code: {reason}"
             raise Refused(
                 "checkpoint-unsafe", message, "save its state_dict alone, and convert that"
@@ -182,21 +182,21 @@ class _AtomicTarget:
         try:
             self._target.parent.mkdir(exist_ok=True)
             self._folder.mkdir()
-        except OSError as why:
-            raise self._refused(why) from None
+        except OSError as error:
+            raise self._refused(error) from None
         return self.path
 
-    def __exit__(self, kind: object, why: BaseException | None, trace: object) -> None:
+    def __exit__(self, kind: object, reason: BaseException | None, trace: object) -> None:
         try:
-            if why is None:
+            if reason is None:
                 rename(self.path, self._target, durable=True)
         except OSError as failed:
-            why = failed
+            reason = failed
         shutil.rmtree(self._folder, ignore_errors=True)
-        if self._created_parent and why is not None:
+        if self._created_parent and reason is not None:
             with suppress(OSError):
                 self._target.parent.rmdir()
-        cause = why
+        cause = reason
         while cause is not None and not isinstance(cause, OSError):
             cause = cause.__cause__ or cause.__context__
         if isinstance(cause, OSError):
@@ -261,8 +261,8 @@ def main() -> int:
     parser.add_argument("--name", default="model", help="what the model was tracked as")
     try:
         result = convert(**vars(parser.parse_args()))
-    except Refused as why:
-        sys.stderr.write(f"{why}; {why.fix}\n")
+    except Refused as error:
+        sys.stderr.write(f"{error}; {error.fix}\n")
         return 1
     sys.stdout.write(
         f"{result['target']}: {result['bytes']} bytes; without {', '.join(result['left_behind'])}\n"

@@ -165,8 +165,8 @@ class Writer:
         complete_key = [complete.generation, complete.step] if complete else None
         self._send(copy=[self._generation, step, *moment], whole=complete_key)
 
-    def _send(self, **words: Any) -> None:
-        line = {"generation": self._generation, "local_rank": self._group.local_rank, **words}
+    def _send(self, **fields: Any) -> None:
+        line = {"generation": self._generation, "local_rank": self._group.local_rank, **fields}
         with contextlib.suppress(
             OSError
         ):  # the agent is gone, or does not read: then no copy is taken as arrived

@@ -39,8 +39,8 @@ class Tolerant(Dataset[Any]):
         for index in range(number, number + len(self)):
             try:
                 return self._dataset[index % len(self)]
-            except BadSampleError as why:
-                self._note(index % len(self), why)
+            except BadSampleError as error:
+                self._note(index % len(self), error)
         raise ValueError("not one sample of the data can be read")
 
     def _note(self, number: int, why: BadSampleError) -> None:

@@ -73,8 +73,8 @@ class Images(Dataset[Any]):
         try:
             with open(path, "rb") as file:  # noqa: PTH123 (a third of the time of Path.read_bytes, a million times)
                 return self._decode(file.read()), kind
-        except (OSError, SyntaxError, ValueError) as why:  # Pillow says SyntaxError of a broken PNG
-            raise BadSampleError.from_sample(path, number, why) from why
+        except (OSError, SyntaxError, ValueError) as error:  # Pillow says SyntaxError of a broken PNG
+            raise BadSampleError.from_sample(path, number, error) from error
 
 
 def _images(folder: Path) -> Iterator[str]:

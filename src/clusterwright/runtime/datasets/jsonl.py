@@ -39,6 +39,6 @@ class Jsonl(Shards):
         """
         try:
             return json.loads(self.read(number))
-        except ValueError as why:
+        except ValueError as error:
             shard, inside = self.locate(number)
-            raise BadSampleError.from_sample(self.paths[shard], inside, f"not JSON: {why}") from why
+            raise BadSampleError.from_sample(self.paths[shard], inside, f"not JSON: {error}") from error

@@ -51,8 +51,8 @@ class Parquet(Dataset[Any]):
     def _rows(self, path: Path) -> list[int]:
         try:
             metadata = self._open(path).metadata
-        except (OSError, ValueError) as why:
-            raise ValueError(f"{path}: not a Parquet file that can be read: {why}") from why
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path}: not a Parquet file that can be read: {error}") from error
         return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
     def _file(self, path: Path) -> Any:

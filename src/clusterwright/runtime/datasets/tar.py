@@ -40,8 +40,8 @@ class Tar(Shards):
                     if key != now:
                         now, start = key, member.offset
                     end = member.offset_data + member.size
-        except tarfile.TarError as why:
-            raise ValueError(f"{path} is no tar file that can be read to its end: {why}") from why
+        except tarfile.TarError as error:
+            raise ValueError(f"{path} is no tar file that can be read to its end: {error}") from error
         if end > path.stat().st_size:
             raise ValueError(f"{path} ends in the middle of a file: it was not copied whole")
         if end:
@@ -64,9 +64,11 @@ class Tar(Shards):
                     if member_file is not None:
                         sample["__key__"], ending = split(member.name)
                         sample[ending] = member_file.read()
-        except tarfile.TarError as why:
+        except tarfile.TarError as error:
             shard, inside = self.locate(number)
-            raise BadSampleError.from_sample(self.paths[shard], inside, f"not a tar file's: {why}") from why
+            raise BadSampleError.from_sample(
+                self.paths[shard], inside, f"not a tar file's: {error}"
+            ) from error
         return sample
 
 

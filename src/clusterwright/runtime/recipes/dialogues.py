@@ -64,10 +64,10 @@ def read(path: str, tokenizer: Bytes | File, context: int, *, skip_bad: bool) ->
     for number in range(len(lines)):
         try:
             samples.append(_sample(lines, number, tokenizer, context))
-        except BadSampleError as why:
+        except BadSampleError as error:
             if not skip_bad:
-                raise ValueError(f"{why}; --skip-bad passes over such lines") from why
-            bad.append(str(why))
+                raise ValueError(f"{error}; --skip-bad passes over such lines") from error
+            bad.append(str(error))
     validation_mask = [n % _VALIDATION_STRIDE == 1 for n in range(len(samples))]
     if not any(validation_mask):
         raise ValueError(
@@ -96,8 +96,8 @@ def _sample(lines: Jsonl, number: int, tokenizer: Bytes | File, context: int) ->
     shard, inside = lines.locate(number)
     try:
         full_sample = encode(list(turns(record)), tokenizer)
-    except (ValueError, KeyError, TypeError) as why:
-        raise BadSampleError.from_sample(lines.paths[shard], inside, why) from why
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadSampleError.from_sample(lines.paths[shard], inside, error) from error
     sample = Sample(full_sample.tokens[: context + 1], full_sample.learned[: context + 1])
     if not sample.count:
         raise BadSampleError.from_sample(lines.paths[shard], inside, f"no answer within --context {context}")

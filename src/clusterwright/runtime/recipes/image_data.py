@@ -192,8 +192,8 @@ def opened(data: bytes) -> Any:
     """
     try:
         from PIL import Image
-    except ModuleNotFoundError as why:
+    except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "folders of images need `pip install clusterwright[data]` (Pillow)"
-        ) from why
+        ) from error
     return Image.open(io.BytesIO(data)).convert("RGB")

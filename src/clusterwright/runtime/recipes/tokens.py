@@ -29,12 +29,12 @@ class File:
     def __init__(self, path: Path) -> None:
         try:
             import tokenizers  # type: ignore[import-not-found,unused-ignore]  # (an extra)
-        except ModuleNotFoundError as why:
-            raise ModuleNotFoundError(f"{path} needs `pip install clusterwright[train]`") from why
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(f"{path} needs `pip install clusterwright[train]`") from error
         try:
             self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(path))
-        except Exception as why:
-            raise ValueError(f"{path}: {why}") from why
+        except Exception as error:
+            raise ValueError(f"{path}: {error}") from error
         self.size: int = self._tokenizer.get_vocab_size()
 
     def encode(self, text: str) -> list[int]:

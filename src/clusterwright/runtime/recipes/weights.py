@@ -27,8 +27,8 @@ def package() -> Any:
     """
     try:
         import safetensors.torch
-    except ModuleNotFoundError as why:
-        raise ModuleNotFoundError("weights in safetensors need `pip install clusterwright[train]`") from why
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("weights in safetensors need `pip install clusterwright[train]`") from error
     return safetensors
 
 
@@ -104,8 +104,8 @@ def _files(folder: Path) -> dict[str, Path]:
 def _opened(path: Path) -> Any:
     try:
         return package().safe_open(str(path), "pt")
-    except package().SafetensorError as why:
-        raise ValueError(f"{path} is not whole: {why}") from why
+    except package().SafetensorError as error:
+        raise ValueError(f"{path} is not whole: {error}") from error
 
 
 @torch.no_grad()

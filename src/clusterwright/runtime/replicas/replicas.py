@@ -206,5 +206,5 @@ def begin(
         return None
     try:
         return Replicas(group, Writer(group, generation, environ), rhythm, outputs)
-    except OSError as why:
-        return Replicas(group, Unable(str(why)), rhythm, outputs)
+    except OSError as error:
+        return Replicas(group, Unable(str(error)), rhythm, outputs)

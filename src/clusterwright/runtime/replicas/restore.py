@@ -17,8 +17,8 @@ def newest(group: Group, target: TargetState | None = None) -> tuple[Loaded | No
     snapshot: Remembered | None = None
     try:
         snapshot = remembered.read_environment()
-    except OSError as why:
-        result: Loaded | str | None = f"rank {group.rank}: {why}"
+    except OSError as error:
+        result: Loaded | str | None = f"rank {group.rank}: {error}"
     else:
         result = _attempt(snapshot, group, target) if snapshot else None
     problems = [problem for problem in group.gather(result if isinstance(result, str) else "") if problem]
@@ -31,6 +31,6 @@ def _attempt(snapshot: Remembered, group: Group, target: TargetState | None) -> 
     parts = (snapshot.reader(rank) for rank in range(snapshot.world_size))
     try:
         shared, local = assemble(parts, rank=group.rank, target=target, step=snapshot.step)
-    except (Damaged, OSError, KeyError, ValueError) as why:
-        return f"rank {group.rank}: {why}"
+    except (Damaged, OSError, KeyError, ValueError) as error:
+        return f"rank {group.rank}: {error}"
     return Loaded(snapshot.step, shared, local if snapshot.world_size == group.world_size else None)

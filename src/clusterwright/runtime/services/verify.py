@@ -133,7 +133,9 @@ class Verify:
             return None
         return self._judge(step, "gradients", {everyone: reference})
 
-    def _judge(self, step: int, what: str, sums: Mapping[tuple[int, ...], object]) -> codes.Leaving | None:
+    def _judge(
+        self, step: int, quantity: str, sums: Mapping[tuple[int, ...], object]
+    ) -> codes.Leaving | None:
         reports = self._group.gather((socket.gethostname(), dict(sums)))
         wrong: set[int] = set()
         sure = True
@@ -146,9 +148,9 @@ class Verify:
         odd = sorted(wrong)
         hosts = sorted({reports[rank][0] for rank in odd})
         then = self._policy
-        self._log.record("corrupt", step=step, what=what, ranks=odd, hosts=hosts, sure=sure, then=then)
+        self._log.record("corrupt", step=step, what=quantity, ranks=odd, hosts=hosts, sure=sure, then=then)
         ranks_text = f"rank{'s' if len(odd) > 1 else ''} {', '.join(map(str, odd))} on {', '.join(hosts)}"
-        message = f"{what} of {ranks_text} {'are wrong' if sure else 'differ'} in step {step}"
+        message = f"{quantity} of {ranks_text} {'are wrong' if sure else 'differ'} in step {step}"
         self._log.log_line(message)
         if then != "stop":
             return None

@@ -67,8 +67,8 @@ def verdicts(burned: Sequence[Burned]) -> Iterator[Verdict]:
     """On every host's results, on loads that could not be run, and on every load that became slower."""
     for record in burned:
         yield _of_results(record)
-        for name, why in record.broken.items():
-            yield Verdict(record.host, BENCH, Status.UNKNOWN, why, f"{name} all the time", part=name)
+        for name, reason in record.broken.items():
+            yield Verdict(record.host, BENCH, Status.UNKNOWN, reason, f"{name} all the time", part=name)
     names = dict.fromkeys(name for record in burned for name in record.rates)
     for name in names:
         drifts = {record.host: drift(record.rates.get(name, ())) for record in burned}

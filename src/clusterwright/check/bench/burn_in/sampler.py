@@ -86,8 +86,8 @@ def _run_checks(site: Site, state: Sampled) -> list[Verdict]:
     """What the checks say of the hosts; nothing where they cannot be asked now."""
     try:
         return [verdict for verdict in site.check() if verdict.subject in state.hosts]
-    except WrightError as why:
-        site.log(f"checks: {why}")
+    except WrightError as error:
+        site.log(f"checks: {error}")
         return []
 
 

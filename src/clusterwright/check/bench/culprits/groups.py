@@ -112,8 +112,8 @@ class Groups:
     def _complete_answers(self, group: Group, answers: dict[str, Answer]) -> tuple[Answer, ...]:
         wrong = {host: answers[host].why for host in group if host in answers and answers[host].why}
         if wrong or any(host not in answers for host in group):
-            for host, why in list(wrong.items())[:1]:
-                self.site.log(f"{host}: {why}")
+            for host, reason in list(wrong.items())[:1]:
+                self.site.log(f"{host}: {reason}")
             return ()
         return tuple(answers[host] for host in group)
 

@@ -24,8 +24,8 @@ def expected(quantity: str, gpu: Gpu, *, nvlink: bool) -> Expectation | None:
         return _matrix(gpu, quantity.removesuffix(" products"))
     if quantity.startswith("memory ") and gpu.memory_bytes_per_s:
         line = f"{gpu.memory_bytes_per_s / 1e12:.4g} TB/s"
-        why = f"{STREAM_SHARE:.0%} of the {gpu.name}'s {line} (wright plan catalog gpus)"
-        return Expectation(gpu.memory_bytes_per_s * STREAM_SHARE, "bytes/s", why, STREAM_ENOUGH)
+        reason = f"{STREAM_SHARE:.0%} of the {gpu.name}'s {line} (wright plan catalog gpus)"
+        return Expectation(gpu.memory_bytes_per_s * STREAM_SHARE, "bytes/s", reason, STREAM_ENOUGH)
     if quantity in (TO_PEER, FROM_PEER):
         return _peer(gpu) if nvlink else None
     return _host(gpu) if quantity.startswith("copies") else None
@@ -42,8 +42,8 @@ def _matrix(gpu: Gpu, precision: str) -> Expectation | None:
         return None
     best = (gpu.achieved or {}).get("bf16", 0.0)
     share, source = (best / gpu.peak["bf16"], "its own") if best else (_least_share(), "the catalog's least")
-    why = f"{share:.0%} of the {gpu.name}'s peak: {source} best measured share in bf16 (wright plan catalog gpus)"
-    return Expectation(peak * share, "FLOP/s", why, OF_BEST)
+    reason = f"{share:.0%} of the {gpu.name}'s peak: {source} best measured share in bf16 (wright plan catalog gpus)"
+    return Expectation(peak * share, "FLOP/s", reason, OF_BEST)
 
 
 def _least_share() -> float:

@@ -45,11 +45,11 @@ def burn_in(site: Site) -> Outcome:
         except KeyboardInterrupt:
             notes.append("interrupted: judged by what was measured until then")
             site.log(notes[-1])
-        except WrightError as why:
+        except WrightError as error:
             if not any(record.rates for record in burned.values()):
                 raise
             notes.append(
-                f"ended early, and judged by what was measured until then: {why.findings[0].message}"
+                f"ended early, and judged by what was measured until then: {error.findings[0].message}"
             )
     records = [record for record in burned.values() if record.host in site.stage.hosts]
     notes += _of_network(records)

@@ -55,7 +55,9 @@ def collectives(site: Site) -> Outcome:
         row for number, attempt in enumerate(attempts) for row in _rows(hosts, plan, attempt, number + 1)
     )
     return Outcome(
-        rows, tuple(verdicts), (*notes, *(f"{kind} skipped: {why}" for kind, why in sweep.skipped.items()))
+        rows,
+        tuple(verdicts),
+        (*notes, *(f"{kind} skipped: {reason}" for kind, reason in sweep.skipped.items())),
     )
 
 
@@ -81,16 +83,17 @@ def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
     """Bus bandwidth of the largest all-reduce: by the planner for NCCL, of one port's line for Gloo."""
     if plan.backend == "gloo":
         line = network.expectation(site)
-        why = f"Gloo passes each host's bus traffic through one port; {line.why}"
-        return Expectation(line.value, line.unit, why, GLOO_ENOUGH)
+        reason = f"Gloo passes each host's bus traffic through one port; {line.why}"
+        return Expectation(line.value, line.unit, reason, GLOO_ENOUGH)
     host = site.host(group[0])
     machine = replace(
         machine_of(site.cluster, host.group_name, catalog.gpus().values()), gpus=ranks(site, group, plan)
     )
     domain = max(machine.gpus_per_node, min(machine.nvlink_domain, machine.gpus))
     value = float(bus_bw_bytes_per_s(Kind.ALL_REDUCE, plan.sizes[-1], machine, machine.gpus, domain))
-    why = f"wright plan expect, for {machine.gpus} {machine.gpu.name} of `{host.group_name}` and {plan.sizes[-1]} bytes"
-    return Expectation(value, "bytes/s", why, NCCL_ENOUGH)
+    gpus = f"{machine.gpus} {machine.gpu.name} of `{host.group_name}`"
+    reason = f"wright plan expect, for {gpus} and {plan.sizes[-1]} bytes"
+    return Expectation(value, "bytes/s", reason, NCCL_ENOUGH)
 
 
 def _all_reduce_plan(plan: Plan) -> Plan:

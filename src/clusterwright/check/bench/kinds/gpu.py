@@ -39,8 +39,10 @@ def gpu(site: Site) -> Outcome:
     """All hosts that have GPUs; those in doubt once more."""
     hosts = tuple(host for host in site.stage.hosts if site.host(host).group.gpus)
     if not hosts or site.cluster.lab:
-        why = SIMULATED if hosts else "no host of these has GPUs (nodes.*.gpus)"
-        return Outcome(verdicts=tuple(Verdict(host, BENCH, Status.UNKNOWN, why) for host in site.stage.hosts))
+        reason = SIMULATED if hosts else "no host of these has GPUs (nodes.*.gpus)"
+        return Outcome(
+            verdicts=tuple(Verdict(host, BENCH, Status.UNKNOWN, reason) for host in site.stage.hosts)
+        )
     rows = {host: row_of(site, host) for host in hosts}
     models = {host: row.name if row else _declared(site, host).model for host, row in rows.items()}
     expect = partial(_expectation, site, rows)
@@ -106,8 +108,8 @@ def _measure(site: Site, hosts: tuple[str, ...], rows: Mapping[str, Gpu | None])
     for host, answer in site.stage.do(parts).items():
         try:
             results[host] = _read(answer)
-        except ValueError as why:
-            failed[host] = str(why)
+        except ValueError as error:
+            failed[host] = str(error)
     return results, failed
 
 
@@ -133,7 +135,7 @@ def _read(answer: Answer) -> Gpus:
 
 def _unmeasured(failed: Failed) -> Iterator[Verdict]:
     fix = "software.python must be a Python whose torch has CUDA; then nvidia-smi on the host"
-    return (Verdict(host, BENCH, Status.UNKNOWN, why, fix=fix) for host, why in failed.items())
+    return (Verdict(host, BENCH, Status.UNKNOWN, reason, fix=fix) for host, reason in failed.items())
 
 
 def _notes(site: Site, rows: Mapping[str, Gpu | None], hosts: Hosts) -> Iterator[str]:

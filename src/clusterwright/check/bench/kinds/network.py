@@ -59,14 +59,14 @@ def expectation(site: Site) -> Expectation:
     """The declared rate of a port, less headers; no more than what TCP reaches on a port of Ethernet or RoCE."""
     declared, name, mtu = site.network, site.network_name, site.network.mtu
     share = (mtu - HEADERS_IN_MTU) / (mtu + FRAME_BYTES)
-    why = f"networks.{name}.rate {format_rate(declared.rate)}"
+    reason = f"networks.{name}.rate {format_rate(declared.rate)}"
     if site.rate_divisor > 1:
-        why += f" / lab.rate_divisor {site.rate_divisor}"
-    why += f" x {share:.3f} for headers in networks.{name}.mtu {mtu}"
+        reason += f" / lab.rate_divisor {site.rate_divisor}"
+    reason += f" x {share:.3f} for headers in networks.{name}.mtu {mtu}"
     value = declared.rate / site.rate_divisor / 8 * share
     if value > TCP_PORT_BYTES_PER_S:
-        value, why = TCP_PORT_BYTES_PER_S, "what TCP reaches on one port, whatever its line (plan fabric)"
-    return Expectation(value, "bytes/s", why, ENOUGH)
+        value, reason = TCP_PORT_BYTES_PER_S, "what TCP reaches on one port, whatever its line (plan fabric)"
+    return Expectation(value, "bytes/s", reason, ENOUGH)
 
 
 def streams_for(bits_per_s: float) -> int:
@@ -89,9 +89,9 @@ def _measure(site: Site, rounds: tuple[Round, ...], tool: str) -> tuple[Streams,
             if client in answers and server in answers:
                 try:
                     streams |= _streams(server, client, answers[client])
-                except ValueError as why:
-                    failed[server, client] = str(why)
-                    site.log(f"{client} with {server}: {why}")
+                except ValueError as error:
+                    failed[server, client] = str(error)
+                    site.log(f"{client} with {server}: {error}")
     return streams, failed
 
 

@@ -38,8 +38,8 @@ FIXES = {
 def rdma(site: Site) -> Outcome:
     """All pairs in rounds, once in each direction; then once more those in doubt."""
     network = site.cluster.networks.compute
-    if why := _not_at_all(site, network):
-        return Outcome(verdicts=tuple(Verdict(host, BENCH, *why) for host in site.stage.hosts))
+    if reason := _not_at_all(site, network):
+        return Outcome(verdicts=tuple(Verdict(host, BENCH, *reason) for host in site.stage.hosts))
     assert network is not None  # noqa: S101 (said above)
     bench = Bench(site, network)
     bench.discover_rails()
@@ -137,16 +137,18 @@ def _rail_verdict(bench: Bench, quantity: str, verdict: Verdict) -> Verdict:
 
 def _missing_rails(bench: Bench) -> Iterator[Verdict]:
     """Hosts that said nothing of their ports, and declared rails that are not there."""
-    for host, why in bench.unresponsive.items():
-        yield Verdict(host, BENCH, Status.UNKNOWN, why, fix="run the bench again, without it if it stays so")
+    for host, reason in bench.unresponsive.items():
+        yield Verdict(
+            host, BENCH, Status.UNKNOWN, reason, fix="run the bench again, without it if it stays so"
+        )
     expected = f"{bench.network.rails} rails of {bench.network.kind} (networks.compute)"
     for host, host_rails in bench.hosts.items():
-        for rail, why in host_rails.wrong.items():
+        for rail, reason in host_rails.wrong.items():
             yield Verdict(
                 host,
                 BENCH,
                 Status.FAIL,
-                why,
+                reason,
                 expected,
                 "wright check FILE says more of the port",
                 f"rail {rail}",

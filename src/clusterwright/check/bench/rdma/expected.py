@@ -24,11 +24,11 @@ TIMES = 2.0
 
 def rate(quantity: str, network: Network, gpus: Gpus | None) -> Expectation:
     """Of bandwidth on one rail."""
-    line, why = network.rate / 8, f"networks.compute.rate {format_rate(network.rate)}"
+    line, reason = network.rate / 8, f"networks.compute.rate {format_rate(network.rate)}"
     if quantity != GDR or gpus is None:
-        return Expectation(line, "bytes/s", why, ENOUGH)
+        return Expectation(line, "bytes/s", reason, ENOUGH)
     share, name = _gdr_share(gpus)
-    return Expectation(line, "bytes/s", f"{why}, held to by {name} in catalog/data/gpu_copies.csv", share)
+    return Expectation(line, "bytes/s", f"{reason}, held to by {name} in catalog/data/gpu_copies.csv", share)
 
 
 def latency(quantity: str, network: Network) -> Bound:
@@ -36,8 +36,8 @@ def latency(quantity: str, network: Network) -> Bound:
     switches = SWITCHES[network.fabric]
     base_s = ADAPTERS_S + switches * HOP_S[network.kind]
     turns = 2 if quantity == "read latency" else 1
-    why = f"adapters and {switches} switch{'es' if switches > 1 else ''} of {network.kind}, networks.compute.fabric"
-    return Bound(turns * base_s, f"{why} {network.fabric}", TIMES)
+    reason = f"adapters and {switches} switch{'es' if switches > 1 else ''} of {network.kind}, networks.compute.fabric"
+    return Bound(turns * base_s, f"{reason} {network.fabric}", TIMES)
 
 
 def _gdr_share(gpus: Gpus) -> tuple[float, str]:

@@ -128,11 +128,11 @@ class Bench:
         ]
 
     def _read(self, bench_pass: Pass, ends: Pair, answers: tuple[Answer, Answer]) -> None:
-        why = next((answer.why for answer in answers if answer.why), "")
+        reason = next((answer.why for answer in answers if answer.why), "")
         for index, (server_rail, client_rail) in enumerate(self._rails(*ends)):
             rail_ends = end(ends[0], server_rail.number), end(ends[1], client_rail.number)
-            if why:
-                bench_pass.failed.setdefault(QUANTITIES[0], {})[rail_ends] = why
+            if reason:
+                bench_pass.failed.setdefault(QUANTITIES[0], {})[rail_ends] = reason
             else:
                 outputs = answers[0].document["rails"][index], answers[1].document["rails"][index]
                 self._of_rail(bench_pass, rail_ends, readings(server_rail, client_rail, outputs))
@@ -148,7 +148,7 @@ class Bench:
     def _ping(self, bench_pass: Pass, rail_ends: Pair, output: Mapping[str, object]) -> None:
         try:
             seconds = ping_s(output)
-        except ValueError as why:
-            self.notes.append(f"ibping on {rail_ends[1].partition('/')[0]}: {why}")
+        except ValueError as error:
+            self.notes.append(f"ibping on {rail_ends[1].partition('/')[0]}: {error}")
         else:
             bench_pass.pings |= {} if seconds is None else {rail_ends: seconds}

@@ -111,8 +111,8 @@ def _reading(test: Test, server: tuple[Rail, str], client: tuple[Rail, str]) -> 
     """The client's figure, if both ends went by what they should."""
     try:
         result = perftest(client[1])
-    except ValueError as why:
-        return Reading(test, None, str(why))
+    except ValueError as error:
+        return Reading(test, None, str(error))
     for rail, out in (server, client):
         if how := astray(out, replace(rail.path, gpu=test is GDR_TEST)):
             return Reading(test, None, f"not believed: {test.program} went by {how}")

@@ -73,8 +73,8 @@ def _expected_step_s(trials: Trials, full_case: Case, observations: list[Observa
 
 def _host_expectation(trials: Trials, host: str, hosts: int, step_s: float) -> Expectation:
     """What the host must do, for all of them to take such steps."""
-    why = f"for {hosts} hosts to train as the planner expects"
-    return Expectation(trials.samples((host,)) / step_s, "1/s", why, MIN_HOST_SHARE)
+    reason = f"for {hosts} hosts to train as the planner expects"
+    return Expectation(trials.samples((host,)) / step_s, "1/s", reason, MIN_HOST_SHARE)
 
 
 def of_scaling(trials: Trials, case: Case) -> Iterator[Verdict]:
@@ -116,7 +116,7 @@ def of_data(trials: Trials) -> Iterator[Verdict]:
 def of_failures(trials: Trials) -> Iterator[Verdict]:
     """Groups of which nothing is known."""
     alive = {*trials.site.stage.hosts}
-    for (route, hosts), why in trials.failed.items():
+    for (route, hosts), reason in trials.failed.items():
         if {*hosts} <= alive:
             part = f"scaling, {route}"
-            yield Verdict(fold(list(hosts)), BENCH, Status.UNKNOWN, why, fix=STRAY, part=part)
+            yield Verdict(fold(list(hosts)), BENCH, Status.UNKNOWN, reason, fix=STRAY, part=part)

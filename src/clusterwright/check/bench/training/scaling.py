@@ -54,8 +54,8 @@ def expected_compute_share(compute_s: float, exchange: Exchange) -> Expectation:
     value = compute_s / (compute_s + exposed_s)
     least = STEADY * compute_s / (compute_s + exchange.exposed_s(compute_s, bandwidth=exchange.enough))
     total = f"{amount(exchange.seconds, 's')} ({exchange.why})"
-    why = f"{amount(compute_s, 's')} without it, and {amount(exposed_s, 's')} that show of {total}; {exchange.rule}"
-    return Expectation(value, "of a step", why, least / value)
+    reason = f"{amount(compute_s, 's')} without it, and {amount(exposed_s, 's')} that show of {total}; {exchange.rule}"
+    return Expectation(value, "of a step", reason, least / value)
 
 
 def sizes(hosts: int) -> tuple[int, ...]:

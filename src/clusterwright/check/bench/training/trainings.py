@@ -63,5 +63,5 @@ def exchange(site: Site, route: Route, group: Trained) -> Exchange | None:
     domain = min(domain_size(machine), machine.gpus)
     bucket_s = float(seconds("all_reduce", group.gradient_bytes / buckets, machine, machine.gpus, domain))
     shows = stored().software["pytorch"].exposed
-    why = f"{description} of {machine.gpu.name} by the planner, {machine.network.kind}"
-    return Exchange(bucket_s * buckets, buckets, shows, NCCL_ENOUGH, why)
+    reason = f"{description} of {machine.gpu.name} by the planner, {machine.network.kind}"
+    return Exchange(bucket_s * buckets, buckets, shows, NCCL_ENOUGH, reason)

@@ -61,8 +61,8 @@ class Trials:
         for hosts, answers in self.groups.answers(host_groups, ranks).items():
             try:
                 result = self._believed(route, hosts, answers)
-            except ValueError as why:
-                self.failed[route.name, hosts] = str(why)
+            except ValueError as error:
+                self.failed[route.name, hosts] = str(error)
             else:
                 self.failed.pop((route.name, hosts), None)
                 self.passes.setdefault(route.name, {}).setdefault(size, []).append(result)

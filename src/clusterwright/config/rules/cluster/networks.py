@@ -148,10 +148,10 @@ def topology(cluster: Cluster) -> Iterator[Clash]:
     switchless = [name for name, group in groups.items() if group.switch is None]
     some = len(switchless) < len(groups)
     if switchless and (kind == "tree" or (kind == "auto" and some)):
-        why = "slurm.topology is tree" if kind == "tree" else "other groups name theirs"
+        reason = "slurm.topology is tree" if kind == "tree" else "other groups name theirs"
         yield Clash(
             "switch-missing",
-            f"{why}, but {names(switchless)} {'names' if len(switchless) == 1 else 'name'} no switch: "
+            f"{reason}, but {names(switchless)} {'names' if len(switchless) == 1 else 'name'} no switch: "
             "Slurm gives no job to hosts that hang on none",
             "add `switch:` there, or set slurm.topology to none",
             (*(("nodes", name) for name in switchless), ("slurm", "topology")),
@@ -302,12 +302,12 @@ def gpudirect(cluster: Cluster) -> Iterator[Clash]:
         return
     from clusterwright.catalog.software import major
 
-    least, why = _MIN_DRIVER.get(method, (0, ""))
+    least, reason = _MIN_DRIVER.get(method, (0, ""))
     limit, removal_reason = _MAX_DRIVER.get(method, (10**6, ""))
     if not least <= major(driver) < limit:
         yield Clash(
             "gpudirect-driver",
-            f"GPUs are to be reached by {method}, and the driver is {driver}: {why or removal_reason}",
+            f"GPUs are to be reached by {method}, and the driver is {driver}: {reason or removal_reason}",
             "set rdma.gpudirect to auto, which takes what the driver has",
             (("rdma", "gpudirect"), ("software", "driver")),
         )

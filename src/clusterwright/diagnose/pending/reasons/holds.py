@@ -75,12 +75,12 @@ def begin_time(facts: Facts) -> Waiting:
         )
         return Waiting("begin-time", cause, starts, at_once)
     refused = [name for name, node in facts.nodes.items() if "Prolog" in node["Reason"]]
-    why = f" The prolog failed on {', '.join(refused)}, which Slurm drained." if refused else ""
+    reason = f" The prolog failed on {', '.join(refused)}, which Slurm drained." if refused else ""
     why_zh = f"{', '.join(refused)} 上的 prolog 失败, Slurm 已将其排空。" if refused else ""
     return Waiting(
         "requeued-prolog" if refused else "requeued",
         Message(
-            f"It had its nodes, was put back into the queue, and may begin again from {when}.{why}",
+            f"It had its nodes, was put back into the queue, and may begin again from {when}.{reason}",
             f"它曾经分到节点, 又被放回队列, 从 {when} 起可以再次开始。{why_zh}",
         ),
         starts,

@@ -91,8 +91,8 @@ def _pages(cause: int) -> Field:
 def _inforom(gpu: Gpu) -> str:
     try:
         gpu.nvml.call("nvmlDeviceValidateInforom", gpu.handle)
-    except NvmlError as why:
-        if why.code != CORRUPTED_INFOROM:
+    except NvmlError as error:
+        if error.code != CORRUPTED_INFOROM:
             raise
         return "invalid"
     return "valid"

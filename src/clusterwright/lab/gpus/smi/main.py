@@ -73,15 +73,15 @@ def main(arguments: Sequence[str]) -> int:
     except OSError:
         print("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.")  # noqa: T201 (a program)
         return EXIT_NO_LIBRARY
-    except InUseError as why:
-        print(why)  # noqa: T201 (a program)
+    except InUseError as error:
+        print(error)  # noqa: T201 (a program)
         return EXIT_OTHER
-    except query.UsageError as why:
-        print(why)  # noqa: T201 (a program)
+    except query.UsageError as error:
+        print(error)  # noqa: T201 (a program)
         return EXIT_USAGE
-    except NvmlError as why:
-        print(_FAILED.get(why.code, f"Failed to initialize NVML: {why}"))  # noqa: T201 (a program)
-        return why.code
+    except NvmlError as error:
+        print(_FAILED.get(error.code, f"Failed to initialize NVML: {error}"))  # noqa: T201 (a program)
+        return error.code
     for failure in failures:
         print(failure)  # noqa: T201 (a program)
     return GPU_IS_LOST if failures else 0
@@ -121,11 +121,11 @@ def _gpus(nvml: Nvml, chosen: str) -> tuple[list[Gpu], list[str]]:
             gpu = nvml.gpu(index)
             if not chosen or _is_chosen(gpu, chosen):
                 answering.append(gpu)
-        except NvmlError as why:
+        except NvmlError as error:
             if chosen and not {str(index), _address(index)} & set(chosen.split(",")):
                 continue
             failures.append(
-                f"Unable to determine the device handle for GPU {_address(index)}: {why}."
+                f"Unable to determine the device handle for GPU {_address(index)}: {error}."
                 "  Reboot the system to recover this GPU"
             )
     if chosen and not answering and not failures:

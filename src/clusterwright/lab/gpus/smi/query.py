@@ -23,10 +23,10 @@ def value_of(gpu: Gpu, name: str) -> str:
 def _value_or_error(read: Value) -> str:
     try:
         return str(read())
-    except NvmlError as why:
-        if why.code in (NOT_SUPPORTED, FUNCTION_NOT_FOUND):
+    except NvmlError as error:
+        if error.code in (NOT_SUPPORTED, FUNCTION_NOT_FOUND):
             return "[N/A]"
-        return f"[{'GPU is lost' if why.code == GPU_IS_LOST else 'Unknown Error'}]"
+        return f"[{'GPU is lost' if error.code == GPU_IS_LOST else 'Unknown Error'}]"
 
 
 def gpu_rows(query: str, gpus: Iterable[Gpu], flags: frozenset[str]) -> Iterator[str]:

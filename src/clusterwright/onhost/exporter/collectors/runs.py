@@ -58,8 +58,8 @@ def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
         try:
             run.events.read()
             samples = list(_samples(run, now))
-        except Exception as why:  # noqa: BLE001 (a thread that must never end)
-            sys.stderr.write(f"run {name!r}: {type(why).__name__}: {why}\n")
+        except Exception as error:  # noqa: BLE001 (a thread that must never end)
+            sys.stderr.write(f"run {name!r}: {type(error).__name__}: {error}\n")
             unread.add(1, run=name)
             continue
         for family, kind, meaning, labels, value in samples:

@@ -34,10 +34,10 @@ class Figures:
             try:
                 self.push()
                 self._last_error = ""
-            except Exception as why:  # noqa: BLE001 (a thread that must never end)
-                if str(why) != self._last_error:
-                    print(f"figures: {why}", flush=True)
-                    self._last_error = str(why)
+            except Exception as error:  # noqa: BLE001 (a thread that must never end)
+                if str(error) != self._last_error:
+                    print(f"figures: {error}", flush=True)
+                    self._last_error = str(error)
             time.sleep(max(self.settings.figures_every_s - (time.monotonic() - started), 1.0))
 
     def push(self) -> None:

@@ -82,8 +82,8 @@ class Site:
         try:
             stamped = [wire.stamped(self.host, key, value) for key, value in rows]
             return wire.send(self.server, stamped, self._context())
-        except (OSError, ValueError) as why:
-            reason = getattr(why, "strerror", None) or str(why) or type(why).__name__
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise RefusedError(f"{self.name}: {self.server}: {reason}") from None
 
     def _batches(self, alerts: Iterable[Alert]) -> dict[str, dict[str, str]]:
@@ -124,10 +124,10 @@ class Site:
         try:
             context = ssl.create_default_context(cafile=self._tls["ca"])
             context.load_cert_chain(self._tls["certificate"], self._tls["key"])
-        except OSError as why:
+        except OSError as error:
             raise ValueError(
-                f"{', '.join(self._tls.values())} cannot be used: {why.strerror or why}"
-            ) from why
+                f"{', '.join(self._tls.values())} cannot be used: {error.strerror or error}"
+            ) from error
         return context
 
 
@@ -147,8 +147,8 @@ class OpenProblems:
         """Onto the disk; where that is full, it is known until the program ends."""
         try:
             write_atomic(self.path, json.dumps(self.open))
-        except OSError as why:
-            print(f"{self.path}: {why.strerror}; after a restart, problems may be told twice", flush=True)
+        except OSError as error:
+            print(f"{self.path}: {error.strerror}; after a restart, problems may be told twice", flush=True)
 
 
 def _read(path: str) -> dict[str, str]:
@@ -157,19 +157,19 @@ def _read(path: str) -> dict[str, str]:
             document = json.load(file)
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as why:
-        print(f"{path} cannot be read ({type(why).__name__}); what is open may be told twice", flush=True)
+    except (OSError, ValueError) as error:
+        print(f"{path} cannot be read ({type(error).__name__}); what is open may be told twice", flush=True)
         return {}
     if not isinstance(document, dict):
         return {}
     return {print_: key for print_, key in document.items() if isinstance(key, str)}
 
 
-def item_key(alert: Alert, known: Collection[str]) -> str:
+def item_key(alert: Alert, template_alerts: Collection[str]) -> str:
     """Its item; alerts that the template does not know share one for each severity."""
     labels = alert.get("labels") or {}
     name, level = labels.get("alertname", ""), labels.get("severity", "")
-    if name in known:
+    if name in template_alerts:
         return f"clusterwright.alert[{name}]"
     return f"clusterwright.other[{level if level in ('critical', 'info') else 'warning'}]"
 
@@ -184,9 +184,9 @@ def fingerprint(alert: Alert) -> str:
 
 def item_value(alert: Alert) -> str:
     """What opens a problem, or closes it."""
-    word = "OK" if alert.get("status") == "resolved" else "PROBLEM"
-    labels, words = alert.get("labels") or {}, alert.get("annotations") or {}
-    lines = [truncate(sanitize(words.get(name, "")), _MOST_LINE) for name in _WORDS]
+    state = "OK" if alert.get("status") == "resolved" else "PROBLEM"
+    labels, annotations = alert.get("labels") or {}, alert.get("annotations") or {}
+    lines = [truncate(sanitize(annotations.get(name, "")), _MOST_LINE) for name in _WORDS]
     lines[0] = lines[0] or sanitize(labels.get("alertname", ""))
-    where = [truncate(sanitize(labels.get(name, "")), _MOST_NAME) for name in ("node", "incident")]
-    return "\n".join([word, fingerprint(alert), *where, *lines])
+    subject = [truncate(sanitize(labels.get(name, "")), _MOST_NAME) for name in ("node", "incident")]
+    return "\n".join([state, fingerprint(alert), *subject, *lines])

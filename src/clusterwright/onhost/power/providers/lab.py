@@ -37,5 +37,5 @@ class Switch(Provider):
                 with line.makefile("rb") as answer:
                     reply = json.loads(answer.readline().decode())
             return {host: str(reply.get(host, prefix + "the lab says nothing of it")) for host in hosts}
-        except (OSError, ValueError) as why:
-            return dict.fromkeys(hosts, f"{prefix}the lab's switch: {why}")
+        except (OSError, ValueError) as error:
+            return dict.fromkeys(hosts, f"{prefix}the lab's switch: {error}")

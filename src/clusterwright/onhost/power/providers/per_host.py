@@ -51,8 +51,8 @@ class PerHostProvider(Provider):
     def _map(self, hosts: List[str], query: Callable[[str], str]) -> Dict[str, str]:
         try:
             self.password, changed = password(self.path)
-        except NoPasswordError as why:
-            return dict.fromkeys(hosts, Refusal(f"refused: {why}"))
+        except NoPasswordError as error:
+            return dict.fromkeys(hosts, Refusal(f"refused: {error}"))
         if self.refused == changed:
             return dict.fromkeys(hosts, self.refusal_message)
         answers: Dict[str, str] = {
@@ -74,8 +74,8 @@ class PerHostProvider(Provider):
         """The words, and what they say of the password."""
         try:
             answer = query(host)
-        except OSError as why:
-            return f"{self.address(host)} does not answer: {why}"
+        except OSError as error:
+            return f"{self.address(host)} does not answer: {error}"
         if isinstance(answer, PasswordRefusal):
             if self.accepted == changed:
                 self.rejecting_hosts[host] = changed

@@ -32,8 +32,8 @@ class Switch(Provider):
         code, out = _run([self.programs["state"], *hosts])
         rows = [line.split() for line in out.splitlines()]
         states = {row[0]: row[1] for row in rows if len(row) == 2 and row[1] in ("on", "off")}
-        why = "? it says nothing of it" if code == 0 else "? " + _last(out)
-        return {host: states.get(host, why) for host in hosts}
+        reason = "? it says nothing of it" if code == 0 else "? " + _last(out)
+        return {host: states.get(host, reason) for host in hosts}
 
     def _all(self, verb: str, hosts: List[str]) -> Dict[str, str]:
         code, out = _run([self.programs[verb], *hosts])

@@ -35,14 +35,14 @@ class Switch(PerHostProvider):
             if state == ("on" if verb == "on" else "off"):
                 return ""
             return self._reset(host, system, verb)
-        except HTTPError as why:
-            return self._denied(host, why)
-        except URLError as why:
-            if isinstance(why.reason, ssl.SSLError):
-                return self._unknown_certificate(host, why.reason)
+        except HTTPError as error:
+            return self._denied(host, error)
+        except URLError as error:
+            if isinstance(error.reason, ssl.SSLError):
+                return self._unknown_certificate(host, error.reason)
             raise
-        except (KeyError, IndexError, TypeError, ValueError) as why:
-            return f"{self.address(host)} answers no Redfish: {why!r}"
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            return f"{self.address(host)} answers no Redfish: {error!r}"
 
     def _system(self, host: str) -> str:
         if host not in self.systems:

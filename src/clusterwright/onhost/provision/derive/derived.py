@@ -46,9 +46,9 @@ def worked_out(host: Host, resource: Json, notes: List[str]) -> Optional[bytes]:
     program = PROGRAMS[resource["program"]]
     try:
         text = program.text(host, resource["given"], notes)
-    except (ValueError, KeyError) as why:
+    except (ValueError, KeyError) as error:
         notes.append(
-            f"{resource['path']} is left as it is: it cannot be worked out: {type(why).__name__}: {why}"
+            f"{resource['path']} is left as it is: it cannot be worked out: {type(error).__name__}: {error}"
         )
         return read(host.resolve_path(resource["path"]))
     return None if text is None else (resource["header"] + text).encode()

@@ -29,11 +29,11 @@ def text(host: Host, params: Json, notes: List[str]) -> Optional[str]:
     if params["topology"] and pairs(host):
         rows.append(("NCCL_TOPO_FILE", params["topology"], "Which GPU is beside which adapter."))
     variables = params["variables"]
-    lines = [f"\n# {why}\n{name}={value}\n" for name, value, why in rows if name not in variables]
+    lines = [f"\n# {reason}\n{name}={value}\n" for name, value, reason in rows if name not in variables]
     variable_lines = "".join(f"{name}={value}\n" for name, value in variables.items())
-    why = str(params["why"])
+    reason = str(params["why"])
     return (
-        why
+        reason
         + "".join(lines)
         + (f"\n# The cluster file's jobs.variables.\n{variable_lines}" if variable_lines else "")
     )
@@ -44,8 +44,8 @@ def socket(params: Json, addresses: Dict[str, List[str]], notes: List[str]) -> R
     for name, address in params["addresses"].items():
         links = sorted(link for link, local in addresses.items() if address in local)
         if links:
-            why = f"The interface that has this host's address on the {name} network."
-            return [("NCCL_SOCKET_IFNAME", "=" + links[0], why)]
+            reason = f"The interface that has this host's address on the {name} network."
+            return [("NCCL_SOCKET_IFNAME", "=" + links[0], reason)]
     addresses_text = " or ".join(params["addresses"].values())
     notes.append(f"no interface has {addresses_text}: NCCL_SOCKET_IFNAME is left out of /etc/nccl.conf")
     return []
@@ -60,14 +60,16 @@ def adapters(on: List[Port], params: Json, notes: List[str]) -> Rows:
         rows += gid_index(on, params, notes)
         roce = params["roce"]
         marked = roce["dscp"] * 4 + (2 if roce["ecn"] else 0)
-        why = f"DSCP {roce['dscp']}" + (", and that congestion may be marked (ECT(0))" if roce["ecn"] else "")
-        rows.append(("NCCL_IB_TC", str(marked), f"{why}: rdma.roce."))
+        reason = f"DSCP {roce['dscp']}" + (
+            ", and that congestion may be marked (ECT(0))" if roce["ecn"] else ""
+        )
+        rows.append(("NCCL_IB_TC", str(marked), f"{reason}: rdma.roce."))
         rows.append(
             ("NCCL_IB_SL", str(roce["priority"]), "The priority that the switches keep whole: rdma.roce.")
         )
     if network["fabric"] == "rail-optimized":
-        why = "Each rail has switches of its own: no ring crosses from one to another."
-        rows.append(("NCCL_CROSS_NIC", "0", why))
+        reason = "Each rail has switches of its own: no ring crosses from one to another."
+        rows.append(("NCCL_CROSS_NIC", "0", reason))
     return rows
 
 
@@ -84,8 +86,8 @@ def gid_index(on: List[Port], params: Json, notes: List[str]) -> Rows:
         return []
     indexes = set(index_by_port.values())
     if len(indexes) == 1:
-        why = "The RoCE v2 form of the IPv4 address (`show_gids`)."
-        return [("NCCL_IB_GID_INDEX", str(indexes.pop()), why)]
+        reason = "The RoCE v2 form of the IPv4 address (`show_gids`)."
+        return [("NCCL_IB_GID_INDEX", str(indexes.pop()), reason)]
     which = ", ".join(f"{name} {index}" for name, index in index_by_port.items())
     if params["nccl"] and tuple(params["nccl"]) < SINCE_DYNAMIC:
         notes.append(
@@ -93,10 +95,10 @@ def gid_index(on: List[Port], params: Json, notes: List[str]) -> Rows:
             "2.21 cannot be told: take a newer one (software.nccl), or give all ports the same addresses in number"
         )
         return []
-    why = f"It lies at another index on each port ({which}), so NCCL looks for it (2.21 and later)."
-    rows = [("NCCL_IB_ROCE_VERSION_NUM", "2", why), ("NCCL_IB_ADDR_FAMILY", "AF_INET", why)]
+    reason = f"It lies at another index on each port ({which}), so NCCL looks for it (2.21 and later)."
+    rows = [("NCCL_IB_ROCE_VERSION_NUM", "2", reason), ("NCCL_IB_ADDR_FAMILY", "AF_INET", reason)]
     return (
-        [*rows, ("NCCL_IB_ADDR_RANGE", subnet, why)]
+        [*rows, ("NCCL_IB_ADDR_RANGE", subnet, reason)]
         if all(in_subnet(rdma_port, subnet) for rdma_port in on)
         else rows
     )

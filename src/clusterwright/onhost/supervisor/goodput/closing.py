@@ -22,5 +22,5 @@ def close(folder: Folder, log: Callable[[str], None]) -> None:
         ]:
             log(line)
         folder.write("ledger.json", figures.document(run_figures))
-    except Exception as why:  # noqa: BLE001 (a thread that must never end)
-        log(f"the ledger could not be worked out: {type(why).__name__}: {why}")
+    except Exception as error:  # noqa: BLE001 (a thread that must never end)
+        log(f"the ledger could not be worked out: {type(error).__name__}: {error}")

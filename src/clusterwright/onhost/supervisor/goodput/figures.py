@@ -178,7 +178,7 @@ def _attempts(chain: Sequence[Job]) -> Iterator[Tuple[Job, Generation, Attempt]]
 
 def _failure(job: Job, generation: Generation, attempt: Attempt) -> Failure:
     last = attempt is generation.attempts[-1]
-    why = (
+    reason = (
         generation.why
         if last and generation.why
         else "supervisor-lost"
@@ -188,7 +188,7 @@ def _failure(job: Job, generation: Generation, attempt: Attempt) -> Failure:
     progress = tick(attempt.steps[-1]) if attempt.steps else attempt.begin
     began = first_failure.line(attempt.faults, job.ranks)
     step = int(attempt.steps[-1].get("step", 0)) if attempt.steps else None
-    return Failure(why, generation.number, fault(attempt, progress), attempt.end, began, step)
+    return Failure(reason, generation.number, fault(attempt, progress), attempt.end, began, step)
 
 
 def _checkpoints(events: Sequence[Event]) -> Tuple[Optional[int], Optional[int]]:

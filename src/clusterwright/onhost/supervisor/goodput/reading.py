@@ -145,7 +145,7 @@ def _failures(figures: Figures) -> str:
     if not figures.failures:
         return "; no failures"
     count = len(figures.failures)
-    kinds = ", ".join(f"{number} {why}" for why, number in figures.by_kind.items())
+    kinds = ", ".join(f"{number} {reason}" for reason, number in figures.by_kind.items())
     times = sorted(failure.recovered for failure in figures.failures if failure.recovered is not None)
     recovery = f", MTTR {duration(figures.mttr)}" if figures.mttr is not None else ""
     recovery += f" (longest {duration(times[-1])})" if len(times) > 1 else ""

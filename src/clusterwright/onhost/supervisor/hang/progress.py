@@ -146,8 +146,8 @@ def show_agent(environ: Mapping[str, str] = os.environ) -> None:
         return
     try:
         show(path, int(offset), environ.get(stacks.VARIABLE, ""))
-    except OSError as why:  # a rank trains on unwatched rather than not at all
-        sys.stderr.write(f"no progress is shown to the agent: {why}\n")
+    except OSError as error:  # a rank trains on unwatched rather than not at all
+        sys.stderr.write(f"no progress is shown to the agent: {error}\n")
 
 
 def _update_loop(page: Page) -> None:

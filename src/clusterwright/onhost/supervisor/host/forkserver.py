@@ -49,8 +49,8 @@ def imported(module: str) -> str:
     """Import it; what was in the way, in words, or nothing. The rank itself will report it with its traceback."""
     try:
         importlib.import_module(module)
-    except Exception as why:  # noqa: BLE001 (a thread that must never end)
-        return f"{module}: {type(why).__name__}: {why}"[:200]
+    except Exception as error:  # noqa: BLE001 (a thread that must never end)
+        return f"{module}: {type(error).__name__}: {error}"[:200]
     return ""
 
 

@@ -41,9 +41,9 @@ def run(command: Sequence[str]) -> None:
             message = getattr(leaving, "message", f"left with {leaving.code!r}")
             _report(message, str(getattr(leaving, "cause", EXIT)))
         code = leaving.code
-    except BaseException as why:  # noqa: BLE001 (whatever the program raises is told, and ends it)
-        traceback.print_exception(type(why), why, _of_program(why))
-        _report("".join(traceback.format_exception_only(type(why), why)).strip())
+    except BaseException as error:  # noqa: BLE001 (whatever the program raises is told, and ends it)
+        traceback.print_exception(type(error), error, _of_program(error))
+        _report("".join(traceback.format_exception_only(type(error), error)).strip())
         code = 1
     exit_process(code)
 
@@ -78,9 +78,9 @@ def _of_program(why: BaseException) -> Optional[TracebackType]:
     return frames
 
 
-def _report(words: str, cause: str = "") -> None:
+def _report(message: str, cause: str = "") -> None:
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
-    wake.send(raised=local_rank, pid=os.getpid(), words=words[:LONGEST_MESSAGE], cause=cause)
+    wake.send(raised=local_rank, pid=os.getpid(), fields=message[:LONGEST_MESSAGE], cause=cause)
 
 
 def exit_process(code: object) -> None:

@@ -84,8 +84,8 @@ class Ranks:
             self._start_server("forkserver", modules, forks=("store", "rank"))
             return []
         self._start_server("stores", (), forks=("store",))
-        why = f"{free_bytes >> 20} MiB of memory are left, and {STANDBY_BYTES >> 20} are wanted; ranks start cold"
-        return [{"standby": {"why": why}}] if standby else []
+        reason = f"{free_bytes >> 20} MiB of memory are left, and {STANDBY_BYTES >> 20} are wanted; ranks start cold"
+        return [{"standby": {"why": reason}}] if standby else []
 
     def _start_server(self, module: str, modules: Sequence[str], *, forks: Sequence[str]) -> None:
         self._forks = forks
@@ -281,13 +281,13 @@ class Ranks:
         self._finished_ranks.add(local_rank)
         return [{"done": self._generation}] if len(self._finished_ranks) == self._size else []
 
-    def _exited(self, local_rank: int, code: int, words: str, cause: str = "") -> Message:
-        exited = {"exited": self._generation, "local_rank": local_rank, "code": code, "words": words}
+    def _exited(self, local_rank: int, code: int, message: str, cause: str = "") -> Message:
+        exited = {"exited": self._generation, "local_rank": local_rank, "code": code, "words": message}
         return dict(exited, cause=cause) if cause else exited
 
     def _lost_server(self) -> List[Message]:
         """What it has not done yet is done cold."""
-        why, self._why = self._why or "died", ""
+        reason, self._why = self._why or "died", ""
         with contextlib.suppress(OSError):  # orders that it has not read
             self._server.stdin.close()
         self._server_pid, self._server = 0, None
@@ -295,10 +295,10 @@ class Ranks:
         for order in list(self._pending_orders.values()):
             self._start_cold(order)
         effect = "ranks start" if "rank" in self._forks else "stores start"
-        return [{"standby": {"why": f"the fork server {why}; {effect} cold until it is back"}}]
+        return [{"standby": {"why": f"the fork server {reason}; {effect} cold until it is back"}}]
 
 
-def cut_log(path: str, most: int = MOST_BYTES, kept: int = EDGE_BYTES) -> bool:
+def cut_log(path: str, most: int = MOST_BYTES, edge_bytes: int = EDGE_BYTES) -> bool:
     """Cut a log in place if it is larger: its beginning and its end stay; True when it was.
 
     The rank appends to it meanwhile (O_APPEND); what it writes within this moment may be lost.
@@ -311,12 +311,11 @@ def cut_log(path: str, most: int = MOST_BYTES, kept: int = EDGE_BYTES) -> bool:
         size = os.fstat(file).st_size
         if size <= most:
             return False
-        head, tail = os.pread(file, kept, 0), os.pread(file, kept, size - kept)
-        words = (
-            f"\n[clusterwright: {size - 2 * kept} bytes are left out here: a log is cut at {most}]\n".encode()
-        )
+        head, tail = os.pread(file, edge_bytes, 0), os.pread(file, edge_bytes, size - edge_bytes)
+        omitted = size - 2 * edge_bytes
+        notice = f"\n[clusterwright: {omitted} bytes are left out here: a log is cut at {most}]\n".encode()
         os.ftruncate(file, 0)
-        os.write(file, head + words + tail)
+        os.write(file, head + notice + tail)
     finally:
         os.close(file)
     return True

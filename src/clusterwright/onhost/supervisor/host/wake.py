@@ -14,12 +14,12 @@ VARIABLE = "CLUSTERWRIGHT_WAKE"
 LONGEST = 4000  # bytes of a line, below PIPE_BUF
 
 
-def send(**words: Any) -> None:
+def send(**fields: Any) -> None:
     """Tell the agent; without one, nobody is told."""
     path = os.environ.get(VARIABLE)
     if not path:
         return
-    data = json.dumps(words).encode()
+    data = json.dumps(fields).encode()
     if len(data) >= LONGEST:
         raise ValueError(f"{len(data)} bytes are too long for a line: {data[:80]!r}")
     try:

@@ -66,8 +66,8 @@ class Sending:
             for line in pipe:
                 try:
                     self._handle(json.loads(line))
-                except (ValueError, KeyError, TypeError) as why:
-                    self._log_once(f"a line about copies is not understood: {line[:80]!r} ({why})")
+                except (ValueError, KeyError, TypeError) as error:
+                    self._log_once(f"a line about copies is not understood: {line[:80]!r} ({error})")
 
     def _handle(self, message: wire.Message) -> None:
         if message["generation"] != self._generation:
@@ -104,9 +104,9 @@ class Sending:
             with lent.file:
                 try:
                     reached = self._send(lent)
-                except (OSError, wire.Broken, ValueError, KeyError) as why:
+                except (OSError, wire.Broken, ValueError, KeyError) as error:
                     self._hang_up()
-                    if key[0] == self._generation and self._misses(str(why)):
+                    if key[0] == self._generation and self._misses(str(error)):
                         break
                     time.sleep(RETRY_S)
                     continue

@@ -76,9 +76,9 @@ class Serving:
             exchange.send_bytes(connection, lent)
 
     def _receive_part(self, connection: socket.socket, stream: BinaryIO, part: Part) -> None:
-        why = _capacity_error(part.length)
-        exchange.send(connection, {"refused": why} if why else {"take": True})
-        if why:
+        reason = _capacity_error(part.length)
+        exchange.send(connection, {"refused": reason} if reason else {"take": True})
+        if reason:
             return
         slots = self._holdings.allocate()
         try:

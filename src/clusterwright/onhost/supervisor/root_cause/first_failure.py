@@ -39,8 +39,8 @@ def line(events: Iterable[Event], ranks: int = 0) -> str:
         return ""
     if event["event"] == "host_lost":
         unresponsive_text = f", silent for {event['silence_s']:g} s" if event.get("silence_s") else ""
-        why = f": {event['why']}" if event.get("why") and not unresponsive_text else ""
-        return f"host {event.get('lost', '?')} was lost{unresponsive_text}{why}"
+        reason = f": {event['why']}" if event.get("why") and not unresponsive_text else ""
+        return f"host {event.get('lost', '?')} was lost{unresponsive_text}{reason}"
     return f"{describe_rank(event, ranks)} {describe_failure(event)}{_step_text(event)}"
 
 

@@ -60,11 +60,11 @@ def main(arguments: Sequence[str]) -> int:
     os.umask(0o007)  # what is staged is the team's, and nobody else's
     try:
         stage(scratch, os.environ["SLURM_JOB_ID"], paths)
-    except InsufficientSpaceError as why:
-        console.error(f"stage: {_host()}: {why}\nfix: {FIXES['room']}")
+    except InsufficientSpaceError as error:
+        console.error(f"stage: {_host()}: {error}\nfix: {FIXES['room']}")
         return 1
-    except OSError as why:
-        console.error(f"stage: {_host()}: {why}")
+    except OSError as error:
+        console.error(f"stage: {_host()}: {error}")
         return 1
     return 0
 

@@ -62,8 +62,8 @@ class Config:
         try:
             raw_config = json.loads(path.read_text())
             return Config.from_dict(raw_config)
-        except (ValueError, KeyError, TypeError) as why:
-            raise ValueError(f"{path}: {why}") from why
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path}: {error}") from error
 
     def check(self) -> None:
         """Sizes fit together."""

@@ -22,13 +22,13 @@ BEGIN {
     named = substr($0, RSTART, RLENGTH); sub(/.* /, "", named); named = pci(named)
   }
   if (match($0, /clusterwright(\[[0-9]+\])?:? repaired [^ ]+/)) {
-    place = substr($0, RSTART, RLENGTH); sub(/.* /, "", place); fixed(pci(place))
+    address = substr($0, RSTART, RLENGTH); sub(/.* /, "", address); fixed(pci(address))
   } else if ($0 ~ /Xid \((PCI:)?[0-9a-fA-F:.]+\): 154, .* to 0x0 \(None\)/)
-    fixed(place_of($0))
+    fixed(address_of($0))
   else if (match($0, /NVRM: Xid \((PCI:)?[0-9a-fA-F:.]+\): [0-9]+/))
-    met(number_at_end(substr($0, RSTART, RLENGTH)), place_of(substr($0, RSTART)), 0, substr($0, RSTART + RLENGTH))
+    met(number_at_end(substr($0, RSTART, RLENGTH)), address_of(substr($0, RSTART)), 0, substr($0, RSTART + RLENGTH))
   else if (match($0, /SXid \((PCI:)?[0-9a-fA-F:.]+\): [0-9]+, /))
-    met(number_at_end(substr($0, RSTART, RLENGTH - 2)), place_of(substr($0, RSTART)), 1, substr($0, RSTART + RLENGTH))
+    met(number_at_end(substr($0, RSTART, RLENGTH - 2)), address_of(substr($0, RSTART)), 1, substr($0, RSTART + RLENGTH))
   else if ($0 ~ /NVRM: .*fallen off the bus/)
     met(79, named, 0, "fallen off the bus")
 }
@@ -38,7 +38,7 @@ function number_at_end(said) {
   return said + 0
 }
 
-function place_of(said) {
+function address_of(said) {
   sub(/^.*Xid \(/, "", said); sub(/\).*/, "", said)
   return pci(said)
 }
@@ -53,16 +53,16 @@ function pci(said,    part, count) { # one form: 0000:3b:00; nothing if it is no
   return part[1] ":" part[2] ":" part[3]
 }
 
-function fixed(place,    i) {
-  for (i = 1; i <= events; i++) if (device[i] == place) gone[i] = 1
+function fixed(address,    i) {
+  for (i = 1; i <= events; i++) if (device[i] == address) gone[i] = 1
 }
 
-function met(number, place, switch, said,    key, i) { # what comes within three minutes is one burst
-  key = number SUBSEP place SUBSEP switch
+function met(number, address, switch, said,    key, i) { # what comes within three minutes is one burst
+  key = number SUBSEP address SUBSEP switch
   i = latest[key]
   if (!i || gone[i] || at - last[i] > BURST_S) {
     i = latest[key] = ++events
-    xid[i] = number; device[i] = place; of_switch[i] = switch; first[i] = at; whole[i] = key
+    xid[i] = number; device[i] = address; of_switch[i] = switch; first[i] = at; whole[i] = key
   }
   last[i] = at
   if (is_bad(number, switch, said)) bad[i] = 1
