@@ -4,7 +4,7 @@ VENV := .venv
 WRIGHT := $(VENV)/bin/wright
 OUT ?= build/demo
 
-.PHONY: install demo test test-lab test-long check docs golden campaign lab-down bench clean
+.PHONY: install demo test test-lab test-long check docs messages golden campaign lab-down bench clean
 
 install:            ## .venv with every extra, so that .venv/bin/wright is there
 	@tools/setup base
@@ -30,9 +30,13 @@ check: install      ## lint, types, docs that have drifted
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python -m clusterwright.cli._reference --check
+	$(VENV)/bin/python tools/messages --check
 
 docs: install       ## write the generated references
 	$(VENV)/bin/python -m clusterwright.cli._reference --write
+
+messages: install   ## extract the texts into the Chinese catalog and compile it
+	$(VENV)/bin/python tools/messages
 
 golden: install     ## rewrite the golden trees; read the diff like code
 	$(VENV)/bin/pytest -q -m "not lab" tests/provision tests/launch tests/config --golden

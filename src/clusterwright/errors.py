@@ -1,9 +1,11 @@
-"""Errors that say what, where and the fix; imports nothing of ours."""
+"""Errors that say what, where and the fix; imports nothing of ours but the language."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from clusterwright.i18n import _
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_CHANGES_PENDING, EXIT_FAULTS = 0, 1, 2, 3, 5
 
@@ -49,10 +51,10 @@ class Finding:
     places: tuple[Location, ...] = field(default=())
 
     def __str__(self) -> str:
-        lines = [f"error[{self.code}]: {self.message}"]
+        lines = [f"{_('error')}[{self.code}]: {self.message}"]
         for location in self.places:
             lines += [f"  {location}", *(f"    {line}" for line in location.excerpt())]
-        lines += [f"fix: {self.fix}", f"more: wright explain {self.code}"]
+        lines += [f"{_('fix')}: {self.fix}", f"{_('more')}: wright explain {self.code}"]
         return "\n".join(lines)
 
 

@@ -13,11 +13,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from clusterwright import __version__
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import LANGUAGES, N_, _, current_language, language_of, set_language
 
 if TYPE_CHECKING:
     from cyclopts import App
 
-_ABOUT = "Makes, proves, runs and fixes GPU training clusters."
+_ABOUT = N_("Plan, build, verify, run and repair GPU training clusters.")
 
 
 def app() -> App:
@@ -32,6 +34,10 @@ def app() -> App:
         help_format="plaintext",
         default_parameter=Parameter(negative=()),  # no --no-json beside --json
     )
+    if current_language() != "en":
+        from clusterwright.cli._help import TranslatedHelp
+
+        tree.help_formatter = TranslatedHelp()
     for name in _names():  # without their lines, which only the overview shows, and reads from all files
         tree.command(f"{__name__}.{name}:{name}", name=_spoken(name))
     return tree
@@ -59,13 +65,12 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 20)
     # No plug-in of another package may change how our files are read; not looking for any saves 20 ms too.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
-    if sys.argv[1:] in ([], ["-h"], ["--help"]):
-        sys.stdout.write(_overview())
-        return
-    from clusterwright.errors import WrightError
-
     try:
-        outcome = app()(result_action="return_value")
+        arguments = _choose_language(sys.argv[1:])
+        if arguments in ([], ["-h"], ["--help"]):
+            sys.stdout.write(_overview())
+            return
+        outcome = app()(arguments, result_action="return_value")
     except WrightError as error:
         sys.stderr.write(f"{error}\n")
         raise SystemExit(error.exit_code) from None
@@ -77,12 +82,46 @@ def main() -> None:
     raise SystemExit(outcome if isinstance(outcome, int) else 0)
 
 
+def _choose_language(arguments: list[str]) -> list[str]:
+    """Set the language of the process and return the arguments without `--lang`; what follows `--` is left alone.
+
+    Raises:
+        WrightError: there is no such language.
+    """
+    set_language(language_of(os.environ))
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    for index, argument in enumerate(arguments[:end]):
+        if argument == "--lang" or argument.startswith("--lang="):
+            name, _equals, value = argument.partition("=")
+            rest = index + 1 if _equals else index + 2
+            value = value or "".join(arguments[index + 1 : rest])
+            language = next((known for known in LANGUAGES if known == value), None)
+            if language is None:
+                raise WrightError.from_code(
+                    "unknown-name",
+                    _("{option} is `{value}`", option=name, value=value),
+                    _("write one of {languages}", languages=", ".join(LANGUAGES)),
+                    exit_code=EXIT_USAGE,
+                )
+            set_language(language)
+            return [*arguments[:index], *arguments[rest:]]
+    return arguments
+
+
 def _overview() -> str:
     listed = commands()
     width = max(len(name) for name, _ in listed)
-    lines = [f"  {name:{width}}  {line}" for name, line in listed]
-    return (
-        f"Usage: wright COMMAND\n\n{_ABOUT}\n\n"
-        + "\n".join(lines)
-        + "\n\nwright COMMAND --help says more. Start with: wright init --template lab, then wright lab up.\n"
+    lines = [f"  {name:{width}}  {_(line)}" for name, line in listed]
+    return "\n".join(
+        (
+            f"{_('Usage:')} wright COMMAND",
+            "",
+            _(_ABOUT),
+            "",
+            *lines,
+            "",
+            _("Every command takes --lang en or zh; else LC_ALL, LC_MESSAGES or LANG chooses the language."),
+            _("Details: wright COMMAND --help. Start with: wright init --template lab, then wright lab up."),
+            "",
+        )
     )

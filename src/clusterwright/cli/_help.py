@@ -1,0 +1,44 @@
+"""`--help` in the current language: the words of a command's docstring, looked up paragraph by paragraph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cyclopts.help import DefaultFormatter, HelpPanel, InlineText
+from rich.console import Console, ConsoleOptions
+from rich.text import Text
+
+from clusterwright.i18n import _, N_
+
+TITLES = (N_("Usage:"), N_("Arguments"), N_("Parameters"), N_("Commands"))  # Cyclopts' own
+
+
+class TranslatedHelp(DefaultFormatter):
+    """Cyclopts' pages with titles, descriptions and parameters translated."""
+
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
+        entries = [entry.copy(description=_inline(entry.description)) for entry in panel.entries]
+        super().__call__(console, options, panel.copy(title=_(str(panel.title)), entries=entries))
+
+    def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
+        """Print the usage line."""
+        text = usage.plain if isinstance(usage, Text) else str(usage)
+        super().render_usage(console, options, Text(text.replace("Usage:", _("Usage:"), 1)))
+
+    def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
+        """Print what the command does."""
+        super().render_description(console, options, _inline(description))
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a docstring, each on one line: the messages that are translated."""
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
+
+
+def _inline(description: Any) -> Any:
+    if not isinstance(description, InlineText) or not isinstance(description.primary_renderable, Text):
+        return description
+    text = "\n\n".join(_(paragraph) for paragraph in paragraphs(description.primary_renderable.plain))
+    translated = InlineText(Text(text), force_empty_end=description.force_empty_end)
+    translated.texts = description.texts
+    return translated

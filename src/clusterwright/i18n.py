@@ -1,0 +1,79 @@
+"""The language of texts that people read: gettext catalogs in locale/, English where there is none; imports nothing of ours.
+
+Texts are English in the source: `_("host {name} is not responding", name=host)`. `tools/messages` extracts them into
+locale/zh/LC_MESSAGES/clusterwright.po, which is compiled when the package is built. `main` chooses the language of a
+process from `--lang`, `LC_ALL`, `LC_MESSAGES` and `LANG`; `in_language` chooses it for a block, such as one request of the web page.
+Programs on hosts write English only, as Slurm and the kernel do: one language to search logs in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from gettext import NullTranslations
+
+Lang = Literal["en", "zh"]
+
+LANGUAGES: tuple[Lang, ...] = ("en", "zh")
+LOCALE = Path(__file__).parent / "locale"
+
+_language: ContextVar[Lang] = ContextVar("language", default="en")
+
+
+def _(message: str, /, **values: object) -> str:
+    """Return the message in the current language, its `{name}` fields replaced by `values` as by str.format."""
+    text = message if _language.get() == "en" or not message else _catalog(_language.get()).gettext(message)
+    return text.format(**values) if values else text
+
+
+def _n(singular: str, plural: str, count: int, /, **values: object) -> str:
+    """Return the singular for a count of 1 (in English), else the plural, with `{count}` and `{name}` fields replaced."""
+    if _language.get() == "en":
+        text = singular if count == 1 else plural
+    else:
+        text = _catalog(_language.get()).ngettext(singular, plural, count)
+    return text.format(count=count, **values)
+
+
+def N_(message: str, /) -> str:  # noqa: N802 (gettext's own name)
+    """Mark a text for extraction and return it unchanged; `_(text)` translates it where it is shown."""
+    return message
+
+
+def current_language() -> Lang:
+    """The language of `_` here and now."""
+    return _language.get()
+
+
+def set_language(language: Lang) -> None:
+    """Choose the language of the process, or of the current task."""
+    _language.set(language)
+
+
+@contextmanager
+def in_language(language: Lang) -> Iterator[None]:
+    """Choose the language for a block."""
+    token = _language.set(language)
+    try:
+        yield
+    finally:
+        _language.reset(token)
+
+
+def language_of(environment: Mapping[str, str]) -> Lang:
+    """The language that the first of LC_ALL, LC_MESSAGES and LANG names; English if none is known."""
+    values = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "zh" if next(filter(None, values), "").startswith("zh") else "en"
+
+
+@cache
+def _catalog(language: Lang) -> NullTranslations:
+    from gettext import translation
+
+    return translation("clusterwright", LOCALE, [language], fallback=True)
