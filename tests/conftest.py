@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,14 +15,15 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from clusterwright import lab
+from clusterwright import i18n, lab
 from clusterwright.check.bench.store import file_of
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.load import load_cluster
 from clusterwright.edge.ssh import Ssh
 from clusterwright.provision.apply import apply, remote_of
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples" / "lab" / "cluster.yaml"
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])  # each has a lab of its own
 NAME, NET = f"wright-tests{WORKER}", f"10.{160 + WORKER}"
 
@@ -31,6 +34,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # How long an example takes is the loaded machine's doing; speed is measured in bench/.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_configure(config):
+    """Chinese texts are read as they are in this tree, not as they were when it was installed."""
+    catalog = Path(i18n.__file__).parent / "locale" / "zh" / "LC_MESSAGES" / "clusterwright.po"
+    compiled = catalog.with_suffix(".mo")
+    outdated = not compiled.exists() or compiled.stat().st_mtime < catalog.stat().st_mtime
+    if outdated and not hasattr(config, "workerinput"):
+        subprocess.run([sys.executable, ROOT / "tools" / "messages", "--compile"], check=True)
 
 
 def pytest_addoption(parser):

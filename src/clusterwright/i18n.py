@@ -1,9 +1,10 @@
-"""The language of texts that people read: gettext catalogs in locale/, English where there is none; imports nothing of ours.
+"""The language of texts that people read: gettext catalogs in locale/; imports nothing of ours.
 
-Texts are English in the source: `_("host {name} is not responding", name=host)`. `tools/messages` extracts them into
-locale/zh/LC_MESSAGES/clusterwright.po, which is compiled when the package is built. `main` chooses the language of a
-process from `--lang`, `LC_ALL`, `LC_MESSAGES` and `LANG`; `in_language` chooses it for a block, such as one request of the web page.
-Programs on hosts write English only, as Slurm and the kernel do: one language to search logs in.
+Texts are English in the source: `_("host {name} is not responding", name=host)`. `tools/messages` extracts them
+into locale/zh/LC_MESSAGES/clusterwright.po, which is compiled when the package is built; a text that is not
+translated stays English. `main` chooses the language of a process from `--lang`, `LC_ALL`, `LC_MESSAGES` and `LANG`,
+`in_language` that of a block, such as one request of the web page. Programs on hosts write English only, as Slurm
+and the kernel do.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def _(message: str, /, **values: object) -> str:
 
 
 def _n(singular: str, plural: str, count: int, /, **values: object) -> str:
-    """Return the singular for a count of 1 (in English), else the plural, with `{count}` and `{name}` fields replaced."""
+    """Return the singular for a count of 1, else the plural, with `{count}` and other fields replaced."""
     if _language.get() == "en":
         text = singular if count == 1 else plural
     else:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from clusterwright.i18n import _
+
 KiB, MiB, GiB, TiB, PiB = 2**10, 2**20, 2**30, 2**40, 2**50
 KB, MB, GB, TB, PB = 10**3, 10**6, 10**9, 10**12, 10**15
 MINUTE_S, HOUR_S, DAY_S, WEEK_S = 60, 3600, 86400, 604800
@@ -73,10 +75,13 @@ def parse_duration(text: str) -> int:
     """
     stripped = text.strip()
     if ":" in stripped:
-        raise QuantityError(f"`{_short(text)}` is a clock form", "write the units, e.g. 12h30m or 90s")
+        raise QuantityError(
+            _("`{short}` is a clock form", short=_short(text)), _("write the units, e.g. 12h30m or 90s")
+        )
     if len(stripped) > _MAX_TEXT or not _DURATION.fullmatch(stripped):
         raise QuantityError(
-            f"`{_short(text)}` is not a duration", "write the units, e.g. 90s, 15m, 12h30m or 2d"
+            _("`{short}` is not a duration", short=_short(text)),
+            _("write the units, e.g. 90s, 15m, 12h30m or 2d"),
         )
     parts = _DURATION_PART.findall(stripped)
     return _check_int64(sum(int(number) * _DURATIONS[unit] for number, unit in parts), text)
@@ -122,10 +127,12 @@ def _shortest(value: int, units: tuple[tuple[str, int], ...]) -> str:
 def _scaled(text: str, units: dict[str, int], kind: str, fix: str) -> int:
     match = _NUMBER_UNIT.fullmatch(text.strip()) if len(text) <= _MAX_TEXT else None
     if match is None or match[3] not in units:
-        raise QuantityError(f"`{_short(text)}` is not a {kind}", _closest_fix(match, units, fix))
+        raise QuantityError(
+            _("`{short}` is not a {kind}", short=_short(text), kind=kind), _closest_fix(match, units, fix)
+        )
     value = Decimal(match[1]) * units[match[3]]
     if value != value.to_integral_value():
-        raise QuantityError(f"`{text}` is a fraction of the smallest unit", fix)
+        raise QuantityError(_("`{text}` is a fraction of the smallest unit", text=text), fix)
     return _check_int64(int(value), text)
 
 
@@ -141,7 +148,8 @@ def _closest_fix(match: re.Match[str] | None, units: dict[str, int], fix: str) -
 def _check_int64(value: int, text: str) -> int:
     if value > MAX_INT64:
         raise QuantityError(
-            f"`{_short(text)}` is more than 64 bits hold ({MAX_INT64})", "write a smaller one"
+            _("`{short}` is more than 64 bits hold ({max_int64})", short=_short(text), max_int64=MAX_INT64),
+            _("write a smaller one"),
         )
     return value
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from math import ceil
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ def network(name: str, image: int = 0, classes: int = 1000) -> Cnn:
     if slug not in _NETWORKS:
         fix = f"known: {', '.join(networks())}"
         raise WrightError.from_code(
-            "unknown-network", f"no network is called `{name}`", fix, exit_code=EXIT_USAGE
+            "unknown-network", _("no network is called `{name}`", name=name), fix, exit_code=EXIT_USAGE
         )
     return _built(slug, image, classes)
 
@@ -190,7 +191,7 @@ def _resnet(
 
 def _vgg(to: _Builder, blocks: tuple[int, ...]) -> list[int]:
     for stage, count in enumerate(blocks):
-        for _ in range(count):
+        for _ignored in range(count):
             to.conv(min(64 << stage, 512), 3, norm=False)
         to.side //= 2  # max pooling
     return [to.channels * 7 * 7, 4096, 4096]

@@ -11,6 +11,7 @@ from clusterwright.catalog.records import Gpu
 from clusterwright.catalog.rows import number, rows
 from clusterwright.catalog.user_catalog import UserCatalog, named
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 _PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
 
@@ -86,8 +87,13 @@ def _unknown(name: str, names: list[str]) -> WrightError:
     slug = "-".join(name.lower().split())
     close = get_close_matches(slug, names, n=3, cutoff=0.4)
     suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
-    fix = f"{suggestion}All: wright plan catalog gpus; one of your own: docs/guides/own-hardware.md"
-    return WrightError.from_code("unknown-gpu", f"no GPU is called `{name}`", fix, exit_code=EXIT_USAGE)
+    fix = _(
+        "{suggestion}All: wright plan catalog gpus; one of your own: docs/guides/own-hardware.md",
+        suggestion=suggestion,
+    )
+    return WrightError.from_code(
+        "unknown-gpu", _("no GPU is called `{name}`", name=name), fix, exit_code=EXIT_USAGE
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from clusterwright.catalog.models import architecture
 from clusterwright.catalog.records import Architecture
 from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
+from clusterwright.i18n import _
 
 _LETTERS = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
 
@@ -65,8 +66,10 @@ class _Reader:
         """The whole number under the first key that is there; 0 with a finding where none is."""
         key = self._first_key(keys)
         if key is None:
-            fix = f"add `{keys[0]}`, or take the config.json of the model as it was published"
-            self._add_finding("missing-config-key", f"the config has no `{keys[0]}`", fix, keys[0])
+            fix = _("add `{keys}`, or take the config.json of the model as it was published", keys=keys[0])
+            self._add_finding(
+                "missing-config-key", _("the config has no `{keys}`", keys=keys[0]), fix, keys[0]
+            )
             return 0
         return self._read_int(key, least=0)
 
@@ -82,7 +85,10 @@ class _Reader:
             return otherwise
         if not isinstance(value, bool):
             self._add_finding(
-                "bad-config-value", f"`{key}` is {value!r}, but must be true or false", "write it so", key
+                "bad-config-value",
+                _("`{key}` is {value!r}, but must be true or false", key=key, value=value),
+                _("write it so"),
+                key,
             )
         return value is True
 
@@ -97,7 +103,10 @@ class _Reader:
         value = self.config[key]
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             self._add_finding(
-                "bad-config-value", f"`{key}` is {value!r}, but must be a whole number", "write one", key
+                "bad-config-value",
+                _("`{key}` is {value!r}, but must be a whole number", key=key, value=value),
+                _("write one"),
+                key,
             )
             return 0
         return value
@@ -137,8 +146,8 @@ def _layers(read: _Reader, values: dict[str, Any]) -> None:
         _LETTERS.get(str(block_type), "?") for block_type in listed
     )
     if not isinstance(pattern, str) or not pattern or set(pattern) - set("M*-E"):
-        fix = "give `hybrid_override_pattern` in the letters M, *, - and E"
-        read.wrong("hybrid_override_pattern", "the pattern of layers is not known", fix)
+        fix = _("give `hybrid_override_pattern` in the letters M, *, - and E")
+        read.wrong("hybrid_override_pattern", _("the pattern of layers is not known"), fix)
         pattern = "M*"
     values["layers"] = len(pattern)
     values["mamba_layers"], values["attention_layers"] = pattern.count("M"), pattern.count("*")
@@ -156,14 +165,22 @@ def _heads(read: _Reader, values: dict[str, Any], kind: str) -> None:
     if kind == "gpt_bigcode" and read.flag("multi_query", otherwise=True):
         values["kv_heads"] = 1
     if heads and heads % values["kv_heads"]:
-        message = f"{heads} heads do not divide among {values['kv_heads']} of keys and values"
-        read.wrong("num_key_value_heads", message, "take a divisor of the heads")
+        message = _(
+            "{heads} heads do not divide among {values} of keys and values",
+            heads=heads,
+            values=values["kv_heads"],
+        )
+        read.wrong("num_key_value_heads", message, _("take a divisor of the heads"))
     if values.get("head_dim") or not heads:
         values.setdefault("head_dim", 0)
         return
     if hidden % heads:
-        fix = "give `head_dim`, or correct one of the two"
-        read.wrong("hidden_size", f"a width of {hidden} does not divide among {heads} heads", fix)
+        fix = _("give `head_dim`, or correct one of the two")
+        read.wrong(
+            "hidden_size",
+            _("a width of {hidden} does not divide among {heads} heads", hidden=hidden, heads=heads),
+            fix,
+        )
     values["head_dim"] = hidden // heads
 
 
@@ -181,7 +198,7 @@ def _widths(read: _Reader, values: dict[str, Any], family: Family) -> None:
         keys = family.needs.get(name, (name,))
         is_set = any(read.config.get(key) is not None for key in keys)
         if is_set and not values[name] and not read.findings:
-            read.wrong(keys[0], f"`{keys[0]}` is 0", "write the model's own")
+            read.wrong(keys[0], _("`{keys}` is 0", keys=keys[0]), _("write the model's own"))
 
 
 def _window(read: _Reader, values: dict[str, Any], family: Family) -> None:
@@ -207,11 +224,15 @@ def _experts(read: _Reader, values: dict[str, Any]) -> None:
         values["dense_layers"] = len(dense)
     if values.get("dense_layers", 0) > values["layers"]:
         read.wrong(
-            "num_hidden_layers", "more layers are without experts than there are", "correct one of the two"
+            "num_hidden_layers",
+            _("more layers are without experts than there are"),
+            _("correct one of the two"),
         )
     if values["experts_per_token"] > values["experts"]:
         read.wrong(
-            "num_experts_per_tok", "a token visits more experts than there are", "correct one of the two"
+            "num_experts_per_tok",
+            _("a token visits more experts than there are"),
+            _("correct one of the two"),
         )
 
 
@@ -238,18 +259,20 @@ def _json(path: Path) -> Mapping[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        fix = "give a name of the catalog (wright plan catalog models) or the path of a config.json"
+        fix = _("give a name of the catalog (wright plan catalog models) or the path of a config.json")
         raise WrightError.from_code(
             "file-unreadable", f"{path}: {error}", fix, exit_code=EXIT_USAGE
         ) from error
     except ValueError as error:
-        fix = "take the model's config.json as it was published"
+        fix = _("take the model's config.json as it was published")
         raise WrightError.from_code(
-            "bad-json", f"{path} is not JSON: {error}", fix, exit_code=EXIT_USAGE
+            "bad-json", _("{path} is not JSON: {error}", path=path, error=error), fix, exit_code=EXIT_USAGE
         ) from error
     if not isinstance(config, dict):
-        fix = "take the model's config.json as it was published"
-        raise WrightError.from_code("bad-json", f"{path} holds no JSON object", fix, exit_code=EXIT_USAGE)
+        fix = _("take the model's config.json as it was published")
+        raise WrightError.from_code(
+            "bad-json", _("{path} holds no JSON object", path=path), fix, exit_code=EXIT_USAGE
+        )
     return config
 
 
@@ -257,10 +280,20 @@ def _unknown(kind: object, file: str) -> WrightError:
 
     suggestion = closest_name(str(kind), list(FAMILIES)) if kind else None
     hint = f"the nearest that is known is `{suggestion}`; " if suggestion else ""
-    fix = f"{hint}write the model's shape into a catalog file of your own: docs/guides/own-hardware.md"
-    description = f"of model_type `{kind}`, which is not known" if kind else "without a model_type"
+    fix = _(
+        "{hint}write the model's shape into a catalog file of your own: docs/guides/own-hardware.md",
+        hint=hint,
+    )
+    description = (
+        _("of model_type `{kind}`, which is not known", kind=kind) if kind else _("without a model_type")
+    )
     location = Location(file, path="model_type", value=json.dumps(kind)[:60] if kind else "")
     return WrightError(
-        Finding("unknown-architecture", f"{file} is a config {description}", fix, (location,)),
+        Finding(
+            "unknown-architecture",
+            _("{file} is a config {description}", file=file, description=description),
+            fix,
+            (location,),
+        ),
         exit_code=EXIT_USAGE,
     )

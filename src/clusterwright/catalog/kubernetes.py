@@ -8,6 +8,7 @@ from functools import cache
 
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 NEWEST = (1, 37)  # the newest whose schemas our manifests are held against (tests/launch/kubernetes)
 _VERSION = re.compile(r"v?(\d+)\.(\d+)(\.\d+)?([+-].*)?")  # as `kubectl version` has it: v1.33.4-gke.1134000
@@ -41,9 +42,9 @@ def version(text: str) -> tuple[int, int]:
     """
     match = _VERSION.fullmatch(text)
     if match is None:
-        message = f"`{text}` is no version of Kubernetes"
+        message = _("`{text}` is no version of Kubernetes", text=text)
         raise WrightError.from_code(
-            "kubernetes-version", message, "write it as 1.33 (`kubectl version`)", exit_code=EXIT_USAGE
+            "kubernetes-version", message, _("write it as 1.33 (`kubectl version`)"), exit_code=EXIT_USAGE
         )
     return int(match[1]), int(match[2])
 
@@ -61,9 +62,19 @@ def require(kind: str, cluster_version: tuple[int, int]) -> Kind:
     by = f", which {entry.operator} {entry.releases} brings" if entry.operator else ""
     raise WrightError.from_code(
         "kubernetes-kind-missing",
-        f"Kubernetes {'.'.join(map(str, cluster_version))} cannot have {kind} "
-        f"({entry.api}){by}: the first that can is {minimum}",
-        f"upgrade to {minimum} or later, or leave out what needs {kind} (`--kind jobset` needs the least)",
+        _(
+            "Kubernetes {str} cannot have {kind} ({api}){by}: the first that can is {minimum}",
+            str=".".join(map(str, cluster_version)),
+            kind=kind,
+            api=entry.api,
+            by=by,
+            minimum=minimum,
+        ),
+        _(
+            "upgrade to {minimum} or later, or leave out what needs {kind} (`--kind jobset` needs the least)",
+            minimum=minimum,
+            kind=kind,
+        ),
         exit_code=EXIT_USAGE,
     )
 

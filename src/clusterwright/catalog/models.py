@@ -11,6 +11,7 @@ from clusterwright.catalog.records import Architecture
 from clusterwright.catalog.rows import rows
 from clusterwright.catalog.user_catalog import UserCatalog, named
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 _TEXTS = ("name", "attention", "source")
 _FLAGS = ("gated", "tied", "biases", "causal")
@@ -78,5 +79,10 @@ def _unknown(name: str, names: list[str]) -> WrightError:
     slug = "-".join(name.lower().replace("_", " ").split())
     close = get_close_matches(slug, names, n=3, cutoff=0.5)
     suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
-    fix = f"{suggestion}All: wright plan catalog models; or give the path of its config.json"
-    return WrightError.from_code("unknown-model", f"no model is called `{name}`", fix, exit_code=EXIT_USAGE)
+    fix = _(
+        "{suggestion}All: wright plan catalog models; or give the path of its config.json",
+        suggestion=suggestion,
+    )
+    return WrightError.from_code(
+        "unknown-model", _("no model is called `{name}`", name=name), fix, exit_code=EXIT_USAGE
+    )

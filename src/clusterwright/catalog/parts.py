@@ -10,6 +10,7 @@ from clusterwright.catalog.records import Cable, Nic, Server, Storage, Switch
 from clusterwright.catalog.rows import number, rows
 from clusterwright.catalog.user_catalog import named, slug
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
@@ -138,7 +139,14 @@ def _find_part(
 
     close = get_close_matches(slug(name), [*user_parts, *ours], n=3, cutoff=0.5)
     suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
-    fix = f"{suggestion}All: wright plan catalog {table}; one of your own: docs/guides/own-hardware.md"
+    fix = _(
+        "{suggestion}All: wright plan catalog {table}; one of your own: docs/guides/own-hardware.md",
+        suggestion=suggestion,
+        table=table,
+    )
     raise WrightError.from_code(
-        "unknown-part", f"no {part_kind} is called `{name}`", fix, exit_code=EXIT_USAGE
+        "unknown-part",
+        _("no {part_kind} is called `{name}`", part_kind=part_kind, name=name),
+        fix,
+        exit_code=EXIT_USAGE,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog.records import Deal, Price
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
@@ -46,8 +47,14 @@ def common_currency(price_list: Iterable[Price]) -> str:
                 )
                 for conflict in (first_quote, quote)
             )
-            message = f"prices are in two currencies: {first_quote.currency} and {quote.currency}"
-            fix = f"give both in {first_quote.currency}; rates of exchange are not guessed"
+            message = _(
+                "prices are in two currencies: {currency} and {currency2}",
+                currency=first_quote.currency,
+                currency2=quote.currency,
+            )
+            fix = _(
+                "give both in {currency}; rates of exchange are not guessed", currency=first_quote.currency
+            )
             raise WrightError(Finding("currency-mixed", message, fix, places), exit_code=EXIT_USAGE)
     return first_quote.currency if first_quote else ""
 

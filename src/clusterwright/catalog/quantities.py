@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from clusterwright.i18n import _
 from clusterwright.units import QuantityError, parse_rate, parse_size
 
 _NUMBER = r"([0-9]{1,20}(?:\.[0-9]{1,20})?)"
@@ -68,21 +69,21 @@ def money(value: Any) -> tuple[float, str, str]:
 def integer(value: Any) -> int:
     """A whole number, 0 or more."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise QuantityError(f"`{value}` is not a whole number", "write one, such as 8")
+        raise QuantityError(_("`{value}` is not a whole number", value=value), _("write one, such as 8"))
     return value
 
 
 def flag(value: Any) -> bool:
     """True or false."""
     if not isinstance(value, bool):
-        raise QuantityError(f"`{value}` is neither true nor false", "write true or false")
+        raise QuantityError(_("`{value}` is neither true nor false", value=value), _("write true or false"))
     return value
 
 
 def text(value: Any) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value.strip():
-        raise QuantityError(f"`{value}` is not a text", 'write it in quotes: "..."')
+        raise QuantityError(_("`{value}` is not a text", value=value), _('write it in quotes: "..."'))
     return value
 
 
@@ -95,10 +96,13 @@ def rates(value: Any) -> dict[str, float]:
     """FLOP/s by precision: `{bf16 = "989TFLOP/s"}`."""
     precisions = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
     if not isinstance(value, dict) or not value:
-        raise QuantityError("it is not a rate for each precision", 'write it as {bf16 = "989TFLOP/s"}')
+        raise QuantityError(_("it is not a rate for each precision"), _('write it as {bf16 = "989TFLOP/s"}'))
     for precision in value:
         if precision not in precisions:
-            raise QuantityError(f"`{precision}` is no precision", f"take {', '.join(precisions)}")
+            raise QuantityError(
+                _("`{precision}` is no precision", precision=precision),
+                _("take {precisions}", precisions=", ".join(precisions)),
+            )
     return {precision: flops(rate) for precision, rate in value.items()}
 
 
@@ -106,30 +110,37 @@ def day(value: Any) -> str:
     """YYYY-MM or YYYY-MM-DD, of TOML's own date or of a text."""
     written = str(value)
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])(-\d{2})?", written):
-        raise QuantityError(f"`{written}` is not a day", "write it as 2026-11-21")
+        raise QuantityError(_("`{written}` is not a day", written=written), _("write it as 2026-11-21"))
     return written
 
 
 def _some(number: float, value: Any) -> float:
     if not number:
-        raise QuantityError(f"`{value}` is nothing", "write what it is, or leave the line out")
+        raise QuantityError(
+            _("`{value}` is nothing", value=value), _("write what it is, or leave the line out")
+        )
     return number
 
 
 def _read_items(value: Any, read: Callable[[Any], str], description: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not value:
-        raise QuantityError(f"`{value}` is not {description}", 'write it as ["ethernet"]')
+        raise QuantityError(
+            _("`{value}` is not {description}", value=value, description=description),
+            _('write it as ["ethernet"]'),
+        )
     return tuple(read(item) for item in value)
 
 
 def _text(value: Any, fix: str) -> str:
     if not isinstance(value, str):
-        raise QuantityError(f"`{value}` has no unit", fix)
+        raise QuantityError(_("`{value}` has no unit", value=value), fix)
     return value
 
 
 def _match(pattern: re.Pattern[str], value: Any, description: str, fix: str) -> re.Match[str]:
     match = pattern.fullmatch(_text(value, fix).strip())
     if match is None:
-        raise QuantityError(f"`{value[:60]}` is not {description}", fix)
+        raise QuantityError(
+            _("`{value}` is not {description}", value=value[:60], description=description), fix
+        )
     return match

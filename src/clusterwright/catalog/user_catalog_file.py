@@ -14,6 +14,7 @@ from clusterwright.catalog.records import Architecture, Deal, Gpu, Price
 from clusterwright.catalog.user_catalog import UserCatalog
 from clusterwright.catalog.user_catalog_keys import PRICE_KEYS, TABLES, Key, Table
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
+from clusterwright.i18n import _
 from clusterwright.units import QuantityError
 
 
@@ -28,12 +29,12 @@ def load(path: Path) -> UserCatalog:
         written = path.read_bytes().decode()
         tables = tomllib.loads(written)
     except (OSError, UnicodeDecodeError) as error:
-        fix = "give a TOML file in UTF-8"
+        fix = _("give a TOML file in UTF-8")
         raise WrightError.from_code(
             "file-unreadable", f"{path}: {error}", fix, exit_code=EXIT_USAGE
         ) from error
     except tomllib.TOMLDecodeError as error:
-        fix = "see docs/guides/own-hardware.md for a file that works"
+        fix = _("see docs/guides/own-hardware.md for a file that works")
         raise WrightError.from_code("toml-syntax", f"{path}: {error}", fix, exit_code=EXIT_USAGE) from error
     reader = _Reader(str(path), written.splitlines())
     user_catalog = reader.read_catalog(tables)
@@ -83,7 +84,9 @@ class _Reader:
     def _sections(self, tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         sections = tables.get(name, {})
         if not isinstance(sections, dict):
-            self._add_finding("wrong-type", (name,), f"`{name}` is no section", f"write [{name}.NAME]")
+            self._add_finding(
+                "wrong-type", (name,), _("`{name}` is no section", name=name), f"write [{name}.NAME]"
+            )
             return {}
         return sections
 
@@ -91,7 +94,10 @@ class _Reader:
         """One row; None where something is wrong with it."""
         if not isinstance(raw_values, dict):
             self._add_finding(
-                "wrong-type", path, f"`{'.'.join(path)}` is no section", f"write [{'.'.join(path)}]"
+                "wrong-type",
+                path,
+                _("`{path}` is no section", path=".".join(path)),
+                f"write [{'.'.join(path)}]",
             )
             return None
         finding_count = len(self.findings)
@@ -141,8 +147,10 @@ class _Reader:
     def _missing(self, keys: Mapping[str, Key], read: Mapping[str, Any], path: tuple[str, ...]) -> None:
         for name, key in keys.items():
             if key.needed and key.fills not in read:
-                fix = f"add `{name} = ...`, or `like = ...` with one of the catalog"
-                self._add_finding("missing-key", path, f"`{'.'.join(path)}` has no `{name}`", fix)
+                fix = _("add `{name} = ...`, or `like = ...` with one of the catalog", name=name)
+                self._add_finding(
+                    "missing-key", path, _("`{path}` has no `{name}`", path=".".join(path), name=name), fix
+                )
 
     def _complete(self, read: dict[str, Any], path: tuple[str, ...]) -> None:
         """What a model may leave out: as many heads of keys as of queries, and heads that share the width."""
@@ -152,9 +160,11 @@ class _Reader:
         read.setdefault("kv_heads", heads)
         if "head_dim" not in read:
             if hidden % heads:
-                message = f"a width of {hidden} does not divide among {heads} heads"
+                message = _(
+                    "a width of {hidden} does not divide among {heads} heads", hidden=hidden, heads=heads
+                )
                 self._add_finding(
-                    "out-of-range", (*path, "heads"), message, "give head_dim, or correct one of the two"
+                    "out-of-range", (*path, "heads"), message, _("give head_dim, or correct one of the two")
                 )
             read["head_dim"] = hidden // heads
 
@@ -164,17 +174,26 @@ class _Reader:
                 self._add_finding(
                     "out-of-range",
                     (*path, name),
-                    f"`{name}` is 0, but must be at least 1",
-                    "write the model's own",
+                    _("`{name}` is 0, but must be at least 1", name=name),
+                    _("write the model's own"),
                 )
                 return
         if model.heads % model.kv_heads:
-            message = f"{model.heads} heads do not divide among {model.kv_heads} of keys and values"
-            self._add_finding("out-of-range", (*path, "kv_heads"), message, "take a divisor of the heads")
+            message = _(
+                "{heads} heads do not divide among {kv_heads} of keys and values",
+                heads=model.heads,
+                kv_heads=model.kv_heads,
+            )
+            self._add_finding("out-of-range", (*path, "kv_heads"), message, _("take a divisor of the heads"))
         for part, total in (("dense_layers", "layers"), ("experts_per_token", "experts")):
             if getattr(model, part) > getattr(model, total):
-                message = f"{part} is more than {total}, {getattr(model, total)}"
-                self._add_finding("out-of-range", (*path, part), message, "correct one of the two")
+                message = _(
+                    "{part} is more than {total}, {getattr}",
+                    part=part,
+                    total=total,
+                    getattr=getattr(model, total),
+                )
+                self._add_finding("out-of-range", (*path, part), message, _("correct one of the two"))
 
     def _prices(self, items: Mapping[str, Any]) -> list[Price]:
         prices = []
@@ -183,16 +202,18 @@ class _Reader:
                 self._add_finding(
                     "wrong-type",
                     ("prices", item),
-                    f"`prices.{item}` is no section",
+                    _("`prices.{item}` is no section", item=item),
                     f"write [prices.{item}.owned]",
                 )
                 continue
             for deal, raw_values in deals.items():
                 path = ("prices", item, deal)
                 if deal not in {choice.value for choice in Deal} or not isinstance(raw_values, dict):
-                    fix = f"take one of {', '.join(Deal)}, as in [prices.{item}.owned]"
+                    fix = _(
+                        "take one of {deal}, as in [prices.{item}.owned]", deal=", ".join(Deal), item=item
+                    )
                     self._add_finding(
-                        "not-a-choice", path, f"`{'.'.join(path)}` is no way to come by it", fix
+                        "not-a-choice", path, _("`{path}` is no way to come by it", path=".".join(path)), fix
                     )
                     continue
                 price = self._price(path, item, Deal(deal), raw_values)
@@ -210,12 +231,14 @@ class _Reader:
         amounts: list[tuple[float, str, str]] = [
             read.get(bound, read["likely"]) for bound in ("low", "likely", "high")
         ]
-        (low, currency, per), (likely, *_), (high, *_) = amounts
+        (low, currency, per), (likely, *_ignored), (high, *_ignored) = amounts
         if len({amount[1:] for amount in amounts}) > 1:
-            fix = "give low, likely and high in one currency, per the same"
-            self._add_finding("currency-mixed", path, f"`{'.'.join(path)}` mixes currencies or units", fix)
+            fix = _("give low, likely and high in one currency, per the same")
+            self._add_finding(
+                "currency-mixed", path, _("`{path}` mixes currencies or units", path=".".join(path)), fix
+            )
         if not low <= likely <= high:
-            fix = "low is at most likely, and likely at most high"
+            fix = _("low is at most likely, and likely at most high")
             self._add_finding("out-of-range", path, f"`{'.'.join(path)}`: {low:g}, {likely:g}, {high:g}", fix)
         source = read.get("source", self.file)
         return Price(item, deal, per, low, likely, high, currency, read["date"], "own", source)
@@ -224,12 +247,17 @@ class _Reader:
 
         suggestion = closest_name(name, valid_keys)
         fix = (
-            f"did you mean `{suggestion}`?"
+            _("did you mean `{suggestion}`?", suggestion=suggestion)
             if suggestion
-            else f"take it out; the keys are {', '.join(valid_keys)}"
+            else _("take it out; the keys are {valid_keys}", valid_keys=", ".join(valid_keys))
         )
         section_label = f"`{'.'.join(path[:-1])}`" if path[1:] else "a catalog file"
-        self._add_finding("unknown-key", path, f"{section_label} has no key `{name}`", fix)
+        self._add_finding(
+            "unknown-key",
+            path,
+            _("{section_label} has no key `{name}`", section_label=section_label, name=name),
+            fix,
+        )
 
     def _add_finding(self, code: str, path: tuple[str, ...], message: str, fix: str) -> None:
         number = self._line(path)

@@ -14,6 +14,7 @@ from clusterwright.check.expectation import skip
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 Setting = Literal["above_4g", "resizable_bar", "sriov", "acs", "iommu", "numa", "slot"]
 
@@ -68,4 +69,4 @@ def of_guest(board: Board) -> Verdict | None:
     """The verdict on a virtual machine: its board is what its hypervisor shows it."""
     if not board.hypervisor:
         return None
-    return skip("a virtual machine shows its hypervisor's board: look at the host beneath it")
+    return skip(_("a virtual machine shows its hypervisor's board: look at the host beneath it"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusterwright.check.expectation import skip, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 NO_BMC, NO_DRIVER, NO_TOOL = "no BMC", "no driver", "no ipmitool"
 # SMBIOS, type 38: the board says that it has a controller, whether or not the kernel has its driver.
@@ -34,6 +35,8 @@ def in_lab(spec: HostSpec) -> str:
 def unavailable_verdict(reason: str, expected: str) -> Verdict:
     """The verdict where there is nobody to ask, for that reason."""
     if reason == NO_BMC:
-        return skip("this board has no BMC")
-    fix = "modprobe ipmi_si ipmi_devintf; install ipmitool"
-    return unknown(f"the board has a BMC, but {reason} to ask it", expected=expected, fix=fix)
+        return skip(_("this board has no BMC"))
+    fix = _("modprobe ipmi_si ipmi_devintf; install ipmitool")
+    return unknown(
+        _("the board has a BMC, but {reason} to ask it", reason=reason), expected=expected, fix=fix
+    )

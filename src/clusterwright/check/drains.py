@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clusterwright.i18n import _
 from clusterwright.slurm.drain_reasons import DrainReason, Fault, parse_drain_reason
 
 # By the beginning of the code of what the health program has found (provision/render/hooks).
@@ -52,14 +53,19 @@ def _describe(node: str, drain_reason: DrainReason) -> tuple[str, str, str]:
     if drain_reason.origin == "health":
         return "its health program", text, f"{fault_fix(drain_reason.faults)}; {_BACK}"
     if drain_reason.origin == "hooks":
-        fix = f"`journalctl -t clusterwright -n 20` on the host says why; once that is fixed {_BACK}"
+        fix = _(
+            "`journalctl -t clusterwright -n 20` on the host says why; once that is fixed {back}", back=_BACK
+        )
         return "Slurm, as its prolog or epilog refused", text, fix
     if drain_reason.command in ("heal", "spare"):
         return "wright heal", text, _HEAL
     if drain_reason.command == "power":
         return "the power control of wright", text, f"{_POWER}, {resume}"
     if drain_reason.origin == "command":
-        fix = f"nothing while that command runs; if it was broken off: {resume.removeprefix('then ')}"
+        fix = _(
+            "nothing while that command runs; if it was broken off: {resume}",
+            resume=resume.removeprefix("then "),
+        )
         return "a command of wright", text, fix
     if drain_reason.origin == "slurm":
         return "Slurm", text, f"fix the reason, {resume}"

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from clusterwright.check.fact import Fact, HostSpec
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 T = TypeVar("T")
 Answer = Verdict | Iterable[Verdict]
@@ -127,9 +128,9 @@ def equal_everywhere(
     """One verdict per host: its value is the one that most hosts have."""
     usual = most_common(have, preferred_host)
     expected = (
-        f"{usual}, as on most hosts of {len(have)}"
+        _("{usual}, as on most hosts of {count}", usual=usual, count=len(have))
         if len(set(have.values())) > 1
-        else f"{label} equal everywhere"
+        else _("{label} equal everywhere", label=label)
     )
     return [
         expect(value == usual, observed=str(value), expected=expected, subject=host, otherwise=otherwise)

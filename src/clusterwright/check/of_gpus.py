@@ -8,6 +8,7 @@ from clusterwright.check.expectation import fault, fine, skip, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 Wrong = (
     tuple[str, Status] | tuple[str, Status, str]
@@ -44,9 +45,9 @@ def gpu_verdicts(
         return
     faults = [
         fault(
-            observed=f"GPU {gpu.index} {observed}",
+            observed=_("GPU {index} {observed}", index=gpu.index, observed=observed),
             expected=expected,
-            part=f"gpu {gpu.index}",
+            part=_("gpu {index}", index=gpu.index),
             otherwise=bad,
             fix="".join(fix),
         )
@@ -58,11 +59,13 @@ def gpu_verdicts(
     elif all(read_value(gpu) is None for gpu in have.gpus):
         yield skip(unsupported)
     else:
-        yield fine(observed=f"{len(have.gpus)} GPUs as wanted", expected=expected)
+        yield fine(observed=_("{count} GPUs as wanted", count=len(have.gpus)), expected=expected)
 
 
 def no_gpu(spec: HostSpec, have: Driver, expected: str) -> Verdict:
     """Why nothing can be said of any GPU."""
     if have.absent and spec.cluster.lab:
-        return skip("this lab has GPUs as device files alone: the machine had no compiler for their library")
+        return skip(
+            _("this lab has GPUs as device files alone: the machine had no compiler for their library")
+        )
     return unknown(have.why, expected=expected)

@@ -9,6 +9,7 @@ from typing import Any
 
 from clusterwright.check.fact import Fact, HostSpec, Missing
 from clusterwright.edge.bundler import probe
+from clusterwright.i18n import _
 
 MARKER = "@clusterwright-facts "  # as in probes/reader.py
 DEADLINE_S = 130.0  # ours: the slowest fact, importing torch, has 120 s; the others are asked before it
@@ -43,10 +44,10 @@ class Reading:
         if fact is reached:
             return self.reach
         if self.reach.error:
-            return Missing(f"the host was not reached: {self.reach.error}")
+            return Missing(_("the host was not reached: {error}", error=self.reach.error))
         if self.reach.fault:
-            return Missing(f"nothing can be asked there: {self.reach.fault}")
-        return self.facts.get(fact.id, Missing("the host was not asked"))
+            return Missing(_("nothing can be asked there: {fault}", fault=self.reach.fault))
+        return self.facts.get(fact.id, Missing(_("the host was not asked")))
 
 
 def _parse_reached(_text: str) -> Reach:
@@ -106,18 +107,41 @@ def answer_of(out: str) -> dict[str, Any] | None:
 def value_of(fact: Fact[Any], end: Mapping[str, Any] | None, label: str) -> Any:
     """What the parser makes of how a command ended, or why it cannot."""
     if end is None:
-        return Missing(f"`{label}` gave no answer in {DEADLINE_S:g} s")
+        return Missing(_("`{label}` gave no answer in {deadline_s:g} s", label=label, deadline_s=DEADLINE_S))
     survivor_note = ", and still was there 2 s after it was killed" if end.get("survived") else ""
     if end["stopped"] == "overran":
-        return Missing(f"`{label}` overran its {fact.limit_s:g} s{survivor_note}")
+        return Missing(
+            _(
+                "`{label}` overran its {limit_s:g} s{survivor_note}",
+                label=label,
+                limit_s=fact.limit_s,
+                survivor_note=survivor_note,
+            )
+        )
     if end["stopped"]:
-        return Missing(f"`{label}` could not be run: {end['stopped']}{survivor_note}")
+        return Missing(
+            _(
+                "`{label}` could not be run: {end}{survivor_note}",
+                label=label,
+                end=end["stopped"],
+                survivor_note=survivor_note,
+            )
+        )
     if end["code"] not in fact.codes:
-        return Missing(f"`{label}` returned {end['code']}: {_last_line(end)}")
+        return Missing(
+            _(
+                "`{label}` returned {end}: {last_line}",
+                label=label,
+                end=end["code"],
+                last_line=_last_line(end),
+            )
+        )
     try:
         return fact.parse(end["out"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return Missing(f"`{label}` printed what cannot be read: {_last_line(end)}")
+        return Missing(
+            _("`{label}` printed what cannot be read: {last_line}", label=label, last_line=_last_line(end))
+        )
 
 
 def _last_line(end: Mapping[str, Any]) -> str:

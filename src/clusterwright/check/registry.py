@@ -14,6 +14,7 @@ from clusterwright.check import facts as facts_folder
 from clusterwright.check.expectation import Check, Occasion
 from clusterwright.check.fact import Fact
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 
 def _members(folder: ModuleType) -> Iterable[object]:
@@ -55,8 +56,10 @@ def choose(names: Iterable[str], on: Occasion = "deploy") -> tuple[Check, ...]:
 def _unknown_check_error(name: str, check_ids: Iterable[str]) -> WrightError:
     matches = difflib.get_close_matches(name.replace("-", "_"), list(check_ids), n=3, cutoff=0.5)
     fix = (
-        f"did you mean {' or '.join(f'`{match}`' for match in matches)}?"
+        _("did you mean {matches}?", matches=" or ".join(f"`{match}`" for match in matches))
         if matches
-        else "docs/reference/checks.md lists all of them"
+        else _("docs/reference/checks.md lists all of them")
     )
-    return WrightError.from_code("no-such-check", f"there is no check `{name}`", fix, exit_code=EXIT_USAGE)
+    return WrightError.from_code(
+        "no-such-check", _("there is no check `{name}`", name=name), fix, exit_code=EXIT_USAGE
+    )

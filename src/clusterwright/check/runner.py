@@ -19,6 +19,7 @@ from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 GRACE_S = 10.0  # ours: for the connection and for the reader to end after its own deadline
 
@@ -66,9 +67,16 @@ def _chosen(cluster: Cluster, hosts: Iterable[str] | None) -> tuple[str, ...]:
     for name in chosen:
         if name not in host_names:
             matches = difflib.get_close_matches(name, host_names, n=1)
-            fix = f"did you mean `{matches[0]}`?" if matches else f"its hosts are {', '.join(host_names[:8])}"
+            fix = (
+                _("did you mean `{matches}`?", matches=matches[0])
+                if matches
+                else _("its hosts are {host_names}", host_names=", ".join(host_names[:8]))
+            )
             raise WrightError.from_code(
-                "no-such-host", f"cluster `{cluster.name}` has no host `{name}`", fix, exit_code=EXIT_USAGE
+                "no-such-host",
+                _("cluster `{cluster}` has no host `{name}`", cluster=cluster.name, name=name),
+                fix,
+                exit_code=EXIT_USAGE,
             )
     return tuple(chosen)
 
@@ -119,7 +127,11 @@ def _query_host(
         return Reading(Reach(error=result.last_lines(1) or "ssh said nothing", seconds=result.seconds))
     answer = answer_of(result.out)
     if answer is None:
-        reason = f"`python3` there returned {result.code}: {result.last_lines(1) or '(nothing)'}"
+        reason = _(
+            "`python3` there returned {code}: {last_lines}",
+            code=result.code,
+            last_lines=result.last_lines(1) or "(nothing)",
+        )
         return Reading(Reach(fault=reason, seconds=result.seconds))
     reach = Reach(
         seconds=result.seconds, python=answer["python"],

@@ -92,10 +92,10 @@ def _choose_language(arguments: list[str]) -> list[str]:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     for index, argument in enumerate(arguments[:end]):
         if argument == "--lang" or argument.startswith("--lang="):
-            name, _equals, value = argument.partition("=")
-            rest = index + 1 if _equals else index + 2
-            value = value or "".join(arguments[index + 1 : rest])
-            language = next((known for known in LANGUAGES if known == value), None)
+            name, equals, value = argument.partition("=")
+            end_index = index + 1 if equals else index + 2
+            value = value or "".join(arguments[index + 1 : end_index])
+            language = next((choice for choice in LANGUAGES if choice == value), None)
             if language is None:
                 raise WrightError.from_code(
                     "unknown-name",
@@ -104,7 +104,7 @@ def _choose_language(arguments: list[str]) -> list[str]:
                     exit_code=EXIT_USAGE,
                 )
             set_language(language)
-            return [*arguments[:index], *arguments[rest:]]
+            return [*arguments[:index], *arguments[end_index:]]
     return arguments
 
 

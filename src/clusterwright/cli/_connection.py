@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
+
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Ssh
@@ -45,9 +47,12 @@ def cluster_file(named: Path | None, job_file: Path | None = None) -> Path:
     if cluster_path is None:
         raise WrightError.from_code(
             "no-cluster-file",
-            f"no cluster file; tried {', '.join(str(path) for path in candidates)}"
-            + ("" if env_path else f" (${VARIABLE} is not set)"),
-            f"name it: --cluster cluster.yaml, or export {VARIABLE}=/path/to/cluster.yaml",
+            _("no cluster file; tried {candidates}", candidates=", ".join(str(path) for path in candidates))
+            + ("" if env_path else _(" (${variable} is not set)", variable=VARIABLE)),
+            _(
+                "name it: --cluster cluster.yaml, or export {variable}=/path/to/cluster.yaml",
+                variable=VARIABLE,
+            ),
             exit_code=EXIT_USAGE,
         )
     return cluster_path

@@ -8,7 +8,7 @@ from cyclopts.help import DefaultFormatter, HelpPanel, InlineText
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
-from clusterwright.i18n import _, N_
+from clusterwright.i18n import N_, _
 
 TITLES = (N_("Usage:"), N_("Arguments"), N_("Parameters"), N_("Commands"))  # Cyclopts' own
 

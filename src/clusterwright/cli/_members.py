@@ -13,6 +13,7 @@ from clusterwright.config.load import source_of
 from clusterwright.config.names import fold
 from clusterwright.config.reader import read
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.change.drift import drift
 from clusterwright.provision.change.fields import ClusterFile, diff_fields, new_hosts
@@ -61,11 +62,15 @@ def add(path: Path, group: str, hosts: str, options: MemberOptions) -> int:
     failures(result.new, result.other_report)
     for host, state in result.states.items():
         if not is_ready(state):
-            show_message(f"{host}: Slurm has it as {state}; ask there: journalctl -u slurmd")
+            show_message(
+                _("{host}: Slurm has it as {state}; ask there: journalctl -u slurmd", host=host, state=state)
+            )
     show_message(
         f"{fold(names)}: joined"
         if result.ok
-        else f"next: fix that, then again: {_retry_command(path, group, hosts)}"
+        else _(
+            "next: fix that, then again: {retry_command}", retry_command=_retry_command(path, group, hosts)
+        )
     )
     return EXIT_OK if result.ok else EXIT_FAILED
 
@@ -78,7 +83,7 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
     host_names = {host.name for host in current_file.cluster.hosts()}
     present = tuple(name for name in names if name in host_names or name not in begun)
     if _is_removed(current_file, names, begun):
-        show_message(f"{fold(names)}: not in {path} any more; nothing to do")
+        show_message(_("{fold}: not in {path} any more; nothing to do", fold=fold(names), path=path))
         return EXIT_OK
     refuse_to_remove(current_file.cluster, present)
     proposed_file = ClusterFile.from_source(read(without_hosts(current_file, present), str(path)))
@@ -95,7 +100,11 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
     if options.json:
         show_json({"ok": result.ok, "others": result.other_report, "still_there": result.failed_hosts})
     failures(result.other_report)
-    show_message(f"{fold(names)}: gone" if result.ok else f"next: fix that, then again: wright apply {path}")
+    show_message(
+        f"{fold(names)}: gone"
+        if result.ok
+        else _("next: fix that, then again: wright apply {path}", path=path)
+    )
     return EXIT_OK if result.ok else EXIT_FAILED
 
 
@@ -110,11 +119,21 @@ def show(current_file: ClusterFile, proposed_file: ClusterFile, report: Report) 
         show_text("\n".join(line for line in lines if not line.startswith("    ")))
     if coming:
         count = sum(len(host.changes) for host in report.hosts if host.host in coming)
-        show_text(f"{fold(coming)}: {count} changes make them hosts of the cluster; nothing runs there yet")
+        show_text(
+            _(
+                "{fold}: {count} changes make them hosts of the cluster; nothing runs there yet",
+                fold=fold(coming),
+                count=count,
+            )
+        )
     for host in report.hosts:
         if not host.ok:
             show_message(
-                f"note: {host.host}: {host.error.splitlines()[0]}; it takes no part, and a later apply brings it up"
+                _(
+                    "note: {host}: {error}; it takes no part, and a later apply brings it up",
+                    host=host.host,
+                    error=host.error.splitlines()[0],
+                )
             )
 
 
@@ -137,7 +156,7 @@ def agreed(question: str, options: MemberOptions) -> bool:
     if not sys.stdin.isatty():
         raise WrightError.from_code(
             "apply-needs-yes",
-            "hosts would be changed, and there is no terminal to ask at",
+            _("hosts would be changed, and there is no terminal to ask at"),
             "pass --yes to go on, or --dry-run to see what would be done",
             exit_code=EXIT_USAGE,
         )

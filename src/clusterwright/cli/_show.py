@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
 
@@ -68,5 +69,7 @@ def write_file(to: Path, text: str) -> None:
         write_file_atomic(to, text)
     except OSError as error:
         raise WrightError.from_code(
-            "report-not-written", f"{to}: {error.strerror}", "name a file in a folder that you may write to"
+            "report-not-written",
+            f"{to}: {error.strerror}",
+            _("name a file in a folder that you may write to"),
         ) from error

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from clusterwright.cli._disruption import USUALLY, DisruptionOptions
 from clusterwright.cli._show import show_json, show_message, show_table
 from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.units import QuantityError, parse_duration
 
 if TYPE_CHECKING:
@@ -97,7 +98,10 @@ class Asking:
         if not sys.stdin.isatty():
             raise WrightError.from_code(
                 "apply-needs-yes",
-                f"{report.pending} changes are pending, and there is no terminal to ask at",
+                _(
+                    "{pending} changes are pending, and there is no terminal to ask at",
+                    pending=report.pending,
+                ),
                 "pass --yes to make them, or --dry-run to see them",
                 exit_code=EXIT_USAGE,
             )
@@ -113,11 +117,14 @@ def _show_disruption(report: Report, disruption: DisruptionOptions) -> None:
     due = [host for host in report.hosts if host.ok and host.disturbs and not host.left_out]
     if booted := [host.host for host in due if host.reboots and disruption.reboot]:
         show_message(
-            f"note: {fold(booted)}: drained first, rebooted and checked after the change, and given back"
+            _(
+                "note: {fold}: drained first, rebooted and checked after the change, and given back",
+                fold=fold(booted),
+            )
         )
     drained = [host.host for host in due if host.host not in booted]
     if drained and (disruption.drain or disruption.reboot):
-        show_message(f"note: {fold(drained)}: drained first, and given back after the change")
+        show_message(_("note: {fold}: drained first, and given back after the change", fold=fold(drained)))
 
 
 def show_plan(report: Report) -> None:
@@ -130,13 +137,19 @@ def show_plan(report: Report) -> None:
     for hosts, note in report.notes():
         show_message(f"note: {hosts}: {note}")
     for hosts, reason in _left_out(report):
-        show_message(f"left out: {hosts}: {reason}")
+        show_message(_("left out: {hosts}: {reason}", hosts=hosts, reason=reason))
     for host in report.hosts:
         if host.owes and not host.left_out:
-            show_message(f"note: {host.host}: waits for a reboot, for {', '.join(host.owes)}")
+            show_message(
+                _("note: {host}: waits for a reboot, for {owes}", host=host.host, owes=", ".join(host.owes))
+            )
     if interrupted_hosts := fold([host.host for host in report.hosts if host.interrupted]):
         show_message(
-            f"note: {interrupted_hosts}: an earlier apply was cut short; what it owed is part of this plan"
+            _(
+                "note: {interrupted_hosts}: an earlier apply was cut short; what it owed is part of "
+                "this plan",
+                interrupted_hosts=interrupted_hosts,
+            )
         )
 
 
@@ -184,15 +197,25 @@ def show(
     for hosts, error in _folded(report, reached=True):
         show_message(f"failed: {hosts}: {error}")
     for hosts, error in _left_out(report) if not report.dry else ():
-        show_message(f"left out: {hosts}: {error}")
+        show_message(_("left out: {hosts}: {error}", hosts=hosts, error=error))
     counts = f"{report.changed} changes, {report.restarts} restarts"
     if report.dry and report.pending:
         counts = f"{report.pending} changes pending"
     reached = sum(host.ok and host.reached for host in report.hosts)
-    show_message(f"{counts}; {reached} of {len(report.hosts)} hosts; {report.seconds:.1f} s")
+    show_message(
+        _(
+            "{counts}; {reached} of {count} hosts; {seconds:.1f} s",
+            counts=counts,
+            reached=reached,
+            count=len(report.hosts),
+            seconds=report.seconds,
+        )
+    )
     show_timings(report)
     if not report.ok:
-        show_message(f"next: fix what is said above, then again: {retry_command}")
+        show_message(
+            _("next: fix what is said above, then again: {retry_command}", retry_command=retry_command)
+        )
     else:
         show_message(
             f"next: {retry_command if (report.dry and report.pending) or report.left_out else next_command}"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from clusterwright.i18n import _
+
 if TYPE_CHECKING:
     from clusterwright.check.bench.bench_job import HostRequest
     from clusterwright.check.bench.compare import Change
@@ -89,7 +91,11 @@ def _show(result: Stored, number: dict[str, int], *, everything: bool) -> None:
         show_table(columns, [(v.status, v.subject, v.part, v.observed, v.expected, v.fix) for v in rows])
     show_message(", ".join(f"{count} {status}" for status, count in number.items()))
     show_message(
-        f"bench {result.id}: {len(result.measurements)} measurements kept; next: wright bench list FILE"
+        _(
+            "bench {result}: {count} measurements kept; next: wright bench list FILE",
+            result=result.id,
+            count=len(result.measurements),
+        )
     )
 
 
@@ -136,7 +142,13 @@ def show_comparison(file: Path, a: int, b: int, *, json: bool) -> int:
     changed = [change for change in comparison.changes if change.changed]
     show_table(("subject", "quantity", "before", "after", "change", "conditions"), map(_row, changed))
     show_table(("version of", "before", "after"), comparison.versions)
-    show_message(f"{len(changed)} of {len(comparison.changes)} changed by more than their spread")
+    show_message(
+        _(
+            "{count} of {count2} changed by more than their spread",
+            count=len(changed),
+            count2=len(comparison.changes),
+        )
+    )
     for label, subjects in (
         (f"only in {a}", comparison.only_before),
         (f"only in {b}", comparison.only_after),

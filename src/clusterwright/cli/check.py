@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from clusterwright.cli._show import show_json, show_message, show_table, write_file
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.check import Verdict
@@ -82,7 +83,7 @@ def _powered_up_hosts(cluster: Cluster, remote: Ssh) -> tuple[str, ...] | None:
     off = find_powered_down(cluster, remote)
     if not off:
         return None
-    show_message(f"note: {fold(sorted(off))}: switched off by power saving, and not asked")
+    show_message(_("note: {fold}: switched off by power saving, and not asked", fold=fold(sorted(off))))
     return tuple(host.name for host in cluster.hosts() if host.name not in off)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.launch.checkpoints import CheckpointHost
@@ -143,11 +144,20 @@ def show_list(listing: dict[str, Any], *, json: bool, now: float | None = None) 
         show_table(columns, rows)
     for row in listing["checkpoints"]:
         if row["why"]:
-            show_message(f"step {row['step']}: {row['why']}")
+            show_message(_("step {row}: {row2}", row=row["step"], row2=row["why"]))
     for partial in listing["partial"]:
         size, age = _size(partial["bytes"]), _ago(partial["time"], current_time)
-        show_message(f"{partial['name']}: a save or removal that is not finished, {size}, {age}")
-    show_message(f"{listing['folder']} keeps {listing['keep']} good ones")
+        show_message(
+            _(
+                "{partial}: a save or removal that is not finished, {size}, {age}",
+                partial=partial["name"],
+                size=size,
+                age=age,
+            )
+        )
+    show_message(
+        _("{listing} keeps {listing2} good ones", listing=listing["folder"], listing2=listing["keep"])
+    )
     return 0
 
 
@@ -163,9 +173,15 @@ def show_verified(report: dict[str, Any], *, json: bool) -> int:
         show_table(("step", "bytes", "size", "took"), cells)
         for row in rows:
             if row["why"]:
-                show_text(f"step {row['step']}: {row['why']}")
+                show_text(_("step {row}: {row2}", row=row["step"], row2=row["why"]))
             if not row["noted"]:
-                show_message(f"step {row['step']}: the outcome could not be noted in {report['folder']}")
+                show_message(
+                    _(
+                        "step {row}: the outcome could not be noted in {report}",
+                        row=row["step"],
+                        report=report["folder"],
+                    )
+                )
     return 5 if any(row["state"] == "damaged" for row in rows) else 0
 
 
@@ -174,8 +190,10 @@ def show_converted(report: dict[str, Any], *, json: bool) -> int:
     if json:
         show_json(report)
     else:
-        show_text(f"{report['target']}  {_size(report['bytes'])}, equal bit for bit")
-        show_message(f"not carried: {', '.join(report['left_behind'])}")
+        show_text(
+            _("{report}  {size}, equal bit for bit", report=report["target"], size=_size(report["bytes"]))
+        )
+        show_message(_("not carried: {report}", report=", ".join(report["left_behind"])))
     return 0
 
 

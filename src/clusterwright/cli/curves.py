@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from clusterwright.cli._connection import connection_to, find_cluster
 from clusterwright.cli._show import show_message
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.edge.processes import CommandResult
@@ -89,5 +90,7 @@ def _out(result: CommandResult, job: str) -> str:
     if result.ok:
         return result.out
     raise WrightError.from_code(
-        "no-run", f"no curves of `{job}`: {result.last_lines(2)}", "name a run that wright jobs lists"
+        "no-run",
+        _("no curves of `{job}`: {last_lines}", job=job, last_lines=result.last_lines(2)),
+        _("name a run that wright jobs lists"),
     )

@@ -14,6 +14,7 @@ from cyclopts import App, Parameter
 from clusterwright.cli._connection import cluster_file
 from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.units import QuantityError, format_duration, parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Common:
             show_message(interruption.outcome)
             return 130
         if session is None:
-            show_message("it waits in the queue; `wright dev` joins it, and `wright dev list` shows it")
+            show_message(_("it waits in the queue; `wright dev` joins it, and `wright dev list` shows it"))
             return 0
         return show(session, cluster, session_options, key=key, json=self.json, tunnel=self.tunnel)
 
@@ -173,7 +174,7 @@ def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
     elif rows:
         show_table(columns, [tuple(row[column] for column in columns) for row in rows])
     else:
-        show_message("no session is queued or up; next: wright dev --gpus 1")
+        show_message(_("no session is queued or up; next: wright dev --gpus 1"))
     return 0
 
 
@@ -185,7 +186,7 @@ def end(job: str, file: Path | None, user: str | None) -> int:
 
     cluster = find_cluster(file)
     for job_id in stop(job, cluster, connection_to(cluster), user=user):
-        show_message(f"stopped {job_id}")
+        show_message(_("stopped {job_id}", job_id=job_id))
     return 0
 
 
@@ -207,7 +208,11 @@ def read(typed: Common, file: Path | None) -> tuple[Cluster, SessionOptions]:
     cluster = load_cluster(cluster_file(typed.cluster, file))
     if job and job.container:
         show_message(
-            f"note: image `{job.container.image}` of job `{job.name}` is left out: sessions run without one"
+            _(
+                "note: image `{image}` of job `{job}` is left out: sessions run without one",
+                image=job.container.image,
+                job=job.name,
+            )
         )
     return cluster, _session_options(typed, cluster, job)
 
@@ -238,7 +243,9 @@ def _session_options(typed: Common, cluster: Cluster, job: Job | None) -> Sessio
 
 def _kind(typed: Common) -> Kind:
     if typed.jupyter + typed.vscode + typed.shell > 1:
-        raise _refused("dev-kind", "one of --jupyter, --vscode and --shell can be had at a time", "name one")
+        raise _refused(
+            "dev-kind", _("one of --jupyter, --vscode and --shell can be had at a time"), _("name one")
+        )
     return "vscode" if typed.vscode else "shell" if typed.shell else "jupyter"
 
 
@@ -248,10 +255,16 @@ def _environment(typed: Common, cluster: Cluster) -> str:
         return ""
     named = cluster.environments.python
     if typed.environment not in named:
-        fix = f"--environment {next(iter(named))}" if named else "--python /path/to/bin/python"
+        fix = _("--environment {iter}", iter=next(iter(named))) if named else "--python /path/to/bin/python"
         available = ", ".join(named) or "none"
         raise _refused(
-            "dev-environment", f"there is no environment `{typed.environment}`; there are: {available}", fix
+            "dev-environment",
+            _(
+                "there is no environment `{environment}`; there are: {available}",
+                environment=typed.environment,
+                available=available,
+            ),
+            fix,
         )
     return f"{named[typed.environment].path}/bin/python"
 
@@ -284,7 +297,9 @@ def _quantity(option: str, text: str, parse: Callable[[str], int]) -> int:
 def _check_range(option: str, number: int, least: int, most: int) -> int:
     if not least <= number <= most:
         raise _refused(
-            "out-of-range", f"{option} cannot be {number}", f"a whole number from {least} to {most}"
+            "out-of-range",
+            _("{option} cannot be {number}", option=option, number=number),
+            _("a whole number from {least} to {most}", least=least, most=most),
         )
     return number
 
@@ -300,17 +315,21 @@ def show_event(event: Mapping[str, Any]) -> None:
     """Progress, on stderr."""
     kind = event["event"]
     if kind == "submitted":
-        show_message(f"job {event['job']} is submitted")
+        show_message(_("job {event} is submitted", event=event["job"]))
     elif kind == "joined":
-        show_message(f"job {event['job']} is there already, and joined; --new begins another one")
+        show_message(
+            _("job {event} is there already, and joined; --new begins another one", event=event["job"])
+        )
     elif kind == "queue" and event["state"] == "PENDING":
         start = event["start"]
         when = "" if start in _NO_START else f"; Slurm expects it to start at {start}"
-        show_message(f"job {event['job']} waits: {event['why']}{when}")
+        show_message(
+            _("job {event} waits: {event2}{when}", event=event["job"], event2=event["why"], when=when)
+        )
     elif kind == "queue" and event["state"] == "CONFIGURING":
-        show_message(f"a host is started for job {event['job']}")
+        show_message(_("a host is started for job {event}", event=event["job"]))
     elif kind == "queue":
-        show_message(f"job {event['job']} runs on {event['host']}")
+        show_message(_("job {event} runs on {event2}", event=event["job"], event2=event["host"]))
 
 
 def show(
@@ -349,21 +368,32 @@ def _talk(session: Session, connection: Reach, session_options: SessionOptions, 
         show_message(f"note: {note}")
     if session.joined and session.gpus.count(",") + bool(session.gpus) != session_options.gpus:
         show_message(
-            f"note: it has other GPUs than were asked for: {session.gpus or 'none'}; --new begins another one"
+            _(
+                "note: it has other GPUs than were asked for: {gpus}; --new begins another one",
+                gpus=session.gpus or "none",
+            )
         )
     if connection.tunnel:
-        show_message("on your machine, and left open:")
+        show_message(_("on your machine, and left open:"))
         show_text(shlex.join(connection.tunnel))
-        show_message("then in a browser there (who has this address is you, so keep it to yourself):")
+        show_message(_("then in a browser there (who has this address is you, so keep it to yourself):"))
         show_text(connection.url)
     if connection.ssh_block:
-        show_message(f"for ~/.ssh/config; or once: Include {config}")
+        show_message(_("for ~/.ssh/config; or once: Include {config}", config=config))
         show_text(connection.ssh_block)
-        show_message(f"then: ssh wright-dev-{session.job}, or `Remote-SSH: Connect to Host` in VS Code")
+        show_message(
+            _("then: ssh wright-dev-{job}, or `Remote-SSH: Connect to Host` in VS Code", job=session.job)
+        )
     if connection.shell:
         show_text(shlex.join(connection.shell))
     idle = format_duration(session.idle_s)
-    show_message(f"it ends when nobody has worked in it for {idle}; or: wright dev stop {session.job}")
+    show_message(
+        _(
+            "it ends when nobody has worked in it for {idle}; or: wright dev stop {job}",
+            idle=idle,
+            job=session.job,
+        )
+    )
 
 
 def _open_connection(connection: Reach, *, json: bool, tunnel: bool) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.provision.change.drift import Drift, Row
@@ -83,9 +84,14 @@ def show_drift(drift_report: Drift, report: Report, file: str) -> None:
         show_message(f"{host}: {error}")
     if drift_report.rows:
         show_message(
-            f"the next apply: {report.pending} changes, [{drift_report.cost}] {COST_LABELS[drift_report.cost]}"
+            _(
+                "the next apply: {pending} changes, [{cost}] {cost_labels}",
+                pending=report.pending,
+                cost=drift_report.cost,
+                cost_labels=COST_LABELS[drift_report.cost],
+            )
         )
-        show_message(f"next: wright apply {file}")
+        show_message(_("next: wright apply {file}", file=file))
 
 
 def drift_lines(rows: Iterable[Row]) -> list[str]:
@@ -136,9 +142,16 @@ def two_files(old: Path, new: Path, *, json: bool) -> bool:
         show_text(field_line(change))
     for hosts, note in ((coming, "new; nothing runs there yet"), (going, "gone; drain them first")):
         if hosts:
-            show_message(f"hosts {hosts}: {note}")
+            show_message(_("hosts {hosts}: {note}", hosts=hosts, note=note))
     show_message(
-        f"{len(changes)} fields differ; [{cost}] {COST_LABELS[cost]}" if changes else "nothing differs"
+        _(
+            "{count} fields differ; [{cost}] {cost_labels}",
+            count=len(changes),
+            cost=cost,
+            cost_labels=COST_LABELS[cost],
+        )
+        if changes
+        else _("nothing differs")
     )
     return bool(changes)
 
@@ -157,5 +170,5 @@ def _read_file(path: Path) -> ClusterFile:
     try:
         return ClusterFile.from_source(source)
     except WrightError:
-        show_message(f"{path} is not a good cluster file:")
+        show_message(_("{path} is not a good cluster file:", path=path))
         raise

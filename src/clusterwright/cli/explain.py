@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from clusterwright.i18n import _
+
 if TYPE_CHECKING:
     from clusterwright.config.fields import Field
 
@@ -50,9 +52,13 @@ def _mode_page(topic: str, lang: str | None) -> str:
         return page_of(topic, lang or language())
     except KeyError:
         suggestion = closest_name(topic, list(tables()))
-        fix = f"did you mean `{suggestion}`?" if suggestion else "see docs/reference/why/index.md"
+        fix = (
+            _("did you mean `{suggestion}`?", suggestion=suggestion)
+            if suggestion
+            else _("see docs/reference/why/index.md")
+        )
         raise WrightError.from_code(
-            "unknown-topic", f"no failure mode is called `{topic}`", fix, exit_code=EXIT_USAGE
+            "unknown-topic", _("no failure mode is called `{topic}`", topic=topic), fix, exit_code=EXIT_USAGE
         ) from None
 
 
@@ -60,7 +66,7 @@ def _fields(topic: str, codes: list[str]) -> tuple[Field, ...]:
     from clusterwright.config.fields import fields, matching
     from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
 
-    head, _, subpath = topic.partition(".")
+    head, _ignored, subpath = topic.partition(".")
     candidates = fields("job") if head == "job" and subpath else ()
     candidates = candidates or (
         fields("cluster") if head == "cluster" and subpath else fields("cluster") + fields("job")
@@ -71,12 +77,15 @@ def _fields(topic: str, codes: list[str]) -> tuple[Field, ...]:
     paths = [".".join(part for part in field.parts if part != "NAME") for field in candidates]
     suggestion = closest_name(query, [*paths, *codes])
     fix = (
-        f"did you mean `{suggestion}`?"
+        _("did you mean `{suggestion}`?", suggestion=suggestion)
         if suggestion
-        else "see docs/reference/fields.md and docs/reference/errors.md"
+        else _("see docs/reference/fields.md and docs/reference/errors.md")
     )
     raise WrightError.from_code(
-        "unknown-topic", f"no field and no error code is called `{topic}`", fix, exit_code=EXIT_USAGE
+        "unknown-topic",
+        _("no field and no error code is called `{topic}`", topic=topic),
+        fix,
+        exit_code=EXIT_USAGE,
     )
 
 

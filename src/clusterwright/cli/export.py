@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clusterwright.i18n import _
+
 
 def export(
     cluster: Path, /, *, out: Path, ansible: bool = False, compose: bool = False, with_secrets: bool = False
@@ -33,6 +35,8 @@ def export(
     context = build_context(spec, str(cluster))
     files = exported(spec, context, ansible=ansible, compose=compose, with_secrets=with_secrets)
     write_files(out, {path: (file.data, file.mode) for path, file in files.items()})
-    show_message(f"{len(files)} files for {len(spec.hosts())} hosts in {out}")
-    show_message(f"next: read {out / 'README.md'}")
+    show_message(
+        _("{count} files for {count2} hosts in {out}", count=len(files), count2=len(spec.hosts()), out=out)
+    )
+    show_message(_("next: read {out}", out=out / "README.md"))
     return 0

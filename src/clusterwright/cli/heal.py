@@ -15,6 +15,7 @@ from cyclopts import App, Parameter
 from clusterwright.cli._connection import cluster_file, connection_to
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -68,14 +69,23 @@ def watch(file: Path | None = None, /, *, here: Local = False) -> int:
     if target.is_remote:
         raise WrightError.from_code(
             "heal-runs-already",
-            f"heal.watch of {target.file} has a unit on {target.cluster.control.name} do it",
-            "see `wright heal log`; take heal.watch out and apply to run it elsewhere",
+            _(
+                "heal.watch of {file} has a unit on {control} do it",
+                file=target.file,
+                control=target.cluster.control.name,
+            ),
+            _("see `wright heal log`; take heal.watch out and apply to run it elsewhere"),
             exit_code=EXIT_USAGE,
         )
     with joined.loop_lock(target.folder()):
         loop = target.loop(target.journal())
         show_message(
-            f"watching {target.cluster.name}, mode {loop.policy.mode}, every {target.cluster.heal.every} s"
+            _(
+                "watching {cluster}, mode {mode}, every {every} s",
+                cluster=target.cluster.name,
+                mode=loop.policy.mode,
+                every=target.cluster.heal.every,
+            )
         )
         joined.watch(loop, target.cluster.heal.every, time.sleep)
     return EXIT_OK
@@ -103,12 +113,18 @@ def approve(id_: int, /, *, cluster: Path | None = None, here: Local = False) ->
     if entry.record.state != "proposed":
         raise WrightError.from_code(
             "heal-not-proposed",
-            f"#{id_} is {entry.record.state}: only what is proposed can be approved",
-            "see `wright heal log`",
+            _("#{id} is {state}: only what is proposed can be approved", id=id_, state=entry.record.state),
+            _("see `wright heal log`"),
             exit_code=EXIT_USAGE,
         )
     journal.set_state(id_, "approved", joined.moment(), wall=time.time())
-    show_message(f"#{id_} {line(entry.record.intent)}: done at the next look, if it is still wanted")
+    show_message(
+        _(
+            "#{id} {line}: done at the next look, if it is still wanted",
+            id=id_,
+            line=line(entry.record.intent),
+        )
+    )
     return EXIT_OK
 
 
@@ -136,16 +152,22 @@ def undo(id_: int, /, *, cluster: Path | None = None, here: Local = False) -> in
         state = entry.record.state if entry.record.state != "done" else "not a thing that can be taken back"
         raise WrightError.from_code(
             "heal-no-undo",
-            f"#{id_}, {entry.record.intent.action} of {entry.record.intent.host}, is {state}",
-            "`wright heal log` says what can be undone, and how",
+            _(
+                "#{id}, {action} of {intent}, is {state}",
+                id=id_,
+                action=entry.record.intent.action,
+                intent=entry.record.intent.host,
+                state=state,
+            ),
+            _("`wright heal log` says what can be undone, and how"),
             exit_code=EXIT_USAGE,
         )
     executor = target.loop(journal).runner.executor
     if error := how.undo(Order(id_, entry.record.intent), executor):
-        show_message(f"#{id_} is not undone: {error}")
+        show_message(_("#{id} is not undone: {error}", id=id_, error=error))
         return EXIT_FAILED
     journal.set_state(id_, "undone", joined.moment(), wall=time.time())
-    show_message(f"#{id_} is undone; the same is not done again before its pause is over")
+    show_message(_("#{id} is undone; the same is not done again before its pause is over", id=id_))
     return EXIT_OK
 
 
@@ -219,7 +241,7 @@ def _heal_once(file: Path | None, *, local: bool, json: bool) -> int:
     if json:
         show_json({"schema": SCHEMA, "deeds": [_row(entry) for entry in fresh]})
     elif not fresh:
-        show_message("nothing was to be done")
+        show_message(_("nothing was to be done"))
     return EXIT_OK
 
 
@@ -285,8 +307,8 @@ def _not_off(target: _Target) -> None:
     if target.cluster.heal.mode == "none":
         raise WrightError.from_code(
             "heal-off",
-            f"{target.file} says heal.mode: none",
-            "set it to propose, approve or act",
+            _("{file} says heal.mode: none", file=target.file),
+            _("set it to propose, approve or act"),
             exit_code=EXIT_USAGE,
         )
 
@@ -305,7 +327,7 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
             "how": _how(loop, intent.action),
             "undo": action(intent.action).UNDO,
         }
-        for _, intent in decision.intents
+        for _ignored, intent in decision.intents
     ]
     notifications = [
         {"host": notification.incident.host, "topic": notification.topic, "words": notification.text}
@@ -315,14 +337,14 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
         show_json({"schema": SCHEMA, "slurm": slurm, "intents": rows, "tells": notifications})
         return
     if not slurm:
-        show_message("slurmctld does not answer: nothing is done until it does")
+        show_message(_("slurmctld does not answer: nothing is done until it does"))
     if rows:
         columns = ("host", "action", "of", "cost", "rule", "why", "how", "undo")
         show_table(columns, [[row[column] for column in columns] for row in rows])
     for notification in notifications:
-        show_text(f"a person is told: {notification['words']}")
+        show_text(_("a person is told: {notification}", notification=notification["words"]))
     if not rows and not notifications:
-        show_message("nothing is to be done")
+        show_message(_("nothing is to be done"))
 
 
 def _how(loop: Loop, name: str) -> str:
@@ -335,7 +357,10 @@ def _entry(journal: Journal, id_: int) -> Entry:
     entry = journal.entry(id_)
     if entry is None:
         raise WrightError.from_code(
-            "heal-no-such-id", f"there is no #{id_}", "`wright heal log` lists them", exit_code=EXIT_USAGE
+            "heal-no-such-id",
+            _("there is no #{id}", id=id_),
+            _("`wright heal log` lists them"),
+            exit_code=EXIT_USAGE,
         )
     return entry
 

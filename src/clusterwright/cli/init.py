@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from clusterwright.i18n import _
+
 
 def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = Path("cluster.yaml")) -> int:
     """Write a commented cluster file to start from; a file that is there is never overwritten.
@@ -28,11 +30,17 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
             file.write(text)
     except FileExistsError:
         raise WrightError.from_code(
-            "file-exists", f"{out} is there already", "give another path with --out"
+            "file-exists", _("{out} is there already", out=out), _("give another path with --out")
         ) from None
     except OSError as error:
-        fix = "give a path in a folder that you may write to with --out"
+        fix = _("give a path in a folder that you may write to with --out")
         raise WrightError.from_code("not-writable", f"{error.strerror}: {out}", fix) from error
     following = "wright lab up" if template == "lab" else "wright apply --dry-run"
-    show_message(f"{out} written. Read it through, then: wright validate {out}; {following} {out}")
+    show_message(
+        _(
+            "{out} written. Read it through, then: wright validate {out}; {following} {out}",
+            out=out,
+            following=following,
+        )
+    )
     return 0

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.i18n import _
+
 
 def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negative="")] = False) -> int:
     """Show what is queued and running, how far each run has come, and how the last ones ended.
@@ -29,7 +31,7 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
         show_json(rows)
         return 0
     if not rows:
-        show_message("nothing is queued and no run has been made; next: wright train job.yaml")
+        show_message(_("nothing is queued and no run has been made; next: wright train job.yaml"))
         return 0
     show_table(
         ("job", "run", "user", "state", "elapsed", "step", "saved", "hosts", "why"),

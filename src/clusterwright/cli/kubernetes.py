@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from clusterwright.i18n import _
+
 
 def kubernetes(
     cluster: Path,
@@ -47,6 +49,14 @@ def kubernetes(
     files, omissions = manifests(spec, tuple(load_job(job, spec) for job in jobs), options)
     write_files(out, {path: (text.encode(), 0o644) for path, text in files.items()})
     for omission in omissions:
-        show_message(f"not carried over: {omission}")
-    show_message(f"{len(files)} files for {len(jobs)} jobs in {out}; next: read {out / 'README.md'}")
+        show_message(_("not carried over: {omission}", omission=omission))
+    show_message(
+        _(
+            "{count} files for {count2} jobs in {out}; next: read {out2}",
+            count=len(files),
+            count2=len(jobs),
+            out=out,
+            out2=out / "README.md",
+        )
+    )
     return 0

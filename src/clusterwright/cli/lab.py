@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 from clusterwright.cli._show import show_json, show_message, show_table
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -30,7 +31,12 @@ def up(file: Path | None = None, /) -> int:
 
     state = labs.up(load_cluster(file or _default_file()), log=show_message)
     show_message(
-        f"next: wright lab status {state.name}; ssh -F {state.ssh_config} {state.layout.hosts[-1].name}"
+        _(
+            "next: wright lab status {state}; ssh -F {ssh_config} {name}",
+            state=state.name,
+            ssh_config=state.ssh_config,
+            name=state.layout.hosts[-1].name,
+        )
     )
     return 0
 
@@ -96,7 +102,8 @@ def fault(
         (entry.kind, entry.host) == (kind, host) for entry in labs.fault(chosen, kind, host, **options).faults
     )
     show_message(
-        f"{kind} on {host}: done" + (f"; take it back with: wright lab fault undo {host}" if lasts else "")
+        _("{kind} on {host}: done", kind=kind, host=host)
+        + (_("; take it back with: wright lab fault undo {host}", host=host) if lasts else "")
     )
     return 0
 
@@ -140,11 +147,17 @@ def down(name: str | None = None, /, *, yes: bool = False) -> int:
     from clusterwright import lab as labs
 
     if name is None and not labs.labs():
-        show_message("there is no lab; nothing to do")
+        show_message(_("there is no lab; nothing to do"))
         return 0
     chosen = _name(name)
     if chosen not in labs.labs():
-        show_message(f"there is no lab `{chosen}`; labs at present: {', '.join(labs.labs()) or 'none'}")
+        show_message(
+            _(
+                "there is no lab `{chosen}`; labs at present: {names}",
+                chosen=chosen,
+                names=", ".join(labs.labs()) or "none",
+            )
+        )
     if not (yes or _agreed(chosen)):
         return 1
     leftovers = labs.down(chosen, log=show_message)
@@ -182,8 +195,12 @@ def _name(name: str | None) -> str:
     lab_names = labs()
     if len(lab_names) == 1:
         return lab_names[0]
-    message = f"there are several labs: {', '.join(lab_names)}" if lab_names else "there is no lab"
-    fix = "name one of them" if lab_names else "bring one up: wright lab up"
+    message = (
+        _("there are several labs: {lab_names}", lab_names=", ".join(lab_names))
+        if lab_names
+        else _("there is no lab")
+    )
+    fix = _("name one of them") if lab_names else _("bring one up: wright lab up")
     raise WrightError.from_code("lab-which", message, fix, exit_code=EXIT_USAGE)
 
 
@@ -207,15 +224,17 @@ def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], o
     if cluster.lab is None:
         raise WrightError.from_code(
             "campaign-not-a-lab",
-            f"{file} is not the file of a lab: a campaign kills hosts",
-            "give a file with the section `lab`",
+            _("{file} is not the file of a lab: a campaign kills hosts", file=file),
+            _("give a file with the section `lab`"),
             exit_code=EXIT_USAGE,
         )
     up(cluster, log=show_message)
     remote = remote_of(cluster)
     if wrong := [host.host for host in apply(cluster, str(file), remote).hosts if not host.ok]:
         raise WrightError.from_code(
-            "campaign-apply", f"apply failed on {', '.join(wrong)}", f"wright apply {file}"
+            "campaign-apply",
+            _("apply failed on {wrong}", wrong=", ".join(wrong)),
+            _("wright apply {file}", file=file),
         )
     out.mkdir(parents=True, exist_ok=True)
     scores: list[Score] = []
@@ -225,7 +244,7 @@ def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], o
                 scores.append(score)
                 _write(out, scores, seed, len(drawn), cluster)
     finally:
-        show_message(f"page: {out / 'campaign.html'}" if scores else "no fault was planted")
+        show_message(f"page: {out / 'campaign.html'}" if scores else _("no fault was planted"))
     return EXIT_OK if all(score.passed for score in scores) else EXIT_FAILED
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clusterwright.i18n import _
+
 
 def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
     """Say what a release of Slurm would not take in one of its files, touching no Slurm.
@@ -29,9 +31,12 @@ def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
     if not key_spans(file.name) or version not in RELEASES:
         raise WrightError.from_code(
             "lint-unknown",
-            f"we have no table of keys for {file.name} of Slurm {version}",
-            "name slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf;"
-            f" one of {', '.join(RELEASES)}",
+            _("we have no table of keys for {file} of Slurm {version}", file=file.name, version=version),
+            _(
+                "name slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf; "
+                "one of {releases}",
+                releases=", ".join(RELEASES),
+            ),
             exit_code=EXIT_USAGE,
         )
     findings = lint_text(text, file.name, version)
@@ -41,6 +46,12 @@ def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
         print(f"{file}:{finding.line}: {finding.key}: {finding.message}")  # noqa: T201 (data)
     if not json:
         show_message(
-            f"{file}: {len(findings) or 'no'} {'finding' if len(findings) == 1 else 'findings'} for Slurm {version}"
+            _(
+                "{file}: {count} {ending} for Slurm {version}",
+                file=file,
+                count=len(findings) or "no",
+                ending="finding" if len(findings) == 1 else "findings",
+                version=version,
+            )
         )
     return EXIT_FAULTS if findings else EXIT_OK

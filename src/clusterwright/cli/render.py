@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clusterwright.i18n import _
+
 
 def render(cluster: Path, /, *, out: Path) -> int:
     """Write every file of every host into a folder, touching no host.
@@ -29,6 +31,13 @@ def render(cluster: Path, /, *, out: Path) -> int:
     spec = load_cluster(cluster)
     files = tree(spec, RoleContext(cluster.name, {"munge.key": b""}, library()))
     write_tree(out, fold_files(files, spec.hosts()))
-    show_message(f"{sum(map(len, files.values()))} files of {len(files)} hosts in {out}, equal ones once")
-    show_message(f"next: wright apply --dry-run {cluster}")
+    show_message(
+        _(
+            "{map} files of {count} hosts in {out}, equal ones once",
+            map=sum(map(len, files.values())),
+            count=len(files),
+            out=out,
+        )
+    )
+    show_message(_("next: wright apply --dry-run {cluster}", cluster=cluster))
     return 0

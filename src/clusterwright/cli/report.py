@@ -14,6 +14,7 @@ from cyclopts import App, Parameter
 from clusterwright.cli._connection import connection_to, find_cluster
 from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -182,7 +183,9 @@ def of_job(name: str, file: Path | None) -> Report:
     if job_facts is None:
         reasons = "; ".join(data.missing) or "Slurm and the runs' folder have none"
         raise WrightError.from_code(
-            "no-such-job", f"no job or run `{name}`: {reasons}", "name one that wright jobs lists"
+            "no-such-job",
+            _("no job or run `{name}`: {reasons}", name=name, reasons=reasons),
+            _("name one that wright jobs lists"),
         )
     price, watts = of_gpus(cluster)
     return job_report.report(job_facts, cluster.name, price, watts)
@@ -205,15 +208,18 @@ def of_month(file: Path | None, label: str, team: str = "") -> Report:
     begin, end = bounds(label)
     if begin > now:
         raise WrightError.from_code(
-            "bad-month", f"`{label}` has not begun", "name one that has", exit_code=EXIT_USAGE
+            "bad-month",
+            _("`{label}` has not begun", label=label),
+            _("name one that has"),
+            exit_code=EXIT_USAGE,
         )
     data = fetch_month(cluster, connection_to(cluster), begin, min(end, now))
     if team and team not in cluster.teams and all(record.account != team for record in data.records):
         team_names = ", ".join(cluster.teams) or "none"
         raise WrightError.from_code(
             "unknown-name",
-            f"there is no team `{team}`",
-            f"name one of these: {team_names}",
+            _("there is no team `{team}`", team=team),
+            _("name one of these: {team_names}", team_names=team_names),
             exit_code=EXIT_USAGE,
         )
     gpus = sum(group.gpus.count * len(group.names()) for group in cluster.nodes.values() if group.gpus)
@@ -237,7 +243,10 @@ def bounds(label: str) -> tuple[float, float]:
     match = _MONTH.fullmatch(label)
     if not match:
         raise WrightError.from_code(
-            "bad-month", f"`{label}` is no month", "write it as 2026-11", exit_code=EXIT_USAGE
+            "bad-month",
+            _("`{label}` is no month", label=label),
+            _("write it as 2026-11"),
+            exit_code=EXIT_USAGE,
         )
     year, number = int(match[1]), int(match[2])
     month_end = datetime(year + number // 12, number % 12 + 1, 1, tzinfo=UTC)
@@ -292,6 +301,8 @@ def _local_report(folder: Path) -> Report:
     job_facts = facts((), (), {}, run, now=time.time(), missing=missing)
     if job_facts is None:
         raise WrightError.from_code(
-            "no-run", f"{folder} tells nothing: {missing[0]}", "name a run that wright jobs lists"
+            "no-run",
+            _("{folder} tells nothing: {missing}", folder=folder, missing=missing[0]),
+            _("name a run that wright jobs lists"),
         )
     return job_report.report(job_facts, "this machine")

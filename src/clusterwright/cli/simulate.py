@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.monitor.simulate.settings import Settings
@@ -88,8 +89,8 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
     if bool(path) == bool(options.teams):
         _refuse(
             "trace-which",
-            "there is no trace to replay" if not path else "two traces are named",
-            "--trace FILE, or --teams 5",
+            _("there is no trace to replay") if not path else _("two traces are named"),
+            _("--trace FILE, or --teams 5"),
         )
     if path is None:
         return _generate_trace(of_cluster(load_cluster(cluster), ""), options)
@@ -97,15 +98,20 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
     try:
         job_trace = trace(sacct.read(_lines(path)))
     except sacct.NoColumnError as error:
-        _refuse("trace-no-column", f"{path}: the heading lacks {error}", fix)
+        _refuse("trace-no-column", _("{path}: the heading lacks {error}", path=path, error=error), fix)
     if job_trace.bad and not skip_bad:
         _refuse(
             "trace-bad-lines",
-            f"{path}: {job_trace.bad} lines are no jobs: {comparison.bad(job_trace)}",
-            "fix them, or leave them out with --skip-bad",
+            _(
+                "{path}: {bad} lines are no jobs: {bad2}",
+                path=path,
+                bad=job_trace.bad,
+                bad2=comparison.bad(job_trace),
+            ),
+            _("fix them, or leave them out with --skip-bad"),
         )
     if not job_trace.jobs:
-        _refuse("trace-empty", f"{path}: no job in it ever ran", fix)
+        _refuse("trace-empty", _("{path}: no job in it ever ran", path=path), fix)
     return job_trace
 
 
@@ -117,7 +123,7 @@ def show(cluster: Path, against: Path | None, jobs: Trace, *, as_json: bool) -> 
 
     results = []
     for settings in _settings(cluster, against):
-        show_message(f"replaying {len(jobs.jobs)} jobs: {settings.name}")
+        show_message(_("replaying {count} jobs: {settings}", count=len(jobs.jobs), settings=settings.name))
         results.append(result(replay(jobs.jobs, settings)))
     if as_json:
         show_json(comparison.document(jobs, results))
@@ -148,7 +154,9 @@ def _generate_trace(settings: Settings, options: TraceOptions) -> Trace:
     most = len(generated.FIVE)
     if not kinds:
         _refuse(
-            "trace-no-gpus", "the cluster has no GPUs that teams could share", "replay a trace: --trace FILE"
+            "trace-no-gpus",
+            _("the cluster has no GPUs that teams could share"),
+            _("replay a trace: --trace FILE"),
         )
     if (
         not FEWEST_TEAMS <= options.teams <= most
@@ -157,8 +165,17 @@ def _generate_trace(settings: Settings, options: TraceOptions) -> Trace:
     ):
         _refuse(
             "trace-wish",
-            f"{options.teams} teams, {options.days:g} days, load {options.load:g}",
-            f"{FEWEST_TEAMS} to {most} teams, up to 366 days, a load up to 10",
+            _(
+                "{teams} teams, {days:g} days, load {load:g}",
+                teams=options.teams,
+                days=options.days,
+                load=options.load,
+            ),
+            _(
+                "{fewest_teams} to {most} teams, up to 366 days, a load up to 10",
+                fewest_teams=FEWEST_TEAMS,
+                most=most,
+            ),
         )
     names = sorted(settings.accounts, key=lambda name: -settings.accounts[name].shares)
     jobs = generated.generated(
@@ -179,7 +196,7 @@ def _lines(path: Path) -> Iterator[str]:
         with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
             yield from file
     except OSError as error:
-        _refuse("file-unreadable", f"{path}: {error.strerror}", "name a file that is there")
+        _refuse("file-unreadable", f"{path}: {error.strerror}", _("name a file that is there"))
 
 
 def _refuse(code: str, message: str, fix: str) -> NoReturn:

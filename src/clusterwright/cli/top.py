@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from clusterwright.cli._connection import connection_to, find_cluster
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -117,8 +118,8 @@ def screen(options: TopOptions) -> int:
 
         raise WrightError.from_code(
             "top-needs-textual",
-            "the screen is drawn with textual, which is not installed",
-            'pip install "clusterwright[tui]", or look once: wright top --once',
+            _("the screen is drawn with textual, which is not installed"),
+            _('pip install "clusterwright[tui]", or look once: wright top --once'),
             exit_code=EXIT_USAGE,
         )
     if not options.colour:

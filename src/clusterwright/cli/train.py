@@ -17,6 +17,7 @@ from cyclopts import Parameter
 from clusterwright.cli._connection import cluster_file, connection_to, follow
 from clusterwright.cli._show import show_message, show_table
 from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -186,7 +187,15 @@ def _submitted(resolved_job: Asked | None, resume: str, cluster: Cluster, user: 
     )
     _show_run(run.runs[0] if run.runs else run.name, run.job_id)
     if run.runs:
-        show_message(f"array {run.name}: {len(run.runs)} runs, {run.runs[0]} to {run.runs[-1]}")
+        show_message(
+            _(
+                "array {run}: {count} runs, {runs} to {runs2}",
+                run=run.name,
+                count=len(run.runs),
+                runs=run.runs[0],
+                runs2=run.runs[-1],
+            )
+        )
     for warned in run.warnings:
         show_message(str(warned))
     return run
@@ -195,8 +204,8 @@ def _submitted(resolved_job: Asked | None, resume: str, cluster: Cluster, user: 
 def _something(arguments: tuple[str, ...], resume: str | None) -> None:
     """There is something to train."""
     if not arguments and resume is None:
-        fix = "wright train job.yaml, wright train -- python train.py, or --resume RUN"
-        raise WrightError.from_code("no-job-file", "no job file is named", fix, exit_code=EXIT_USAGE)
+        fix = _("wright train job.yaml, wright train -- python train.py, or --resume RUN")
+        raise WrightError.from_code("no-job-file", _("no job file is named"), fix, exit_code=EXIT_USAGE)
 
 
 def _local(resolved_job: Asked, folder: Path, *, dry_run: bool) -> int:
@@ -225,12 +234,12 @@ def _draw(run: Path) -> None:
     try:
         show_message(f"curves: {write_curves(curve_points(str(run), None), run / 'curves.html')}")
     except (OSError, WrightError) as error:
-        show_message(f"no curves: {error}")
+        show_message(_("no curves: {error}", error=error))
 
 
 def _show_run(name: str, job_id: str) -> None:
-    show_message(f"run {name}, job {job_id}")
-    show_message(f"next: wright logs -f {name}   wright jobs   wright cancel {name}")
+    show_message(_("run {name}, job {job_id}", name=name, job_id=job_id))
+    show_message(_("next: wright logs -f {name}   wright jobs   wright cancel {name}", name=name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +260,16 @@ def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | None) ->
     file = Path(arguments[0])
     if file.suffix in (".yaml", ".yml"):
         if len(arguments) > 1:
-            fix = f"wright train {file}, or wright train -- {' '.join(arguments)}"
+            fix = _(
+                "wright train {file}, or wright train -- {arguments}",
+                file=file,
+                arguments=" ".join(arguments),
+            )
             raise WrightError.from_code(
-                "train-words", f"behind {file} there is `{arguments[1]}`", fix, exit_code=EXIT_USAGE
+                "train-words",
+                _("behind {file} there is `{arguments}`", file=file, arguments=arguments[1]),
+                fix,
+                exit_code=EXIT_USAGE,
             )
         return _of_file(file, typed, cluster)
     from clusterwright.config.load import load_cluster
@@ -293,9 +309,9 @@ def _with_paths(values: dict[str, Any], typed: Typed) -> dict[str, Any]:
     for assignment in typed.set:
         path, is_set, text = assignment.partition("=")
         if not is_set:
-            fix = f"wright train --set {path}=VALUE"
+            fix = _("wright train --set {path}=VALUE", path=path)
             raise WrightError.from_code(
-                "train-words", f"--set {path} has no value", fix, exit_code=EXIT_USAGE
+                "train-words", _("--set {path} has no value", path=path), fix, exit_code=EXIT_USAGE
             )
         source = read(f"value: {text}", f"--set {path}")
         if source.findings:

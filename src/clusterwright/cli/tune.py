@@ -14,6 +14,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from clusterwright.cli._show import show_json, show_message, show_table
+from clusterwright.i18n import _
 from clusterwright.units import parse_duration
 
 if TYPE_CHECKING:
@@ -224,9 +225,9 @@ def concluded(
         write_file_atomic(path, tuned_text, mode=path.stat().st_mode & 0o777)
     if diff:
         show_message(
-            f"written to {path}; `patch -R` with these lines takes it back"
+            _("written to {path}; `patch -R` with these lines takes it back", path=path)
             if options.write
-            else f"to keep it in {path}: --write"
+            else _("to keep it in {path}: --write", path=path)
         )
 
 

@@ -13,6 +13,7 @@ from clusterwright.cli import apply as command
 from clusterwright.cli._disruption import DisruptionOptions
 from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.cli._members import MemberOptions
@@ -75,7 +76,7 @@ def _check_target(slurm: str, driver: str) -> None:
     if bool(slurm) == bool(driver):
         fix = "pass --slurm VERSION or --driver VERSION"
         raise WrightError.from_code(
-            "upgrade-what", "one thing is upgraded at a time", fix, exit_code=EXIT_USAGE
+            "upgrade-what", _("one thing is upgraded at a time"), fix, exit_code=EXIT_USAGE
         )
 
 
@@ -113,7 +114,7 @@ def upgrade_slurm(path: Path, version: str, batch: str, options: MemberOptions) 
         return EXIT_OK
     if proposed_file.source.text != has:
         write_file_atomic(path, proposed_file.source.text, mode=path.stat().st_mode & 0o777)
-        show_message(f"{path}: software.slurm is {version}")
+        show_message(_("{path}: software.slurm is {version}", path=path, version=version))
     return _run_steps(task, todo, options)
 
 
@@ -129,17 +130,36 @@ def _run_steps(task: Upgrade, todo: tuple[Step, ...], options: MemberOptions) ->
     started = time.monotonic()
     for number, step in enumerate(todo, 1):
         begun = time.monotonic()
-        show_message(f"{number} of {len(todo)}: {step.kind} on {fold(step.hosts)}")
+        show_message(
+            _(
+                "{number} of {count}: {kind} on {fold}",
+                number=number,
+                count=len(todo),
+                kind=step.kind,
+                fold=fold(step.hosts),
+            )
+        )
         do(task, step, jobs, show_message)
         show_message(
-            f"{number} of {len(todo)}: done ({time.monotonic() - begun:.1f} s); {step.then}: it does"
+            _(
+                "{number} of {count}: done ({monotonic:.1f} s); {then}: it does",
+                number=number,
+                count=len(todo),
+                monotonic=time.monotonic() - begun,
+                then=step.then,
+            )
         )
     final_report = apply(task.cluster, str(task.path), task.remote)
     failures(final_report)
     for step in steps(task.cluster, {}, task.target, len(task.cluster.hosts())):
         verify(task, step)  # also those that a run which was cut short had begun
     show_message(
-        f"Slurm {task.target} on all hosts; {len(jobs)} jobs went on; {time.monotonic() - started:.1f} s"
+        _(
+            "Slurm {target} on all hosts; {count} jobs went on; {monotonic:.1f} s",
+            target=task.target,
+            count=len(jobs),
+            monotonic=time.monotonic() - started,
+        )
     )
     show_message(f"note: {NOTE}")
     if options.json:
@@ -152,12 +172,18 @@ def show(have: dict[str, str], todo: tuple[Step, ...]) -> None:
     from clusterwright.config.names import fold
 
     for version in sorted(set(have.values())):
-        show_message(f"{fold([host for host, has in have.items() if has == version])}: Slurm {version}")
+        show_message(
+            _(
+                "{fold}: Slurm {version}",
+                fold=fold([host for host, has in have.items() if has == version]),
+                version=version,
+            )
+        )
     if not todo:
-        show_message("nothing to do: every host has that release")
+        show_message(_("nothing to do: every host has that release"))
         return
     show_text("\n".join(f"{number}. {step}" for number, step in enumerate(todo, 1)))
-    show_message("Slurm cannot go back: there is no downgrade")
+    show_message(_("Slurm cannot go back: there is no downgrade"))
 
 
 def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, options: MemberOptions) -> int:
@@ -177,8 +203,11 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
     if current_file.cluster.software.nvidia is None:
         raise WrightError.from_code(
             "upgrade-not-ours",
-            f"{path} has no software.nvidia, so the driver is not installed by us",
-            "add `nvidia: {repository: NAME}` under software, and apply; or upgrade it as it was installed",
+            _("{path} has no software.nvidia, so the driver is not installed by us", path=path),
+            _(
+                "add `nvidia: {repository: NAME}` under software, and apply; or upgrade it as it was "
+                "installed"
+            ),
             exit_code=EXIT_USAGE,
         )
     text = set_value(current_file.source.text, ("software", "driver"), version)
@@ -191,7 +220,7 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
     def write() -> None:
         if text != path.read_text(encoding="utf-8"):
             write_file_atomic(path, text, mode=path.stat().st_mode & 0o777)
-            show_message(f"{path}: software.driver is {version}")
+            show_message(_("{path}: software.driver is {version}", path=path, version=version))
 
     def agree(report: Report) -> bool:
         agreed = asking(report)

@@ -17,6 +17,7 @@ from cyclopts import Parameter
 from clusterwright.cli._connection import connection_to, find_cluster
 from clusterwright.cli._show import show_message
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -92,11 +93,13 @@ def _change_users(cluster: Cluster, members: Members) -> int:
 
     users, add, remove = _users(cluster, members.users), members.add_user, members.remove_user
     if remove is not None and not users.remove(remove):
-        show_message(f"{users.path} has no user {remove}")
+        show_message(_("{path} has no user {remove}", path=users.path, remove=remove))
         return EXIT_FAILED
     if add is not None:
         users.set_user(create_user(add, members.role, _password(add)))
-        show_message(f"{add} may sign in as {members.role}; kept in {users.path}")
+        show_message(
+            _("{add} may sign in as {role}; kept in {path}", add=add, role=members.role, path=users.path)
+        )
     return EXIT_OK
 
 
@@ -106,7 +109,9 @@ def _password(name: str) -> str:
         return sys.stdin.readline().rstrip("\n")
     password = getpass(f"Password for {name}: ")
     if getpass("Once more: ") != password:
-        raise WrightError.from_code("web-user", "the two passwords differ", "nothing was changed; try again")
+        raise WrightError.from_code(
+            "web-user", _("the two passwords differ"), _("nothing was changed; try again")
+        )
     return password
 
 
@@ -126,8 +131,8 @@ def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
     if missing := [name for name in _NEEDS if find_spec(name) is None]:
         raise WrightError.from_code(
             "web-needs-extra",
-            f"the page stands on {' and '.join(missing)}, not installed here",
-            'pip install "clusterwright[web]"',
+            _("the page stands on {missing}, not installed here", missing=" and ".join(missing)),
+            _('pip install "clusterwright[web]"'),
             exit_code=EXIT_USAGE,
         )
     from clusterwright.monitor.web.app import application
@@ -138,7 +143,7 @@ def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
     checked(listener, users=bool(users.all()))
     opened = bound(listener)
     with _site(cluster, users, listener) as site:
-        show_message(f"wright web: {listener.url(opened.getsockname()[1])} (Ctrl-C ends it)")
+        show_message(_("wright web: {url} (Ctrl-C ends it)", url=listener.url(opened.getsockname()[1])))
         with suppress(KeyboardInterrupt):
             serve(application(site), listener, opened)
     return EXIT_OK

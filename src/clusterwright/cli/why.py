@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._connection import connection_to, find_cluster
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -53,13 +54,16 @@ def why(
     """
     if wrong := [source for source in what if source.startswith("-") and source != "-"]:
         raise WrightError.from_code(
-            "unknown-name", f"there is no option {wrong[0]}", "see wright why --help", exit_code=EXIT_USAGE
+            "unknown-name",
+            _("there is no option {wrong}", wrong=wrong[0]),
+            _("see wright why --help"),
+            exit_code=EXIT_USAGE,
         )
     if not what and sys.stdin.isatty():
         raise WrightError.from_code(
             "missing-key",
-            "there is no log to read",
-            "give a log, a folder, `-`, a job or a host",
+            _("there is no log to read"),
+            _("give a log, a folder, `-`, a job or a host"),
             exit_code=EXIT_USAGE,
         )
     spoken = lang or language()
@@ -173,8 +177,8 @@ def of_job(cluster: Cluster, remote: Remote, job: str, lang: str) -> list[Diagno
     if not evidence.state and not evidence.run:
         raise WrightError.from_code(
             "no-such-job",
-            f"neither Slurm's records nor {runs} know a job, a run or a host `{job}`",
-            "`wright jobs` lists jobs and runs; a file or a folder of logs is named by its path",
+            _("neither Slurm's records nor {runs} know a job, a run or a host `{job}`", runs=runs, job=job),
+            _("`wright jobs` lists jobs and runs; a file or a folder of logs is named by its path"),
             exit_code=EXIT_USAGE,
         )
     for host in evidence.unreachable:

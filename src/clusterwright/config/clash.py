@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from clusterwright.errors import closest_name
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:  # a job is read without the cluster's models
     from clusterwright.config.cluster import Cluster
@@ -46,8 +47,13 @@ def unknown(
         if declared_names
         else f"no {kind} is declared; add one"
     )
-    fix = f"did you mean `{suggestion}`?" if suggestion else choices_text
-    return Clash("unknown-name", f"{subject} names {kind} `{name}`, which is not declared", fix, locs)
+    fix = _("did you mean `{suggestion}`?", suggestion=suggestion) if suggestion else choices_text
+    return Clash(
+        "unknown-name",
+        _("{subject} names {kind} `{name}`, which is not declared", subject=subject, kind=kind, name=name),
+        fix,
+        locs,
+    )
 
 
 def names(items: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 
 from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.names import AccountName, HostPath, Identifier, Image
+from clusterwright.i18n import _
 
 Runtime = Literal["oci", "apptainer", "pyxis", "podman"]
 
@@ -22,8 +23,11 @@ def _requirement(value: str) -> str:
     if not re.fullmatch(_REQUIREMENT, value):
         raise refuse(
             "bad-name",
-            f"`{value[:80]}` is not a package as pip takes it",
-            "write it as numpy, numpy==2.1.3 or torch>=2.6; an address or a file goes into `requirements:`",
+            _("`{value}` is not a package as pip takes it", value=value[:80]),
+            _(
+                "write it as numpy, numpy==2.1.3 or torch>=2.6; an address or a file goes into "
+                "`requirements:`"
+            ),
         )
     return value
 

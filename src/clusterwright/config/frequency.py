@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import Section, refuse
+from clusterwright.i18n import _
 from clusterwright.units import DURATION_PATTERN, QuantityError, parse_duration
 
 _STEPS = re.compile(r"([0-9]{1,12}) ?steps?")
@@ -23,18 +24,20 @@ class Every(Section):
 
 
 def _every(value: Any) -> Every:
-    fix = "write it as 100 steps or 10m"
+    fix = _("write it as 100 steps or 10m")
     if isinstance(value, Every):
         return value
     if not isinstance(value, str):
-        raise refuse("bad-quantity", f"`{value}` has no unit", fix)
+        raise refuse("bad-quantity", _("`{value}` has no unit", value=value), fix)
     match = _STEPS.fullmatch(value.strip())
     try:
         every = Every(steps=int(match[1])) if match else Every(seconds=parse_duration(value))
     except QuantityError as error:
-        raise refuse("bad-quantity", f"{error.message}, and not a number of steps", fix) from error
+        raise refuse(
+            "bad-quantity", _("{message}, and not a number of steps", message=error.message), fix
+        ) from error
     if not (every.steps or every.seconds):
-        raise refuse("bad-quantity", f"`{value}` is nothing", fix)
+        raise refuse("bad-quantity", _("`{value}` is nothing", value=value), fix)
     return every
 
 
@@ -43,8 +46,8 @@ def _memory_frequency(value: Any) -> Every | str:
         return str(value)
     every = _every(value)
     if every.seconds:
-        message = f"`{value}` is a time, and copies are counted in steps"
-        raise refuse("bad-quantity", message, "write auto, never or 1 step")
+        message = _("`{value}` is a time, and copies are counted in steps", value=value)
+        raise refuse("bad-quantity", message, _("write auto, never or 1 step"))
     return every
 
 
@@ -53,8 +56,12 @@ def _standstill(value: Any) -> int | str:
         return str(value)
     seconds = _every(value).seconds
     if not seconds or not _LEAST_STANDSTILL_S <= seconds <= _MOST_STANDSTILL_S:
-        message = f"`{value}` is not a time from {_LEAST_STANDSTILL_S} s to a day"
-        raise refuse("bad-quantity", message, "write auto, never or 10m")
+        message = _(
+            "`{value}` is not a time from {least_standstill_s} s to a day",
+            value=value,
+            least_standstill_s=_LEAST_STANDSTILL_S,
+        )
+        raise refuse("bad-quantity", message, _("write auto, never or 10m"))
     return seconds
 
 

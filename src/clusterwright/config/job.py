@@ -22,6 +22,7 @@ from clusterwright.config.names import (
 )
 from clusterwright.config.parallel import Parallel
 from clusterwright.config.quantities import Duration, Size
+from clusterwright.i18n import _
 from clusterwright.onhost.adapters import registry
 from clusterwright.units import GiB, MiB
 
@@ -31,7 +32,9 @@ _YEAR_S = 366 * 86400
 
 def _check_scalar(value: Any) -> str | int | float | bool:
     if not isinstance(value, str | int | float | bool):
-        raise refuse("wrong-type", "an argument is one text, number or true/false", "write it as one value")
+        raise refuse(
+            "wrong-type", _("an argument is one text, number or true/false"), _("write it as one value")
+        )
     return value
 
 

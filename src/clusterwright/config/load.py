@@ -16,6 +16,7 @@ from clusterwright.config.rules import clashes
 from clusterwright.config.schema import Kind
 from clusterwright.config.source import Loc, Source, dotted
 from clusterwright.errors import Finding, Location, SpecError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:  # each file's models are imported when one is read (start-up time)
     from clusterwright.config.cluster import Cluster
@@ -64,7 +65,7 @@ def source_of(path: Path) -> Source:
     Raises:
         SpecError: the file cannot be read.
     """
-    fix = "give the path of a file that you may read; `wright init` writes one to start from"
+    fix = _("give the path of a file that you may read; `wright init` writes one to start from")
     return read(_bytes_of(path, fix), str(path))
 
 

@@ -15,6 +15,7 @@ from ClusterShell.NodeSet import NodeSet, NodeSetException
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import refuse
+from clusterwright.i18n import _
 
 _HOST = r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?"  # RFC 1123 label, lower case, starting with a letter
 _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
@@ -60,7 +61,9 @@ _LAUNCHER_PREFIXES = ("CLUSTERWRIGHT_", "SLURM_", "SLURMD_", "SBATCH_", "SRUN_",
 def _matching(pattern: str, form: str, rule: str) -> tuple[AfterValidator, WithJsonSchema]:
     def check(value: str) -> str:
         if not re.fullmatch(pattern, value):  # compiled when first used, and kept by re
-            raise refuse("bad-name", f"`{value}` is not {form}", f"use {rule}")
+            raise refuse(
+                "bad-name", _("`{value}` is not {form}", value=value, form=form), _("use {rule}", rule=rule)
+            )
         return value
 
     return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": f"^{pattern}$", "form": form})
@@ -70,8 +73,8 @@ def _no_system_account(value: str) -> str:
     if value in _SYSTEM_ACCOUNTS or value.startswith("systemd-"):
         raise refuse(
             "reserved-name",
-            f"`{value}` exists on every host and is not ours to declare",
-            "choose another name",
+            _("`{value}` exists on every host and is not ours to declare", value=value),
+            _("choose another name"),
         )
     return value
 
@@ -81,7 +84,11 @@ def _reject_slurm_keyword(value: str) -> str:
         "DEFAULT",
         "ALL",
     }:  # slurm.conf(5): NodeName=DEFAULT, PartitionName=DEFAULT set defaults
-        raise refuse("reserved-name", f"`{value}` is a word of slurm.conf's own", "choose another name")
+        raise refuse(
+            "reserved-name",
+            _("`{value}` is a word of slurm.conf's own", value=value),
+            _("choose another name"),
+        )
     return value
 
 
@@ -89,15 +96,15 @@ def _no_launcher_variable(value: str) -> str:
     if value in _TORCHRUN_SETS or value.startswith(_LAUNCHER_PREFIXES):
         raise refuse(
             "reserved-name",
-            f"environment variable `{value}` is set by Slurm, torchrun or the launcher",
-            "leave the line out, or use a name of your own",
+            _("environment variable `{value}` is set by Slurm, torchrun or the launcher", value=value),
+            _("leave the line out, or use a name of your own"),
         )
     return value
 
 
 def _path(value: str) -> str:
     if ".." in PurePosixPath(value).parts:
-        raise refuse("bad-name", f"`{value}` climbs with ..", "write the path as it is")
+        raise refuse("bad-name", _("`{value}` climbs with ..", value=value), _("write the path as it is"))
     return str(PurePosixPath(re.sub("/+", "/", value)))
 
 
@@ -123,21 +130,31 @@ def _size(ranges: str) -> int:
 
 
 def _hostlist(value: str) -> str:
-    fix = "write it as gpu-node[1-8,12]"
+    fix = _("write it as gpu-node[1-8,12]")
     count = _count(value) if len(value) <= MAX_HOSTLIST else None
     if count is None or not 1 <= count <= MAX_HOSTS:
-        raise refuse("bad-hostlist", f"`{value[:60]}` is not a hostlist of 1 to {MAX_HOSTS} hosts", fix)
+        raise refuse(
+            "bad-hostlist",
+            _("`{value}` is not a hostlist of 1 to {max_hosts} hosts", value=value[:60], max_hosts=MAX_HOSTS),
+            fix,
+        )
     try:
         names = expand(value)
     except NodeSetException as error:
-        raise refuse("bad-hostlist", f"`{value}` is not a hostlist: {error}", fix) from error
+        raise refuse(
+            "bad-hostlist", _("`{value}` is not a hostlist: {error}", value=value, error=error), fix
+        ) from error
     for name in names:
         if not re.fullmatch(_HOST, name):
             rule = "lower-case letters, digits and -, first a letter, at most 63"
-            raise refuse("bad-name", f"`{name}` is not a host name", f"use {rule}")
+            raise refuse("bad-name", _("`{name}` is not a host name", name=name), _("use {rule}", rule=rule))
         _reject_slurm_keyword(name)
     if len(names) != count:
-        raise refuse("bad-hostlist", f"`{value}` names a host twice", f"write {fold(names)}")
+        raise refuse(
+            "bad-hostlist",
+            _("`{value}` names a host twice", value=value),
+            _("write {fold}", fold=fold(names)),
+        )
     return value
 
 
@@ -145,11 +162,13 @@ def _version(value: Any) -> str:
     if not isinstance(value, str):
         raise refuse(
             "version-not-quoted",
-            f"version {value} is read as a number, and 25.10 would become 25.1",
-            f'write it in quotes: "{value}"',
+            _("version {value} is read as a number, and 25.10 would become 25.1", value=value),
+            _('write it in quotes: "{value}"', value=value),
         )
     if not re.fullmatch(_VERSION, value):
-        raise refuse("bad-name", f"`{value}` is not a version", 'write it as "25.11" or "12.4.1"')
+        raise refuse(
+            "bad-name", _("`{value}` is not a version", value=value), _('write it as "25.11" or "12.4.1"')
+        )
     return value
 
 
@@ -157,8 +176,11 @@ def _reject_line_breaks(value: str) -> str:
     if "\0" in value or "\n" in value or "\r" in value:
         raise refuse(
             "bad-text",
-            "the value holds a line break or a NUL, which `sbatch --export` and the environment cannot carry",
-            "keep it on one line, or put it in a file and give its path",
+            _(
+                "the value holds a line break or a NUL, which `sbatch --export` and the environment "
+                "cannot carry"
+            ),
+            _("keep it on one line, or put it in a file and give its path"),
         )
     return value
 
@@ -168,8 +190,8 @@ def _conf_line(value: str) -> str:
     if not value.strip() or any(char in value for char in "#\\") or not value.isprintable():
         raise refuse(
             "bad-text",
-            f"`{value[:60]}` is not the value of a line of slurm.conf",
-            "write what stands after the = there, on one line, without # and \\",
+            _("`{value}` is not the value of a line of slurm.conf", value=value[:60]),
+            _("write what stands after the = there, on one line, without # and \\"),
         )
     return value
 
@@ -177,7 +199,9 @@ def _conf_line(value: str) -> str:
 def _no_nul(value: str) -> str:
     if "\0" in value or not value:
         raise refuse(
-            "bad-text", "an item is empty or holds a NUL, which no command line can carry", "take it out"
+            "bad-text",
+            _("an item is empty or holds a NUL, which no command line can carry"),
+            _("take it out"),
         )
     return value
 

@@ -9,19 +9,22 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.quantities import Rate
+from clusterwright.i18n import _
 
 _LONGEST_PREFIX = 30  # a /30 holds two hosts; anything longer holds no cluster
 
 
 def _ipv4(value: Any) -> IPv4Network:
-    fix = "write it as 10.77.0.0/24"
+    fix = _("write it as 10.77.0.0/24")
     if not isinstance(value, str) or "/" not in value:
-        raise refuse("bad-address", f"`{value}` is not an IPv4 network with its prefix", fix)
+        raise refuse("bad-address", _("`{value}` is not an IPv4 network with its prefix", value=value), fix)
     try:
         return IPv4Network(value)
     except ValueError as error:
         raise refuse(
-            "bad-address", f"`{value}` is not an IPv4 network: {error}", _suggest_network(value) or fix
+            "bad-address",
+            _("`{value}` is not an IPv4 network: {error}", value=value, error=error),
+            _suggest_network(value) or fix,
         ) from error
 
 
@@ -38,12 +41,14 @@ def _subnet(value: Any) -> IPv4Network:
     if not network.is_private or network.is_loopback or network.is_link_local:
         raise refuse(
             "bad-address",
-            f"`{value}` is not a private network",
-            "take one of 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16 (RFC 1918)",
+            _("`{value}` is not a private network", value=value),
+            _("take one of 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16 (RFC 1918)"),
         )
     if network.prefixlen > _LONGEST_PREFIX:
         raise refuse(
-            "bad-address", f"`{value}` has no room for two hosts", "take a /30 or larger, e.g. a /24"
+            "bad-address",
+            _("`{value}` has no room for two hosts", value=value),
+            _("take a /30 or larger, e.g. a /24"),
         )
     return network
 
@@ -52,7 +57,9 @@ def _origin(value: Any) -> IPv4Network:
     network = _ipv4(value)
     if network.prefixlen == 0:
         raise refuse(
-            "bad-address", f"`{value}` is every address there is", "take ssh_from out: any may come in then"
+            "bad-address",
+            _("`{value}` is every address there is", value=value),
+            _("take ssh_from out: any may come in then"),
         )
     return network
 

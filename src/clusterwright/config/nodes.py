@@ -12,6 +12,7 @@ from clusterwright.config.names import Hostlist, HostPath, Identifier, RdmaDevic
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.quantities import Size
 from clusterwright.config.storage import Quota
+from clusterwright.i18n import _
 
 
 class Disk(Section):
@@ -52,13 +53,15 @@ class Firmware(Section):
 
 
 def _address(value: Any) -> IPv4Address:
-    fix = "write it as 10.77.0.11"
+    fix = _("write it as 10.77.0.11")
     if not isinstance(value, str):
-        raise refuse("bad-address", f"`{value}` is not an IPv4 address", fix)
+        raise refuse("bad-address", _("`{value}` is not an IPv4 address", value=value), fix)
     try:
         return IPv4Address(value)
     except ValueError as error:
-        raise refuse("bad-address", f"`{value}` is not an IPv4 address: {error}", fix) from error
+        raise refuse(
+            "bad-address", _("`{value}` is not an IPv4 address: {error}", value=value, error=error), fix
+        ) from error
 
 
 Address = Annotated[

@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 
 from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.names import AccountName
+from clusterwright.i18n import _
 
 # sshd(8) AUTHORIZED_KEYS: type, base64, comment; options before the type could run commands, and are refused.
 _KEY = r"(ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [ -~]*)?"
@@ -22,8 +23,8 @@ def _public_key(value: str) -> str:
     if not re.fullmatch(_KEY, value):
         raise refuse(
             "bad-key",
-            "this is not a public SSH key of one line",
-            "paste the line of a .pub file, such as `ssh-ed25519 AAAA... name`",
+            _("this is not a public SSH key of one line"),
+            _("paste the line of a .pub file, such as `ssh-ed25519 AAAA... name`"),
         )
     return value
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from clusterwright.config.field import refuse
+from clusterwright.i18n import _
 from clusterwright.units import (
     DURATION_PATTERN,
     RATE_PATTERN,
@@ -22,13 +23,17 @@ from clusterwright.units import (
 def _read(parse: Callable[[str], int], fix: str) -> BeforeValidator:
     def read(value: Any) -> int:
         if not isinstance(value, str):
-            raise refuse("bad-quantity", f"`{value}` has no unit", fix)
+            raise refuse("bad-quantity", _("`{value}` has no unit", value=value), fix)
         try:
             number = parse(value)
         except QuantityError as error:
             raise refuse("bad-quantity", error.message, error.fix) from error
         if number == 0:
-            raise refuse("bad-quantity", f"`{value}` is nothing", f"{fix}, or leave the line out")
+            raise refuse(
+                "bad-quantity",
+                _("`{value}` is nothing", value=value),
+                _("{fix}, or leave the line out", fix=fix),
+            )
         return number
 
     return BeforeValidator(read)

@@ -30,6 +30,7 @@ from ruamel.yaml.events import (
 
 from clusterwright.config.source import MAX_EXCERPT, Loc, Source, Spot, dotted, printable
 from clusterwright.errors import Finding, Location, SpecError
+from clusterwright.i18n import _
 from clusterwright.units import MAX_INT64
 
 MAX_BYTES = (
@@ -75,17 +76,25 @@ def read(data: bytes | str, file: str) -> Source:
 
 def _decoded(data: bytes | str, file: str) -> str:
     if len(data) > MAX_BYTES:
-        message = f"the file holds {len(data)} bytes; no cluster or job needs more than {MAX_BYTES}"
+        message = _(
+            "the file holds {count} bytes; no cluster or job needs more than {max_bytes}",
+            count=len(data),
+            max_bytes=MAX_BYTES,
+        )
         raise SpecError(
-            Finding("file-too-large", message, "give the cluster or job file itself", (Location(file),))
+            Finding("file-too-large", message, _("give the cluster or job file itself"), (Location(file),))
         )
     try:
         return data if isinstance(data, str) else data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         prefix = data[: error.start].decode("utf-8", "replace") if isinstance(data, bytes) else ""
         line, column = prefix.count("\n") + 1, len(prefix) - prefix.rfind("\n")
-        message = f"byte {error.start + 1} is 0x{error.object[error.start]:02x}, which is not UTF-8"
-        fix = f"save the file as UTF-8: iconv -f LATIN1 -t UTF-8 {file}"
+        message = _(
+            "byte {start} is 0x{object:02x}, which is not UTF-8",
+            start=error.start + 1,
+            object=error.object[error.start],
+        )
+        fix = _("save the file as UTF-8: iconv -f LATIN1 -t UTF-8 {file}", file=file)
         raise SpecError(Finding("not-utf-8", message, fix, (Location(file, line, column),))) from error
 
 
@@ -101,9 +110,11 @@ def _syntax(source: Source, why: YAMLError) -> Finding:
         yaml_marks = [mark for mark in (why.context_mark, why.problem_mark) if mark is not None]
     spots = sorted({(mark.line + 1, mark.column + 1) for mark in yaml_marks})
     places = tuple(source.spot(*spot) for spot in spots) or (Location(source.file),)
-    context_lines = [source.line(number) for line, _ in spots for number in (line - 1, line) if number]
+    context_lines = [source.line(number) for line, _ignored in spots for number in (line - 1, line) if number]
     fix = next(filter(None, map(_colon_fix, context_lines)), "") or _syntax_fix(problem)
-    return Finding("yaml-syntax", f"this is not YAML: {printable(problem)}", fix, places)
+    return Finding(
+        "yaml-syntax", _("this is not YAML: {printable}", printable=printable(problem)), fix, places
+    )
 
 
 def _colon_fix(line: str) -> str:
@@ -162,15 +173,15 @@ class _Reader:
         return {}
 
     def _no_mapping(self, problem: str, location: Location) -> None:
-        fix = "start from `wright init`, or write `key: value` lines"
-        message = f"the file {problem}; a cluster or job file is a mapping of keys"
+        fix = _("start from `wright init`, or write `key: value` lines")
+        message = _("the file {problem}; a cluster or job file is a mapping of keys", problem=problem)
         self._source.refuse((), Finding("not-a-mapping", message, fix, (location,)))
 
     def _value(self, event: Event, loc: Loc) -> Any:
         if len(loc) > _MAX_DEPTH:
-            message = f"values are nested more than {_MAX_DEPTH} deep; no field is"
+            message = _("values are nested more than {max_depth} deep; no field is", max_depth=_MAX_DEPTH)
             raise SpecError(
-                Finding("yaml-feature", message, "take the inner brackets out", (self._location(event),))
+                Finding("yaml-feature", message, _("take the inner brackets out"), (self._location(event),))
             )
         self._source.spots[loc] = self._spot(event)
         if isinstance(event, AliasEvent):
@@ -217,8 +228,10 @@ class _Reader:
         try:
             return str(event.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         except UnicodeDecodeError:
-            message = "the text holds half of a surrogate pair, which is no character"
-            finding = Finding("bad-text", message, "take the \\u escape out", (self._location(event, loc),))
+            message = _("the text holds half of a surrogate pair, which is no character")
+            finding = Finding(
+                "bad-text", message, _("take the \\u escape out"), (self._location(event, loc),)
+            )
             self._source.refuse(loc, finding)
             return ""
 
@@ -246,14 +259,22 @@ class _Reader:
         truth = _YAML11.get(text.lower())
         if truth is not None:
             boolean_hint = f"{str(truth).lower()} for yes or no, or " if role == "value" else ""
-            message = (
-                f"`{text}` without quotes is {str(truth).lower()} to one YAML reader and text to another"
+            message = _(
+                "`{text}` without quotes is {truth} to one YAML reader and text to another",
+                text=text,
+                truth=str(truth).lower(),
             )
-            fix = f'write {boolean_hint}"{text}" in quotes for the text'
+            fix = _(
+                'write {boolean_hint}"{text}" in quotes for the text', boolean_hint=boolean_hint, text=text
+            )
         elif role == "value" and _OCTAL.fullmatch(text):
             number = int(text, 8) if "o" in text else int(text)
-            message = f"`{text}` is one number to one YAML reader and another, or text, to the next"
-            fix = f'write {number} for the number, or "{text}" in quotes for the text'
+            message = _(
+                "`{text}` is one number to one YAML reader and another, or text, to the next", text=text
+            )
+            fix = _(
+                'write {number} for the number, or "{text}" in quotes for the text', number=number, text=text
+            )
         else:
             return False
         self._source.refuse(loc, Finding("ambiguous-yaml", message, fix, (self._location(event, loc),)))
@@ -265,11 +286,20 @@ class _Reader:
         location = self._source.location(loc, key=True)
         name = loc[-1] if isinstance(loc[-1], str) else dotted(loc)
         hint = "{} is a section with all its defaults"
-        fix = f"give `{printable(str(name))}` a value, or leave the line out; {hint}"
-        self._source.refuse(loc, Finding("empty-value", f"`{dotted(loc)}` has no value", fix, (location,)))
+        fix = _(
+            "give `{printable}` a value, or leave the line out; {hint}",
+            printable=printable(str(name)),
+            hint=hint,
+        )
+        self._source.refuse(
+            loc, Finding("empty-value", _("`{dotted}` has no value", dotted=dotted(loc)), fix, (location,))
+        )
 
     def _repeated(self, loc: Loc, first_spot: Spot, event: Event) -> None:
-        message = f"`{dotted(loc)}` is given twice; a YAML reader would keep one of them and say nothing"
+        message = _(
+            "`{dotted}` is given twice; a YAML reader would keep one of them and say nothing",
+            dotted=dotted(loc),
+        )
         places = (
             Location(
                 self._source.file,
@@ -280,12 +310,15 @@ class _Reader:
             ),
             self._location(event, loc),
         )
-        finding = Finding("repeated-key", message, "keep one, or rename one", places)
+        finding = Finding("repeated-key", message, _("keep one, or rename one"), places)
         self._source.refuse(loc, finding)
 
     def _feature(self, kind: str, event: Event, loc: Loc) -> None:
-        message = f"{_FEATURES[kind]} is not used in these files: each value stands in one place, plainly"
-        fix = "split the file" if kind == "document" else "write the value out"
+        message = _(
+            "{features} is not used in these files: each value stands in one place, plainly",
+            features=_FEATURES[kind],
+        )
+        fix = _("split the file") if kind == "document" else _("write the value out")
         self._source.refuse(loc, Finding("yaml-feature", message, fix, (self._location(event, loc),)))
 
     def _spot(self, event: Event) -> Spot:

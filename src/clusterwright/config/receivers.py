@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 
 from clusterwright.config.field import Section, refuse, setting
 from clusterwright.config.names import HostPath, Line
+from clusterwright.i18n import _
 
 _MAIL = r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})*"
 _SERVER = r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?:[1-9][0-9]{0,4}"
@@ -24,7 +25,11 @@ _URL = r"https?://[A-Za-z0-9.\[\]:-]{1,255}(/[!-~]{0,1024})?"
 
 def _mail(value: str) -> str:
     if not re.fullmatch(_MAIL, value):
-        raise refuse("bad-address", f"`{value[:80]}` is not a mail address", "write it as oncall@example.org")
+        raise refuse(
+            "bad-address",
+            _("`{value}` is not a mail address", value=value[:80]),
+            _("write it as oncall@example.org"),
+        )
     return value
 
 
@@ -32,8 +37,8 @@ def _server(value: str) -> str:
     if not re.fullmatch(_SERVER, value):
         raise refuse(
             "bad-address",
-            f"`{value[:80]}` is not a mail server and its port",
-            "write it as smtp.example.org:587",
+            _("`{value}` is not a mail server and its port", value=value[:80]),
+            _("write it as smtp.example.org:587"),
         )
     return value
 
@@ -42,8 +47,8 @@ def _zabbix_server(value: str) -> str:
     if not re.fullmatch(_SERVER, value) or int(value.rpartition(":")[2]) > _MOST_PORT:
         raise refuse(
             "bad-address",
-            f"`{value[:80]}` is not a Zabbix server and the port of its trapper",
-            "write it as zabbix.example.org:10051",
+            _("`{value}` is not a Zabbix server and the port of its trapper", value=value[:80]),
+            _("write it as zabbix.example.org:10051"),
         )
     return value
 
@@ -52,8 +57,8 @@ def _zabbix_host(value: str) -> str:
     if not re.fullmatch(_ZABBIX_HOST, value):
         raise refuse(
             "bad-name",
-            f"`{value[:80]}` is not the name of a host in Zabbix",
-            "use up to 128 letters, digits, blanks, dots, dashes and underscores",
+            _("`{value}` is not the name of a host in Zabbix", value=value[:80]),
+            _("use up to 128 letters, digits, blanks, dots, dashes and underscores"),
         )
     return value
 
@@ -62,8 +67,8 @@ def _url(value: str) -> str:
     if not re.fullmatch(_URL, value):
         raise refuse(
             "bad-address",
-            f"`{value[:80]}` is not an address of HTTP",
-            "write it as https://alerts.example.org/hook",
+            _("`{value}` is not an address of HTTP", value=value[:80]),
+            _("write it as https://alerts.example.org/hook"),
         )
     return value
 

@@ -13,6 +13,7 @@ from clusterwright.config.fields import written
 from clusterwright.config.schema import Kind, Schema, find_schema, has_part, properties, schema_of, variants
 from clusterwright.config.source import Loc, Source, dotted, printable
 from clusterwright.errors import Finding, closest_name
+from clusterwright.i18n import _
 from clusterwright.units import format_duration, format_rate, format_size
 
 _FORMATS = {"size": format_size, "rate": format_rate, "duration": format_duration}
@@ -99,8 +100,8 @@ class _Teller:
         message, fix = ctx["message"], ctx["fix"]
         if code == "version-not-quoted":  # 25.10 has become the number 25.1 by now; say what the file says
             written = self._source.location(loc).value
-            message = f"version {written} is read as a number, and 25.10 would become 25.1"
-            fix = f'write it in quotes: "{written}"'
+            message = _("version {written} is read as a number, and 25.10 would become 25.1", written=written)
+            fix = _('write it in quotes: "{written}"', written=written)
         return self._finding(code, f"{dotted(loc)}: {message}", fix, loc, key=is_key)
 
     def _unknown_key(self, loc: Loc) -> Finding:
@@ -109,22 +110,39 @@ class _Teller:
         suggestion = closest_name(name, valid_keys)
         section_label = f"`{dotted(section)}`" if section else f"a {self._kind} file"
         fix = (
-            f"did you mean `{suggestion}`?"
+            _("did you mean `{suggestion}`?", suggestion=suggestion)
             if suggestion
-            else f"take it out; the keys are {', '.join(valid_keys)}"
+            else _("take it out; the keys are {valid_keys}", valid_keys=", ".join(valid_keys))
         )
-        return self._finding("unknown-key", f"{section_label} has no key `{name}`", fix, loc, key=True)
+        return self._finding(
+            "unknown-key",
+            _("{section_label} has no key `{name}`", section_label=section_label, name=name),
+            fix,
+            loc,
+            key=True,
+        )
 
     def _missing_key(self, loc: Loc) -> Finding:
         section, name = loc[:-1], str(loc[-1])
         section_label = f"`{dotted(section)}`" if section else f"the {self._kind} file"
         if name == "kind":
-            fix = f"add `kind:`, one of {', '.join(self._kinds(section))}"
+            fix = _("add `kind:`, one of {section}", section=", ".join(self._kinds(section)))
         else:
             node = self._schema_for(loc)
             example = written(node["examples"][0]) if node.get("examples") else "..."
-            fix = f"add `{name}: {example}`, {_lower_first(node.get('description', '').rstrip('.'))}"
-        return self._finding("missing-key", f"{section_label} has no `{name}`", fix, loc, key=True)
+            fix = _(
+                "add `{name}: {example}`, {lower_first}",
+                name=name,
+                example=example,
+                lower_first=_lower_first(node.get("description", "").rstrip(".")),
+            )
+        return self._finding(
+            "missing-key",
+            _("{section_label} has no `{name}`", section_label=section_label, name=name),
+            fix,
+            loc,
+            key=True,
+        )
 
     def _kinds(self, section: Loc) -> list[str]:
         variant_schemas = variants(self._schema_for(section), self._schema)
@@ -141,7 +159,9 @@ class _Teller:
         suggestion = closest_name(actual, choices)
         hint = f"did you mean `{suggestion}`? The choices are " if suggestion else "take one of "
         fix = f"{hint}{', '.join(choices)}"
-        return self._finding("not-a-choice", f"{dotted(loc)} cannot be `{actual}`", fix, loc)
+        return self._finding(
+            "not-a-choice", _("{dotted} cannot be `{actual}`", dotted=dotted(loc), actual=actual), fix, loc
+        )
 
     def _out_of_range(self, ctx: dict[str, Any], loc: Loc) -> Finding:
         node = self._schema_for(loc)
@@ -150,8 +170,14 @@ class _Teller:
         actual = self._source.location(loc).value
         text = form(int(limit))
         verb = "raise" if bound in {"ge", "gt"} else "lower"
-        message = f"{dotted(loc)} is {actual}, but must be {_BOUNDS[bound]} {text}"
-        return self._finding("out-of-range", message, f"{verb} it to {text}", loc)
+        message = _(
+            "{dotted} is {actual}, but must be {bounds} {text}",
+            dotted=dotted(loc),
+            actual=actual,
+            bounds=_BOUNDS[bound],
+            text=text,
+        )
+        return self._finding("out-of-range", message, _("{verb} it to {text}", verb=verb, text=text), loc)
 
     def _wrong_length(self, ctx: dict[str, Any], loc: Loc) -> Finding:
         node = self._schema_for(loc)
@@ -164,15 +190,25 @@ class _Teller:
         example = f": {loc[-1]}: {written(node['examples'][0])}" if node.get("examples") else ""
         return self._finding(
             "out-of-range",
-            f"{dotted(loc)} must have {requirement} {items}",
-            f"write {requirement}{example}",
+            _(
+                "{dotted} must have {requirement} {items}",
+                dotted=dotted(loc),
+                requirement=requirement,
+                items=items,
+            ),
+            _("write {requirement}{example}", requirement=requirement, example=example),
             loc,
         )
 
     def _wrong_type(self, loc: Loc, value: Any) -> Finding:
         node = self._schema_for(loc)
         expected_type = _TYPES.get(node.get("type", ""), "another kind of value")
-        message = f"{dotted(loc)} is {_kind_of(value)}, but must be {expected_type}"
+        message = _(
+            "{dotted} is {kind_of}, but must be {expected_type}",
+            dotted=dotted(loc),
+            kind_of=_kind_of(value),
+            expected_type=expected_type,
+        )
         return self._finding("wrong-type", message, self._type_fix(node, loc, value), loc)
 
     def _type_fix(self, node: Schema, loc: Loc, value: Any) -> str:

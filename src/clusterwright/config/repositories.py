@@ -9,6 +9,7 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from clusterwright.config.field import Cost, Section, refuse, setting
 from clusterwright.config.names import Identifier
+from clusterwright.i18n import _
 
 _URL = r"(https?|file)://[A-Za-z0-9][A-Za-z0-9._~:/%+-]{0,500}|file:///[A-Za-z0-9._~:/%+-]{1,500}"
 _BEGIN, _END = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
@@ -18,8 +19,8 @@ def _url(value: str) -> str:
     if not re.fullmatch(_URL, value):
         raise refuse(
             "bad-name",
-            f"`{value[:80]}` is not the address of a repository",
-            "write it as https://packages.example.org/slurm",
+            _("`{value}` is not the address of a repository", value=value[:80]),
+            _("write it as https://packages.example.org/slurm"),
         )
     return value
 
@@ -30,8 +31,8 @@ def _key(value: str) -> str:
     if not is_ascii or len(lines) < 3 or lines[0] != _BEGIN or lines[-1] != _END:
         raise refuse(
             "bad-key",
-            "this is not a public key of OpenPGP as text",
-            f"paste what `gpg --armor --export` prints, from {_BEGIN} on, below `key: |`",
+            _("this is not a public key of OpenPGP as text"),
+            _("paste what `gpg --armor --export` prints, from {begin} on, below `key: |`", begin=_BEGIN),
         )
     return "\n".join(lines) + "\n"
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from clusterwright.config.reader import parse_scalar
 from clusterwright.config.source import Loc
+from clusterwright.i18n import _
 
 Kind = Literal["cluster", "job"]
 Schema = dict[str, Any]
@@ -23,7 +24,7 @@ def schema_of(kind: Kind) -> Schema:
     else:
         from clusterwright.config.job import Job as Model  # type: ignore[assignment]  # (either model will do)
     schema = Model.model_json_schema()
-    title = f"Clusterwright {kind} file"
+    title = _("Clusterwright {kind} file", kind=kind)
     return {"$schema": _DIALECT, **_tidy(schema), "title": title}
 
 

@@ -9,6 +9,8 @@ import zlib
 from functools import cache
 from pathlib import Path
 
+from clusterwright.i18n import _
+
 PACKAGE = Path(__file__).parents[1]
 
 # Programs that are sent to hosts, by their main module.
@@ -156,7 +158,11 @@ def _collect(name: str, texts: dict[str, str], *above: str) -> None:
         return
     path = _path(name)
     if path is None:
-        message = f"{above[-1] if above else name} imports {name}, which is no module of ours"
+        message = _(
+            "{above} imports {name}, which is no module of ours",
+            above=above[-1] if above else name,
+            name=name,
+        )
         raise ImportError(message)
     text = path.read_text(encoding="utf-8")
     for dependency in imports(text):

@@ -15,6 +15,7 @@ from clusterwright.edge.clock import Clock
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.onhost.lib.files import rename
 
 DAY_S = 86400
@@ -159,8 +160,11 @@ def _read(path: Path) -> bytes:
     if path.suffix == ".key" and mode & 0o077:
         raise WrightError.from_code(
             "certificates",
-            f"{path} has mode {mode:04o}, so others can read it",
-            f"if nobody has read it: chmod 600 {path}; else remove it, and the next apply makes a new one",
+            _("{path} has mode {mode:04o}, so others can read it", path=path, mode=mode),
+            _(
+                "if nobody has read it: chmod 600 {path}; else remove it, and the next apply makes a new one",
+                path=path,
+            ),
         )
     return path.read_bytes()
 
@@ -170,9 +174,9 @@ def _openssl(*arguments: str) -> None:
         result = run(("openssl", *arguments))
     except OSError as error:
         raise WrightError.from_code(
-            "certificates", f"openssl: {error}", "install openssl on this machine"
+            "certificates", f"openssl: {error}", _("install openssl on this machine")
         ) from error
     if not result.ok:
         raise WrightError.from_code(
-            "certificates", f"openssl: {result.last_lines()}", "fix what it says, and run again"
+            "certificates", f"openssl: {result.last_lines()}", _("fix what it says, and run again")
         )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 _MOST_BYTES = 8192
 _ADDRESS = rb"https?://[!-~]+"
@@ -29,16 +30,24 @@ def _read(name: str, path: Path, *, address: bool) -> bytes:
         mode = path.stat().st_mode & 0o777
         text = path.read_bytes()[: _MOST_BYTES + 1]
     except OSError as error:
-        fix = f"put what `{name}` keeps secret there, for your eyes only: chmod 600 {path}"
+        fix = _(
+            "put what `{name}` keeps secret there, for your eyes only: chmod 600 {path}", name=name, path=path
+        )
         raise _wrong(f"{path}: {error.strerror}", fix) from error
     if mode & 0o077:
-        raise _wrong(f"{path} has mode {mode:04o}, so others can read it", f"chmod 600 {path}")
+        raise _wrong(
+            _("{path} has mode {mode:04o}, so others can read it", path=path, mode=mode), f"chmod 600 {path}"
+        )
     lines = [line.strip() for line in text.split(b"\n") if line.strip()]
     if not lines or len(text) > _MOST_BYTES:
-        raise _wrong(f"{path} has {len(text)} bytes", "it holds one line, or an address and a key below it")
+        raise _wrong(
+            _("{path} has {count} bytes", path=path, count=len(text)),
+            _("it holds one line, or an address and a key below it"),
+        )
     if address and not re.fullmatch(_ADDRESS, lines[0]):
         raise _wrong(
-            f"the first line of {path} is no address of HTTP", "paste the webhook's whole address there"
+            _("the first line of {path} is no address of HTTP", path=path),
+            _("paste the webhook's whole address there"),
         )
     return b"\n".join(lines)
 

@@ -7,6 +7,7 @@ import secrets
 from pathlib import Path
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 MUNGE_KEY_BYTES = 1024  # mungekey(8): 32 to 1024 bytes
 
@@ -33,8 +34,17 @@ def munge_key(folder: Path) -> bytes:
     if mode & 0o077 or len(key) != MUNGE_KEY_BYTES:
         raise WrightError.from_code(
             "munge-key",
-            f"{path} has mode {mode:04o} and {len(key)} bytes; wanted 0600 and {MUNGE_KEY_BYTES}",
-            f"if nobody has read it: chmod 600 {path}; else remove it, and the next apply makes a new one",
+            _(
+                "{path} has mode {mode:04o} and {count} bytes; wanted 0600 and {munge_key_bytes}",
+                path=path,
+                mode=mode,
+                count=len(key),
+                munge_key_bytes=MUNGE_KEY_BYTES,
+            ),
+            _(
+                "if nobody has read it: chmod 600 {path}; else remove it, and the next apply makes a new one",
+                path=path,
+            ),
         )
     return key
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 MARKER = ".clusterwright-render"  # says that a folder is a render of ours, so that it may be replaced
 
@@ -53,8 +54,8 @@ def _cleared(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
         raise WrightError.from_code(
             "render-folder",
-            f"{folder} holds files that no render made",
-            "name a new folder, or empty this one",
+            _("{folder} holds files that no render made", folder=folder),
+            _("name a new folder, or empty this one"),
             exit_code=EXIT_USAGE,
         )
     for old in folder.iterdir() if folder.is_dir() else ():

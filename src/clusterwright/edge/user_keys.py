@@ -10,6 +10,7 @@ from pathlib import Path
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 
 def user_keys(folder: Path, users: Iterable[str]) -> dict[str, bytes]:
@@ -30,8 +31,16 @@ def user_keys(folder: Path, users: Iterable[str]) -> dict[str, bytes]:
         if private.stat().st_mode & 0o077:
             raise WrightError.from_code(
                 "user-keys",
-                f"{private} has mode {private.stat().st_mode & 0o777:04o}, so others can read it",
-                f"if nobody has read it: chmod 600 {private}; else remove it, and the next apply makes a new pair",
+                _(
+                    "{private} has mode {st_mode:04o}, so others can read it",
+                    private=private,
+                    st_mode=private.stat().st_mode & 511,
+                ),
+                _(
+                    "if nobody has read it: chmod 600 {private}; else remove it, and the next apply "
+                    "makes a new pair",
+                    private=private,
+                ),
             )
         if not public.exists():
             _write_public(private, public, user)
@@ -61,10 +70,10 @@ def _keygen(*arguments: str) -> str:
         result = run(("ssh-keygen", *arguments))
     except OSError as error:
         raise WrightError.from_code(
-            "user-keys", f"ssh-keygen: {error}", "install openssh-client on this machine"
+            "user-keys", f"ssh-keygen: {error}", _("install openssh-client on this machine")
         ) from error
     if not result.ok:
         raise WrightError.from_code(
-            "user-keys", f"ssh-keygen: {result.last_lines()}", "fix what it says, and run again"
+            "user-keys", f"ssh-keygen: {result.last_lines()}", _("fix what it says, and run again")
         )
     return result.out

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.heal.observation import Finding
+from clusterwright.i18n import _
 
 FOLDER = Path(__file__).parent / "rules"
 ACTIONS = (
@@ -78,11 +79,16 @@ def parse(name: str, table: Mapping[str, Any]) -> Rule:
     """
     allowed_keys = {"about", "tell", "tell_zh", "answers", "step", "proof", "final", "looks"}
     if strange := (set(table) - allowed_keys) or (set(table["answers"]) - set(SOURCES)):
-        raise ValueError(f"rule {name}: there is no key `{min(strange)}`")
+        raise ValueError(_("rule {name}: there is no key `{strange}`", name=name, strange=min(strange)))
     steps = tuple(Step(**step) for step in table.get("step", ()))
     if wrong := [step.do for step in steps if step.do not in ACTIONS]:
         raise ValueError(
-            f"rule {name}: there is no action `{wrong[0]}`; the actions are {', '.join(ACTIONS)}"
+            _(
+                "rule {name}: there is no action `{wrong}`; the actions are {actions}",
+                name=name,
+                wrong=wrong[0],
+                actions=", ".join(ACTIONS),
+            )
         )
     answers = {source: tuple(codes) for source, codes in table["answers"].items()}
     return Rule(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from clusterwright.edge.processes import run
 from clusterwright.errors import Finding
+from clusterwright.i18n import _
 from clusterwright.platforms import platforms
 
 # program: the Debian or Ubuntu package that brings it
@@ -42,8 +43,8 @@ def judge(machine: Machine) -> tuple[Finding, ...]:
         return (
             Finding(
                 "lab-needs-linux",
-                f"virtual hosts need Linux; this is {machine.system}",
-                "use a Linux machine",
+                _("virtual hosts need Linux; this is {system}", system=machine.system),
+                _("use a Linux machine"),
             ),
         )
     rules = (_root, _distribution, _programs, _kernel)
@@ -53,17 +54,18 @@ def judge(machine: Machine) -> tuple[Finding, ...]:
 def _root(machine: Machine) -> list[Finding]:
     if machine.root:
         return []
-    message = "making hosts needs root: namespaces, mounts and bridges are the kernel's to give"
-    return [Finding("lab-needs-root", message, "run the same command with sudo, or as root")]
+    message = _("making hosts needs root: namespaces, mounts and bridges are the kernel's to give")
+    return [Finding("lab-needs-root", message, _("run the same command with sudo, or as root"))]
 
 
 def _distribution(machine: Machine) -> list[Finding]:
     if machine.distribution in _with_apt():
         return []
-    message = (
-        f"the node image is made with apt, on Debian or Ubuntu; this machine says `{machine.distribution}`"
+    message = _(
+        "the node image is made with apt, on Debian or Ubuntu; this machine says `{distribution}`",
+        distribution=machine.distribution,
     )
-    return [Finding("lab-needs-debian", message, "use a Debian 12 or Ubuntu machine, also a virtual one")]
+    return [Finding("lab-needs-debian", message, _("use a Debian 12 or Ubuntu machine, also a virtual one"))]
 
 
 def _programs(machine: Machine) -> list[Finding]:
@@ -78,8 +80,8 @@ def _programs(machine: Machine) -> list[Finding]:
     return [
         Finding(
             "lab-missing-program",
-            f"not installed, or not on the PATH: {names}",
-            f"apt-get install {' '.join(sorted(packages))}",
+            _("not installed, or not on the PATH: {names}", names=names),
+            _("apt-get install {packages}", packages=" ".join(sorted(packages))),
         )
     ]
 
@@ -100,7 +102,7 @@ def _kernel(machine: Machine) -> list[Finding]:
         ),
     )
     return [
-        Finding("lab-missing-kernel-part", f"this kernel does not give us {part}", fix)
+        Finding("lab-missing-kernel-part", _("this kernel does not give us {part}", part=part), fix)
         for available, part, fix in parts
         if not available
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clusterwright.edge.ssh import Ssh, fan_out
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab import cgroups, kernel_log, state
 from clusterwright.lab.host import kernel_pipe, nspawn_argv
 from clusterwright.lab.layout import LabHost
@@ -102,8 +103,17 @@ def wait_for_ssh(lab: LabState, names: list[str], *, limit_s: float = BOOT_LIMIT
         name, error = next(iter(failed.items()))
         raise WrightError.from_code(
             "lab-host-silent",
-            f"{', '.join(failed)} did not answer ssh within {limit_s:.0f} s; {name} says:\n{error}",
-            f"read its console, {lab.host_folder(name)}/console.log; then `wright lab down` and run again",
+            _(
+                "{failed} did not answer ssh within {limit_s:.0f} s; {name} says:\n{error}",
+                failed=", ".join(failed),
+                limit_s=limit_s,
+                name=name,
+                error=error,
+            ),
+            _(
+                "read its console, {host_folder}/console.log; then `wright lab down` and run again",
+                host_folder=lab.host_folder(name),
+            ),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 from clusterwright.edge.processes import run
+from clusterwright.i18n import _
 
 COMPILERS = ("cc", "gcc", "clang")
 PACKAGES = "gcc libc6-dev"
@@ -22,5 +23,11 @@ def compiled(*arguments: str, packages: str = PACKAGES) -> str:
     if program is None:
         return f"there is no C compiler here (apt-get install {packages})"
     result = run((program, *arguments), timeout_s=LIMIT_S)
-    message = f"{program} ended with code {result.code} (apt-get install {packages}): {result.last_lines()}"
+    message = _(
+        "{program} ended with code {code} (apt-get install {packages}): {last_lines}",
+        program=program,
+        code=result.code,
+        packages=packages,
+        last_lines=result.last_lines(),
+    )
     return "" if result.ok else message

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clusterwright.edge.processes import run
+from clusterwright.i18n import _
 from clusterwright.lab import cgroups, disk_rate, masters, network, power, state
 from clusterwright.lab.host import machine_name
 from clusterwright.lab.state import LabState
@@ -26,7 +27,14 @@ def down(name: str, *, log: Callable[[str], None] = lambda _: None) -> list[str]
         lab = state.read(name)
         leftovers = clean(lab) if lab else _remove_empty(state.folder(name))
     if lab:
-        log(f"lab `{name}` is down, {len(leftovers)} things left behind ({time.monotonic() - started:.1f} s)")
+        log(
+            _(
+                "lab `{name}` is down, {count} things left behind ({monotonic:.1f} s)",
+                name=name,
+                count=len(leftovers),
+                monotonic=time.monotonic() - started,
+            )
+        )
     return leftovers
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 LINK = "opt/clusterwright/env"  # software.python's default is /opt/clusterwright/env/bin/python
 
@@ -48,8 +49,8 @@ def probe_environment(folder: str) -> PythonEnvironment:
         error = result.last_lines() if result else "there is no bin/python in it"
         raise WrightError.from_code(
             "lab-environment",
-            f"lab.environment {folder} cannot be used: {error}",
-            "name a virtual environment's folder",
+            _("lab.environment {folder} cannot be used: {error}", folder=folder, error=error),
+            _("name a virtual environment's folder"),
         )
     return PythonEnvironment(**json.loads(result.out))
 
@@ -59,8 +60,12 @@ def find(named: str | None, log: Callable[[str], None]) -> PythonEnvironment | N
     environment = probe_environment(named or sys.prefix)
     if not environment.torch:
         log(
-            f"note: there is no torch in {environment.prefix}, so trainings will not run on this lab;"
-            " `pip install torch` there, or name another folder as lab.environment, then make the lab anew"
+            _(
+                "note: there is no torch in {prefix}, so trainings will not run on this lab; `pip "
+                "install torch` there, or name another folder as lab.environment, then make the lab "
+                "anew",
+                prefix=environment.prefix,
+            )
         )
         return environment if named else None
     return environment

@@ -8,6 +8,7 @@ from pathlib import Path
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab import kernel_log
 from clusterwright.lab.gpus import state as gpu_state
 from clusterwright.lab.gpus.state import AT_BOOT
@@ -179,6 +180,6 @@ def _must(*argv: str) -> None:
     if not result.ok:
         raise WrightError.from_code(
             "lab-host",
-            f"`{' '.join(argv)}` failed: {result.last_lines()}",
-            "take what is left of the lab away with `wright lab down`, fix that, then run again",
+            _("`{argv}` failed: {last_lines}", argv=" ".join(argv), last_lines=result.last_lines()),
+            _("take what is left of the lab away with `wright lab down`, fix that, then run again"),
         )

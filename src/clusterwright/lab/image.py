@@ -16,6 +16,7 @@ from pathlib import Path
 
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.state import locked
 from clusterwright.platforms import platform
 
@@ -128,7 +129,13 @@ def build(system: str, log: Callable[[str], None], *, images: Path = IMAGES) -> 
         check_space(images)
         scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=images))
         try:
-            log(f"node image: {system} with {len(PACKAGES)} packages, made once (about a minute)")
+            log(
+                _(
+                    "node image: {system} with {count} packages, made once (about a minute)",
+                    system=system,
+                    count=len(PACKAGES),
+                )
+            )
             _mmdebstrap(platform(system).lab_suite, scratch, log)
             (scratch / "root").rename(images / digest(system))
         finally:
@@ -147,8 +154,13 @@ def check_space(folder: Path) -> None:
     if free < SPACE_BYTES:
         raise WrightError.from_code(
             "no-space",
-            f"the node image needs {SPACE_BYTES // 10**6} MB in {folder}, and {free // 10**6} MB are free",
-            "free space on that file system; older images beside it may be removed",
+            _(
+                "the node image needs {space_bytes} MB in {folder}, and {free} MB are free",
+                space_bytes=SPACE_BYTES // 10**6,
+                folder=folder,
+                free=free // 10**6,
+            ),
+            _("free space on that file system; older images beside it may be removed"),
         )
 
 
@@ -180,8 +192,12 @@ def _mmdebstrap(suite: str, scratch: Path, log: Callable[[str], None]) -> None:
     if process.returncode:
         raise WrightError.from_code(
             "lab-image",
-            f"mmdebstrap ended with code {process.returncode}:\n{''.join(last).rstrip()}",
-            "see that `apt-get update` works here, then run again: what was begun has been removed",
+            _(
+                "mmdebstrap ended with code {returncode}:\n{last}",
+                returncode=process.returncode,
+                last="".join(last).rstrip(),
+            ),
+            _("see that `apt-get update` works here, then run again: what was begun has been removed"),
         )
 
 

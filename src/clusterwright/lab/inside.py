@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clusterwright.edge.processes import CommandResult, run
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab import boot
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
@@ -21,7 +22,9 @@ def first_of(lab: LabState, host: LabHost) -> int:
     init_pid = boot.init_of(keeper) if keeper else None
     if init_pid is None:
         raise WrightError.from_code(
-            "lab-host-down", f"{host.name} is down", f"wright lab fault undo {host.name}"
+            "lab-host-down",
+            _("{host} is down", host=host.name),
+            _("wright lab fault undo {host}", host=host.name),
         )
     return init_pid
 
@@ -47,6 +50,11 @@ def must(lab: LabState, host: LabHost, *argv: str) -> None:
     if not result.ok:
         raise WrightError.from_code(
             "lab-command",
-            f"{' '.join(argv)} on {host.name}: {result.last_lines()}",
-            "see `wright lab status`",
+            _(
+                "{argv} on {host}: {last_lines}",
+                argv=" ".join(argv),
+                host=host.name,
+                last_lines=result.last_lines(),
+            ),
+            _("see `wright lab status`"),
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.layout import Layout
 from clusterwright.lab.masters import PERSIST_S
 
@@ -16,7 +17,9 @@ def make_key(path: Path, comment: str) -> str:
     result = run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)))
     if not result.ok:
         raise WrightError.from_code(
-            "lab-ssh-keygen", f"ssh-keygen failed: {result.last_lines()}", "fix that, then run again"
+            "lab-ssh-keygen",
+            _("ssh-keygen failed: {last_lines}", last_lines=result.last_lines()),
+            _("fix that, then run again"),
         )
     return path.with_suffix(".pub").read_text().strip()
 

@@ -10,6 +10,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.networks import Network, NetworkName
 from clusterwright.config.storage import Nfs
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.gpus.simulated import Simulated, simulated
 from clusterwright.lab.rdma.ports import Rdma, rdma
 
@@ -76,7 +77,9 @@ class Layout:
                 return host
         names = ", ".join(host.name for host in self.hosts)
         raise WrightError.from_code(
-            "lab-unknown-host", f"lab `{self.name}` has no host `{name}`", f"name one of: {names}"
+            "lab-unknown-host",
+            _("lab `{name}` has no host `{name2}`", name=self.name, name2=name),
+            _("name one of: {names}", names=names),
         )
 
 
@@ -89,8 +92,11 @@ def layout(cluster: Cluster) -> Layout:
     if cluster.lab is None:
         raise WrightError.from_code(
             "lab-section-missing",
-            f"cluster `{cluster.name}` has no `lab:` section, so it is not the file of a lab",
-            "make a copy of the file, give it another `name:`, and add to it:\nlab:\n  rate_divisor: 100",
+            _(
+                "cluster `{cluster}` has no `lab:` section, so it is not the file of a lab",
+                cluster=cluster.name,
+            ),
+            _("make a copy of the file, give it another `name:`, and add to it:\nlab:\n  rate_divisor: 100"),
         )
     bridges = tuple(_bridge(cluster, name, network) for name, network in cluster.networks.named().items())
     hosts = tuple(_host(cluster, index, host) for index, host in enumerate(cluster.hosts()))
@@ -117,8 +123,8 @@ def _machine_address(cluster: Cluster, subnet: IPv4Network) -> str:
             return f"{IPv4Address(number)}/{subnet.prefixlen}"
     raise WrightError.from_code(
         "lab-subnet-full",
-        f"networks.management.subnet {subnet} has no address left for this machine",
-        "choose a larger subnet: the lab needs one address more than there are hosts",
+        _("networks.management.subnet {subnet} has no address left for this machine", subnet=subnet),
+        _("choose a larger subnet: the lab needs one address more than there are hosts"),
     )
 
 

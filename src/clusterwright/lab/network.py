@@ -13,6 +13,7 @@ from typing import Any
 
 from clusterwright.edge.processes import CommandResult, run
 from clusterwright.errors import Finding, WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.layout import LabHost, Layout, Link
 
 # tc-tbf(8): the bucket must hold rate/HZ at least, and a segment of 64 KiB as the kernel hands them over
@@ -138,8 +139,15 @@ def clashes(layout: Layout, used_subnets: dict[str, str]) -> tuple[Finding, ...]
     return tuple(
         Finding(
             "lab-subnet-in-use",
-            f"lab `{layout.name}`: {bridge.network} subnet {bridge.subnet} overlaps {subnet}, {owner}",
-            "choose another subnet in the cluster file, or take down what uses it",
+            _(
+                "lab `{layout}`: {network} subnet {subnet} overlaps {subnet2}, {owner}",
+                layout=layout.name,
+                network=bridge.network,
+                subnet=bridge.subnet,
+                subnet2=subnet,
+                owner=owner,
+            ),
+            _("choose another subnet in the cluster file, or take down what uses it"),
         )
         for bridge in layout.bridges
         for subnet, owner in used_subnets.items()
@@ -158,7 +166,7 @@ def _batch(argv: tuple[str, ...], lines: list[str], *, strict: bool = True) -> C
     if strict and not result.ok:
         raise WrightError.from_code(
             "lab-network",
-            f"`{' '.join(argv)}` failed: {result.last_lines()}",
-            "take what is left of the lab away with `wright lab down`, fix that, then run again",
+            _("`{argv}` failed: {last_lines}", argv=" ".join(argv), last_lines=result.last_lines()),
+            _("take what is left of the lab away with `wright lab down`, fix that, then run again"),
         )
     return result

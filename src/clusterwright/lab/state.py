@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from clusterwright.config.site import Lab
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.layout import Layout
 
 SCHEMA = 1
@@ -99,9 +100,9 @@ def folder(name: str) -> Path:
         WrightError: no cluster can have that name; it never becomes part of a path.
     """
     if not _NAME.fullmatch(name):
-        fix = "names are a-z, 0-9 and -, first a letter"
+        fix = _("names are a-z, 0-9 and -, first a letter")
         raise WrightError.from_code(
-            "lab-unknown", f"`{name}` is not the name of a lab", fix, exit_code=EXIT_USAGE
+            "lab-unknown", _("`{name}` is not the name of a lab", name=name), fix, exit_code=EXIT_USAGE
         )
     return Path(Lab.folder(name))
 
@@ -130,13 +131,19 @@ def read(name: str) -> LabState | None:
         return None
     except PermissionError as error:
         raise WrightError.from_code(
-            "lab-needs-root", f"{path} is root's", "run the same command with sudo, or as root"
+            "lab-needs-root",
+            _("{path} is root's", path=path),
+            _("run the same command with sudo, or as root"),
         ) from error
     except ValidationError as error:
         raise WrightError.from_code(
             "lab-journal-unreadable",
-            f"{path} is not a journal that this version can read: {error.errors()[0]['msg']}",
-            "take the lab down with the version of clusterwright that made it",
+            _(
+                "{path} is not a journal that this version can read: {errors}",
+                path=path,
+                errors=error.errors()[0]["msg"],
+            ),
+            _("take the lab down with the version of clusterwright that made it"),
         ) from error
 
 
@@ -151,8 +158,8 @@ def require(name: str) -> LabState:
         names = ", ".join(labs()) or "none"
         raise WrightError.from_code(
             "lab-unknown",
-            f"there is no lab `{name}`",
-            f"bring it up with `wright lab up`; labs at present: {names}",
+            _("there is no lab `{name}`", name=name),
+            _("bring it up with `wright lab up`; labs at present: {names}", names=names),
         )
     return state
 

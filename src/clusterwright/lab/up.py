@@ -13,6 +13,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.ssh import Ssh
 from clusterwright.errors import Finding, WrightError
+from clusterwright.i18n import _
 from clusterwright.lab import boot, environment, host, image, keys, masters, network, power, state
 from clusterwright.lab.able import able
 from clusterwright.lab.down import clean
@@ -52,7 +53,12 @@ def up(cluster: Cluster, *, log: Log = lambda _: None) -> LabState:
             packages.build(lab, cluster, log)
             return _with_switch(_make(lab, python, log, cluster.control.name), cluster)
         except BaseException:
-            log(f"lab `{lab.name}` is half made: `wright lab down {lab.name}` or the next `up` takes it away")
+            log(
+                _(
+                    "lab `{lab}` is half made: `wright lab down {lab}` or the next `up` takes it away",
+                    lab=lab.name,
+                )
+            )
             raise
 
 
@@ -74,8 +80,14 @@ def _existing_lab(cluster: Cluster) -> LabState | None:
     if lab.file_digest != digest(cluster):
         raise WrightError.from_code(
             "lab-differs",
-            f"lab `{cluster.name}` is up, made from other hosts, networks or folders than the file now has",
-            f"take it down first: wright lab down {cluster.name}; or give the file another `name:`",
+            _(
+                "lab `{cluster}` is up, made from other hosts, networks or folders than the file now has",
+                cluster=cluster.name,
+            ),
+            _(
+                "take it down first: wright lab down {cluster}; or give the file another `name:`",
+                cluster=cluster.name,
+            ),
         )
     return lab
 
@@ -91,22 +103,28 @@ def _wake(lab: LabState, cluster: Cluster, log: Log) -> LabState:
         ]
         stopped_hosts = [lab_host for lab_host in off if lab_host.name not in killed]
         for lab_host in stopped_hosts:
-            log(f"{lab_host.name} was switched off: booting")
+            log(_("{lab_host} was switched off: booting", lab_host=lab_host.name))
             lab = boot.start(lab, lab_host)
         boot.wait_for_ssh(lab, [lab_host.name for lab_host in stopped_hosts])
     if not stopped_hosts:
-        log(f"lab `{lab.name}` is already up: {len(lab.layout.hosts)} hosts; nothing to do")
+        log(
+            _(
+                "lab `{lab}` is already up: {count} hosts; nothing to do",
+                lab=lab.name,
+                count=len(lab.layout.hosts),
+            )
+        )
     return lab
 
 
 def _clear_remains(name: str, log: Log) -> None:
     if remains := state.read(name):
-        log(f"lab `{name}`: taking away what an earlier run left")
+        log(_("lab `{name}`: taking away what an earlier run left", name=name))
         if leftovers := clean(remains):
             raise WrightError.from_code(
                 "lab-left-behind",
-                f"cannot take away: {', '.join(leftovers)}",
-                "end what uses them, then run again",
+                _("cannot take away: {leftovers}", leftovers=", ".join(leftovers)),
+                _("end what uses them, then run again"),
             )
         state.folder(name).mkdir(parents=True, exist_ok=True)  # we hold its lock
 
@@ -156,7 +174,13 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, log: Log,
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o1777)  # as /tmp: users make their own folders, until `apply` says otherwise
     network.make(lab.layout)
-    log(f"networks: {', '.join(bridge.network for bridge in lab.layout.bridges)} ({_elapsed(started)})")
+    log(
+        _(
+            "networks: {bridges} ({elapsed})",
+            bridges=", ".join(bridge.network for bridge in lab.layout.bridges),
+            elapsed=_elapsed(started),
+        )
+    )
     packages.serve(lab)
     driver, over_nfs = _driver(lab, log), _nfs_client(lab, log)
     for lab_host in hosts:
@@ -174,12 +198,26 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, log: Log,
         if python:
             environment.offer(lab.host_folder(lab_host.name) / "root", python)
         lab = boot.start(lab, lab_host)
-        log(f"booting {lab_host.name} {lab_host.address} ({_elapsed(started)})")
+        log(
+            _(
+                "booting {lab_host} {address} ({elapsed})",
+                lab_host=lab_host.name,
+                address=lab_host.address,
+                elapsed=_elapsed(started),
+            )
+        )
     limit_s = max(boot.BOOT_LIMIT_S, boot.BOOT_PER_HOST_S * len(hosts))
     boot.wait_for_ssh(lab, [lab_host.name for lab_host in hosts], limit_s=limit_s)
     _check_connectivity(lab)
     lab = state.write(dataclasses.replace(lab, phase="up"))
-    log(f"lab `{lab.name}` is up: {len(hosts)} hosts answer ssh ({_elapsed(started)})")
+    log(
+        _(
+            "lab `{lab}` is up: {count} hosts answer ssh ({elapsed})",
+            lab=lab.name,
+            count=len(hosts),
+            elapsed=_elapsed(started),
+        )
+    )
     return lab
 
 
@@ -188,7 +226,7 @@ def _driver(lab: LabState, log: Log) -> Path | None:
     if not any(lab_host.gpus for lab_host in lab.layout.hosts):
         return None
     if reason := library.build(lab.folder):
-        log(f"note: GPUs are device files only, and there is no nvidia-smi: {reason}")
+        log(_("note: GPUs are device files only, and there is no nvidia-smi: {reason}", reason=reason))
         return None
     return lab.folder / library.SONAME
 
@@ -199,7 +237,12 @@ def _nfs_client(lab: LabState, log: Log) -> bool:
         return False
     reason = nfs_client.build(lab.folder)
     if reason:
-        log(f"note: what comes over NFS is not mounted; nfs-ls, nfs-cat and nfs-cp reach it: {reason}")
+        log(
+            _(
+                "note: what comes over NFS is not mounted; nfs-ls, nfs-cat and nfs-cp reach it: {reason}",
+                reason=reason,
+            )
+        )
     return not reason
 
 
@@ -220,9 +263,15 @@ def _check_connectivity(lab: LabState) -> None:
     if not result.ok:
         raise WrightError.from_code(
             "lab-bridge-filtered",
-            f"{last.name} does not reach {first_host.name} ({first_host.address}), though this machine reaches both;"
-            f" most likely its firewall drops what bridges carry: {result.last_lines(2)}",
-            "sysctl net.bridge.bridge-nf-call-iptables=0, or let the firewall forward within bridges",
+            _(
+                "{last} does not reach {first_host} ({address}), though this machine reaches both; "
+                "most likely its firewall drops what bridges carry: {last_lines}",
+                last=last.name,
+                first_host=first_host.name,
+                address=first_host.address,
+                last_lines=result.last_lines(2),
+            ),
+            _("sysctl net.bridge.bridge-nf-call-iptables=0, or let the firewall forward within bridges"),
         )
 
 
@@ -255,8 +304,14 @@ def judge_inotify(hosts: int, used: int, limit: int) -> tuple[Finding, ...]:
     return (
         Finding(
             "lab-inotify",
-            f"{hosts} hosts need {needed} inotify instances, {used} are in use, and root may have {limit}",
-            f"sysctl fs.inotify.max_user_instances={enough}, or take another lab down first",
+            _(
+                "{hosts} hosts need {needed} inotify instances, {used} are in use, and root may have {limit}",
+                hosts=hosts,
+                needed=needed,
+                used=used,
+                limit=limit,
+            ),
+            _("sysctl fs.inotify.max_user_instances={enough}, or take another lab down first", enough=enough),
         ),
     )
 

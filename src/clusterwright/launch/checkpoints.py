@@ -15,6 +15,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.launch.command import LIBRARY
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.runs import run_checkpoints, run_jobs
@@ -45,10 +46,10 @@ class CheckpointHost:
             self._command(action, run_or_folder, options), stdin=stdin, timeout_s=LIMIT_S
         )
         if result.code == run_jobs.NO_RUN:
-            raise _wrong("checkpoint-no-folder", result.last_lines(1), "wright jobs shows the runs")
+            raise _wrong("checkpoint-no-folder", result.last_lines(1), _("wright jobs shows the runs"))
         if result.code == NO_PROGRAM:
-            message = f"{host} has no {self.cluster.software.python}"
-            raise _wrong("checkpoint-no-torch", message, "name a host that has it: --host gpu-node1")
+            message = _("{host} has no {python}", host=host, python=self.cluster.software.python)
+            raise _wrong("checkpoint-no-torch", message, _("name a host that has it: --host gpu-node1"))
         return checked(result, host, "python").out
 
     def _command(self, action: str, run_or_folder: str, options: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.config.names import is_secret
+from clusterwright.i18n import _
 from clusterwright.launch import container, variables
 from clusterwright.launch.command import adapter, is_plain
 from clusterwright.launch.command_line import FORWARDED_PREFIXES
@@ -61,7 +62,11 @@ def list_variables(job: Job, cluster: Cluster, shell: Mapping[str, str]) -> tupl
     ]
     for name in shell_names:
         text = HIDDEN if is_secret(name) else shell[name]
-        fix = f"; write it into {SECRETS} there" if is_secret(name) else "; write it into the job"
+        fix = (
+            _("; write it into {secrets} there", secrets=SECRETS)
+            if is_secret(name)
+            else _("; write it into the job")
+        )
         variables_by_name[name] = Variable(name, text, f"your shell: not handed on{fix}")
     return tuple(variables_by_name[name] for name in sorted(variables_by_name, key=_order))
 

@@ -14,6 +14,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.launch.run import Ended, Run
 from clusterwright.onhost.lib.json_lines import FILE_BYTES
 from clusterwright.onhost.lib.safe_reader import read_text
@@ -84,8 +85,8 @@ def wait(
         watch.sleep(poll_s)
     raise WrightError.from_code(
         "run-not-ended",
-        f"run {run.name} did not end within {limit_s:.0f} s",
-        f"see what it does: wright logs -f {run.name}",
+        _("run {run} did not end within {limit_s:.0f} s", run=run.name, limit_s=limit_s),
+        _("see what it does: wright logs -f {run}", run=run.name),
     )
 
 

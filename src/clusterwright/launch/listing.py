@@ -12,6 +12,7 @@ from clusterwright.edge import slurm
 from clusterwright.edge.bundler import RUNS, program_command, program_input
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
+from clusterwright.i18n import _
 from clusterwright.launch.run import runs_folder
 from clusterwright.slurm.jobs import Job, parse_queue
 
@@ -57,7 +58,7 @@ def _job(job: Job, folder: Mapping[str, Any]) -> Row:
     waits = job.is_pending
     step, saved = (None, None) if waits else (folder.get("step"), folder.get("checkpoint"))
     reason = (
-        "stands by: follows if the run's job ends badly"
+        _("stands by: follows if the run's job ends badly")
         if job.reason == "Dependency" and folder
         else job.reason
     )

@@ -15,6 +15,7 @@ from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.processes import start
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.launch.command import is_plain, launcher
 from clusterwright.launch.record import record
 from clusterwright.launch.run import Run, run_name
@@ -52,8 +53,8 @@ def _able(job: Job) -> None:
     if is_plain(job):
         raise WrightError.from_code(
             "launcher-cannot",
-            f"launcher `{launcher(job)}` starts tasks of Slurm's, and here is none",
-            "take `--launcher agent` for a Python program, or leave --local out",
+            _("launcher `{launcher}` starts tasks of Slurm's, and here is none", launcher=launcher(job)),
+            _("take `--launcher agent` for a Python program, or leave --local out"),
             exit_code=EXIT_USAGE,
         )
 

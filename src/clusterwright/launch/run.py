@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -49,8 +50,8 @@ def runs_folder(cluster: Cluster) -> str:
     if cluster.shared_folder is None:
         raise WrightError.from_code(
             "folder-not-shared",
-            f"cluster `{cluster.name}` has no shared folder, and a run is kept in one",
-            "add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}",
+            _("cluster `{cluster}` has no shared folder, and a run is kept in one", cluster=cluster.name),
+            _("add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}"),
         )
     return f"{cluster.shared_folder}/runs"
 

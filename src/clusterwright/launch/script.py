@@ -9,6 +9,7 @@ from clusterwright.config.job import Job
 from clusterwright.config.load import check_job_against
 from clusterwright.config.scratch import scratch_of
 from clusterwright.errors import SpecError
+from clusterwright.i18n import _
 from clusterwright.launch import container
 from clusterwright.launch.command import (
     LIBRARY,
@@ -87,7 +88,7 @@ def _on_lost_host(job: Job, cluster: Cluster) -> list[tuple[str, None, str]]:
     if is_plain(job):
         return []
     inside = container.image_settings(job, cluster)
-    reason = "a lost host does not end the job: the supervisor goes on without it"
+    reason = _("a lost host does not end the job: the supervisor goes on without it")
     return [("no-kill", None, reason)] if inside is None or inside[0] == "oci" else []
 
 
@@ -164,7 +165,7 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
         if is_plain(job)
         else "Keeps the training alive: restarts, spares, successors"
     )
-    reason = f"# {does}; job.json says how. `exec`, so that Slurm's signals reach it."
+    reason = _("# {does}; job.json says how. `exec`, so that Slurm's signals reach it.", does=does)
     check = (
         container.image_check_script(run, inside, cluster) if inside else _has_framework(job, cluster, run)
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 from clusterwright.config.job import Code
 from clusterwright.edge.processes import output
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.units import format_size
 
 # Made anew by whoever needs them, or never part of a program; only where git does not tell.
@@ -57,11 +58,15 @@ def snapshot(code: Code, base_folder: Path) -> Snapshot:
     top = (base_folder / code.folder).resolve()
     if not top.is_dir():
         raise _refused(
-            "code-folder", f"there is no folder {top} to copy the code from", "name one: `code: {folder: .}`"
+            "code-folder",
+            _("there is no folder {top} to copy the code from", top=top),
+            _("name one: `code: {folder: .}`"),
         )
     names = [name for name in _listed(top) if not _left_out(name, code.exclude)]
     if not names:
-        raise _refused("code-folder", f"nothing in {top} is to be copied", "name the folder of the code")
+        raise _refused(
+            "code-folder", _("nothing in {top} is to be copied", top=top), _("name the folder of the code")
+        )
     _check_size(top, names, code.limit)
     archive = _archive(top, names)
     packed = gzip.compress(archive, compresslevel=3, mtime=0)
@@ -96,8 +101,17 @@ def _check_size(top: Path, names: Sequence[str], limit: int) -> None:
     largest_text = ", ".join(f"{name} ({format_size(sizes[name])})" for name in largest)
     raise _refused(
         "code-too-large",
-        f"{top} holds {format_size(total)}, and a run takes {format_size(limit)} of code; the largest: {largest_text}",
-        "keep data on shared storage; leave files out with .gitignore or `code: {exclude: [data]}`, or raise `limit`",
+        _(
+            "{top} holds {size}, and a run takes {size2} of code; the largest: {largest_text}",
+            top=top,
+            size=format_size(total),
+            size2=format_size(limit),
+            largest_text=largest_text,
+        ),
+        _(
+            "keep data on shared storage; leave files out with .gitignore or `code: {exclude: "
+            "[data]}`, or raise `limit`"
+        ),
     )
 
 

@@ -19,6 +19,7 @@ from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.host import Host, as_user
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.launch import arrays
 from clusterwright.launch.command import workdir
 from clusterwright.launch.record import record
@@ -258,7 +259,9 @@ def find_script_path(job: Job, cluster: Cluster, run: str, copy: Snapshot | None
                 )
             return None
         if working_folder is None:
-            fix = "add `code: {folder: .}`, which copies it into the run, or name its path on shared storage"
+            fix = _(
+                "add `code: {folder: .}`, which copies it into the run, or name its path on shared storage"
+            )
             raise script_missing(name, f"would be looked for in the run's own folder {run}", fix)
     path = posixpath.join(working_folder or run, name)
     shared = [folder.path for folder in cluster.storage.values()]

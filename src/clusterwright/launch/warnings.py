@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from clusterwright.i18n import N_, _
+
 # `scontrol show config`, in every release read (22.05 to 26.05): NAME = VALUE, padded.
 _LINE = re.compile(r"^(\w+)\s+= (.*)$", re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
@@ -45,10 +47,10 @@ def warnings(text: str) -> tuple[Warned, ...]:
 
 
 _UNREAD = Warned(
-    "scontrol show config",
+    N_("scontrol show config"),
     "silent",
-    "nothing is known of the settings that decide how soon a training goes on",
-    "run it on the control host",
+    N_("nothing is known of the settings that decide how soon a training goes on"),
+    N_("run it on the control host"),
 )
 
 
@@ -60,8 +62,11 @@ def _node_timeout(settings: Settings) -> Warned | None:
     return Warned(
         "SlurmdTimeout",
         f"{seconds} s",
-        f"a training that has lost every host of its job goes on {lasts}; others it survives by itself",
-        "`slurm.node_timeout: 60s` in the cluster file, then wright apply",
+        _(
+            "a training that has lost every host of its job goes on {lasts}; others it survives by itself",
+            lasts=lasts,
+        ),
+        _("`slurm.node_timeout: 60s` in the cluster file, then wright apply"),
     )
 
 
@@ -72,8 +77,12 @@ def _kill_wait(settings: Settings) -> Warned | None:
     return Warned(
         "KillWait",
         f"{seconds} s",
-        f"a job that is pushed aside or cancelled has {seconds} s to save; what is not saved by then is done again",
-        "`slurm.kill_wait: 30s` or more in the cluster file; for preemption also `grace:` of its qos",
+        _(
+            "a job that is pushed aside or cancelled has {seconds} s to save; what is not saved "
+            "by then is done again",
+            seconds=seconds,
+        ),
+        _("`slurm.kill_wait: 30s` or more in the cluster file; for preemption also `grace:` of its qos"),
     )
 
 
@@ -84,8 +93,14 @@ def _process_tracking(settings: Settings) -> Warned | None:
     return Warned(
         "ProctrackType",
         plugin,
-        "Slurm does not find processes that left their parent; those of a killed agent may hold GPUs after the job",
-        f"ProctrackType=proctrack/cgroup in {SLURM_CONF}, as wright apply renders it",
+        _(
+            "Slurm does not find processes that left their parent; those of a killed agent may "
+            "hold GPUs after the job"
+        ),
+        _(
+            "ProctrackType=proctrack/cgroup in {slurm_conf}, as wright apply renders it",
+            slurm_conf=SLURM_CONF,
+        ),
     )
 
 
@@ -95,9 +110,12 @@ def _health(settings: Settings) -> Warned | None:
         return None
     return Warned(
         "HealthCheckInterval",
-        f"{seconds} s without a program" if seconds else "0 s",
-        "no host is looked at between jobs; a successor may be given the host that has just failed another job",
-        "`slurm.health: true` in the cluster file, then wright apply",
+        _("{seconds} s without a program", seconds=seconds) if seconds else "0 s",
+        _(
+            "no host is looked at between jobs; a successor may be given the host that has just "
+            "failed another job"
+        ),
+        _("`slurm.health: true` in the cluster file, then wright apply"),
     )
 
 
@@ -108,10 +126,13 @@ def _credential(settings: Settings) -> Warned | None:
         return None
     # 173 s at 120 and 24 s at 5 were measured on an idle host (docs/decisions/0005-endure.md).
     return Warned(
-        "AuthInfo cred_expire",
+        _("AuthInfo cred_expire"),
         f"{seconds} s",
-        f"`scontrol requeue` holds a job for {seconds + 1} s at least; successors of ours do not wait for it",
-        f"AuthInfo=cred_expire=60 in {SLURM_CONF}, as wright apply renders it",
+        _(
+            "`scontrol requeue` holds a job for {seconds} s at least; successors of ours do not wait for it",
+            seconds=seconds + 1,
+        ),
+        _("AuthInfo=cred_expire=60 in {slurm_conf}, as wright apply renders it", slurm_conf=SLURM_CONF),
     )
 
 
@@ -125,9 +146,16 @@ def _deferred(settings: Settings) -> Warned | None:
     )
     return Warned(
         "SchedulerParameters",
-        "with `defer`",
-        f"a successor is not looked at when it is submitted; it may wait for the next round ({every} s)",
-        f"take `defer` out in {SLURM_CONF}, or hold spare hosts: `recovery: {{on_host_loss: spare, spare_nodes: 1}}`",
+        _("with `defer`"),
+        _(
+            "a successor is not looked at when it is submitted; it may wait for the next round ({every} s)",
+            every=every,
+        ),
+        _(
+            "take `defer` out in {slurm_conf}, or hold spare hosts: `recovery: {{on_host_loss: "
+            "spare, spare_nodes: 1}}`",
+            slurm_conf=SLURM_CONF,
+        ),
     )
 
 
@@ -137,8 +165,8 @@ def _return_to_service(settings: Settings) -> Warned | None:
     return Warned(
         "ReturnToService",
         "0",
-        "a host that was lost stays down until somebody resumes it; the training cannot grow back onto it",
-        f"ReturnToService=2 in {SLURM_CONF}, as wright apply renders it",
+        _("a host that was lost stays down until somebody resumes it; the training cannot grow back onto it"),
+        _("ReturnToService=2 in {slurm_conf}, as wright apply renders it", slurm_conf=SLURM_CONF),
     )
 
 
@@ -149,9 +177,14 @@ def _suspension(settings: Settings) -> Warned | None:
     return Warned(
         "PreemptMode",
         settings["PreemptMode"],
-        "a job that is suspended holds its memory, and when it goes on its hosts take each other for lost: it"
-        " begins a new generation",
-        "`when_preempted: cancel` for its qos in the cluster file; the run saves, and its successor goes on",
+        _(
+            "a job that is suspended holds its memory, and when it goes on its hosts take each "
+            "other for lost: it begins a new generation"
+        ),
+        _(
+            "`when_preempted: cancel` for its qos in the cluster file; the run saves, and its "
+            "successor goes on"
+        ),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright import catalog
+from clusterwright.i18n import _
 from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s
 from clusterwright.plan.machines import gpu_like, machine_of
 
@@ -52,11 +53,17 @@ def gpu_memory_bytes(gpus: Gpus) -> float:
 def _of_group(cluster: Cluster, name: str) -> Iterator[Expected]:
     machine = machine_of(cluster, name, catalog.gpus().values())
     gpu = machine.gpu
-    yield Expected(name, "memory of one GPU", gpu.usable_bytes, "bytes", "nvidia-smi")
+    yield Expected(name, _("memory of one GPU"), gpu.usable_bytes, "bytes", "nvidia-smi")
     if gpu.memory_bytes_per_s:
-        yield Expected(name, "memory bandwidth, at most", gpu.memory_bytes_per_s, "bytes/s", "nvbandwidth")
+        yield Expected(name, _("memory bandwidth, at most"), gpu.memory_bytes_per_s, "bytes/s", "nvbandwidth")
     for precision, rate in sorted((gpu.achieved or {}).items()):
-        yield Expected(name, f"largest {precision} matrix product", rate, "FLOP/s", "a sweep of torch.matmul")
+        yield Expected(
+            name,
+            _("largest {precision} matrix product", precision=precision),
+            rate,
+            "FLOP/s",
+            _("a sweep of torch.matmul"),
+        )
     yield from _collectives(name, machine)
 
 
@@ -66,10 +73,10 @@ def _collectives(name: str, machine: Machine) -> Iterator[Expected]:
         value = bus_bw_bytes_per_s(
             Kind.ALL_REDUCE, LARGE_BYTES, machine, machine.gpus_per_node, machine.gpus_per_node
         )
-        yield Expected(name, "all-reduce inside a node", float(value), "bytes/s", "all_reduce_perf -b 8G")
+        yield Expected(name, _("all-reduce inside a node"), float(value), "bytes/s", "all_reduce_perf -b 8G")
     if machine.gpus > machine.gpus_per_node:
         domain = max(machine.gpus_per_node, min(machine.nvlink_domain, machine.gpus))
         value = bus_bw_bytes_per_s(Kind.ALL_REDUCE, LARGE_BYTES, machine, machine.gpus, domain)
-        yield Expected(name, "all-reduce over all nodes", float(value), "bytes/s", "all_reduce_perf -b 8G")
+        yield Expected(name, _("all-reduce over all nodes"), float(value), "bytes/s", "all_reduce_perf -b 8G")
         port = machine.network.nic_bytes_per_s
-        yield Expected(name, "one port, at most", port, "bytes/s", "ib_write_bw or iperf3")
+        yield Expected(name, _("one port, at most"), port, "bytes/s", _("ib_write_bw or iperf3"))

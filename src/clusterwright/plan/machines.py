@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.run import Machine, Network
 
 if TYPE_CHECKING:
@@ -90,8 +91,10 @@ def machine_of(cluster: Cluster, group: str | None, gpus: Iterable[Gpu]) -> Mach
     name = group or _largest(cluster)
     if name not in cluster.nodes or cluster.nodes[name].gpus is None:
         having = ", ".join(n for n, g in cluster.nodes.items() if g.gpus) or "none"
-        message = f"cluster `{cluster.name}` has no node group `{name}` with GPUs"
-        fix = f"node groups with GPUs: {having}"
+        message = _(
+            "cluster `{cluster}` has no node group `{name}` with GPUs", cluster=cluster.name, name=name
+        )
+        fix = _("node groups with GPUs: {having}", having=having)
         raise WrightError.from_code("plan-no-gpus", message, fix, exit_code=EXIT_USAGE)
     node_group = cluster.nodes[name]
     assert node_group.gpus is not None  # noqa: S101 (said above)
@@ -115,8 +118,8 @@ def gpu_like(spec: Gpus, gpus: Iterable[Gpu]) -> Gpu:
     named = [gpu for gpu in rows if model == gpu.name or model in gpu.name.split("-")]
     named = named or [gpu for gpu in rows if model in gpu.name]
     if not named:
-        message = f"no GPU of the catalog is a `{spec.model}`"
-        fix = "name it as the catalog does, e.g. h100, or add a row of your own to catalog.toml"
+        message = _("no GPU of the catalog is a `{model}`", model=spec.model)
+        fix = _("name it as the catalog does, e.g. h100, or add a row of your own to catalog.toml")
         raise WrightError.from_code("plan-no-gpus", message, fix, exit_code=EXIT_USAGE)
     return min(named, key=lambda gpu: _unlike(gpu, spec))
 

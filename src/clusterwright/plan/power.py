@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.catalog.records import Gpu
@@ -123,8 +124,8 @@ def node_of(gpu: Gpu, gpus: int = 8, rated_w: float = 0.0, nics: int = 8) -> Nod
         WrightError: power-size where the GPU's power is not known.
     """
     if not gpu.power_w:
-        message = f"the power of {gpu.name} is not known"
-        raise _refused(message, "give it in a catalog file of your own: power_w of the GPU")
+        message = _("the power of {gpu} is not known", gpu=gpu.name)
+        raise _refused(message, _("give it in a catalog file of your own: power_w of the GPU"))
     if gpu.form == "superchip":  # NVL72: 36 Grace of 300 W, memory on the module, one drive and port a GPU
         return Node(
             RACK_GPUS,
@@ -153,8 +154,8 @@ def node_power(node: Node) -> NodePower:
               "ports": node.nics, "watts of a GPU": node.gpu_w, "watts of a processor": node.cpu_w}  # fmt: skip
     wrong = ", ".join(f"{value:g} {name}" for name, value in counts.items() if value < 0)
     if wrong or node.gpus + node.cpus == 0:
-        message = f"a node of {wrong or 'neither GPUs nor processors'}"
-        raise _refused(message, "give 1 GPU or processor or more, and nothing below 0")
+        message = _("a node of {wrong}", wrong=wrong or "neither GPUs nor processors")
+        raise _refused(message, _("give 1 GPU or processor or more, and nothing below 0"))
     parts = [
         ("GPUs", node.gpus * node.gpu_w),
         ("NVSwitch board", node.gpus * NVSWITCH_W if node.nvswitch else 0.0),
@@ -164,9 +165,9 @@ def node_power(node: Node) -> NodePower:
         ("disks", node.disks * DISK_W),
         ("board", BOARD_W),
     ]
-    cooled = sum(watts for _, watts in parts)
+    cooled = sum(watts for _ignored, watts in parts)
     parts.append(("fans and pumps", cooled * (FAN_SHARE_LIQUID if node.liquid else FAN_SHARE)))
-    inside = sum(watts for _, watts in parts)
+    inside = sum(watts for _ignored, watts in parts)
     wall = inside / SUPPLY_EFFICIENCY
     return NodePower(tuple(parts), inside, wall, node.rated_w or wall)
 
@@ -174,16 +175,21 @@ def node_power(node: Node) -> NodePower:
 def supply(node: Node, unit_w: float, units: int = 2, spare: int = 1) -> Supply:
     """Whether so many supplies of `unit_w`, `spare` of which may fail, hold the node."""
     if unit_w <= 0 or units <= spare:
-        message = f"{units} supplies of {unit_w:g} W with {spare} to spare leave nothing"
-        raise _refused(message, "give more supplies than spare ones")
+        message = _(
+            "{units} supplies of {unit_w:g} W with {spare} to spare leave nothing",
+            units=units,
+            unit_w=unit_w,
+            spare=spare,
+        )
+        raise _refused(message, _("give more supplies than spare ones"))
     needed = node_power(node).inside_w
     load = needed / (unit_w * (units - spare))
     capacity = f"{units - spare} x {unit_w:g} W"
-    reason = f"{needed:,.0f} W of {capacity} are {load:.0%}"
+    reason = _("{needed:,.0f} W of {capacity} are {load:.0%}", needed=needed, capacity=capacity, load=load)
     if load <= SUPPLY_LOAD:
         return Supply(holds=True, load=load, reason=f"holds: {reason}")
     limit = _gpu_limit(node, unit_w * (units - spare))
-    fix = f"; with GPUs limited to {limit:.0f} W it holds" if limit > 0 else ""
+    fix = _("; with GPUs limited to {limit:.0f} W it holds", limit=limit) if limit > 0 else ""
     how = "holds barely, and GPUs spike above their limit" if load <= 1 else "does not hold"
     return Supply(holds=False, load=load, reason=f"{how}: {reason}{fix}")
 
@@ -202,15 +208,24 @@ def hall(node: Node, nodes: int, limits: Limits = LIMITS, network_w: float = 0.0
         WrightError: power-size; power-rack where not one node fits the rack's limit.
     """
     if nodes <= 0 or limits.rack_w <= 0 or limits.pue < 1:
-        message = f"{nodes} nodes, {limits.rack_w:g} W a rack, PUE {limits.pue:g}"
-        raise _refused(message, "give 1 node or more, watts above 0, and a PUE of 1 or more")
+        message = _(
+            "{nodes} nodes, {rack_w:g} W a rack, PUE {pue:g}",
+            nodes=nodes,
+            rack_w=limits.rack_w,
+            pue=limits.pue,
+        )
+        raise _refused(message, _("give 1 node or more, watts above 0, and a PUE of 1 or more"))
     node_w = node_power(node).planned_w
     per_rack = min(
         int(limits.rack_w // node_w), (HEIGHT_U - 2) // node.height_u, nodes
     )  # 2 U: a switch, its cables
     if per_rack < 1:
-        message = f"a node draws {node_w / 1e3:.1f} kW, more than the {limits.rack_w / 1e3:g} kW of a rack"
-        fix = f"allow {math.ceil(node_w / 1e3)} kW a rack, or take nodes with fewer GPUs"
+        message = _(
+            "a node draws {node_w:.1f} kW, more than the {rack_w:g} kW of a rack",
+            node_w=node_w / 1000.0,
+            rack_w=limits.rack_w / 1000.0,
+        )
+        fix = _("allow {ceil} kW a rack, or take nodes with fewer GPUs", ceil=math.ceil(node_w / 1000.0))
         raise WrightError.from_code("power-rack", message, fix, exit_code=EXIT_USAGE)
     rack_w = per_rack * node_w
     it_w = nodes * node_w + network_w

@@ -9,6 +9,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.field import Cost
 from clusterwright.config.storage import Nfs
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.provision.report import HostReport
 
 # A quarter at a time, as rolling updates do elsewhere (Kubernetes: maxUnavailable 25%); a small cluster is one
@@ -53,8 +54,8 @@ def batch_size(batch: str, hosts: int) -> int:
     ):
         raise WrightError.from_code(
             "apply-batch",
-            f"`{batch}` is not the size of a batch",
-            "give a number of hosts, e.g. --batch 4, or a part of them, e.g. --batch 25%",
+            _("`{batch}` is not the size of a batch", batch=batch),
+            _("give a number of hosts, e.g. --batch 4, or a part of them, e.g. --batch 25%"),
             exit_code=EXIT_USAGE,
         )
     return max(1, math.ceil(hosts * int(number) / 100)) if batch.endswith("%") else int(number)

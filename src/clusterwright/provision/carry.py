@@ -9,6 +9,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.config.names import fold
 from clusterwright.edge.ssh import fan_out
+from clusterwright.i18n import _
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.batches import batch_size, plan_batches
 from clusterwright.provision.drain import Drains, ProgressCallback
@@ -132,7 +133,7 @@ def carry_out(
             name for name in batch if host_reports[name].error and host_reports[name].blame == "change"
         ]:
             later = [name for wave in batches[index + 1 :] for name in wave]
-            reason = f"not begun, because the change failed on {fold(bad)}"
+            reason = _("not begun, because the change failed on {fold}", fold=fold(bad))
             host_reports.update({name: replace(host_reports[name], left_out=reason) for name in later})
             break
     if policy.empties:
@@ -177,7 +178,9 @@ def _left_out(
     for name in drainable:
         if host_reports[name].job_steps or name in jobs:
             which = f" ({', '.join(jobs[name])})" if name in jobs else ""
-            reason = f"jobs run there{which}, and a change wants the host without any: pass --drain"
+            reason = _(
+                "jobs run there{which}, and a change wants the host without any: pass --drain", which=which
+            )
             results[name] = replace(host_reports[name], left_out=reason)
     return results
 

@@ -12,6 +12,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.slurm import FIELDS
 from clusterwright.edge.ssh import Remote
+from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import APPLY, parse_drain_reason
 from clusterwright.slurm.jobs import Job, parse_queue
@@ -80,7 +81,7 @@ class Drains:
         result = self._run(client.drain(fold(target_hosts), f"{APPLY} {self.when}"))
         if not result.ok:
             return dict.fromkeys(target_hosts, f"it could not be drained: {result.last_lines(2)}")
-        self.on_progress(f"{fold(target_hosts)}: drained, no new job starts there")
+        self.on_progress(_("{fold}: drained, no new job starts there", fold=fold(target_hosts)))
         return {}
 
     def wait(self, hosts: list[str]) -> dict[str, list[str]]:
@@ -96,7 +97,9 @@ class Drains:
             if busy_hosts != reported_jobs:
                 reported_jobs = busy_hosts
                 jobs = sorted({job for ids in busy_hosts.values() for job in ids})
-                self.on_progress(f"{fold(list(busy_hosts))}: waiting for jobs {', '.join(jobs)}")
+                self.on_progress(
+                    _("{fold}: waiting for jobs {jobs}", fold=fold(list(busy_hosts)), jobs=", ".join(jobs))
+                )
             self.clock.sleep(POLL_S)
             self._waited += POLL_S
 
@@ -136,5 +139,7 @@ class Drains:
         back = [host for host in out if host not in operator_drained and host not in refused]
         if back:
             self._run(client.resume(fold(back)))
-            self.on_progress(f"{fold(back)}: Slurm had the new files first and took it out; back in service")
+            self.on_progress(
+                _("{fold}: Slurm had the new files first and took it out; back in service", fold=fold(back))
+            )
         return {host: f"Slurm refuses it: {node.reason}" for host, node in refused.items()}

@@ -12,6 +12,7 @@ from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.provision.apply import apply
 from clusterwright.provision.change.fields import ClusterFile
 from clusterwright.provision.report import Report
@@ -61,9 +62,12 @@ def preview(growth: Growth, remote: Remote) -> Report:
         errors_text = "\n".join(f"{host.host}: {host.error}" for host in unresponsive)
         raise WrightError.from_code(
             "new-hosts-silent",
-            f"of the new hosts {fold([host.host for host in unresponsive])} "
-            f"did not answer as a host should:\n{errors_text}",
-            "fix that, or leave them out; the file and the cluster are as they were",
+            _(
+                "of the new hosts {fold} did not answer as a host should:\n{errors_text}",
+                fold=fold([host.host for host in unresponsive]),
+                errors_text=errors_text,
+            ),
+            _("fix that, or leave them out; the file and the cluster are as they were"),
         )
     return report
 
@@ -77,7 +81,7 @@ def grow(
     """
     clock = clock or SystemClock()
     cluster, source = growth.cluster_file.cluster, str(growth.path)
-    on_progress(f"{fold(growth.hosts)}: made ready, while nothing runs there")
+    on_progress(_("{fold}: made ready, while nothing runs there", fold=fold(growth.hosts)))
     new = apply(cluster, source, remote, only=frozenset(growth.hosts))
     if not new.ok:
         return Grown(new, None, {})
@@ -86,7 +90,7 @@ def grow(
             growth.path, growth.cluster_file.source.text, mode=growth.path.stat().st_mode & 0o777
         )
         on_progress(f"{growth.path}: written")
-    on_progress("the others: told of the new hosts")
+    on_progress(_("the others: told of the new hosts"))
     other_report = apply(cluster, source, remote)
     if not other_report.ok and cluster.control.name in {
         host.host for host in other_report.hosts if not host.ok

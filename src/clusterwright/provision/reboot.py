@@ -10,6 +10,7 @@ from clusterwright.config.names import fold
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote, fan_out
+from clusterwright.i18n import _
 from clusterwright.onhost.provision.reboots import BOOT_ID
 from clusterwright.provision.drain import ProgressCallback
 from clusterwright.slurm import client
@@ -54,7 +55,11 @@ class Reboots:
         back = [host for host in boots if host not in troubles]
         if back:
             self.on_progress(
-                f"{fold(back)}: back after {format_duration(round(self.clock.monotonic() - begun))}"
+                _(
+                    "{fold}: back after {duration}",
+                    fold=fold(back),
+                    duration=format_duration(round(self.clock.monotonic() - begun)),
+                )
             )
         troubles |= self._poll_troubles(back, lambda pending: self._not_in_slurm(pending, starts), SETTLE_S)
         registered_hosts = [host for host in back if host not in troubles]
@@ -62,7 +67,7 @@ class Reboots:
             registered_hosts, lambda pending: dict(self.health_check(tuple(pending))), SETTLE_S
         )
         if healthy_hosts := [host for host in registered_hosts if host not in troubles]:
-            self.on_progress(f"{fold(healthy_hosts)}: checked after the boot")
+            self.on_progress(_("{fold}: checked after the boot", fold=fold(healthy_hosts)))
         self._update_drain_reasons(troubles)
         return troubles
 

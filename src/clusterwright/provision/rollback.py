@@ -11,6 +11,7 @@ from clusterwright.config.names import fold
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.provision.carry import Agree, DisruptionPolicy, carry_out
 from clusterwright.provision.report import HostReport, Report
 from clusterwright.provision.work import Work, stamp
@@ -79,11 +80,15 @@ def rollback(
     names = [entry.when for entry in listed.applies]
     chosen = to or (names[0] if names else "")
     if chosen not in names:
-        message = f"no host keeps an apply `{to}`" if to else "no host keeps an apply that could be undone"
+        message = (
+            _("no host keeps an apply `{to}`", to=to)
+            if to
+            else _("no host keeps an apply that could be undone")
+        )
         fix = (
-            f"name one of: {', '.join(names)}"
+            _("name one of: {names}", names=", ".join(names))
             if names
-            else "nothing was applied there, or all was undone by hand"
+            else _("nothing was applied there, or all was undone by hand")
         )
         raise WrightError.from_code("rollback-unknown", message, fix, exit_code=EXIT_USAGE)
     work = Work(cluster, Path(source).name, remote, clock, stamp(clock), to=chosen)

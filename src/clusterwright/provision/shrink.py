@@ -18,6 +18,7 @@ from clusterwright.edge.secrets import state_folder
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.apply import apply
 from clusterwright.provision.bundle import Order, bundle
@@ -89,8 +90,15 @@ def refuse_reserved(removal: Removal, remote: Remote) -> None:
         if reserved_hosts:
             raise WrightError.from_code(
                 "host-needed",
-                f"{fold(sorted(reserved_hosts))} is in reservation `{row['ReservationName']}` of Slurm's",
-                f"scontrol delete ReservationName={row['ReservationName']}, or change its Nodes, first",
+                _(
+                    "{fold} is in reservation `{row}` of Slurm's",
+                    fold=fold(sorted(reserved_hosts)),
+                    row=row["ReservationName"],
+                ),
+                _(
+                    "scontrol delete ReservationName={row}, or change its Nodes, first",
+                    row=row["ReservationName"],
+                ),
             )
 
 
@@ -115,7 +123,7 @@ def remove_hosts(
     failed_hosts = stop(removal, remote, on_progress)
     if present:
         write_file_atomic(removal.path, text, mode=removal.path.stat().st_mode & 0o777)
-        on_progress(f"{removal.path}: written without {fold(present)}")
+        on_progress(_("{path}: written without {fold}", path=removal.path, fold=fold(present)))
     cluster = new_file.cluster if present else removal.cluster_file.cluster
     other_report = apply(cluster, str(removal.path), remote)
     if other_report.ok:
@@ -135,16 +143,16 @@ def empty(
     free = [host for host in hosts if host in nodes and not is_out(nodes[host])]  # others keep their reason
     if free:
         removal.run_slurm(remote, client.drain(",".join(free), REMOVE_HOSTS))
-    on_progress(f"{fold(hosts)}: drained, no new job starts there")
+    on_progress(_("{fold}: drained, no new job starts there", fold=fold(hosts)))
     if removal.cancel and (jobs := jobs_on(removal, hosts, remote)):
-        on_progress(f"cancelling {', '.join(jobs)}")
+        on_progress(_("cancelling {jobs}", jobs=", ".join(jobs)))
         removal.run_slurm(remote, client.cancel(jobs))
     started, reported_jobs = clock.monotonic(), tuple[str, ...]()
     while jobs := jobs_on(removal, hosts, remote):
         if clock.monotonic() - started >= removal.wait_s and not removal.cancel:
             raise _busy(hosts, jobs)
         if jobs != reported_jobs:
-            on_progress(f"waiting for jobs {', '.join(jobs)}")
+            on_progress(_("waiting for jobs {jobs}", jobs=", ".join(jobs)))
             reported_jobs = jobs
         clock.sleep(POLL_S)
 
@@ -173,7 +181,12 @@ def stop(removal: Removal, remote: Remote, on_progress: ProgressCallback) -> dic
         }
     for host, reason in failed.items():
         on_progress(
-            f"note: {host}: slurmd was not stopped or purged there ({reason}); should it come back, Slurm refuses it"
+            _(
+                "note: {host}: slurmd was not stopped or purged there ({reason}); should it come "
+                "back, Slurm refuses it",
+                host=host,
+                reason=reason,
+            )
         )
     return failed
 
@@ -217,7 +230,14 @@ def _busy(hosts: tuple[str, ...], jobs: tuple[str, ...]) -> WrightError:
     names = fold(hosts)
     return WrightError.from_code(
         "hosts-busy",
-        f"jobs {', '.join(jobs)} still run on {names}, which stay drained; the file is as it was",
-        "run the same command again to go on waiting (--wait 12h), or with --cancel-jobs; "
-        f"or take it back: scontrol update NodeName={names} State=RESUME",
+        _(
+            "jobs {jobs} still run on {names}, which stay drained; the file is as it was",
+            jobs=", ".join(jobs),
+            names=names,
+        ),
+        _(
+            "run the same command again to go on waiting (--wait 12h), or with --cancel-jobs; or "
+            "take it back: scontrol update NodeName={names} State=RESUME",
+            names=names,
+        ),
     )

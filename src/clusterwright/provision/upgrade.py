@@ -15,6 +15,7 @@ from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.slurm import FIELDS, QUEUE, checked
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.provision.apply import apply
 from clusterwright.provision.change.upgrade import Step, is_of
 from clusterwright.provision.render.slurm_settings import STATE
@@ -104,8 +105,12 @@ def versions(task: Upgrade) -> dict[str, str]:
         )
         raise WrightError.from_code(
             "upgrade-silent",
-            f"the version of {fold(unresponsive)} is not known:\n{errors_text}",
-            "fix that, or take the hosts out first: wright remove-hosts",
+            _(
+                "the version of {fold} is not known:\n{errors_text}",
+                fold=fold(unresponsive),
+                errors_text=errors_text,
+            ),
+            _("fix that, or take the hosts out first: wright remove-hosts"),
         )
     return version_by_host
 
@@ -123,8 +128,16 @@ def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
         errors_text = "\n".join(f"{fold([host])}: {reason}" for host, reason in missing.items())
         raise WrightError.from_code(
             "upgrade-no-packages",
-            f"no packages of Slurm {task.target} are known on {fold(list(missing))}:\n{errors_text}",
-            "name their repository in the file under software.repositories, `wright apply` it, and run this again",
+            _(
+                "no packages of Slurm {target} are known on {fold}:\n{errors_text}",
+                target=task.target,
+                fold=fold(list(missing)),
+                errors_text=errors_text,
+            ),
+            _(
+                "name their repository in the file under software.repositories, `wright apply` it, "
+                "and run this again"
+            ),
         )
 
 
@@ -134,7 +147,7 @@ def _packages(task: Upgrade, host: str) -> str:
         result = task.run(host, f"dnf -q list --showduplicates slurm-{task.target}*", timeout_s=300)
         return "" if result.ok else result.last_lines(2)
     available = "none"
-    for _ in range(MAX_ATTEMPTS):  # another apt may be at work, and then the lists are not read anew
+    for _ignored in range(MAX_ATTEMPTS):  # another apt may be at work, and then the lists are not read anew
         result = task.run(host, "apt-cache madison slurm-client slurm-smd-client")
         rows = [line.split("|")[1].strip() for line in result.out.splitlines() if line.count("|") > 1]
         if any(is_of(row.split(":")[-1], task.target) for row in rows):
@@ -208,7 +221,15 @@ def back_up_state(task: Upgrade, step: Step, on_progress: ProgressCallback) -> N
             raise _stopped(
                 step, f"{host}: {name} could not be kept: {result.last_lines(3) or 'the copy is not whole'}"
             )
-        on_progress(f"{host}: kept and read: {task.backup_folder()}/{name}, {result.out.split()[0]} KiB")
+        on_progress(
+            _(
+                "{host}: kept and read: {backup_folder}/{name}, {split} KiB",
+                host=host,
+                backup_folder=task.backup_folder(),
+                name=name,
+                split=result.out.split()[0],
+            )
+        )
 
 
 def _backup_items(task: Upgrade, host: str) -> list[tuple[str, str, str]]:
@@ -305,6 +326,6 @@ _CHECKS: dict[str, Callable[[Upgrade, Step], None]] = {
 def _stopped(step: Step, why: str) -> WrightError:
     return WrightError.from_code(
         "upgrade-stopped",
-        f"the upgrade stops at {step.kind} on {fold(step.hosts)}: {why}",
-        "fix that, and run the same command again: it goes on from there; no later host was touched",
+        _("the upgrade stops at {kind} on {fold}: {why}", kind=step.kind, fold=fold(step.hosts), why=why),
+        _("fix that, and run the same command again: it goes on from there; no later host was touched"),
     )

@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args
 
+from clusterwright.i18n import _
+
 Severity = Literal["critical", "warning", "info", "none"]  # page, ticket, note; nobody is told of `none`
 Component = Literal["gpu", "fabric", "host", "storage", "slurm", "job", "monitoring"]
 Language = Literal["en", "zh"]
@@ -101,7 +103,14 @@ def read(name: str, text: str) -> Alert:
         (alert.incident, Incident),
     ):
         if value not in get_args(choices):
-            raise ValueError(f"alerts/{name}.toml: `{value}` is none of {get_args(choices)}")
+            raise ValueError(
+                _(
+                    "alerts/{name}.toml: `{value}` is none of {get_args}",
+                    name=name,
+                    value=value,
+                    get_args=get_args(choices),
+                )
+            )
     return alert
 
 

@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args
 
+from clusterwright.i18n import _
+
 Kind = Literal["row", "timeseries", "stat", "bargauge", "heatmap", "table"]
 NAMES = ("cluster", "node", "gpu", "fabric", "storage", "slurm", "job", "team", "training")
 
@@ -104,7 +106,16 @@ def _panel(row: Mapping[str, Any]) -> Panel:
         queries = (Query(panel_fields.pop("query").strip(), panel_fields.pop("legend", "")),)
     panel = Panel(queries=queries, **panel_fields | {"marks": tuple(panel_fields.get("marks", ()))})
     if panel.kind not in get_args(Kind):
-        raise ValueError(f"`{panel.title}` is of kind `{panel.kind}`, which is none of {get_args(Kind)}")
+        raise ValueError(
+            _(
+                "`{title}` is of kind `{kind}`, which is none of {get_args}",
+                title=panel.title,
+                kind=panel.kind,
+                get_args=get_args(Kind),
+            )
+        )
     if bool(queries) == (panel.kind == "row"):
-        raise ValueError(f"`{panel.title}`: a row asks nothing, and every other panel asks something")
+        raise ValueError(
+            _("`{title}`: a row asks nothing, and every other panel asks something", title=panel.title)
+        )
     return panel

@@ -8,6 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
 
+from clusterwright.i18n import _
+
 Scope = Literal["node", "gpu"]
 LABELS: dict[Scope, tuple[str, ...]] = {"node": ("node",), "gpu": ("node", "gpu")}
 
@@ -47,5 +49,12 @@ def read(text: str) -> tuple[Figure, ...]:
         raise ValueError(f"figures.toml: {problem}") from problem
     for figure in figure_list:
         if figure.of not in get_args(Scope):
-            raise ValueError(f"figures.toml: {figure.key}: `{figure.of}` is none of {get_args(Scope)}")
+            raise ValueError(
+                _(
+                    "figures.toml: {key}: `{of}` is none of {get_args}",
+                    key=figure.key,
+                    of=figure.of,
+                    get_args=get_args(Scope),
+                )
+            )
     return figure_list

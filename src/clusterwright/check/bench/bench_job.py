@@ -19,6 +19,7 @@ from clusterwright.edge.host import Host, as_user
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.jobs import Job, job_state_of
 from clusterwright.slurm.nodes import parse_sinfo
@@ -147,8 +148,11 @@ def _folder(cluster: Cluster, clock: Clock) -> str:
     if cluster.shared_folder is None:
         raise WrightError.from_code(
             "folder-not-shared",
-            f"cluster `{cluster.name}` has no shared folder, and hosts of a bench are told what to do in one",
-            "add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}",
+            _(
+                "cluster `{cluster}` has no shared folder, and hosts of a bench are told what to do in one",
+                cluster=cluster.name,
+            ),
+            _("add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}"),
         )
     return f"{cluster.shared_folder}/bench/{clock.now():.3f}"
 
@@ -196,8 +200,8 @@ def _started(stage: JobStage, request: HostRequest, clock: Clock) -> None:
         if not is_pending(state) and state not in ("CONFIGURING", "UNKNOWN"):
             raise WrightError.from_code(
                 "bench-job-ended",
-                f"Slurm's job {stage.job} of the bench is {state.lower()}",
-                f"see why: scontrol show job {stage.job}",
+                _("Slurm's job {job} of the bench is {state}", job=stage.job, state=state.lower()),
+                _("see why: scontrol show job {job}", job=stage.job),
             )
         if clock.monotonic() >= deadline:
             other_jobs = [j for j in slurm.queue(stage.remote, stage.control) if j.id != stage.job]
@@ -214,8 +218,13 @@ def _too_few(snapshot: Hosts, request: HostRequest, jobs: Iterable[Job]) -> Wrig
     )
     return WrightError.from_code(
         "bench-hosts-few",
-        f"this bench needs {request.fewest} hosts, and {len(snapshot.free)} can be had: {unavailable}",
-        "give hosts back (scontrol update nodename=HOST state=resume), or name others with --hosts",
+        _(
+            "this bench needs {fewest} hosts, and {count} can be had: {unavailable}",
+            fewest=request.fewest,
+            count=len(snapshot.free),
+            unavailable=unavailable,
+        ),
+        _("give hosts back (scontrol update nodename=HOST state=resume), or name others with --hosts"),
     )
 
 
@@ -223,6 +232,15 @@ def _busy(hosts: str, blocking_jobs: str, reason: str, request: HostRequest) -> 
     why = f"; Slurm says {reason}" if reason else ""
     return WrightError.from_code(
         "bench-hosts-busy",
-        f"{hosts} did not come free in {request.wait_s:.0f} s: held by {blocking_jobs}{why}",
-        f"wait longer (--wait 2h), or name idle hosts (--hosts); another {JOB_NAME} ends by itself",
+        _(
+            "{hosts} did not come free in {wait_s:.0f} s: held by {blocking_jobs}{why}",
+            hosts=hosts,
+            wait_s=request.wait_s,
+            blocking_jobs=blocking_jobs,
+            why=why,
+        ),
+        _(
+            "wait longer (--wait 2h), or name idle hosts (--hosts); another {job_name} ends by itself",
+            job_name=JOB_NAME,
+        ),
     )

@@ -15,6 +15,7 @@ from clusterwright.check.bench.judging import LEAST_REPEATS
 from clusterwright.check.bench.measure import pair
 from clusterwright.check.bench.rounds import Pair
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 Times = Mapping[Pair, float]  # by the two ends, seconds
 
@@ -80,8 +81,12 @@ def _late_links(bench: str, passes: Sequence[Times], bound: Bound, well: set[str
         several = [times[ends] for times in passes if ends in times]
         if {*ends} <= well and min(several) > bound.most:
             status = Status.FAIL if len(several) >= LEAST_REPEATS else Status.WARN
-            observed = f"{amount(min(several), 's')}{_times(several)}, and both are quicker with others"
-            fix = "look at the way between the two: which switches it takes, and whether they are crowded"
+            observed = _(
+                "{amount}{times}, and both are quicker with others",
+                amount=amount(min(several), "s"),
+                times=_times(several),
+            )
+            fix = _("look at the way between the two: which switches it takes, and whether they are crowded")
             yield Verdict(pair(*ends), bench, status, observed, str(bound), fix, "way")
 
 

@@ -14,6 +14,7 @@ from clusterwright.check.bench.judging import Expectation, Observation, judge, s
 from clusterwright.check.bench.measure import pair
 from clusterwright.check.bench.rounds import Pair
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 Speeds = Mapping[Pair, float]  # by source and target, bytes/s
 SENDS, RECEIVES = "sending", "receiving"
@@ -46,7 +47,10 @@ def in_doubt(passes: Passes, expectation: Expectation | None) -> tuple[Pair, ...
 
 def verdicts(passes: Passes, expectation: Expectation | None, network: str) -> tuple[Verdict, ...]:
     """One for each host, the worse of its two directions; one for each way that is slow."""
-    fix = f"look at the host's port on {network}: cable, switch port, negotiated rate, errors (ethtool -S)"
+    fix = _(
+        "look at the host's port on {network}: cable, switch port, negotiated rate, errors (ethtool -S)",
+        network=network,
+    )
     worst: dict[str, Verdict] = {}
     for observation in _hosts(passes):
         verdict = judge("network", observation, expectation, fix)
@@ -67,16 +71,28 @@ def unmeasured(passes: Passes, failed: Mapping[Pair, str], hosts: Iterable[str])
     }
     for host, reason in failed_hosts.items():
         status = Status.FAIL if reachable else Status.UNKNOWN
-        fix = "see that it is reached on this network: link, address, firewall" if reachable else ""
-        yield Verdict(host, "network", status, f"no pair with it could be measured: {reason}", fix=fix)
+        fix = _("see that it is reached on this network: link, address, firewall") if reachable else ""
+        yield Verdict(
+            host, "network", status, _("no pair with it could be measured: {reason}", reason=reason), fix=fix
+        )
     for ends, reason in failed.items():
         if not {*ends} & failed_hosts.keys():
-            fix = "see what lies between the two: routing, firewall, MTU"
-            yield Verdict(pair(*ends), "network", Status.FAIL, f"failed twice: {reason}", fix=fix, part="way")
+            fix = _("see what lies between the two: routing, firewall, MTU")
+            yield Verdict(
+                pair(*ends),
+                "network",
+                Status.FAIL,
+                _("failed twice: {reason}", reason=reason),
+                fix=fix,
+                part="way",
+            )
 
 
 def _slow_link_verdicts(passes: Passes, network: str) -> Iterator[Verdict]:
-    fix = f"look at what joins the two on {network}: their switches' uplinks, routing, and hashing of flows"
+    fix = _(
+        "look at what joins the two on {network}: their switches' uplinks, routing, and hashing of flows",
+        network=network,
+    )
     return (judge("network", observation, OF_ENDS, fix) for _ends, observation in slow_links(passes))
 
 

@@ -13,6 +13,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.onhost.bench.conduct import MARKER, RUNNING
 
 GRACE_S = 15.0  # ours: what a loaded host and a shared folder take to see an order, and its answer to be seen
@@ -144,6 +145,10 @@ def _answer(report: Mapping[str, Any]) -> Answer:
 def _ended(job: str, state: str) -> WrightError:
     return WrightError.from_code(
         "bench-job-ended",
-        f"Slurm's job {job} of the bench is {state.lower()}; nothing more can be measured in it",
-        f"see why: scontrol show job {job}; then run the bench again",
+        _(
+            "Slurm's job {job} of the bench is {state}; nothing more can be measured in it",
+            job=job,
+            state=state.lower(),
+        ),
+        _("see why: scontrol show job {job}; then run the bench again", job=job),
     )

@@ -14,6 +14,7 @@ from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.edge.secrets import state_folder
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 SCHEMA = 1  # PRAGMA user_version
 FILE = "bench.sqlite"
@@ -107,8 +108,14 @@ def read(path: Path, number: int) -> Stored:
         ).fetchone()
         if run is None:
             recent = [str(row[0]) for row in base.execute("SELECT id FROM runs ORDER BY id DESC LIMIT 8")]
-            fix = f"the last ones are {', '.join(recent)}" if recent else "run one: wright bench network FILE"
-            raise WrightError.from_code("bench-no-run", f"{path} has no bench {number}", fix)
+            fix = (
+                _("the last ones are {recent}", recent=", ".join(recent))
+                if recent
+                else _("run one: wright bench network FILE")
+            )
+            raise WrightError.from_code(
+                "bench-no-run", _("{path} has no bench {number}", path=path, number=number), fix
+            )
         rows = base.execute(
             "SELECT subject, quantity, unit, value, hosts, conditions, versions FROM measurements WHERE run = ?",
             (number,),
@@ -173,8 +180,13 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 def _newer(path: Path, schema: int) -> WrightError:
     return WrightError.from_code(
         "bench-store-newer",
-        f"{path} has schema {schema}, and this version of clusterwright knows {SCHEMA}",
-        "use the version that wrote it, or move the file away: the next bench then begins a new one",
+        _(
+            "{path} has schema {schema}, and this version of clusterwright knows {schema2}",
+            path=path,
+            schema=schema,
+            schema2=SCHEMA,
+        ),
+        _("use the version that wrote it, or move the file away: the next bench then begins a new one"),
     )
 
 

@@ -10,10 +10,13 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Bar, Board, Device, board
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import N_, _
 from clusterwright.units import MiB
 
 _LIMIT = 1 << 32
-_EXPECTED = "the kernel could place every window of every GPU (`resource` of each in /sys/bus/pci/devices)"
+_EXPECTED = N_(
+    "the kernel could place every window of every GPU (`resource` of each in /sys/bus/pci/devices)"
+)
 
 
 @check(
@@ -32,14 +35,14 @@ def above_4g(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
         return
     gpus = have.devices_by_kind("gpu")
     if not gpus:
-        yield unknown("no GPU on the PCI bus (see gpu_on_bus)", expected=_EXPECTED)
+        yield unknown(_("no GPU on the PCI bus (see gpu_on_bus)"), expected=_EXPECTED)
         return
-    fix = f"{bios_menu(have, 'above_4g')}: Enabled; then power off and on"
+    fix = _("{bios_menu}: Enabled; then power off and on", bios_menu=bios_menu(have, "above_4g"))
     faults = [
         fault(
-            observed=f"the GPU at {gpu.location} {reason}",
+            observed=_("the GPU at {location} {reason}", location=gpu.location, reason=reason),
             expected=_EXPECTED,
-            part=f"gpu {gpu.address}",
+            part=_("gpu {address}", address=gpu.address),
             fix=fix,
         )
         for gpu in gpus

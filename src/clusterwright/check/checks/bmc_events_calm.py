@@ -10,6 +10,7 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.bmc_events import BmcEvent, BmcEvents, bmc_events
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 # IPMI 2.0, tables 42-2 and 42-3.
 _BROKEN = re.compile(
@@ -40,7 +41,7 @@ def bmc_events_calm(_spec: HostSpec, have: BmcEvents) -> Iterator[Verdict]:
         yield unavailable_verdict(have.unavailable, _EXPECTED)
         return
     faults = list(_faults(have))
-    yield from faults or [fine(observed="nothing that broke", expected=_EXPECTED)]
+    yield from faults or [fine(observed=_("nothing that broke"), expected=_EXPECTED)]
 
 
 def _faults(have: BmcEvents) -> Iterator[Verdict]:

@@ -10,6 +10,7 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.bmc_sensors import Sensor, Sensors, bmc_sensors
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 
 # IPMI 2.0, table 42-3: states of sensors without a reading that ask for a hand.
 _BROKEN = re.compile(
@@ -19,7 +20,7 @@ _AILING = re.compile(
     r"Predictive [Ff]ailure|Redundancy (Lost|Degraded)|Non-Redundant|In Critical Array|limit reached"
 )
 _STATES = {"nc": Status.WARN, "cr": Status.FAIL, "nr": Status.FAIL}
-_EXPECTED = "every sensor within its limits (ipmitool sdr; IPMI 2.0, table 42-3)"
+_EXPECTED = N_("every sensor within its limits (ipmitool sdr; IPMI 2.0, table 42-3)")
 
 
 @check(
@@ -43,7 +44,7 @@ def bmc_sensors_good(_spec: HostSpec, have: Sensors) -> Iterator[Verdict]:
             otherwise=status,
         )
     if not bad_sensors:
-        yield fine(observed=f"{len(have.sensors)} sensors", expected=_EXPECTED)
+        yield fine(observed=_("{count} sensors", count=len(have.sensors)), expected=_EXPECTED)
 
 
 def _status(sensor: Sensor) -> Status:

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.cgroup_plugins import CgroupPlugins, cgroup_plugins
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -22,5 +23,13 @@ def cgroup_plugin(spec: HostSpec, have: CgroupPlugins) -> Verdict:
     setting = spec.cluster.slurm.cgroup
     expected = have.mounted if setting == "auto" else setting
     is_ok = have.mounted == expected and expected in have.plugins
-    observed = f"control groups {have.mounted}, plugins for {', '.join(have.plugins) or 'none'}"
-    return expect(is_ok, observed=observed, expected=f"control groups {expected} and Slurm's plugin for them")
+    observed = _(
+        "control groups {mounted}, plugins for {plugins}",
+        mounted=have.mounted,
+        plugins=", ".join(have.plugins) or "none",
+    )
+    return expect(
+        is_ok,
+        observed=observed,
+        expected=_("control groups {expected} and Slurm's plugin for them", expected=expected),
+    )

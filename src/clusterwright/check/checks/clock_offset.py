@@ -9,6 +9,7 @@ from clusterwright.check.facts.ntp_offset import Offset, ntp_offset
 from clusterwright.check.reading import Reach, reached
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 
 WARN_S = 0.05  # awesome-prometheus-alerts' limit for clock skew
 FAIL_S = 1.0  # ours: further apart, lines of two hosts' logs can no longer be put in order
@@ -46,11 +47,11 @@ def _bounded(host: str, reach: Reach, control: Reach) -> Verdict:
     most = (reach.began - reach.requested_at) - (control.ended - control.answered)
     skew = max(0.0, least, -most)
     if control.python and skew > WARN_S:
-        observed = f"at least {skew:.2f} s {'ahead' if least > 0 else 'behind'}"
+        observed = _("at least {skew:.2f} s {ending}", skew=skew, ending="ahead" if least > 0 else "behind")
         return fault(
             observed=observed,
             expected=_EXPECTED,
             subject=host,
             otherwise=Status.FAIL if skew > FAIL_S else Status.WARN,
         )
-    return unknown("the control host's chronyd does not answer NTP", expected=_EXPECTED, subject=host)
+    return unknown(_("the control host's chronyd does not answer NTP"), expected=_EXPECTED, subject=host)

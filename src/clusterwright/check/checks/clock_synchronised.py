@@ -6,9 +6,10 @@ from clusterwright.check.expectation import check, expect, fault
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.clock_tracking import Tracking, clock_tracking
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 
 WARN_S = 0.05  # awesome-prometheus-alerts' limit for clock skew
-_EXPECTED = "chronyd running, synchronised, less than 0.05 s off"
+_EXPECTED = N_("chronyd running, synchronised, less than 0.05 s off")
 
 
 @check(clock_tracking, fix="systemctl restart chrony, then `chronyc sources -v` for a source with a `*`")
@@ -16,13 +17,16 @@ def clock_synchronised(_spec: HostSpec, have: Tracking) -> Verdict:
     """Chronyd runs and has set the clock; munge refuses credentials of a host that is 5 minutes off."""
     if not have.synchronised:
         return fault(
-            observed="not synchronised" if have.running else "chronyd does not answer", expected=_EXPECTED
+            observed=_("not synchronised") if have.running else _("chronyd does not answer"),
+            expected=_EXPECTED,
         )
-    observed = f"follows {have.source or 'its own clock'}"
+    observed = _("follows {source}", source=have.source or "its own clock")
     close = abs(have.offset_s) < WARN_S
     return expect(
         close,
-        observed=observed if close else f"{observed}, {have.offset_s:+.3f} s off",
+        observed=observed
+        if close
+        else _("{observed}, {offset_s:+.3f} s off", observed=observed, offset_s=have.offset_s),
         expected=_EXPECTED,
         otherwise=Status.WARN,
     )

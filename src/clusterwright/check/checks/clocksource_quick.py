@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.machine import Machine, machine
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 # Those that a program reads without a call into the kernel (Linux, Documentation/timers/timekeeping; vdso).
 _QUICK = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "xen")
@@ -23,10 +24,10 @@ def _in_lab(spec: HostSpec) -> str:
 def clocksource_quick(_spec: HostSpec, have: Machine) -> Verdict:
     """The kernel counts time by the processor: with hpet or acpi_pm each look at the clock costs a microsecond."""
     if not have.clocksource:
-        return unknown("the kernel does not say its clocksource")
+        return unknown(_("the kernel does not say its clocksource"))
     return expect(
         have.clocksource in _QUICK,
         observed=have.clocksource,
-        expected=f"one of {', '.join(_QUICK)}",
+        expected=_("one of {quick}", quick=", ".join(_QUICK)),
         otherwise=Status.WARN,
     )

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect, skip
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.governors import governors
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 
 def _as_is(spec: HostSpec) -> str:
@@ -22,7 +23,7 @@ def cpu_governor(_spec: HostSpec, have: dict[str, int]) -> Verdict:
     """Every CPU of a compute host has the governor `performance`."""
     if not have:
         return skip(
-            "the host has no frequency governors: the machine beneath, or the firmware, sets the clocks"
+            _("the host has no frequency governors: the machine beneath, or the firmware, sets the clocks")
         )
     observed = ", ".join(f"{count} CPUs {name}" for name, count in sorted(have.items()))
     return expect(

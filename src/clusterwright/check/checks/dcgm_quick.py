@@ -9,8 +9,9 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.dcgm import Dcgm, Result, dcgm
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 
-_EXPECTED = "every test of `dcgmi diag -r 1` passed"
+_EXPECTED = N_("every test of `dcgmi diag -r 1` passed")
 _BAD = {"fail": Status.FAIL, "warn": Status.WARN}
 _START = "systemctl enable --now nvidia-dcgm"
 
@@ -24,7 +25,7 @@ _START = "systemctl enable --now nvidia-dcgm"
 def dcgm_quick(_spec: HostSpec, have: Dcgm) -> Iterator[Verdict]:
     """Where DCGM is installed its quick diagnosis passes; a test that it left out is not known, and never passed."""
     if have.absent:
-        yield skip("dcgmi is not installed")
+        yield skip(_("dcgmi is not installed"))
         return
     if have.refused or not have.results:
         yield unknown(have.refused or "dcgmi diag ran no test", expected=_EXPECTED, fix=_START)
@@ -33,10 +34,13 @@ def dcgm_quick(_spec: HostSpec, have: Dcgm) -> Iterator[Verdict]:
     left_out = [result.test for result in have.results if result.status not in {*_BAD, "pass"}]
     yield from (_fault(result) for result in bad)
     if left_out:
-        yield unknown(f"left out: {', '.join(dict.fromkeys(left_out))}", expected=_EXPECTED)
+        yield unknown(
+            _("left out: {left_out}", left_out=", ".join(dict.fromkeys(left_out))), expected=_EXPECTED
+        )
     elif not bad:
         yield fine(
-            observed=f"{len({result.test for result in have.results})} tests passed", expected=_EXPECTED
+            observed=_("{count} tests passed", count=len({result.test for result in have.results})),
+            expected=_EXPECTED,
         )
 
 
@@ -45,6 +49,6 @@ def _fault(result: Result) -> Verdict:
     return fault(
         observed=observed,
         expected=_EXPECTED,
-        part=f"gpu {result.gpus}" if result.gpus else "",
+        part=_("gpu {gpus}", gpus=result.gpus) if result.gpus else "",
         otherwise=_BAD[result.status],
     )

@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.block_devices import BlockDevice, block_devices
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 from clusterwright.units import TB
 
 # Ours: disks of one label differ by less than a tenth between makers; the next size is a third larger.
@@ -39,7 +40,14 @@ def disks_present(spec: HostSpec, have: tuple[BlockDevice, ...]) -> Iterator[Ver
         ]
         yield expect(
             len(like) >= disk.count,
-            observed=f"{len(like)} of kind {disk.kind} and about {disk.size / TB:.3g} TB",
-            expected=f"{disk.count} (nodes.{spec.host.group_name}.disks)",
+            observed=_(
+                "{count} of kind {kind} and about {size:.3g} TB",
+                count=len(like),
+                kind=disk.kind,
+                size=disk.size / TB,
+            ),
+            expected=_(
+                "{count} (nodes.{group_name}.disks)", count=disk.count, group_name=spec.host.group_name
+            ),
             part=disk.mount or "",
         )

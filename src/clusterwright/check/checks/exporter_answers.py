@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.exporter import exporter
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 def _off(spec: HostSpec) -> str:
@@ -19,10 +20,12 @@ def _off(spec: HostSpec) -> str:
 )
 def exporter_answers(_spec: HostSpec, have: dict[str, bool] | str) -> Verdict:
     """Our exporter answers on the management address to who has a certificate, and each of its collectors works."""
-    expected = "the exporter on port 9105, all its collectors at work (monitoring.exporter)"
+    expected = _("the exporter on port 9105, all its collectors at work (monitoring.exporter)")
     answers = isinstance(have, dict)
     failures = ", ".join(name for name, up in have.items() if not up) if isinstance(have, dict) else str(have)
     observed = (
-        f"no answer from: {failures}" if failures and answers else failures or f"{len(have)} collectors"
+        _("no answer from: {failures}", failures=failures)
+        if failures and answers
+        else failures or f"{len(have)} collectors"
     )
     return expect(answers and not failures, observed=observed, expected=expected)

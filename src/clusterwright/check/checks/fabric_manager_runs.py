@@ -8,6 +8,7 @@ from clusterwright.check.facts.fabric_manager import FabricManager, fabric_manag
 from clusterwright.check.facts.gpus import Driver, gpus
 from clusterwright.check.of_gpus import has_nvlink
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -19,7 +20,9 @@ from clusterwright.check.verdict import Verdict
 def fabric_manager_runs(_spec: HostSpec, have: FabricManager, driver: Driver) -> Verdict:
     """Where there are NVSwitches, nvidia-fabricmanager runs in the driver's version: else CUDA says error 802."""
     if not have.switches:
-        return skip("no NVSwitch: NVLinks join the GPUs directly, and nvidia-fabricmanager has nothing to do")
+        return skip(
+            _("no NVSwitch: NVLinks join the GPUs directly, and nvidia-fabricmanager has nothing to do")
+        )
     of_driver = next((gpu.driver for gpu in driver.gpus), "")
     unready = sorted({gpu.fabric for gpu in driver.gpus if gpu.fabric not in (None, "Completed")} - {None})
     faults = [
@@ -27,7 +30,11 @@ def fabric_manager_runs(_spec: HostSpec, have: FabricManager, driver: Driver) ->
         *([f"it is {have.version}"] if have.version and of_driver and have.version != of_driver else []),
         *(f"a GPU's fabric state is {state}" for state in unready),
     ]
-    expected = f"active, in the driver's version {of_driver or '(not known)'}; {have.switches} NVSwitches"
+    expected = _(
+        "active, in the driver's version {of_driver}; {switches} NVSwitches",
+        of_driver=of_driver or "(not known)",
+        switches=have.switches,
+    )
     return expect(
         not faults,
         observed="; ".join(faults) or f"active{f' {have.version}' if have.version else ''}",

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.failed_units import failed_units
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -14,5 +15,8 @@ from clusterwright.check.verdict import Status, Verdict
 def failed_services(_spec: HostSpec, have: tuple[str, ...]) -> Verdict:
     """No unit of the host is in state failed, whoever brought it."""
     return expect(
-        not have, observed=", ".join(have) or "none failed", expected="no failed unit", otherwise=Status.WARN
+        not have,
+        observed=", ".join(have) or "none failed",
+        expected=_("no failed unit"),
+        otherwise=Status.WARN,
     )

@@ -8,11 +8,12 @@ from clusterwright.check.expectation import check, fault, fine, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.folders_answer import folders_answer
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 
 _SLOW_S = (
     1.0  # ours: a file system that is only asked how full it is, and takes that long, makes every `ls` wait
 )
-_EXPECTED = "an answer at once, 5 s at the very most"
+_EXPECTED = N_("an answer at once, 5 s at the very most")
 
 
 @check(
@@ -25,14 +26,20 @@ def file_systems_answer(spec: HostSpec, have: dict[str, float | str]) -> Iterato
     shared = {folder.path: name for name, folder in spec.cluster.storage.items()}
     verdicts = []
     for path, answer in have.items():
-        expected = f"{_EXPECTED} (storage.{shared[path]})" if path in shared else _EXPECTED
+        expected = (
+            _("{expected} (storage.{shared})", expected=_EXPECTED, shared=shared[path])
+            if path in shared
+            else _EXPECTED
+        )
         if answer == "not asked":
-            verdicts.append(unknown(f"{path}: the host is too busy to ask", expected=expected, part=path))
+            verdicts.append(
+                unknown(_("{path}: the host is too busy to ask", path=path), expected=expected, part=path)
+            )
         elif (
             isinstance(answer, str) and "No such file" not in answer
         ):  # one that is not there: see shared_folders
             verdicts.append(fault(observed=f"{path}: {answer}", expected=expected, part=path))
         elif not isinstance(answer, str) and answer > _SLOW_S:
-            observed = f"{path} took {answer:.1f} s"
+            observed = _("{path} took {answer:.1f} s", path=path, answer=answer)
             verdicts.append(fault(observed=observed, expected=expected, part=path, otherwise=Status.WARN))
-    yield from verdicts or [fine(observed=f"{len(have)} answer at once", expected=_EXPECTED)]
+    yield from verdicts or [fine(observed=_("{count} answer at once", count=len(have)), expected=_EXPECTED)]

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.firewall_rules import Chain, firewall_rules
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 from clusterwright.provision.render.firewall_program import firewall_program
 
 _TABLES = {"nftables": "clusterwright", "firewalld": "firewalld"}
@@ -30,5 +31,8 @@ def firewall_on(spec: HostSpec, have: tuple[Chain, ...]) -> Verdict:
     return expect(
         refuses and not other_chains,
         observed=observed or "no rules loaded",
-        expected=f"{program} refuses what no rule lets in, and nothing else does (security.firewall_program)",
+        expected=_(
+            "{program} refuses what no rule lets in, and nothing else does (security.firewall_program)",
+            program=program,
+        ),
     )

@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.disks import Space, disks
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 from clusterwright.units import GB
 
 _SHARE = 0.10  # awesome-prometheus-alerts: less than 10 % free, of bytes or of inodes
@@ -31,24 +32,33 @@ def free_space(spec: HostSpec, have: dict[str, Space]) -> Iterator[Verdict]:
     for name, folder in spec.cluster.storage.items():
         space = have.get(folder.path)  # one that is not there is the finding of shared_folders
         if space and space.free_bytes < folder.free:
-            observed = f"{folder.path}: {space.free_bytes / GB:.1f} GB free"
-            expected = f"{folder.free / GB:.3g} GB (storage.{name}.free)"
+            observed = _(
+                "{path}: {free_bytes:.1f} GB free", path=folder.path, free_bytes=space.free_bytes / GB
+            )
+            expected = _("{free:.3g} GB (storage.{name}.free)", free=folder.free / GB, name=name)
             verdicts.append(fault(observed=observed, expected=expected, part=folder.path))
     yield from verdicts or [
-        fine(observed="room everywhere", expected="10 % and inodes on /, /var, /tmp; storage.*.free")
+        fine(observed=_("room everywhere"), expected=_("10 % and inodes on /, /var, /tmp; storage.*.free"))
     ]
 
 
 def _check_system_path(path: str, space: Space) -> Iterator[Verdict]:
     share = space.free_bytes / space.size_bytes if space.size_bytes else 1.0
     if share < _SHARE and space.free_bytes < _ENOUGH:
-        observed = f"{path}: {share:.0%} free, {space.free_bytes / GB:.2g} GB"
+        observed = _(
+            "{path}: {share:.0%} free, {free_bytes:.2g} GB",
+            path=path,
+            share=share,
+            free_bytes=space.free_bytes / GB,
+        )
         worst = Status.FAIL if share < _FULL else Status.WARN
         yield fault(observed=observed, expected="10 % free", otherwise=worst, part=path)
     free_inode_share = space.free_inodes / space.inodes if space.inodes else 1.0
     if free_inode_share < _SHARE:
         yield fault(
-            observed=f"{path}: {free_inode_share:.0%} of inodes free",
+            observed=_(
+                "{path}: {free_inode_share:.0%} of inodes free", path=path, free_inode_share=free_inode_share
+            ),
             expected="10 % free",
             otherwise=Status.FAIL if free_inode_share < _FULL else Status.WARN,
             part=path,

@@ -10,6 +10,7 @@ from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.slowdown import reasons
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 _WORKING = 50.0  # ours: percent of the time; below it the clocks may just be resting
 _LOWERED = 0.9  # ours: of the highest clock; GpuSlowInJob's share
@@ -23,7 +24,9 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     clocks = f" at {gpu.sm_mhz:g} of {gpu.sm_most_mhz:g} MHz" if gpu.sm_mhz and gpu.sm_most_mhz else ""
     under_load = (gpu.load_percent or 0.0) >= _WORKING
     state = "under load" if under_load else "with little load"
-    observed = f"is slowed down ({', '.join(reason)}){clocks} {state}"
+    observed = _(
+        "is slowed down ({reason}){clocks} {state}", reason=", ".join(reason), clocks=clocks, state=state
+    )
     yield observed, Status.FAIL if lowered and under_load else Status.WARN
 
 
@@ -35,7 +38,10 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 )
 def gpu_clocks(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU is slowed down by heat or power; it fails where that lowers the clock of a GPU that works."""
-    expected = f"no slowdown; under load {_LOWERED:.0%} of the highest clock that the GPU says itself"
+    expected = _(
+        "no slowdown; under load {lowered:.0%} of the highest clock that the GPU says itself",
+        lowered=_LOWERED,
+    )
     unsupported = "this driver does not say why clocks are lowered"
     return gpu_verdicts(
         spec,

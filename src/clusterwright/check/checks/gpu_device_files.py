@@ -7,6 +7,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpu_files import gpu_files
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -20,9 +21,18 @@ def gpu_device_files(spec: HostSpec, have: dict[str, str]) -> Verdict:
     gpus = spec.host.group.gpus
     device_files = gpus.device_files() if gpus else ()
     missing = [path for path in device_files if have.get(path) != "character special file"]
-    observed = f"no device {', '.join(missing)}" if missing else f"{len(device_files)} device files"
+    observed = (
+        _("no device {missing}", missing=", ".join(missing))
+        if missing
+        else _("{count} device files", count=len(device_files))
+    )
     return expect(
         not missing,
         observed=observed,
-        expected=f"{device_files[0]} to {device_files[-1]} (nodes.{spec.host.group_name}.gpus)",
+        expected=_(
+            "{device_files} to {device_files2} (nodes.{group_name}.gpus)",
+            device_files=device_files[0],
+            device_files2=device_files[-1],
+            group_name=spec.host.group_name,
+        ),
     )

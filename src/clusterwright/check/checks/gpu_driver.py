@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 
 def _declared(spec: HostSpec) -> bool:
@@ -30,7 +31,7 @@ def gpu_driver(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
         if gpu.driver != declared and not gpu.driver.startswith(f"{declared}."):
             yield f"has driver {gpu.driver}", Status.FAIL
 
-    expected = f"driver {declared} (software.driver)"
+    expected = _("driver {declared} (software.driver)", declared=declared)
     return gpu_verdicts(
         spec, have, wrong, expected=expected, read_value=lambda gpu: gpu.driver, unsupported=""
     )

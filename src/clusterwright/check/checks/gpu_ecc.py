@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 _SRAM = 4  # stas00/ml-engineering: with more uncorrectable errors of SRAM in its life a GPU is replaced
 # Azure/azurehpc-health-checks: DRAM up to 20,000,000; facebookresearch/gcm: 50,000,000. Lenient on purpose: all of
@@ -20,10 +21,15 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.uncorrected:
         yield f"has {gpu.uncorrected} uncorrectable ECC errors since the driver was loaded", Status.FAIL
     if (gpu.uncorrected_sram_aggregate or 0) > _SRAM:
-        observed = f"had {gpu.uncorrected_sram_aggregate} uncorrectable errors in SRAM in its life"
+        observed = _(
+            "had {uncorrected_sram_aggregate} uncorrectable errors in SRAM in its life",
+            uncorrected_sram_aggregate=gpu.uncorrected_sram_aggregate,
+        )
         yield observed, Status.FAIL, "drain the host and replace the GPU"
     if (gpu.corrected or 0) > _CORRECTED:
-        observed = f"has {gpu.corrected} corrected ECC errors since the driver was loaded"
+        observed = _(
+            "has {corrected} corrected ECC errors since the driver was loaded", corrected=gpu.corrected
+        )
         yield observed, Status.WARN, "watch it: see whether uncorrectable ones follow (gpu_remap, gpu_xids)"
 
 
@@ -35,7 +41,11 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 )
 def gpu_ecc(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU has an uncorrectable memory error since the driver was loaded, nor too many in its life."""
-    expected = f"no uncorrectable error, {_SRAM} of SRAM in a GPU's life at most, {_CORRECTED:.0e} corrected"
+    expected = _(
+        "no uncorrectable error, {sram} of SRAM in a GPU's life at most, {corrected:.0e} corrected",
+        sram=_SRAM,
+        corrected=_CORRECTED,
+    )
     return gpu_verdicts(
         spec,
         have,

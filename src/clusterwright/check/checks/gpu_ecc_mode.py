@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
@@ -21,7 +22,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 @check(gpus, when=has_gpus, fix="nvidia-smi -e 1, then reset the GPU or reboot")
 def gpu_ecc_mode(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """ECC is on, now and after the next reset, on every GPU that has it."""
-    expected = "ECC on, current and pending (imbue-ai/cluster-health)"
+    expected = _("ECC on, current and pending (imbue-ai/cluster-health)")
     return gpu_verdicts(
         spec,
         have,

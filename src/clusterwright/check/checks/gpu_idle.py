@@ -10,6 +10,7 @@ from clusterwright.check.facts.gpu_processes import Process, Processes, gpu_proc
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 from clusterwright.units import MiB
 
 # facebookresearch/gcm: 15 MiB. Drivers before 510 count what they keep for themselves (up to some 500 MiB on large
@@ -29,7 +30,9 @@ def gpu_idle(spec: HostSpec, have: Driver, running: Processes) -> Iterator[Verdi
     by_gpu: dict[str, list[Process]] = {}
     for process in running.processes:
         by_gpu.setdefault(process.uuid, []).append(process)
-    expected = f"processes of Slurm jobs only, {_LEAST // MiB} MiB used at most on a GPU without one"
+    expected = _(
+        "processes of Slurm jobs only, {least} MiB used at most on a GPU without one", least=_LEAST // MiB
+    )
     unsupported = "this driver does not say how much memory is used"
     return gpu_verdicts(
         spec,
@@ -48,5 +51,5 @@ def _wrong(gpu: Gpu, by_gpu: Mapping[str, list[Process]]) -> Iterator[Wrong]:
             yield f"has a process of no job: {process.pid} ({process.name or 'gone'})", Status.FAIL
     used = gpu.memory_used_bytes or 0
     if not processes and not gpu.mig and used > _LEAST:
-        observed = f"has {used / MiB:.0f} MiB in use and no process"
+        observed = _("has {used:.0f} MiB in use and no process", used=used / MiB)
         yield observed, Status.FAIL if used > _MAX_DRIVER_BYTES else Status.WARN

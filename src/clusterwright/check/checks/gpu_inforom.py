@@ -9,8 +9,9 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_
 
-_EXPECTED = "no warning of nvidia-smi, a valid checksum"
+_EXPECTED = N_("no warning of nvidia-smi, a valid checksum")
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:

@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, fault, fine, skip
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpu_topology import gpu_topology
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 def _has_links(spec: HostSpec) -> bool:
@@ -29,17 +30,28 @@ def gpu_joined(spec: HostSpec, have: dict[int, dict[int, str]]) -> Iterator[Verd
     """
     joined = {gpu: sum(link.startswith("NV") for link in links.values()) for gpu, links in have.items()}
     if not any(have.values()):
-        yield skip("one GPU alone is joined with nobody")
+        yield skip(_("one GPU alone is joined with nobody"))
         return
     most = max(joined.values())
-    expected = f"NVLink from each GPU to {most or 'others'} (nodes.{spec.host.group_name}.gpus.nvlink)"
+    expected = _(
+        "NVLink from each GPU to {most} (nodes.{group_name}.gpus.nvlink)",
+        most=most or "others",
+        group_name=spec.host.group_name,
+    )
     faults = [
-        fault(observed=f"GPU {gpu}: {_link_summary(have[gpu])}", expected=expected, part=f"gpu {gpu}")
+        fault(
+            observed=_("GPU {gpu}: {link_summary}", gpu=gpu, link_summary=_link_summary(have[gpu])),
+            expected=expected,
+            part=_("gpu {gpu}", gpu=gpu),
+        )
         for gpu, peer_count in joined.items()
         if peer_count < most or not most
     ]
     yield from faults or [
-        fine(observed=f"{len(joined)} GPUs, each joined by NVLink with {most}", expected=expected)
+        fine(
+            observed=_("{count} GPUs, each joined by NVLink with {most}", count=len(joined), most=most),
+            expected=expected,
+        )
     ]
 
 

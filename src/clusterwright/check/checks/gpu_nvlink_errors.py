@@ -9,8 +9,9 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.nvlink_errors import nvlink_errors
 from clusterwright.check.of_gpus import has_nvlink
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 
-_EXPECTED = "no counter of CRC, replay or recovery that grows while we look (facebookresearch/gcm: zero)"
+_EXPECTED = N_("no counter of CRC, replay or recovery that grows while we look (facebookresearch/gcm: zero)")
 
 
 @check(
@@ -24,10 +25,10 @@ def gpu_nvlink_errors(_spec: HostSpec, have: dict[str, int]) -> Iterator[Verdict
     for name, grown in have.items():
         gpu = name.split(",")[0].removeprefix("GPU ")
         yield fault(
-            observed=f"{name} grew by {grown} in 2 s",
+            observed=_("{name} grew by {grown} in 2 s", name=name, grown=grown),
             expected=_EXPECTED,
-            part=f"gpu {gpu}",
+            part=_("gpu {gpu}", gpu=gpu),
             otherwise=Status.WARN,
         )
     if not have:
-        yield fine(observed="none grows", expected=_EXPECTED)
+        yield fine(observed=_("none grows"), expected=_EXPECTED)

@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.nvlinks import nvlinks
 from clusterwright.check.of_gpus import has_nvlink
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -20,17 +21,34 @@ from clusterwright.check.verdict import Verdict
 def gpu_nvlinks(spec: HostSpec, have: dict[str, tuple[bool, ...]]) -> Iterator[Verdict]:
     """Every NVLink of every GPU is active, and every GPU has as many as the others."""
     most = max(len(links) for links in have.values())
-    expected = f"{most or 'some'} links on each GPU, all active (nodes.{spec.host.group_name}.gpus.nvlink)"
+    expected = _(
+        "{most} links on each GPU, all active (nodes.{group_name}.gpus.nvlink)",
+        most=most or "some",
+        group_name=spec.host.group_name,
+    )
     faults = []
     for gpu, links in have.items():
         down = [str(number) for number, active in enumerate(links) if not active]
         if down:
-            observed = f"GPU {gpu}: {len(down)} of {len(links)} links inactive ({', '.join(down)})"
-            faults.append(fault(observed=observed, expected=expected, part=f"gpu {gpu}"))
+            observed = _(
+                "GPU {gpu}: {count} of {count2} links inactive ({down})",
+                gpu=gpu,
+                count=len(down),
+                count2=len(links),
+                down=", ".join(down),
+            )
+            faults.append(fault(observed=observed, expected=expected, part=_("gpu {gpu}", gpu=gpu)))
         elif len(links) < most or not links:
             faults.append(
-                fault(observed=f"GPU {gpu} has {len(links)} links", expected=expected, part=f"gpu {gpu}")
+                fault(
+                    observed=_("GPU {gpu} has {count} links", gpu=gpu, count=len(links)),
+                    expected=expected,
+                    part=_("gpu {gpu}", gpu=gpu),
+                )
             )
     yield from faults or [
-        fine(observed=f"{most} links active on each of {len(have)} GPUs", expected=expected)
+        fine(
+            observed=_("{most} links active on each of {count} GPUs", most=most, count=len(have)),
+            expected=expected,
+        )
     ]

@@ -10,6 +10,7 @@ from clusterwright.check.facts.gpus import Driver, gpus
 from clusterwright.check.facts.pci_gpus import pci_gpus
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 def _in_lab(spec: HostSpec) -> str:
@@ -27,13 +28,18 @@ def gpu_on_bus(spec: HostSpec, have: tuple[str, ...], driver: Driver) -> Iterato
     """The bus, the driver and gres.conf count the same GPUs: one that fell off is missing in the first or second."""
     declared = spec.host.group.gpus
     count = declared.count if declared else 0
-    expected = f"{count} on the bus and in the driver (nodes.{spec.host.group_name}.gpus.count, as gres.conf)"
+    expected = _(
+        "{count} on the bus and in the driver (nodes.{group_name}.gpus.count, as gres.conf)",
+        count=count,
+        group_name=spec.host.group_name,
+    )
     mute = sorted(set(have) - {gpu.pci for gpu in driver.gpus})
     if len(have) != count:
-        yield fault(observed=f"{len(have)} GPUs on the PCI bus", expected=expected)
+        yield fault(observed=_("{count} GPUs on the PCI bus", count=len(have)), expected=expected)
     for address in mute:
         yield fault(
-            observed=f"the GPU at {address} is on the bus, but does not answer the driver", expected=expected
+            observed=_("the GPU at {address} is on the bus, but does not answer the driver", address=address),
+            expected=expected,
         )
     if len(have) == count and not mute:
-        yield fine(observed=f"{count} on the bus, all in the driver", expected=expected)
+        yield fine(observed=_("{count} on the bus, all in the driver", count=count), expected=expected)

@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 _WORKING = (
     50.0  # ours: percent; an idle GPU may lower its link's generation to save power (nvidia-smi's help)
@@ -22,7 +23,11 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if working and gpu.pcie_gen and gpu.pcie_gen_most and gpu.pcie_gen < gpu.pcie_gen_most:
         yield f"works at PCIe {gpu.pcie_gen}.0 in place of {gpu.pcie_gen_most}.0", Status.FAIL
     if gpu.pcie_gen_most and gpu.pcie_gen_of_gpu and gpu.pcie_gen_most < gpu.pcie_gen_of_gpu:
-        observed = f"is PCIe {gpu.pcie_gen_of_gpu}.0 in a slot of {gpu.pcie_gen_most}.0"
+        observed = _(
+            "is PCIe {pcie_gen_of_gpu}.0 in a slot of {pcie_gen_most}.0",
+            pcie_gen_of_gpu=gpu.pcie_gen_of_gpu,
+            pcie_gen_most=gpu.pcie_gen_most,
+        )
         yield (
             observed,
             Status.WARN,
@@ -38,7 +43,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 )
 def gpu_pcie(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Every GPU has the lanes and, when it works, the generation of PCIe that it can have in its slot."""
-    expected = "pcie.link.width.max and pcie.link.gen.max, as the GPU says itself"
+    expected = _("pcie.link.width.max and pcie.link.gen.max, as the GPU says itself")
     unsupported = "this driver does not say the link's width"
     return gpu_verdicts(
         spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.pcie_width, unsupported=unsupported

@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
@@ -24,7 +25,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 )
 def gpu_persistence(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Persistence mode is on: else the driver unloads after each job, and the next one waits seconds for each GPU."""
-    expected = "persistence mode on (NVIDIA/deepops)"
+    expected = _("persistence mode on (NVIDIA/deepops)")
     unsupported = "this driver does not say its persistence mode"
     return gpu_verdicts(
         spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.persistent, unsupported=unsupported

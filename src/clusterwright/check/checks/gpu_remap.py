@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 _MOST = 512  # Azure/azurehpc-health-checks: more uncorrectable rows than a GPU has spare ones
 _REPLACE = "drain the host and replace the GPU"
@@ -22,7 +23,10 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if (gpu.remap_uncorrectable or 0) > _MOST:
         yield f"has {gpu.remap_uncorrectable} rows remapped after uncorrectable errors", Status.FAIL, _REPLACE
     if gpu.banks_without_spare:
-        observed = f"has {gpu.banks_without_spare} banks of memory without a spare row left"
+        observed = _(
+            "has {banks_without_spare} banks of memory without a spare row left",
+            banks_without_spare=gpu.banks_without_spare,
+        )
         yield (
             observed,
             Status.WARN,
@@ -38,7 +42,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 )
 def gpu_remap(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU waits for a reset to replace a memory row, and none has run out of spare rows."""
-    expected = f"no row pending or failed, {_MOST} at most"
+    expected = _("no row pending or failed, {most} at most", most=_MOST)
     unsupported = "this model remaps no rows, or this driver does not say"
     return gpu_verdicts(
         spec,

@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 _THERMAL = 0x20 | 0x40  # NVML: clocks lowered for heat by the driver, by the hardware
 _MIN_MARGIN_C = 5.0  # ours: a sound H100 has 46 C idle and 26 C in full load (a capture of driver 590)
@@ -29,7 +30,10 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 )
 def gpu_temperature(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU is slowed down for heat, or near to it where the driver says its margin (from driver 535)."""
-    expected = f"no thermal slowdown, more than {_MIN_MARGIN_C:g} C of the margin that the GPU says itself"
+    expected = _(
+        "no thermal slowdown, more than {min_margin_c:g} C of the margin that the GPU says itself",
+        min_margin_c=_MIN_MARGIN_C,
+    )
     unsupported = "this driver says no temperature"
     return gpu_verdicts(
         spec,

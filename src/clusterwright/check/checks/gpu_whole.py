@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
@@ -23,7 +24,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 )
 def gpu_whole(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU is in MIG mode: gres.conf offers whole GPUs, and a job that is given a part of one fails."""
-    expected = f"whole GPUs (nodes.{spec.host.group_name}.gpus; gres.conf)"
+    expected = _("whole GPUs (nodes.{group_name}.gpus; gres.conf)", group_name=spec.host.group_name)
     unsupported = "this model cannot be cut into parts"
     return gpu_verdicts(
         spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.mig, unsupported=unsupported

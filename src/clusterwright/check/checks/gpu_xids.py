@@ -11,8 +11,9 @@ from clusterwright.check.kernel.events import events
 from clusterwright.check.kernel.judge import Finding, judge
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 
-_EXPECTED = "no XID that asks for something (check/kernel/xids.toml)"
+_EXPECTED = N_("no XID that asks for something (check/kernel/xids.toml)")
 _STATUS = {"fail": Status.FAIL, "warn": Status.WARN}
 
 
@@ -32,13 +33,17 @@ def gpu_xids(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
     for finding in asking:
         part = f"nvswitch {finding.pci}" if finding.switch else have.gpu(finding.pci)
         observed = f"{_times(finding)}: {finding.meaning} ({finding.pci or 'address not logged'})"
-        fix = f"{finding.action}; once it is fixed: logger -t clusterwright repaired {finding.pci}"
+        fix = _(
+            "{action}; once it is fixed: logger -t clusterwright repaired {pci}",
+            action=finding.action,
+            pci=finding.pci,
+        )
         status = _STATUS[finding.severity]
         yield fault(
             observed=observed, expected=_EXPECTED, part=part, fix=fix, otherwise=status, codes=(finding.code,)
         )
     if not have.source:
-        yield skip("a container has no kernel log of its own")
+        yield skip(_("a container has no kernel log of its own"))
     elif not asking:
         yield fine(observed=_quiet(findings), expected=_EXPECTED)
 

@@ -11,6 +11,7 @@ from clusterwright.check.of_gpus import has_gpus, no_gpu
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.nodes import Gpus
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 _SHARE = 0.9  # ours: GDDR boards give up to 6.25 % of their memory to ECC; a wrong model is a third smaller
 
@@ -26,7 +27,7 @@ def gpus_answer(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Every declared GPU answers the driver, with as much memory as the file or the catalog says."""
     declared = spec.host.group.gpus
     count = declared.count if declared else 0
-    expected = f"{count} GPUs (nodes.{spec.host.group_name}.gpus.count)"
+    expected = _("{count} GPUs (nodes.{group_name}.gpus.count)", count=count, group_name=spec.host.group_name)
     if have.absent:
         yield no_gpu(spec, have, expected)
         return
@@ -34,15 +35,26 @@ def gpus_answer(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     detail = f": {have.why}" if have.messages and not is_complete else ""
     codes = (have.code,) if have.code else ()
     yield expect(
-        is_complete, observed=f"{len(have.gpus)} GPUs answer{detail}", expected=expected, codes=codes
+        is_complete,
+        observed=_("{count} GPUs answer{detail}", count=len(have.gpus), detail=detail),
+        expected=expected,
+        codes=codes,
     )
     least = _SHARE * _memory(declared) if declared else 0.0
     for gpu in have.gpus:
         if (gpu.memory_bytes or 0) < least:
             yield fault(
-                observed=f"GPU {gpu.index} has {(gpu.memory_bytes or 0) >> 30} GiB",
-                expected=f"{least / 2**30:.0f} GiB at least (nodes.{spec.host.group_name}.gpus, or the catalog)",
-                part=f"gpu {gpu.index}",
+                observed=_(
+                    "GPU {index} has {memory_bytes} GiB",
+                    index=gpu.index,
+                    memory_bytes=(gpu.memory_bytes or 0) >> 30,
+                ),
+                expected=_(
+                    "{least:.0f} GiB at least (nodes.{group_name}.gpus, or the catalog)",
+                    least=least / 2**30,
+                    group_name=spec.host.group_name,
+                ),
+                part=_("gpu {index}", index=gpu.index),
             )
 
 

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.slurmd_hardware import Hardware, slurmd_hardware
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 def _in_lab(spec: HostSpec) -> str:
@@ -29,7 +30,11 @@ def hardware(spec: HostSpec, have: Hardware) -> Verdict:
     expected = Hardware(cpus.sockets, cpus.cores_per_socket, cpus.threads_per_core, 0)
     is_match = _shape(have) == _shape(expected)
     return expect(
-        is_match, observed=_shape(have), expected=f"{_shape(expected)} (nodes.{spec.host.group_name}.cpus)"
+        is_match,
+        observed=_shape(have),
+        expected=_(
+            "{shape} (nodes.{group_name}.cpus)", shape=_shape(expected), group_name=spec.host.group_name
+        ),
     )
 
 

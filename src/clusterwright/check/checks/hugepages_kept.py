@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.memory import Memory, memory
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 from clusterwright.units import GiB
 
 
@@ -28,6 +29,6 @@ def hugepages_kept(spec: HostSpec, have: Memory) -> Verdict:
     expected_bytes = spec.cluster.system.hugepages or 0
     return expect(
         have.huge_bytes >= expected_bytes,
-        observed=f"{have.huge_bytes / GiB:.4g} GiB",
-        expected=f"{expected_bytes / GiB:.4g} GiB (system.hugepages)",
+        observed=_("{huge_bytes:.4g} GiB", huge_bytes=have.huge_bytes / GiB),
+        expected=_("{expected_bytes:.4g} GiB (system.hugepages)", expected_bytes=expected_bytes / GiB),
     )

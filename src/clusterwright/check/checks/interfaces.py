@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface, addresses
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -23,8 +24,12 @@ def interfaces(spec: HostSpec, have: dict[str, Interface]) -> Iterator[Verdict]:
         wrong = _wrong(have.get(str(address)), str(address), mtu)
         yield expect(
             not wrong,
-            observed=f"{name}: {wrong}" if wrong else f"{name} is up",
-            expected=f"{address} on {name}, MTU {mtu} (networks.{name}.mtu)" if wrong else f"MTU {mtu}",
+            observed=f"{name}: {wrong}" if wrong else _("{name} is up", name=name),
+            expected=_(
+                "{address} on {name}, MTU {mtu} (networks.{name}.mtu)", address=address, name=name, mtu=mtu
+            )
+            if wrong
+            else _("MTU {mtu}", mtu=mtu),
             part=name,
         )
 

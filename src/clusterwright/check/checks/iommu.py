@@ -10,8 +10,9 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board, board
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 
-_EXPECTED = "no IOMMU, or one in pass-through (`identity`, by iommu=pt on the kernel's command line)"
+_EXPECTED = N_("no IOMMU, or one in pass-through (`identity`, by iommu=pt on the kernel's command line)")
 _KERNEL_OPTIONS = ("iommu", "intel_iommu", "amd_iommu")
 
 
@@ -22,28 +23,43 @@ def iommu(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
         yield guest
         return
     if not have.units:
-        yield fine(observed=f"no IOMMU{_command_line(have)}", expected=_EXPECTED)
+        yield fine(observed=_("no IOMMU{command_line}", command_line=_command_line(have)), expected=_EXPECTED)
         return
     peers = (*have.devices_by_kind("gpu"), *have.rdma)
     if not peers:
-        yield skip("no GPU and no RDMA adapter on the PCI bus")
+        yield skip(_("no GPU and no RDMA adapter on the PCI bus"))
         return
     if not all(device.iommu for device in peers):
         yield unknown(
-            f"the kernel does not say how its IOMMU treats them{_command_line(have)}", expected=_EXPECTED
+            _(
+                "the kernel does not say how its IOMMU treats them{command_line}",
+                command_line=_command_line(have),
+            ),
+            expected=_EXPECTED,
         )
         return
     through = [device for device in peers if device.iommu != "identity"]
     if not through:
-        yield fine(observed=f"the IOMMU passes through{_command_line(have)}", expected=_EXPECTED)
+        yield fine(
+            observed=_("the IOMMU passes through{command_line}", command_line=_command_line(have)),
+            expected=_EXPECTED,
+        )
         return
     kinds = ", ".join(sorted({device.iommu for device in through}))
     yield fault(
-        observed=f"the IOMMU translates for {len(through)} of {len(peers)} "
-        f"GPUs and adapters ({kinds}){_command_line(have)}",
+        observed=_(
+            "the IOMMU translates for {count} of {count2} GPUs and adapters ({kinds}){command_line}",
+            count=len(through),
+            count2=len(peers),
+            kinds=kinds,
+            command_line=_command_line(have),
+        ),
         expected=_EXPECTED,
-        fix=f"GRUB_CMDLINE_LINUX: add iommu=pt, update-grub, reboot; or {bios_menu(have, 'iommu')}: Disabled"
-        " (not on AMD with more than 255 CPUs, whose interrupts need it)",
+        fix=_(
+            "GRUB_CMDLINE_LINUX: add iommu=pt, update-grub, reboot; or {bios_menu}: Disabled "
+            "(not on AMD with more than 255 CPUs, whose interrupts need it)",
+            bios_menu=bios_menu(have, "iommu"),
+        ),
         otherwise=Status.WARN,
     )
 

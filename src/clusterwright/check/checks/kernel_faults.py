@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.kernel_log import KernelLog, kernel_log
 from clusterwright.check.kernel.faults import find_faults
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 _MAX_LINE_CHARS = 120  # characters of a line: enough to know it by
 
@@ -33,11 +34,15 @@ def kernel_faults(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
         hours = "in this boot" if occurrence.fault.hours == "boot" else f"in {occurrence.fault.hours:g} h"
         yield fault(
             observed=f"{occurrence.fault.name}{times}: {occurrence.line[:_MAX_LINE_CHARS]}",
-            expected=f"less than {occurrence.fault.least} {hours} (check/kernel/faults.toml)",
+            expected=_(
+                "less than {least} {hours} (check/kernel/faults.toml)",
+                least=occurrence.fault.least,
+                hours=hours,
+            ),
             fix=occurrence.fault.fix,
             otherwise=Status.FAIL if occurrence.fault.severity == "fail" else Status.WARN,
         )
     if not have.source:
-        yield skip("a container has no kernel log of its own")
+        yield skip(_("a container has no kernel log of its own"))
     elif not occurrences:
-        yield fine(observed="none", expected="no line of check/kernel/faults.toml")
+        yield fine(observed="none", expected=_("no line of check/kernel/faults.toml"))

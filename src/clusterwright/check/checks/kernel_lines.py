@@ -7,6 +7,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.kernel_log import KernelLog, kernel_log
 from clusterwright.check.kernel.faults import unknown_kinds
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 _MAX_KINDS, _WIDE = 5, 100  # kinds, and characters of each: enough to look them up
 
@@ -20,15 +21,15 @@ def kernel_lines(_spec: HostSpec, have: KernelLog) -> Verdict:
     if have.missing:
         return unknown(have.missing)
     if not have.source:
-        return skip("a container has no kernel log of its own")
+        return skip(_("a container has no kernel log of its own"))
     kinds = unknown_kinds(have.lines)
     lines = [f"{line[:_WIDE]}{f' ({times} times)' if times > 1 else ''}" for times, line in kinds.values()]
     more = [f"and {len(lines) - _MAX_KINDS} more kinds"] if len(lines) > _MAX_KINDS else []
     return expect(
         not kinds,
-        observed=f"not known: {' | '.join([*lines[:_MAX_KINDS], *more])}"
+        observed=_("not known: {value}", value=" | ".join([*lines[:_MAX_KINDS], *more]))
         if kinds
-        else "every line that warns is known",
-        expected="only lines of check/kernel/known.toml, faults.toml and xids.toml",
+        else _("every line that warns is known"),
+        expected=_("only lines of check/kernel/known.toml, faults.toml and xids.toml"),
         otherwise=Status.WARN,
     )

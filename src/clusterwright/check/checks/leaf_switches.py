@@ -11,9 +11,10 @@ from clusterwright.check.facts.link_counters import Grown, link_counters
 from clusterwright.check.links import Broken, broken
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import N_, _
 
 _SEVERAL = 3  # hosts, ours: two bad cables at a time are met, three on one switch and on most of it are not
-_EXPECTED = "no error counter that grows on most hosts of one switch (networks.compute, nodes.*.switch)"
+_EXPECTED = N_("no error counter that grows on most hosts of one switch (networks.compute, nodes.*.switch)")
 # What is lost or held back beyond the host's own cable: on the switch, or between it and the others.
 _BEYOND = ("port_xmit_discards", "roce_slow_restart", "local_ack_timeout_err", "rnr_nak_retry_err")
 
@@ -84,9 +85,17 @@ def _verdicts(leaf: str, counter: str, of_hosts: Mapping[str, list[Broken]]) -> 
     )
     beyond = counter in _BEYOND
     yield fault(
-        observed=f"{counter} grew on {len(affected)} of {len(of_hosts)} hosts: {rule.meaning}",
+        observed=_(
+            "{counter} grew on {count} of {count2} hosts: {meaning}",
+            counter=counter,
+            count=len(affected),
+            count2=len(of_hosts),
+            meaning=rule.meaning,
+        ),
         expected=_EXPECTED,
-        part=f"{'uplinks of ' if beyond else ''}switch {leaf}",
+        part=_("{ending}switch {leaf}", ending="uplinks of " if beyond else "", leaf=leaf),
         otherwise=rule.status,
-        fix=f"see the uplinks of {leaf}: how many are up, their errors, PFC and ECN" if beyond else "",
+        fix=_("see the uplinks of {leaf}: how many are up, their errors, PFC and ECN", leaf=leaf)
+        if beyond
+        else "",
     )

@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, equal_everywhere, fault
 from clusterwright.check.facts.library_digest import MISSING, library_digest
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 from clusterwright.provision.roles.training import LIBRARY
 
 
@@ -17,9 +18,9 @@ from clusterwright.provision.roles.training import LIBRARY
 def library_equal(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:
     """The agent and the runtime that jobs import are there, and the same on every host."""
     digests = {host: digest for host, digest in have.items() if digest != MISSING}
-    expected = f"the code in {LIBRARY}"
+    expected = _("the code in {library}", library=LIBRARY)
     faults = [
-        fault(observed=f"no {LIBRARY}", expected=expected, subject=host)
+        fault(observed=_("no {library}", library=LIBRARY), expected=expected, subject=host)
         for host in have
         if host not in digests
     ]

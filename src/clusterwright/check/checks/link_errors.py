@@ -10,6 +10,7 @@ from clusterwright.check.facts.addresses import Interface, addresses
 from clusterwright.check.facts.link_counters import Grown, link_counters
 from clusterwright.check.links import RULES, Broken, broken
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 __all__ = ["RULES", "link_errors"]  # the reference shows the rules of this check
 
@@ -22,14 +23,21 @@ __all__ = ["RULES", "link_errors"]  # the reference shows the rules of this chec
 def link_errors(spec: HostSpec, have: Grown, interfaces: dict[str, Interface]) -> Iterator[Verdict]:
     """No counter of errors of a cluster's link grows faster than a good link's does."""
     faults = [_fault(broken_link, have.seconds) for broken_link in broken(spec, have, interfaces)]
-    expected = "no error counter grows faster than on a good link"
-    yield from faults or [fine(observed=f"{have.seconds:.0f} s without errors", expected=expected)]
+    expected = _("no error counter grows faster than on a good link")
+    yield from faults or [
+        fine(observed=_("{seconds:.0f} s without errors", seconds=have.seconds), expected=expected)
+    ]
 
 
 def _fault(broken_link: Broken, seconds: float) -> Verdict:
     rule = broken_link.rule
-    observed = (
-        f"{broken_link.link}: {rule.counter} grew by {broken_link.grown} in {seconds:.0f} s: {rule.meaning}"
+    observed = _(
+        "{link}: {counter} grew by {grown} in {seconds:.0f} s: {meaning}",
+        link=broken_link.link,
+        counter=rule.counter,
+        grown=broken_link.grown,
+        seconds=seconds,
+        meaning=rule.meaning,
     )
     most = f"at most {rule.most:.3g} a second" if rule.most else f"no more than {rule.free}"
     return fault(

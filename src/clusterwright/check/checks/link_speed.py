@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface, addresses
 from clusterwright.check.facts.link_rates import link_rates
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 from clusterwright.units import format_rate
 
 
@@ -27,11 +28,14 @@ def link_speed(spec: HostSpec, have: dict[str, Interface], rates: dict[str, int]
     networks = spec.cluster.networks.named()
     for name, address in spec.host.addresses.items():
         interface, declared = have.get(str(address)), networks[name].rate
-        expected = f"{format_rate(declared)} on {name} (networks.{name}.rate)"
+        expected = _("{rate} on {name} (networks.{name}.rate)", rate=format_rate(declared), name=name)
         rate = rates.get(interface.name) if interface else None
         if rate is None:
-            yield unknown(f"the driver says no rate for {name}", expected=expected, part=name)
+            yield unknown(_("the driver says no rate for {name}", name=name), expected=expected, part=name)
         else:
             yield expect(
-                rate >= declared, observed=f"{format_rate(rate)} on {name}", expected=expected, part=name
+                rate >= declared,
+                observed=_("{rate} on {name}", rate=format_rate(rate), name=name),
+                expected=expected,
+                part=name,
             )

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.load import Load, load
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 _A_THREAD = 1.2  # NVIDIA/deepops: 300 on a DGX, which has 256 threads
 
@@ -25,7 +26,9 @@ def load_bearable(_spec: HostSpec, have: Load) -> Verdict:
     most = _A_THREAD * have.threads
     return expect(
         have.quarter_hour <= most,
-        observed=f"{have.quarter_hour:.0f} at {have.threads} threads",
-        expected=f"{most:.0f} at most (NVIDIA/deepops: 300 at 256 threads)",
+        observed=_(
+            "{quarter_hour:.0f} at {threads} threads", quarter_hour=have.quarter_hour, threads=have.threads
+        ),
+        expected=_("{most:.0f} at most (NVIDIA/deepops: 300 at 256 threads)", most=most),
         otherwise=Status.WARN,
     )

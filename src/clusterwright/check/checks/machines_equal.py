@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.machine import Machine, machine
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 
 
 def _in_lab(spec: HostSpec) -> str:
@@ -25,9 +26,11 @@ def machines_equal(cluster: Cluster, have: Mapping[str, Machine]) -> list[Verdic
     """Model, BIOS and number of NUMA nodes are the same on every host of a group."""
     groups: dict[str, dict[str, str]] = {}
     for host, host_machine in have.items():
-        description = (
-            f"{host_machine.model or 'model not said'}, BIOS {host_machine.bios or 'not said'}, "
-            f"{host_machine.numa_nodes} NUMA nodes"
+        description = _(
+            "{model}, BIOS {bios}, {numa_nodes} NUMA nodes",
+            model=host_machine.model or "model not said",
+            bios=host_machine.bios or "not said",
+            numa_nodes=host_machine.numa_nodes,
         )
         groups.setdefault(cluster.host(host).group_name, {})[host] = description
     return [

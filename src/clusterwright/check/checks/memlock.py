@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.slurmd_limits import UNLIMITED, slurmd_limits
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 _NAME = "Max locked memory"
 
@@ -24,10 +25,10 @@ def memlock(_spec: HostSpec, have: dict[str, int]) -> Verdict:
     """Jobs inherit an unlimited memlock from slurmd: RDMA registers memory by locking it (ibv_reg_mr(3))."""
     limit = have.get(_NAME)
     observed = (
-        f"{limit} bytes"
+        _("{limit} bytes", limit=limit)
         if limit not in (UNLIMITED, None)
         else "unlimited"
         if limit is not None
-        else "no such limit shown"
+        else _("no such limit shown")
     )
     return expect(limit == UNLIMITED, observed=observed, expected="unlimited")

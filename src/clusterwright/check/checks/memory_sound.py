@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect, skip
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.memory_errors import MemoryErrors, memory_errors
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 def _in_lab(spec: HostSpec) -> str:
@@ -21,12 +22,12 @@ def _in_lab(spec: HostSpec) -> str:
 def memory_sound(_spec: HostSpec, have: MemoryErrors) -> Verdict:
     """No error of the host's memory was uncorrectable in this boot; corrected ones are judged by kernel_faults."""
     if not have.uncorrected:
-        return skip("the kernel counts no memory errors here (no EDAC driver)")
+        return skip(_("the kernel counts no memory errors here (no EDAC driver)"))
     bad = {name: count for name, count in have.uncorrected.items() if count}
     observed = ", ".join(f"{count} on {name}" for name, count in bad.items())
     corrected = sum(have.corrected.values())
     return expect(
         not bad,
         observed=observed or f"none; {corrected} corrected since boot",
-        expected="no uncorrectable error",
+        expected=_("no uncorrectable error"),
     )

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.node_exporter import node_exporter
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 def _off(spec: HostSpec) -> str:
@@ -23,5 +24,5 @@ def _off(spec: HostSpec) -> str:
 )
 def metrics_answer(_spec: HostSpec, have: str) -> Verdict:
     """The host's node_exporter answers on the management address with its own version."""
-    expected = "node_exporter on port 9100 (monitoring.node_exporter)"
+    expected = _("node_exporter on port 9100 (monitoring.node_exporter)")
     return expect(have.startswith("node_exporter "), observed=have, expected=expected)

@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.mounts import Mount, mounts
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 _KINDS = {
     "nfs": ("nfs", "nfs4"),
@@ -44,11 +45,21 @@ def mounted(spec: HostSpec, have: dict[str, Mount]) -> Iterator[Verdict]:
             continue
         mount = have.get(folder.path)
         observed = (
-            f"{folder.path} is {mount.kind}{', read-only' if mount.read_only else ''}"
+            _(
+                "{path} is {kind}{ending}",
+                path=folder.path,
+                kind=mount.kind,
+                ending=", read-only" if mount.read_only else "",
+            )
             if mount
-            else f"{folder.path} is not mounted"
+            else _("{path} is not mounted", path=folder.path)
         )
         kinds = _KINDS[folder.kind] + (_IN_LAB.get(folder.kind, ()) if spec.cluster.lab else ())
         is_ok = mount is not None and mount.kind in kinds and not mount.read_only
-        expected = f"{folder.path} mounted as {folder.kind}, writable (storage.{name})"
+        expected = _(
+            "{path} mounted as {kind}, writable (storage.{name})",
+            path=folder.path,
+            kind=folder.kind,
+            name=name,
+        )
         yield expect(is_ok, observed=observed, expected=expected, part=folder.path)

@@ -9,6 +9,7 @@ from clusterwright.check.facts.munge_credential import munge_credential
 from clusterwright.check.facts.munge_decoded import munge_decoded
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 
 
 @check(
@@ -21,7 +22,7 @@ def munge_between(
 ) -> list[Verdict]:
     """The control host decodes what every host encodes: one key, and clocks that agree within 5 minutes."""
     ((control, results),) = decoded.items()
-    expected = f"Success when {control} decodes it"
+    expected = _("Success when {control} decodes it", control=control)
     return [
         expect(
             results.get(host) == "Success",

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.hostname import hostname
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -18,5 +19,5 @@ def name_of_host(spec: HostSpec, have: str) -> Verdict:
     return expect(
         have == spec.host.name,
         observed=have,
-        expected=f"{spec.host.name} (nodes.{spec.host.group_name}.hosts)",
+        expected=_("{host} (nodes.{group_name}.hosts)", host=spec.host.name, group_name=spec.host.group_name),
     )

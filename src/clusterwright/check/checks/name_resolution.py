@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.names import Names, names
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -17,12 +18,12 @@ from clusterwright.check.verdict import Verdict
 def name_resolution(spec: HostSpec, have: Names) -> Verdict:
     """Every host resolves every name to its management address and back; torch needs the way back too."""
     wrong = list(_wrong(spec, have))
-    observed = "; ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+    observed = "; ".join(wrong[:3]) + (_(" and {count} more", count=len(wrong) - 3) if len(wrong) > 3 else "")
     total = len(spec.cluster.hosts())
     return expect(
         not wrong,
         observed=observed or f"{total} names both ways",
-        expected=f"{total} names and addresses as in nodes.*.addresses",
+        expected=_("{total} names and addresses as in nodes.*.addresses", total=total),
     )
 
 

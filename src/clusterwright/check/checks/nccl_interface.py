@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface, addresses
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 _VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 
@@ -32,8 +33,16 @@ def nccl_interface(spec: HostSpec, have: dict[str, Interface]) -> Iterator[Verdi
                 for entry in _names(text)
                 if not _exists(entry, interface_names, exact=text.startswith("="))
             ]
-            observed = f"no interface {', '.join(missing)}" if missing else f"{text} is there"
-            yield expect(not missing, observed=observed, expected=f"{name}={text} (jobs.variables)")
+            observed = (
+                _("no interface {missing}", missing=", ".join(missing))
+                if missing
+                else _("{text} is there", text=text)
+            )
+            yield expect(
+                not missing,
+                observed=observed,
+                expected=_("{name}={text} (jobs.variables)", name=name, text=text),
+            )
 
 
 def _names(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from clusterwright.check.facts.board import Board, Device, board
 from clusterwright.check.facts.rdma_ports import has_rdma
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 # As `nvidia-smi topo -m` calls them, nearest first: one switch, one host bridge, one NUMA node, another one.
 _SWITCH, _BRIDGE, _NODE, _SYS = "PIX or PXB", "PHB", "NODE", "SYS"
@@ -37,18 +38,22 @@ def nic_slots(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
         return
     gpus = have.devices_by_kind("gpu")
     if len(have.rdma) < _SEVERAL or not gpus:
-        yield skip("fewer than two RDMA adapters: there is no nearer one to choose")
+        yield skip(_("fewer than two RDMA adapters: there is no nearer one to choose"))
         return
     distances = {
         gpu.address: min((_distance(gpu, nic) for nic in have.rdma), key=_BY_DISTANCE.index) for gpu in gpus
     }
     usual, count = Counter(distances.values()).most_common(1)[0]
-    expected = f"{usual}, as {count} of {len(gpus)} GPUs have it"
+    expected = _("{usual}, as {count} of {count2} GPUs have it", usual=usual, count=count, count2=len(gpus))
     faults = [
         fault(
-            observed=f"the nearest adapter of the GPU at {gpu.location} is {distances[gpu.address]}",
+            observed=_(
+                "the nearest adapter of the GPU at {location} is {distances}",
+                location=gpu.location,
+                distances=distances[gpu.address],
+            ),
             expected=expected,
-            part=f"gpu {gpu.address}",
+            part=_("gpu {address}", address=gpu.address),
             otherwise=Status.WARN,
         )
         for gpu in gpus

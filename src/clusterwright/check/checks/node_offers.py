@@ -9,6 +9,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.facts.slurm_nodes import slurm_nodes
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster, Host
+from clusterwright.i18n import _
 from clusterwright.slurm.nodes import Node
 from clusterwright.units import GiB, MiB
 
@@ -29,13 +30,26 @@ def node_offers(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> list[
 def _verdict(host: Host, node: Node) -> Verdict:
     group, gpus = host.group, host.group.gpus
     offer = _gpus(gpus.count, gpus.model) if gpus else "no GPU"
-    expected = f"{group.cpus.threads} CPUs, at most {group.memory / GiB:.3g} GiB, {offer}"
+    expected = _(
+        "{threads} CPUs, at most {memory:.3g} GiB, {offer}",
+        threads=group.cpus.threads,
+        memory=group.memory / GiB,
+        offer=offer,
+    )
     memory = node.memory_mib * MiB
-    observed = f"{node.cpus} CPUs, {memory / GiB:.3g} GiB, {_gpus(node.gpus, node.gpu_model)}"
+    observed = _(
+        "{cpus} CPUs, {memory:.3g} GiB, {gpus}",
+        cpus=node.cpus,
+        memory=memory / GiB,
+        gpus=_gpus(node.gpus, node.gpu_model),
+    )
     same_gpus = (node.gpus, node.gpu_model) == ((gpus.count, gpus.model) if gpus else (0, ""))
     is_ok = node.cpus == group.cpus.threads and memory <= group.memory and same_gpus
     return expect(
-        is_ok, observed=observed, expected=f"{expected} (nodes.{host.group_name})", subject=host.name
+        is_ok,
+        observed=observed,
+        expected=_("{expected} (nodes.{group_name})", expected=expected, group_name=host.group_name),
+        subject=host.name,
     )
 
 

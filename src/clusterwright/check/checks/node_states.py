@@ -10,10 +10,11 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.facts.slurm_nodes import slurm_nodes
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import N_, _
 from clusterwright.slurm.drain_reasons import parse_faults
 from clusterwright.slurm.nodes import Node
 
-_EXPECTED = "a node that takes jobs"
+_EXPECTED = N_("a node that takes jobs")
 _BEYOND = "wright: not drained, the share is used up: "  # the health program's comment (provision/render/hooks/share)
 
 
@@ -35,7 +36,7 @@ def node_states(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> list[
 
 def _verdict(host: str, node: Node | None) -> Verdict:
     if node is None:
-        return fault(observed="slurmctld has no such node", expected=_EXPECTED, subject=host)
+        return fault(observed=_("slurmctld has no such node"), expected=_EXPECTED, subject=host)
     state = node.state
     is_broken = not state.is_usable or state.is_powered_down
     is_unavailable = state.is_drained or state.is_in_maintenance or state.is_rebooting or state.is_reserved
@@ -44,7 +45,12 @@ def _verdict(host: str, node: Node | None) -> Verdict:
     otherwise = Status.FAIL if is_broken else Status.WARN
     if state.is_drained and node.reason:
         drain_info = drain(host, node.reason)
-        observed = f"{node.record['State']}, drained by {drain_info.by}: {drain_info.reason}"
+        observed = _(
+            "{record}, drained by {by}: {reason}",
+            record=node.record["State"],
+            by=drain_info.by,
+            reason=drain_info.reason,
+        )
         return fault(
             observed=observed, expected=_EXPECTED, subject=host, fix=drain_info.fix, otherwise=otherwise
         )
@@ -54,11 +60,16 @@ def _verdict(host: str, node: Node | None) -> Verdict:
 
 def _in_use(host: str, node: Node) -> Verdict:
     if not node.comment.startswith(_BEYOND):
-        return fine(observed="takes jobs", expected=_EXPECTED, subject=host)
+        return fine(observed=_("takes jobs"), expected=_EXPECTED, subject=host)
     faults = node.comment.removeprefix(_BEYOND)
     return fault(
-        observed=f"takes jobs in spite of a fault, as enough hosts are drained already: {faults}",
-        expected="at most slurm.most_drained_percent of the hosts with faults",
+        observed=_(
+            "takes jobs in spite of a fault, as enough hosts are drained already: {faults}", faults=faults
+        ),
+        expected=_("at most slurm.most_drained_percent of the hosts with faults"),
         subject=host,
-        fix=f"{fault_fix(parse_faults(faults))}; where many hosts say the same, see first what they have in common",
+        fix=_(
+            "{fault_fix}; where many hosts say the same, see first what they have in common",
+            fault_fix=fault_fix(parse_faults(faults)),
+        ),
     )

@@ -9,6 +9,7 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.board import Board, board
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -27,7 +28,7 @@ def numa(spec: HostSpec, have: Board) -> Iterator[Verdict]:
         yield guest
         return
     faults = [*_counted(spec, have), *_missing_nodes(have), *_elsewhere(spec, have)]
-    observed = f"{have.nodes} NUMA nodes on {have.sockets} sockets"
+    observed = _("{nodes} NUMA nodes on {sockets} sockets", nodes=have.nodes, sockets=have.sockets)
     yield from faults or [fine(observed=observed, expected=_requirements(spec))]
 
 
@@ -41,8 +42,12 @@ def _counted(spec: HostSpec, have: Board) -> Iterator[Verdict]:
     declared = spec.host.group.firmware.numa_per_socket
     per_socket = declared or 1
     if have.nodes != per_socket * have.sockets if declared else have.nodes < have.sockets:
-        observed = f"{have.nodes} NUMA nodes on {have.sockets} sockets"
-        fix = f"{bios_menu(have, 'numa')}: {per_socket}; node interleaving off"
+        observed = _("{nodes} NUMA nodes on {sockets} sockets", nodes=have.nodes, sockets=have.sockets)
+        fix = _(
+            "{bios_menu}: {per_socket}; node interleaving off",
+            bios_menu=bios_menu(have, "numa"),
+            per_socket=per_socket,
+        )
         yield fault(observed=observed, expected=_requirements(spec), fix=fix)
 
 
@@ -51,11 +56,17 @@ def _missing_nodes(have: Board) -> Iterator[Verdict]:
         for device in (*have.devices_by_kind("gpu"), *have.rdma):
             if device.numa < 0:
                 yield fault(
-                    observed=f"nothing says which node the {device.kind} at "
-                    f"{device.location} is near to (numa_node -1)",
-                    expected="a NUMA node of each GPU and adapter",
+                    observed=_(
+                        "nothing says which node the {kind} at {location} is near to (numa_node -1)",
+                        kind=device.kind,
+                        location=device.location,
+                    ),
+                    expected=_("a NUMA node of each GPU and adapter"),
                     part=f"{device.kind} {device.address}",
-                    fix=f"update the BIOS, which leaves it out of its tables (_PXM); {bios_menu(have, 'numa')}",
+                    fix=_(
+                        "update the BIOS, which leaves it out of its tables (_PXM); {bios_menu}",
+                        bios_menu=bios_menu(have, "numa"),
+                    ),
                     otherwise=Status.WARN,
                 )
 
@@ -74,8 +85,14 @@ def _elsewhere(spec: HostSpec, have: Board) -> Iterator[Verdict]:
         for index, (declared_socket, socket) in enumerate(zip(declared, actual_sockets, strict=True)):
             if declared_socket != socket:
                 yield fault(
-                    observed=f"GPU {index} hangs on socket {socket}",
-                    expected=f"socket {declared_socket} (nodes.{spec.host.group_name}.gpus.sockets)",
-                    part=f"gpu {index}",
-                    fix="correct gpus.sockets in the cluster file: cores of the other socket are bound to it",
+                    observed=_("GPU {index} hangs on socket {socket}", index=index, socket=socket),
+                    expected=_(
+                        "socket {declared_socket} (nodes.{group_name}.gpus.sockets)",
+                        declared_socket=declared_socket,
+                        group_name=spec.host.group_name,
+                    ),
+                    part=_("gpu {index}", index=index),
+                    fix=_(
+                        "correct gpus.sockets in the cluster file: cores of the other socket are bound to it"
+                    ),
                 )

@@ -12,9 +12,10 @@ from clusterwright.check.kernel.events import BURST_S, Event, events
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import N_, _
 
 _OF_NVLINK = range(144, 151)  # XID catalogue of NVIDIA: NVLink 5, in a rack a matter of all its hosts
-_EXPECTED = "no XID 144 to 150 on several hosts of one NVLink domain within 3 minutes"
+_EXPECTED = N_("no XID 144 to 150 on several hosts of one NVLink domain within 3 minutes")
 
 
 def _in_lab(spec: HostSpec) -> str:
@@ -36,9 +37,12 @@ def nvl_domain_whole(
     names = sorted({domain for domain in domains.values() if domain})
     bad = [(domain, hosts) for domain in names if (hosts := _affected_hosts(domain, domains, logs))]
     for domain, hosts in bad:
-        observed = f"XID 144 to 150 at once on {', '.join(hosts)}"
+        observed = _("XID 144 to 150 at once on {hosts}", hosts=", ".join(hosts))
         yield fault(
-            observed=observed, expected=_EXPECTED, subject=cluster.name, part=f"NVLink domain {domain}"
+            observed=observed,
+            expected=_EXPECTED,
+            subject=cluster.name,
+            part=_("NVLink domain {domain}", domain=domain),
         )
     if not bad:
         yield from (

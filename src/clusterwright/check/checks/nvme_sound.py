@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.nvme import Nvme, nvme
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 
 # NVM Express base specification, SMART log, critical warning.
 _BITS = {
@@ -18,7 +19,7 @@ _BITS = {
     16: "its buffer has lost its power backup",
 }
 _WORN = 100  # percent of the writes that it was made for; it goes on, but was not made to
-_EXPECTED = "no warning of its own, no error of the medium, less than 100 % of its life used"
+_EXPECTED = N_("no warning of its own, no error of the medium, less than 100 % of its life used")
 
 
 def _has_nvme(spec: HostSpec) -> bool:
@@ -38,7 +39,7 @@ def _in_lab(spec: HostSpec) -> str:
 def nvme_sound(_spec: HostSpec, have: dict[str, Nvme]) -> Iterator[Verdict]:
     """No NVMe disk warns of itself, has errors of its medium, or is worn out."""
     faults = [verdict for name, disk in have.items() for verdict in _faults(name, disk)]
-    yield from faults or [fine(observed=f"{len(have)} disks", expected=_EXPECTED)]
+    yield from faults or [fine(observed=_("{count} disks", count=len(have)), expected=_EXPECTED)]
 
 
 def _faults(name: str, disk: Nvme) -> Iterator[Verdict]:
@@ -46,8 +47,8 @@ def _faults(name: str, disk: Nvme) -> Iterator[Verdict]:
     if warned:
         yield fault(observed=f"{name}: {', '.join(warned)}", expected=_EXPECTED, part=name)
     if disk.media_errors:
-        observed = f"{name}: {disk.media_errors} errors of its medium"
+        observed = _("{name}: {media_errors} errors of its medium", name=name, media_errors=disk.media_errors)
         yield fault(observed=observed, expected=_EXPECTED, part=name, otherwise=Status.WARN)
     if disk.used_percent >= _WORN:
-        observed = f"{name}: {disk.used_percent} % of its life used"
+        observed = _("{name}: {used_percent} % of its life used", name=name, used_percent=disk.used_percent)
         yield fault(observed=observed, expected=_EXPECTED, part=name, otherwise=Status.WARN)

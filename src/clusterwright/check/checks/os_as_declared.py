@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.os_release import os_release
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -15,4 +16,4 @@ from clusterwright.check.verdict import Verdict
 )
 def os_as_declared(spec: HostSpec, have: str) -> Verdict:
     """Every host runs the system of the cluster file."""
-    return expect(have == spec.cluster.os, observed=have, expected=f"{spec.cluster.os} (os)")
+    return expect(have == spec.cluster.os, observed=have, expected=_("{os} (os)", os=spec.cluster.os))

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.sshd_settings import sshd_settings
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 _KEYS = ("passwordauthentication", "kbdinteractiveauthentication")
 
@@ -24,6 +25,6 @@ def password_login(spec: HostSpec, have: dict[str, str]) -> Verdict:
     """Sshd takes passwords only where the file allows them."""
     allowed = spec.cluster.security.password_login
     open_ = [key for key in _KEYS if have.get(key, "no") == "yes"]
-    expected = f"passwords {'allowed' if allowed else 'refused'} (security.password_login)"
-    observed = f"{', '.join(open_)} yes" if open_ else "passwords refused"
+    expected = _("passwords {ending} (security.password_login)", ending="allowed" if allowed else "refused")
+    observed = _("{open} yes", open=", ".join(open_)) if open_ else _("passwords refused")
     return expect(allowed or not open_, observed=observed, expected=expected)

@@ -10,9 +10,10 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.board import Board, Device, board
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 from clusterwright.units import GB
 
-_EXPECTED = "the lanes and the rate that both ends of each link can have (max_link_width, max_link_speed)"
+_EXPECTED = N_("the lanes and the rate that both ends of each link can have (max_link_width, max_link_speed)")
 _CODED = 128 / 130  # PCI Express Base, 4.2.2: what the line code leaves from 8 GT/s on
 _OLD, _OLD_CODED = 8.0, 0.8  # likewise 4.2.1: 8b/10b below that
 _NONE, _STRANGE = 0, 255  # what sysfs prints for a link that is down, or not there
@@ -39,7 +40,10 @@ def pcie_links(spec: HostSpec, have: Board) -> Iterator[Verdict]:
         *_short(spec, have),
     ]
     yield from faults or [
-        fine(observed=f"{len(links)} links as wide and as fast as they can be", expected=_EXPECTED)
+        fine(
+            observed=_("{count} links as wide and as fast as they can be", count=len(links)),
+            expected=_EXPECTED,
+        )
     ]
 
 
@@ -63,13 +67,21 @@ def _wrong(have: Board, upper: Device, lower: Device) -> Iterator[Verdict]:
     lanes, rate = min(upper.width_most, lower.width_most), min(upper.speed_most, lower.speed_most)
     if lower.width < lanes:
         yield fault(
-            observed=f"{name} has {lower.width} of {lanes} lanes", expected=_EXPECTED, part=part, fix=fix
+            observed=_("{name} has {width} of {lanes} lanes", name=name, width=lower.width, lanes=lanes),
+            expected=_EXPECTED,
+            part=part,
+            fix=fix,
         )
     if lower.kind != "gpu" and 0 < lower.speed < rate:
-        observed = f"{name} works at {lower.speed:g} of {rate:g} GT/s"
+        observed = _("{name} works at {speed:g} of {rate:g} GT/s", name=name, speed=lower.speed, rate=rate)
         yield fault(observed=observed, expected=_EXPECTED, part=part, fix=fix, otherwise=Status.WARN)
     if lower.kind == "gpu" and 0 < upper.width_most < lower.width_most:
-        observed = f"{name} with {lower.width_most} lanes is in a slot of {upper.width_most}"
+        observed = _(
+            "{name} with {width_most} lanes is in a slot of {width_most2}",
+            name=name,
+            width_most=lower.width_most,
+            width_most2=upper.width_most,
+        )
         yield fault(observed=observed, expected=_EXPECTED, part=part, fix=_move(have), otherwise=Status.WARN)
 
 
@@ -80,10 +92,14 @@ def _short(spec: HostSpec, have: Board) -> Iterator[Verdict]:
     for adapter in have.rdma:
         if 0 < _carries(adapter) < rate:
             yield fault(
-                observed=f"the slot of {adapter.rdma[0]} at {adapter.location} "
-                f"carries {_carries(adapter) / GB:.0f} Gbit/s",
-                expected=f"{rate / GB:.0f} Gbit/s (networks.compute.rate)",
-                part=f"nic {adapter.address}",
+                observed=_(
+                    "the slot of {rdma} at {location} carries {carries:.0f} Gbit/s",
+                    rdma=adapter.rdma[0],
+                    location=adapter.location,
+                    carries=_carries(adapter) / GB,
+                ),
+                expected=_("{rate:.0f} Gbit/s (networks.compute.rate)", rate=rate / GB),
+                part=_("nic {address}", address=adapter.address),
                 fix=_move(have),
                 otherwise=Status.WARN,
             )

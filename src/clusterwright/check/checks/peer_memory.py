@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.rdma_modules import RdmaModules, rdma_modules
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 
 def _does_rdma(spec: HostSpec) -> bool:
@@ -26,12 +27,16 @@ def _in_lab(spec: HostSpec) -> str:
 def peer_memory(spec: HostSpec, have: RdmaModules) -> Verdict:
     """Nvidia_peermem is loaded, or the driver's open modules offer DMA-BUF: else NCCL copies through the host."""
     kind = spec.cluster.networks.compute.kind if spec.cluster.networks.compute else ""
-    expected = f"GPUDirect RDMA, since the compute network is {kind} (networks.compute.kind)"
+    expected = _("GPUDirect RDMA, since the compute network is {kind} (networks.compute.kind)", kind=kind)
     if have.peer:
-        return fine(observed=f"{have.peer} is loaded", expected=expected)
+        return fine(observed=_("{peer} is loaded", peer=have.peer), expected=expected)
     if have.open_driver:
         # NCCL takes DMA-BUF since 2.12 on kernels from 5.12; whether it really does is said by its bench.
-        return fine(observed="no peer module, but the open driver, which offers DMA-BUF", expected=expected)
+        return fine(
+            observed=_("no peer module, but the open driver, which offers DMA-BUF"), expected=expected
+        )
     return fault(
-        observed="neither nvidia_peermem nor nv_peer_mem is loaded", expected=expected, otherwise=Status.FAIL
+        observed=_("neither nvidia_peermem nor nv_peer_mem is loaded"),
+        expected=expected,
+        otherwise=Status.FAIL,
     )

@@ -11,6 +11,7 @@ from clusterwright.check.facts.ports import DISCARD, ports
 from clusterwright.check.facts.trespass import trespass
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster, Host
+from clusterwright.i18n import _
 from clusterwright.provision.render.firewall_table import lets_in, openings
 
 _REACHABLE = ("open", "refused")  # either means that the firewall let it through
@@ -40,7 +41,7 @@ def ports_closed(
     Really tried: every port that a host listens on, and one on which nobody does. On the control host itself
     only the latter is tried.
     """
-    ((_, states),) = control_probes.items()
+    ((_ignored, states),) = control_probes.items()
     for host in cluster.hosts():
         if host.name == cluster.control.name:
             target = f"{host.management}:{DISCARD}"
@@ -56,11 +57,15 @@ def ports_closed(
                 if _let_in(cluster, host, port, states)
             ]
         if host.name in listening_ports:
-            observed = f"port {', '.join(map(str, open_))} let in" if open_ else "no other port let in"
+            observed = (
+                _("port {str} let in", str=", ".join(map(str, open_))) if open_ else _("no other port let in")
+            )
             yield expect(
                 not open_,
                 observed=observed,
-                expected=f"only {_allowed_ports(cluster, host)} (security.firewall)",
+                expected=_(
+                    "only {allowed_ports} (security.firewall)", allowed_ports=_allowed_ports(cluster, host)
+                ),
                 subject=host.name,
             )
 

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.ports import ports, required_ports
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -20,11 +21,11 @@ def ports_open(spec: HostSpec, have: dict[str, str]) -> Verdict:
         for target, service in needed.items()
         if have.get(target) != "open"
     ]
-    observed = "; ".join(shut[:3]) + (f" and {len(shut) - 3} more" if len(shut) > 3 else "")
+    observed = "; ".join(shut[:3]) + (_(" and {count} more", count=len(shut) - 3) if len(shut) > 3 else "")
     return expect(
         not shut,
         observed=observed or f"{len(needed)} ports open",
-        expected="connections to " + _summary(needed),
+        expected=_("connections to ") + _summary(needed),
     )
 
 

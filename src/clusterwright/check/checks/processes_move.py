@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.stuck import Stuck, stuck
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 _ZOMBIES = 20  # ours: a parent that forgets many of its children will run out of process numbers
 _MAX_NAMES = 3
@@ -23,11 +24,11 @@ def processes_move(_spec: HostSpec, have: Stuck) -> Iterator[Verdict]:
     if have.waiting:
         yield fault(observed=f"stuck: {_names(have.waiting)}", expected=_EXPECTED, otherwise=Status.WARN)
     if len(have.zombies) > _ZOMBIES:
-        fix = "`ps -eo ppid,stat | grep Z` names the parent that forgot them: restart it"
-        observed = f"{len(have.zombies)} zombies: {_names(have.zombies)}"
+        fix = _("`ps -eo ppid,stat | grep Z` names the parent that forgot them: restart it")
+        observed = _("{count} zombies: {names}", count=len(have.zombies), names=_names(have.zombies))
         yield fault(observed=observed, expected=_EXPECTED, otherwise=Status.WARN, fix=fix)
     if not have.waiting and len(have.zombies) <= _ZOMBIES:
-        yield fine(observed="every process moves", expected=_EXPECTED)
+        yield fine(observed=_("every process moves"), expected=_EXPECTED)
 
 
 def _names(processes: Sequence[tuple[int, str]]) -> str:

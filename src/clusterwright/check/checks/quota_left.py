@@ -8,10 +8,11 @@ from clusterwright.check.expectation import check, fault, fine, skip, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.quotas import Quotas, Use, quotas
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 from clusterwright.units import GB
 
 _NEARLY = 0.95  # imbue's cluster-health calls a disk that is 95 % used a fault
-_EXPECTED = "every declared user under the soft limit, and under 95 % of the hard one"
+_EXPECTED = N_("every declared user under the soft limit, and under 95 % of the hard one")
 
 
 def _is_applicable(spec: HostSpec) -> bool:
@@ -28,16 +29,20 @@ def quota_left(spec: HostSpec, have: Quotas) -> Iterator[Verdict]:
     """No user of the cluster is at a quota of a shared folder, in bytes or in files; a checkpoint would be lost."""
     if have.missing:
         tools = ", ".join(dict.fromkeys(have.missing))
-        yield unknown(f"quotas are on, and there is no {tools}", expected=_EXPECTED, fix=f"install {tools}")
+        yield unknown(
+            _("quotas are on, and there is no {tools}", tools=tools),
+            expected=_EXPECTED,
+            fix=_("install {tools}", tools=tools),
+        )
         return
     uses = [use for use in have.uses if use.user in spec.cluster.users]
     faults = [_fault(use, status) for use in uses if (status := _status(use)) is not Status.OK]
     if faults:
         yield from faults
     elif uses:
-        yield fine(observed=f"{len(uses)} limits, none near", expected=_EXPECTED)
+        yield fine(observed=_("{count} limits, none near", count=len(uses)), expected=_EXPECTED)
     else:
-        yield skip("no user of the cluster has a quota that could be asked for here")
+        yield skip(_("no user of the cluster has a quota that could be asked for here"))
 
 
 def _status(use: Use) -> Status:
@@ -52,7 +57,9 @@ def _fault(use: Use, status: Status) -> Verdict:
     usage = f"{use.used} of {limit} files" if use.files else f"{use.used / GB:.4g} of {limit / GB:.4g} GB"
     over = ", and the time over the soft limit has run out" if use.grace_over else ""
     return fault(
-        observed=f"{use.user} uses {usage} in {use.path}{over}",
+        observed=_(
+            "{user} uses {usage} in {path}{over}", user=use.user, usage=usage, path=use.path, over=over
+        ),
         expected=_EXPECTED,
         part=f"{use.user} {use.path}",
         otherwise=status,

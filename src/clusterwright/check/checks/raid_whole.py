@@ -8,8 +8,9 @@ from clusterwright.check.expectation import check, fault, fine, skip
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.raid import Array, raid
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 
-_EXPECTED = "every array active with all its disks"
+_EXPECTED = N_("every array active with all its disks")
 
 
 def _in_lab(spec: HostSpec) -> str:
@@ -20,7 +21,7 @@ def _in_lab(spec: HostSpec) -> str:
 def raid_whole(_spec: HostSpec, have: tuple[Array, ...]) -> Iterator[Verdict]:
     """Every array of software RAID is active and has all its disks."""
     if not have:
-        yield skip("no software RAID")
+        yield skip(_("no software RAID"))
         return
     faults = [
         _fault(array) for array in have if array.failed or not array.active or array.working < array.disks

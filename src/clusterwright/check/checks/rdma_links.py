@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, expect, fault
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.rdma_ports import LAYER, Rdma, RdmaPort, has_rdma, rdma_ports
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 from clusterwright.units import format_rate
 
 _SUBNET = "`ibstat`: INIT is a missing subnet manager, Polling a cable or a switch port"
@@ -25,18 +26,23 @@ def rdma_links(spec: HostSpec, have: Rdma) -> Iterator[Verdict]:
     if compute is None:
         return
     ports = [port for port in have.ports if port.link_layer == LAYER[compute.kind]]
-    expected = f"{compute.rails} {compute.kind} ports up at {format_rate(compute.rate)} (networks.compute)"
+    expected = _(
+        "{rails} {kind} ports up at {rate} (networks.compute)",
+        rails=compute.rails,
+        kind=compute.kind,
+        rate=format_rate(compute.rate),
+    )
     if have.ports and have.verbs == 0:
         yield fault(
             observed="no /dev/infiniband/uverbs*",
             expected=expected,
             part="compute",
-            fix="`modprobe ib_uverbs` on the host",
+            fix=_("`modprobe ib_uverbs` on the host"),
         )
     healthy_ports = [port for port in ports if port.up and port.rate_bits_per_s >= compute.rate]
     faults = [_port_summary(port) for port in ports if port not in healthy_ports] or ["no port"]
     enough = len(healthy_ports) >= compute.rails
-    observed = f"{len(healthy_ports)} of {len(ports)} ports are" + (
+    observed = _("{count} of {count2} ports are", count=len(healthy_ports), count2=len(ports)) + (
         "" if enough else f"; {'; '.join(faults)}"
     )
     yield expect(enough, observed=observed, expected=expected, part="compute")

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.slurmd_hardware import Hardware, slurmd_hardware
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 from clusterwright.provision.render.slurm_nodes import usable_memory_mib
 from clusterwright.units import MiB
 
@@ -25,6 +26,10 @@ def real_memory(spec: HostSpec, have: Hardware) -> Verdict:
     declared_mib, actual_mib = usable_memory_mib(spec.host.group), have.memory_bytes // MiB
     return expect(
         actual_mib >= declared_mib,
-        observed=f"{actual_mib} MiB",
-        expected=f"{declared_mib} MiB (nodes.{spec.host.group_name}.memory)",
+        observed=_("{actual_mib} MiB", actual_mib=actual_mib),
+        expected=_(
+            "{declared_mib} MiB (nodes.{group_name}.memory)",
+            declared_mib=declared_mib,
+            group_name=spec.host.group_name,
+        ),
     )

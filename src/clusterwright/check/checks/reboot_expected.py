@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect, skip
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.last_boot import LastBoot, last_boot
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 _HOUR_S = 3600
 _DAY_S = 24 * _HOUR_S  # ours: a crash of yesterday is looked at, one of last week was
@@ -23,14 +24,14 @@ def _in_lab(spec: HostSpec) -> str:
 def reboot_expected(_spec: HostSpec, have: LastBoot) -> Verdict:
     """A host that was booted within a day had been shut down in order."""
     if have.orderly is None:
-        return skip("no journal of the boot before is kept")
+        return skip(_("no journal of the boot before is kept"))
     recent = have.up_s < _DAY_S
     hours = have.up_s / _HOUR_S
     return expect(
         have.orderly or not recent,
-        observed=f"up {hours:.1f} h"
+        observed=_("up {hours:.1f} h", hours=hours)
         if have.orderly or not recent
-        else f"went down by itself {hours:.1f} h ago",
-        expected="shut down in order before it was booted",
+        else _("went down by itself {hours:.1f} h ago", hours=hours),
+        expected=_("shut down in order before it was booted"),
         otherwise=Status.WARN,
     )

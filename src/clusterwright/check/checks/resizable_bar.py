@@ -10,9 +10,10 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board, board
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 from clusterwright.units import MiB
 
-_EXPECTED = "the largest window that the GPU offers (its Resizable BAR capability)"
+_EXPECTED = N_("the largest window that the GPU offers (its Resizable BAR capability)")
 
 
 @check(board, when=has_gpus, unless=in_lab, fix="switch Re-Size BAR Support on in the BIOS")
@@ -23,14 +24,24 @@ def resizable_bar(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
         return
     gpus = have.devices_by_kind("gpu")
     if gpus and all(gpu.acs is None for gpu in gpus):
-        yield unknown("only root may read the capabilities of a GPU", expected=_EXPECTED)
+        yield unknown(_("only root may read the capabilities of a GPU"), expected=_EXPECTED)
         return
-    fix = f"{bios_menu(have, 'resizable_bar')}: Enabled (with {bios_menu(have, 'above_4g')})"
+    fix = _(
+        "{bios_menu}: Enabled (with {bios_menu2})",
+        bios_menu=bios_menu(have, "resizable_bar"),
+        bios_menu2=bios_menu(have, "above_4g"),
+    )
     faults = [
         fault(
-            observed=f"the GPU at {gpu.location} shows {bar.now // MiB} of {bar.most // MiB} MiB (BAR {bar.bar})",
+            observed=_(
+                "the GPU at {location} shows {now} of {most} MiB (BAR {bar})",
+                location=gpu.location,
+                now=bar.now // MiB,
+                most=bar.most // MiB,
+                bar=bar.bar,
+            ),
             expected=_EXPECTED,
-            part=f"gpu {gpu.address}",
+            part=_("gpu {address}", address=gpu.address),
             fix=fix,
             otherwise=Status.WARN,
         )
@@ -40,6 +51,8 @@ def resizable_bar(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
     ]
     able = sum(bool(gpu.resizable) for gpu in gpus)
     if not able:
-        yield skip("no GPU here has a window that can be resized")
+        yield skip(_("no GPU here has a window that can be resized"))
         return
-    yield from faults or [fine(observed=f"{able} GPUs with their largest window", expected=_EXPECTED)]
+    yield from faults or [
+        fine(observed=_("{able} GPUs with their largest window", able=able), expected=_EXPECTED)
+    ]

@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.rdma_ports import Gid, Rdma, RdmaPort, rdma_ports
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 _V2 = "RoCE v2"
 _INDEX = "NCCL_IB_GID_INDEX"
@@ -33,7 +34,7 @@ def roce_gids(spec: HostSpec, have: Rdma) -> Iterator[Verdict]:
     for port in have.ports:
         if port.up and port.link_layer == "Ethernet":
             observed = f"{port.name}: {', '.join(_gid_text(gid) for gid in port.gids) or 'no GID'}"
-            expected = f"{_V2} on IPv4{index_note}"
+            expected = _("{v2} on IPv4{index_note}", v2=_V2, index_note=index_note)
             yield expect(_has_gid(port, index), observed=observed, expected=expected, part="compute")
 
 

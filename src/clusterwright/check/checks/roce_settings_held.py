@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.roce_settings import RocePort, roce_settings
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.rdma import Roce
+from clusterwright.i18n import _
 
 
 def _sets_roce(spec: HostSpec) -> bool:
@@ -37,15 +38,27 @@ def roce_settings_held(spec: HostSpec, have: tuple[RocePort, ...]) -> Iterator[V
         return
     networks = spec.cluster.networks.named()
     roce = spec.cluster.rdma.roce
-    expected = (
-        f"priority {roce.priority} for DSCP {roce.dscp}, paused{', ECN' if roce.ecn else ''} (rdma.roce)"
+    expected = _(
+        "priority {priority} for DSCP {dscp}, paused{ending} (rdma.roce)",
+        priority=roce.priority,
+        dscp=roce.dscp,
+        ending=", ECN" if roce.ecn else "",
     )
     ports = [port for port in have if port.network in networks and networks[port.network].kind == "roce"]
     if not ports:
-        yield unknown("no RoCE port in /etc/clusterwright/rdma-ports", expected=expected, fix="wright apply")
+        yield unknown(
+            _("no RoCE port in /etc/clusterwright/rdma-ports"), expected=expected, fix=_("wright apply")
+        )
     for port in ports:
         if port.paused is None:
-            yield unknown(f"{port.name}: `dcb pfc show dev {port.interface}` says nothing", expected=expected)
+            yield unknown(
+                _(
+                    "{port}: `dcb pfc show dev {interface}` says nothing",
+                    port=port.name,
+                    interface=port.interface,
+                ),
+                expected=expected,
+            )
             continue
         wrong = _wrong(port, roce)
         yield expect(

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.selinux import Selinux, selinux
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 def _has_none(spec: HostSpec) -> str:
@@ -22,8 +23,12 @@ def selinux_as_declared(spec: HostSpec, have: Selinux) -> Verdict:
     """SELinux is enforcing, now and after the next boot, unless the file says permissive."""
     declared = spec.cluster.security.selinux
     observed = (
-        have.now if have.now == have.configured else f"{have.now}, {have.configured} after the next boot"
+        have.now
+        if have.now == have.configured
+        else _("{now}, {configured} after the next boot", now=have.now, configured=have.configured)
     )
     return expect(
-        have.now == have.configured == declared, observed=observed, expected=f"{declared} (security.selinux)"
+        have.now == have.configured == declared,
+        observed=observed,
+        expected=_("{declared} (security.selinux)", declared=declared),
     )

@@ -10,8 +10,9 @@ from clusterwright.check.facts.shared_seen import shared_seen
 from clusterwright.check.facts.shared_tokens import Token, shared_tokens
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import N_, _
 
-_FIX = "see `findmnt` of the path on the host: another server, another export, or nothing mounted at all"
+_FIX = N_("see `findmnt` of the path on the host: another server, another export, or nothing mounted at all")
 
 
 def _has_storage(spec: HostSpec) -> bool:
@@ -39,10 +40,10 @@ def shared_folders(
 
 
 def _verdict(host: str, path: str, token: Token, control_token: str | None, control: str) -> Verdict:
-    expected = f"a file written to {path} is seen on {control}"
+    expected = _("a file written to {path} is seen on {control}", path=path, control=control)
     if token.error.startswith(("EACCES", "EPERM")):
         return unknown(
-            f"{path}: root may not write there ({token.error}); root_squash?",
+            _("{path}: root may not write there ({error}); root_squash?", path=path, error=token.error),
             expected=expected,
             subject=host,
             part=path,
@@ -51,8 +52,8 @@ def _verdict(host: str, path: str, token: Token, control_token: str | None, cont
         return fault(observed=f"{path}: {token.error}", expected=expected, subject=host, part=path)
     is_match = control_token == token.token
     observed = (
-        f"{path} is the same"
+        _("{path} is the same", path=path)
         if is_match
-        else f"{path} is another folder there; it keeps a file .wright-check-{host}"
+        else _("{path} is another folder there; it keeps a file .wright-check-{host}", path=path, host=host)
     )
     return expect(is_match, observed=observed, expected=expected, subject=host, part=path)

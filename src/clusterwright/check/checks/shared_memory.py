@@ -7,6 +7,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.disks import Space, disks
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 from clusterwright.units import GiB
 
 
@@ -27,11 +28,11 @@ def shared_memory(spec: HostSpec, have: dict[str, Space]) -> Verdict:
         gpus.count if gpus else 0
     ) * GiB  # ours: NCCL takes some 100 MiB a rank, data loaders the rest
     if "/dev/shm" not in have:  # noqa: S108 (looked at, not used)
-        return unknown("there is no /dev/shm")
+        return unknown(_("there is no /dev/shm"))
     size = have["/dev/shm"].size_bytes  # noqa: S108 (looked at, not used)
     return expect(
         size >= expected_bytes,
-        observed=f"{size / GiB:.3g} GiB",
-        expected=f"{expected_bytes / GiB:g} GiB, 1 GiB per GPU",
+        observed=_("{size:.3g} GiB", size=size / GiB),
+        expected=_("{expected_bytes:g} GiB, 1 GiB per GPU", expected_bytes=expected_bytes / GiB),
         otherwise=Status.WARN,
     )

@@ -10,6 +10,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.board import Board, Device, board
 from clusterwright.check.facts.rdma_ports import has_rdma
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -27,12 +28,13 @@ def sriov(spec: HostSpec, have: Board) -> Iterator[Verdict]:
         yield guest
         return
     if not have.rdma:
-        yield skip("no RDMA adapter on the PCI bus (see rdma_links)")
+        yield skip(_("no RDMA adapter on the PCI bus (see rdma_links)"))
         return
     shared = spec.host.group.firmware.virtual_functions
-    expected = (
-        f"{'some' if shared else 'no'} virtual functions "
-        f"(nodes.{spec.host.group_name}.firmware.virtual_functions)"
+    expected = _(
+        "{ending} virtual functions (nodes.{group_name}.firmware.virtual_functions)",
+        ending="some" if shared else "no",
+        group_name=spec.host.group_name,
     )
     wrong = _missing if shared else _unwanted
     faults = [
@@ -40,7 +42,9 @@ def sriov(spec: HostSpec, have: Board) -> Iterator[Verdict]:
         for adapter in have.rdma
         for observed, fix in wrong(have, adapter)
     ]
-    yield from faults or [fine(observed=f"{len(have.rdma)} adapters as wanted", expected=expected)]
+    yield from faults or [
+        fine(observed=_("{count} adapters as wanted", count=len(have.rdma)), expected=expected)
+    ]
 
 
 def _unwanted(_board: Board, adapter: Device) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.reading import Reach, reached
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -16,4 +17,6 @@ from clusterwright.check.verdict import Verdict
 def ssh(spec: HostSpec, have: Reach) -> Verdict:
     """The host answers over SSH; everything else about it is unknown until it does."""
     user = spec.cluster.ssh.user
-    return expect(not have.error, observed=have.error or "answers", expected=f"an SSH session as {user}")
+    return expect(
+        not have.error, observed=have.error or "answers", expected=_("an SSH session as {user}", user=user)
+    )

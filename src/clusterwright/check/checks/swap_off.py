@@ -7,6 +7,7 @@ from clusterwright.check.fact import HostSpec, is_compute
 from clusterwright.check.facts.memory import Memory, memory
 from clusterwright.check.facts.swaps import Swaps, swaps
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 from clusterwright.units import GiB
 
 
@@ -23,14 +24,18 @@ def _in_lab(spec: HostSpec) -> str:
 def swap_off(spec: HostSpec, have: Memory, swap_areas: Swaps) -> Verdict:
     """A compute host has no swap: one rank that swaps holds up all the others."""
     if spec.cluster.system.swap:
-        return skip("system.swap allows it")
+        return skip(_("system.swap allows it"))
     named = "; ".join(
         [f"on {', '.join(swap_areas.active)}"] * bool(swap_areas.active)
         + [f"/etc/fstab names {', '.join(swap_areas.fstab)}"] * bool(swap_areas.fstab)
     )
     return expect(
         not have.swap_bytes,
-        observed=f"{have.swap_bytes / GiB:.3g} GiB of swap{f' ({named})' if named else ''}",
+        observed=_(
+            "{swap_bytes:.3g} GiB of swap{value}",
+            swap_bytes=have.swap_bytes / GiB,
+            value=f" ({named})" if named else "",
+        ),
         expected="none",
         otherwise=Status.WARN,
     )

@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, expect, fault
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.associations import Associations, associations
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 def _counts(spec: HostSpec) -> bool:
@@ -21,9 +22,9 @@ def teams_as_declared(spec: HostSpec, have: Associations) -> Verdict:
     if have.error:
         host = spec.cluster.accountant
         return fault(
-            observed=f"slurmdbd does not answer: {have.error}",
+            observed=_("slurmdbd does not answer: {error}", error=have.error),
             expected=number,
-            fix=f"on {host.name if host else 'its host'}: journalctl -u slurmdbd -u mariadb",
+            fix=_("on {host}: journalctl -u slurmdbd -u mariadb", host=host.name if host else "its host"),
         )
     missing = list(_missing(spec, have))
     return expect(not missing, observed="; ".join(missing) or number, expected=number)

@@ -9,6 +9,7 @@ from clusterwright.check.fact import is_compute
 from clusterwright.check.facts.torch_import import Torch, torch_import
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 
 
 @check(
@@ -21,7 +22,7 @@ def torch_imports(cluster: Cluster, have: Mapping[str, Torch]) -> list[Verdict]:
     """The Python of the cluster file imports torch on every compute host, everywhere in the same version."""
     sound = {host: str(torch) for host, torch in have.items() if not torch.error}
     usual = most_common(sound, cluster.control.name) if sound else "torch"
-    expected = f"{usual}, equal everywhere, in {cluster.software.python}"
+    expected = _("{usual}, equal everywhere, in {python}", usual=usual, python=cluster.software.python)
     return [
         expect(str(torch) == usual, observed=str(torch), expected=expected, subject=host)
         for host, torch in have.items()

@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.accounts import Account, accounts
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 def _has_users(spec: HostSpec) -> bool:
@@ -26,7 +27,7 @@ def users_present(spec: HostSpec, have: dict[str, Account]) -> Verdict:
     return expect(
         not wrong,
         observed="; ".join(wrong) or f"{count} users",
-        expected=f"{count} users with uid and gid as in users and teams",
+        expected=_("{count} users with uid and gid as in users and teams", count=count),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from clusterwright.check.report.findings import Findings, HostFindings, Part
 from clusterwright.check.verdict import Status
 from clusterwright.drawing.svg import is_narrow, svg_image, tag, text_element
+from clusterwright.i18n import _
 
 MAX_TILES = 40  # ours: as many tiles fill a screen; more hosts are drawn as small squares
 TILE, HIGH, AIR = 176.0, 96.0, 10.0
@@ -42,7 +43,9 @@ def cluster(findings: Findings, width: float) -> str:
         parts += drawn
         y += 12
     wrong = [f"{host.name} {STATUS_LABELS[worst][0]}" for host in findings.hosts if (worst := _bad(host))]
-    description = f"{len(findings.hosts)} hosts. {'; '.join(wrong) or 'Nothing is wrong'}."
+    description = _(
+        "{count} hosts. {wrong}.", count=len(findings.hosts), wrong="; ".join(wrong) or "Nothing is wrong"
+    )
     return svg_image((width, y), f"Cluster {findings.cluster}", description, *parts)
 
 

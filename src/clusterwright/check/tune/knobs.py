@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import N_, _
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -86,7 +87,7 @@ def of_network(backend: str, interface: str) -> tuple[Knob, ...]:
     if backend == "nccl":
         return (Knob("NCCL_SOCKET_IFNAME", (interface,), which), *_NCCL)
     lists = tuple(",".join([interface] * times) for times in (1, 2, 4, 8))
-    reason = f"{which}; several connections, where one does not fill it"
+    reason = _("{which}; several connections, where one does not fill it", which=which)
     return (Knob("GLOO_SOCKET_IFNAME", lists, reason),)
 
 
@@ -94,29 +95,33 @@ _NCCL = (
     Knob(
         "NCCL_ALGO",
         ("Ring", "Tree", "CollNet", "NVLS"),
-        "rings give bandwidth, trees latency, NVLS the switch's own adders",
+        N_("rings give bandwidth, trees latency, NVLS the switch's own adders"),
     ),
     Knob(
         "NCCL_PROTO",
         ("Simple", "LL", "LL128"),
-        "low-latency protocols pay for small messages and break on some links",
+        N_("low-latency protocols pay for small messages and break on some links"),
     ),
-    Knob("NCCL_MIN_NCHANNELS", ("8", "16", "32"), "more channels feed more ports, and take more of each GPU"),
-    Knob("NCCL_BUFFSIZE", ("2097152", "8388608", "16777216"), "long links want larger buffers"),
+    Knob(
+        "NCCL_MIN_NCHANNELS",
+        ("8", "16", "32"),
+        N_("more channels feed more ports, and take more of each GPU"),
+    ),
+    Knob("NCCL_BUFFSIZE", ("2097152", "8388608", "16777216"), N_("long links want larger buffers")),
     Knob(
         "NCCL_IB_QPS_PER_CONNECTION",
         ("2", "4", "8"),
-        "several queue pairs spread over several paths of a fat tree",
+        N_("several queue pairs spread over several paths of a fat tree"),
     ),
-    Knob("NCCL_IB_SPLIT_DATA_ON_QPS", ("0", "1"), "whether a message is cut over its queue pairs"),
-    Knob("NCCL_IB_GID_INDEX", ("1", "3"), "RoCE v1 cannot be routed; which index is v2 differs"),
-    Knob("NCCL_NSOCKS_PERTHREAD", ("2", "4", "8"), "one TCP connection does not fill a fast link"),
-    Knob("NCCL_SOCKET_NTHREADS", ("2", "4", "8"), "one thread does not fill a fast link"),
-    Knob("NCCL_CROSS_NIC", ("0", "1", "2"), "whether rings may change rails"),
+    Knob("NCCL_IB_SPLIT_DATA_ON_QPS", ("0", "1"), N_("whether a message is cut over its queue pairs")),
+    Knob("NCCL_IB_GID_INDEX", ("1", "3"), N_("RoCE v1 cannot be routed; which index is v2 differs")),
+    Knob("NCCL_NSOCKS_PERTHREAD", ("2", "4", "8"), N_("one TCP connection does not fill a fast link")),
+    Knob("NCCL_SOCKET_NTHREADS", ("2", "4", "8"), N_("one thread does not fill a fast link")),
+    Knob("NCCL_CROSS_NIC", ("0", "1", "2"), N_("whether rings may change rails")),
     Knob(
         "NCCL_NET_GDR_LEVEL",
         ("PIX", "PXB", "PHB", "SYS"),
-        "how far from its GPU an adapter may be for GPUDirect",
+        N_("how far from its GPU an adapter may be for GPUDirect"),
     ),
 )
 

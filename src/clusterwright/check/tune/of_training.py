@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from clusterwright.check.tune.knobs import Knob, of_network
 from clusterwright.config.job import Job
 from clusterwright.config.recipes import arguments_of
+from clusterwright.i18n import _
 from clusterwright.units import MiB, format_size
 
 
@@ -61,18 +62,20 @@ def _doubled_up_to(most: int) -> tuple[str, ...]:
 def _threads(job: Job, target: RunTarget) -> Iterator[Knob]:
     """Up to twice the share of a rank; binding only where one rank has the host, as it binds all to the same CPUs."""
     counts = _doubled_up_to(2 * _threads_of_a_rank(job, target))
-    yield Knob("OMP_NUM_THREADS", counts, "too many threads wait for each other, too few leave CPUs idle")
+    yield Knob("OMP_NUM_THREADS", counts, _("too many threads wait for each other, too few leave CPUs idle"))
     if job.gpus_per_node == 1:
-        yield Knob("OMP_PROC_BIND", ("true",), "a thread that stays on its CPU keeps its caches")
+        yield Knob("OMP_PROC_BIND", ("true",), _("a thread that stays on its CPU keeps its caches"))
 
 
 def _gradients(target: RunTarget) -> Iterator[Knob]:
     yield from of_network(target.backend, target.interface)
     sizes = tuple(format_size(size * MiB) for size in (1, 4, 100))
     yield Knob(
-        "gradients.bucket", sizes, "small ones leave earlier, beside the backward pass; large ones cost less"
+        "gradients.bucket",
+        sizes,
+        _("small ones leave earlier, beside the backward pass; large ones cost less"),
     )
-    reason = "half the bytes travel; gradients are rounded to 16 bits, so results change"
+    reason = _("half the bytes travel; gradients are rounded to 16 bits, so results change")
     yield Knob("gradients.compress", ("bf16", "fp16"), reason, numbers=True)
 
 
@@ -82,7 +85,7 @@ def _pieces(job: Job) -> Iterator[Knob]:
     if microbatch.isdecimal() and norm != "batch" and not (job.parallel and job.parallel.micro_batch > 1):
         now = int(microbatch)
         sizes = (str(size) for size in (now // 2, now * 2, now * 4) if size > 0)
-        reason = "larger pieces use a device better and take more memory; the batch of a step stays"
+        reason = _("larger pieces use a device better and take more memory; the batch of a step stays")
         yield Knob("arguments.microbatch", tuple(sizes), reason)
 
 
@@ -90,4 +93,6 @@ def _readers(job: Job, target: RunTarget) -> Iterator[Knob]:
     """Processes that read ahead, as many as a rank has CPUs; the recipe's own way is to choose by its first steps."""
     if _argument(job, "workers"):
         counts = ("0", *_doubled_up_to(_threads_of_a_rank(job, target)))
-        yield Knob("arguments.workers", counts, "too few readers keep a step waiting, too many take its CPUs")
+        yield Knob(
+            "arguments.workers", counts, _("too few readers keep a step waiting, too many take its CPUs")
+        )

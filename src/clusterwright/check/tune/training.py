@@ -16,6 +16,7 @@ from clusterwright.check.tune.written import OF_JOB, with_settings
 from clusterwright.config.job import Job
 from clusterwright.config.load import job_of
 from clusterwright.config.reader import read
+from clusterwright.i18n import _
 from clusterwright.plan.gradients import ENOUGH, Training, advised
 
 SKIPPED = 3  # steps: caches and the workers of a loader fill, torch chooses its kernels
@@ -143,7 +144,7 @@ class Runs:
         document = answers[self.site.stage.hosts[0]].document
         self.cpus, self.parameters = document["cpus"], document.get("parameters")
         if document["loss"] is None:  # not finite
-            self.site.log("the loss is not finite")
+            self.site.log(_("the loss is not finite"))
             return None
         self.losses[settings] = document["loss"]
         return len(document["seconds"]) / float(sum(document["seconds"]))

@@ -9,6 +9,7 @@ from clusterwright.check.bench.amounts import amount
 from clusterwright.check.tune.knobs import DEFAULT, Knob, Settings
 from clusterwright.check.tune.search import FINAL, Outcome, search
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 Measure = Callable[[Settings], float | None]  # larger is better; None where it did not run
 # The rehearsal, one batch of the default beside one setting, and the last comparison.
@@ -30,8 +31,12 @@ class Budget:
         if self.trials < LEAST:
             raise WrightError.from_code(
                 "tune-budget",
-                f"{self.trials} trials are too few to try anything: {2 * FINAL} are for the last comparison alone",
-                f"--budget {LEAST} tries one setting; with 60 every setting has its turn",
+                _(
+                    "{trials} trials are too few to try anything: {value} are for the last comparison alone",
+                    trials=self.trials,
+                    value=2 * FINAL,
+                ),
+                _("--budget {least} tries one setting; with 60 every setting has its turn", least=LEAST),
                 exit_code=EXIT_USAGE,
             )
 
@@ -79,8 +84,11 @@ class Trials:
         if self._run_trial(DEFAULT) is None:
             raise WrightError.from_code(
                 "tune-nothing-ran",
-                "the first trial, with everything as it is now, did not run",
-                "what was said above is why; wright bench collectives FILE measures the hosts by themselves",
+                _("the first trial, with everything as it is now, did not run"),
+                _(
+                    "what was said above is why; wright bench collectives FILE measures the hosts by "
+                    "themselves"
+                ),
             )
 
     def search(self, knobs: Sequence[Knob], budget: Budget) -> Outcome:
@@ -98,5 +106,5 @@ class Trials:
         self.spent += 1
         value = self.measure(settings)
         text = "did not run" if value is None else self.format_value(value)
-        self.log(f"trial {self.spent}: {settings}: {text}")
+        self.log(_("trial {spent}: {settings}: {text}", spent=self.spent, settings=settings, text=text))
         return value

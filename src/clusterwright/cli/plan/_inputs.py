@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from cyclopts import Parameter
 
+from clusterwright.i18n import _
+
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.errors import Finding
@@ -122,7 +124,7 @@ def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | Non
         return replace(cluster_machine, gpus=machine_options.gpus or cluster_machine.gpus)
     if machine_options.gpu is None or machine_options.gpus is None:
         fix = "give --gpu h100-sxm-80gb --gpus 512, or --cluster cluster.yaml"
-        raise WrightError.from_code("plan-no-machine", "no machines are named", fix, exit_code=EXIT_USAGE)
+        raise WrightError.from_code("plan-no-machine", _("no machines are named"), fix, exit_code=EXIT_USAGE)
     return machine(
         catalog.gpu(machine_options.gpu, user_catalog), machine_options.gpus, _wiring(machine_options)
     )
@@ -178,7 +180,7 @@ def read_table(path: Path, out: Path | None = None) -> bytes:
         message, fix = f"{error.strerror}: {path}", "give the path of a CSV that can be read"
         raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from error
     if out and out.exists() and out.samefile(path):
-        message = f"{out} is the table itself"
+        message = _("{out} is the table itself", out=out)
         raise WrightError.from_code(
             "predict-out-is-in", message, "give --out another name", exit_code=EXIT_USAGE
         )

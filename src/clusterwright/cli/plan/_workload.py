@@ -12,6 +12,7 @@ from clusterwright.catalog.hf import model_of
 from clusterwright.catalog.models import architectures
 from clusterwright.cli.plan._inputs import Precision, _attempt, _wiring, machine_for
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError, closest_name
+from clusterwright.i18n import _
 from clusterwright.plan.sizing.answer import Sharing
 from clusterwright.plan.sizing.choices import Scenario
 from clusterwright.plan.sizing.fewest import Assumptions
@@ -149,13 +150,21 @@ def read_scenario(text: str) -> Scenario | None:
     if not text or text in set(Scenario):
         return Scenario(text) if text else None
     suggestion = closest_name(text, list(Scenario))
-    fix = f"did you mean `{suggestion}`?" if suggestion else f"take one of {', '.join(Scenario)}"
-    raise WrightError.from_code("size-workload", f"there is no scenario `{text}`", fix, exit_code=EXIT_USAGE)
+    fix = (
+        _("did you mean `{suggestion}`?", suggestion=suggestion)
+        if suggestion
+        else _("take one of {scenario}", scenario=", ".join(Scenario))
+    )
+    raise WrightError.from_code(
+        "size-workload", _("there is no scenario `{text}`", text=text), fix, exit_code=EXIT_USAGE
+    )
 
 
 def read_sharing(teams: Teams) -> Sharing:
     """Who shares the cluster; everything wrong with it at once."""
-    findings = [] if teams.teams >= 1 else [_no(f"--teams is {teams.teams}", "give 1 or more")]
+    findings = (
+        [] if teams.teams >= 1 else [_no(_("--teams is {teams}", teams=teams.teams), _("give 1 or more"))]
+    )
     headroom = _attempt(lambda: _share("--headroom", teams.headroom), findings)
     busy = 1.0 if teams.busy in {"100%", "1"} else _attempt(lambda: _share("--busy", teams.busy), findings)
     if findings or headroom is None or busy is None:
@@ -168,7 +177,9 @@ def existing_machine(machine_options: MachineOptions, user_catalog: UserCatalog 
     if not machine_options.cluster and machine_options.gpus is None:
         return None
     if machine_options.gpus is not None and machine_options.gpus < 1:
-        raise WrightError(_no(f"--gpus is {machine_options.gpus}", "give 1 or more"), exit_code=EXIT_USAGE)
+        raise WrightError(
+            _no(_("--gpus is {gpus}", gpus=machine_options.gpus), _("give 1 or more")), exit_code=EXIT_USAGE
+        )
     return machine_for(machine_options, user_catalog)
 
 
@@ -246,10 +257,10 @@ def missing(
 ) -> Iterator[Finding]:
     """What cannot be answered for want of an option."""
     if machine is None and card is None and kind is None:
-        yield _no("no GPU is named", "give --gpu a100-80g, --cluster cluster.yaml, or --scenario training")
+        yield _no(_("no GPU is named"), "give --gpu a100-80g, --cluster cluster.yaml, or --scenario training")
     sizing = machine is None and kind in {None, Scenario.TRAINING}
     if sizing and math.isinf(deadline_s):
-        yield _no("there is no deadline to find a size for", "give --deadline 3h, or a number: --gpus 32")
+        yield _no(_("there is no deadline to find a size for"), "give --deadline 3h, or a number: --gpus 32")
 
 
 def _no(message: str, fix: str) -> Finding:

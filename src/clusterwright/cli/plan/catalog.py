@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
@@ -311,7 +312,14 @@ def _release(name: str) -> Any:
 def _none(kind: str, name: str, names: list[str]) -> WrightError:
 
     suggestion = closest_name(name, names)
-    fix = f"did you mean `{suggestion}`?" if suggestion else f"all: wright plan catalog {kind}"
+    fix = (
+        _("did you mean `{suggestion}`?", suggestion=suggestion)
+        if suggestion
+        else _("all: wright plan catalog {kind}", kind=kind)
+    )
     return WrightError.from_code(
-        "unknown-part", f"no row of {kind} is called `{name}`", fix, exit_code=EXIT_USAGE
+        "unknown-part",
+        _("no row of {kind} is called `{name}`", kind=kind, name=name),
+        fix,
+        exit_code=EXIT_USAGE,
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterwright.cli._show import show_message, show_table, show_text
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.plan.cost.figures import Estimate
@@ -111,9 +112,18 @@ def show(result: Costed) -> None:
     costs, money = result.costs, result.gathered.currency
     gpus = result.nodes * result.gathered.server.gpus
     show_text(
-        f"{result.title} ({gpus} GPUs), {costs.hours:,.0f} h of training a year\n"
-        f"bought for {costs.purchase:,.0f} {money}; {costs.fixed_a_year:,.0f} {money} a year before any training, "
-        f"and {costs.energy_an_hour:,.2f} {money} an hour of it\n"
+        _(
+            "{title} ({gpus} GPUs), {hours:,.0f} h of training a year\nbought for {purchase:,.0f} "
+            "{money}; {fixed_a_year:,.0f} {money} a year before any training, and "
+            "{energy_an_hour:,.2f} {money} an hour of it\n",
+            title=result.title,
+            gpus=gpus,
+            hours=costs.hours,
+            purchase=costs.purchase,
+            money=money,
+            fixed_a_year=costs.fixed_a_year,
+            energy_an_hour=costs.energy_an_hour,
+        )
     )
     heads = (
         f"{money}/GPU-h",
@@ -125,20 +135,28 @@ def show(result: Costed) -> None:
         "saves",
     )
     show_table(("", *heads), [_row(option) for option in costs.ways])
-    show_text("\nmoney a GPU-hour by how busy it is\n")
+    show_text(_("\nmoney a GPU-hour by how busy it is\n"))
     names = [option.name for option in costs.ways]
     show_table(
         ("busy", *names),
         [(f"{share:.0%}", *(f"{price:.2f}" for price in row)) for share, row in costs.by_utilisation],
     )
-    show_text(f"\nwhat drives an owned hour ({money}/GPU-h at the low and at the high end of each)\n")
+    show_text(
+        _("\nwhat drives an owned hour ({money}/GPU-h at the low and at the high end of each)\n", money=money)
+    )
     show_table(
         ("figure", "low", "high"),
         [(bar.name, f"{bar.at_low:.2f}", f"{bar.at_high:.2f}") for bar in costs.drivers[:6]],
     )
     low, likely, high = (kilos / 1000 for kilos in costs.co2_kg)
     show_text(
-        f"\nenergy {costs.kwh / 1000:,.0f} MWh a year; CO2 {likely:,.0f} t ({low:,.0f} to {high:,.0f} by the grid)"
+        _(
+            "\nenergy {kwh:,.0f} MWh a year; CO2 {likely:,.0f} t ({low:,.0f} to {high:,.0f} by the grid)",
+            kwh=costs.kwh / 1000,
+            likely=likely,
+            low=low,
+            high=high,
+        )
     )
     for warning in result.warnings:
         show_message(f"note: {warning}")
@@ -173,10 +191,14 @@ def sized_or_refused(nodes: int, hours: float) -> None:
 
     findings = []
     if nodes < 1:
-        findings.append(Finding("cost-figure", f"--nodes is {nodes}", "give 1 or more"))
+        findings.append(Finding("cost-figure", _("--nodes is {nodes}", nodes=nodes), _("give 1 or more")))
     if not 0 < hours <= HOURS_A_YEAR:
         findings.append(
-            Finding("cost-figure", f"--hours is {hours:g}", f"a year has {HOURS_A_YEAR}; give hours of it")
+            Finding(
+                "cost-figure",
+                _("--hours is {hours:g}", hours=hours),
+                _("a year has {hours_a_year}; give hours of it", hours_a_year=HOURS_A_YEAR),
+            )
         )
     if findings:
         raise WrightError(*findings, exit_code=EXIT_USAGE)
@@ -193,19 +215,23 @@ def with_user_figures(values: Mapping[str, Estimate], figures: tuple[str, ...]) 
 
     estimates, findings = dict(values), []
     for text in figures:
-        name, _, numbers = text.partition("=")
+        name, _ignored, numbers = text.partition("=")
         try:
             parts = [float(number) for number in numbers.split(":")]
             low, likely, high = parts if len(parts) == 3 else parts * 3
-            estimates[name] = Estimate(low, likely, high, values[name].unit, "your own")
+            estimates[name] = Estimate(low, likely, high, values[name].unit, _("your own"))
         except KeyError:
             suggestion = closest_name(name, list(values))
-            fix = f"did you mean `{suggestion}`?" if suggestion else f"the figures are {', '.join(values)}"
-            findings.append(Finding("cost-figure", f"there is no figure `{name}`", fix))
+            fix = (
+                _("did you mean `{suggestion}`?", suggestion=suggestion)
+                if suggestion
+                else _("the figures are {values}", values=", ".join(values))
+            )
+            findings.append(Finding("cost-figure", _("there is no figure `{name}`", name=name), fix))
         except ValueError:
-            message = f"`{text}` is not NAME=LOW:LIKELY:HIGH, the three in order"
+            message = _("`{text}` is not NAME=LOW:LIKELY:HIGH, the three in order", text=text)
             findings.append(
-                Finding("cost-figure", message, "write it as server=200000:250000:300000 or pue=1.3")
+                Finding("cost-figure", message, _("write it as server=200000:250000:300000 or pue=1.3"))
             )
     if findings:
         raise WrightError(*findings, exit_code=EXIT_USAGE)

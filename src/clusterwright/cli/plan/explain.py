@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._show import show_message, show_table, show_text
 from clusterwright.cli.plan._inputs import MachineOptions
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.explained import Explained
@@ -114,7 +115,7 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
 
     if run_options.model is None:
         fix = "give --model llama3-70b, or --row IN.csv:17"
-        raise WrightError.from_code("explain-no-model", "no model is named", fix, exit_code=EXIT_USAGE)
+        raise WrightError.from_code("explain-no-model", _("no model is named"), fix, exit_code=EXIT_USAGE)
     user_catalog = load_user_catalog(machine_options.catalog)
     lookup = CatalogLookup(user_catalog)
     lookup.models[run_options.model] = model_of(run_options.model, user_catalog)
@@ -137,16 +138,21 @@ _VERDICTS = {"fits": "fits", "tight": "fits, tightly", "oom": "does not fit"}
 def show(explanation: Explained) -> None:
     """Headline, waterfall, memory by stage, what would help, and what it rests on."""
     show_text(_headline(explanation))
-    show_text("\nwhere the time goes")
+    show_text(_("\nwhere the time goes"))
     show_table(("seconds", "share", "", "what"), _steps(explanation))
-    show_text("\nmemory of one GPU, GiB, by pipeline stage")
+    show_text(_("\nmemory of one GPU, GiB, by pipeline stage"))
     show_table(("stage", *_names(explanation.stages[0]), "total"), _stages(explanation))
     usable = explanation.run.machine.gpu.usable_bytes / _GIB
     show_text(
-        f"{_VERDICTS[str(explanation.fit)]}: {usable:.1f} GiB usable on {explanation.run.machine.gpu.name}"
+        _(
+            "{verdicts}: {usable:.1f} GiB usable on {gpu}",
+            verdicts=_VERDICTS[str(explanation.fit)],
+            usable=usable,
+            gpu=explanation.run.machine.gpu.name,
+        )
     )
     _show_changes(explanation)
-    show_text("\nwhat it rests on")
+    show_text(_("\nwhat it rests on"))
     show_table(("what", "value", "source"), explanation.origins)
     for note in explanation.notes:
         show_message(f"note: {note}")
@@ -167,7 +173,7 @@ def _headline(explanation: Explained) -> str:
 
 def _steps(explanation: Explained) -> list[tuple[str, str, str, str]]:
     rows, start = [], 0.0
-    for _, label, seconds, share in explanation.parts:
+    for _name, label, seconds, share in explanation.parts:
         indent = round(start * _BAR)
         bar = " " * indent + "#" * max(1, round((start + share) * _BAR) - indent)
         rows.append((f"{seconds:.4g}", f"{share:.1%}", bar.ljust(_BAR), label))
@@ -198,9 +204,9 @@ def _stages(explanation: Explained) -> list[tuple[str, ...]]:
 
 def _show_changes(explanation: Explained) -> None:
     if not explanation.changes:
-        show_text("\nno single change that is known here makes it noticeably faster")
+        show_text(_("\nno single change that is known here makes it noticeably faster"))
         return
-    show_text("\nwhat would help most, each alone, by the time of one sample")
+    show_text(_("\nwhat would help most, each alone, by the time of one sample"))
     rows = [
         (f"-{change.saved:.1%}", f"{change.seconds:.4g}", _VERDICTS[str(change.fit)], change.words)
         for change in explanation.changes[:_MAX_ROWS]

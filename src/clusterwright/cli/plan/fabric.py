@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._show import show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.units import QuantityError, parse_rate
 
 if TYPE_CHECKING:
@@ -157,9 +158,13 @@ def _machine(join: Join, user_catalog: UserCatalog | None) -> tuple[Machine, tup
         return replace(cluster_machine, gpus=len(hosts) * cluster_machine.gpus_per_node), hosts
     nodes, per_node = join.nodes or 0, 1 if join.gpus_per_node is None else join.gpus_per_node
     if min(nodes, per_node) < 1:
-        message = f"{nodes} nodes" if nodes < 1 else f"{per_node} GPUs a node"
+        message = (
+            _("{nodes} nodes", nodes=nodes) if nodes < 1 else _("{per_node} GPUs a node", per_node=per_node)
+        )
         fix = "give --nodes 64, or --cluster cluster.yaml"
-        raise WrightError.from_code("fabric-size", f"{message} are none", fix, exit_code=EXIT_USAGE)
+        raise WrightError.from_code(
+            "fabric-size", _("{message} are none", message=message), fix, exit_code=EXIT_USAGE
+        )
     gpu = catalog.gpu(join.gpu, user_catalog)
     wiring = Wiring(join.gpus_per_node, None, join.network, join.nics, _rate(join.nic_rate))
     per_node = machine(gpu, 1, wiring).gpus_per_node
@@ -178,7 +183,7 @@ def _rate(text: str | None) -> int | None:
         raise WrightError.from_code("bad-quantity", message, error.fix, exit_code=EXIT_USAGE) from error
     if not rate:
         raise WrightError.from_code(
-            "fabric-size", "a port without a rate", "give 400Gbit/s", exit_code=EXIT_USAGE
+            "fabric-size", _("a port without a rate"), "give 400Gbit/s", exit_code=EXIT_USAGE
         )
     return rate
 
@@ -199,7 +204,7 @@ def _wanted(join: Join, machine: Machine, nodes: int, user_catalog: UserCatalog 
     )
     options = Options(join.tiers, join.planes, join.manager_ports, nodes_per_leaf=join.nodes_per_leaf)
     if join.nodes_per_rack < 1:
-        message = f"{join.nodes_per_rack} nodes are no rack"
+        message = _("{nodes_per_rack} nodes are no rack", nodes_per_rack=join.nodes_per_rack)
         raise WrightError.from_code("fabric-size", message, "give --nodes-per-rack 4", exit_code=EXIT_USAGE)
     nics = join.nics if join.nics is not None else int(network.nics)
     hall = Hall(nodes_per_rack=join.nodes_per_rack)
@@ -216,9 +221,14 @@ def _run(trained: Trained, machine: Machine, user_catalog: UserCatalog | None) -
     training = Training(model_of(str(trained.model), user_catalog), trained.seq, trained.global_batch)
     planned_layout = searched(training, machine)
     if planned_layout is None:
-        message = f"{trained.model} does not fit on {machine.gpus} x {machine.gpu.name}"
+        message = _(
+            "{model} does not fit on {gpus} x {gpu}",
+            model=trained.model,
+            gpus=machine.gpus,
+            gpu=machine.gpu.name,
+        )
         options = f"--model {trained.model} --gpu {machine.gpu.name} --gpus {machine.gpus}"
-        fix = f"wright plan search {options} says what would help"
+        fix = _("wright plan search {options} says what would help", options=options)
         raise WrightError.from_code("fabric-model", message, fix, exit_code=EXIT_USAGE)
     return Run(training, planned_layout.layout, machine, stack_for(training.task))
 
@@ -270,9 +280,18 @@ def show(report: FabricReport) -> None:
     switch = report.requirements.switch
     rate = switch.port_bits_per_s / 1e9
     show_text(
-        f"{report.requirements.nodes} nodes of {report.machine.gpus_per_node} x {report.machine.gpu.name}, "
-        f"{report.requirements.ports_per_node} x {rate:g} Gbit/s {switch.protocol}, "
-        f"switch {switch.title} ({switch.ports} ports)\n"
+        _(
+            "{nodes} nodes of {gpus_per_node} x {gpu}, {ports_per_node} x {rate:g} Gbit/s "
+            "{protocol}, switch {title} ({ports} ports)\n",
+            nodes=report.requirements.nodes,
+            gpus_per_node=report.machine.gpus_per_node,
+            gpu=report.machine.gpu.name,
+            ports_per_node=report.requirements.ports_per_node,
+            rate=rate,
+            protocol=switch.protocol,
+            title=switch.title,
+            ports=switch.ports,
+        )
     )
     _show_kinds(report)
     if report.is_single_kind:
@@ -296,7 +315,7 @@ def _show_kinds(report: FabricReport) -> None:
         if row.why_not:
             show_message(f"{row.kind}: {row.why_not}")
     for item in sorted({item for row in report.rows if row.cost for item in row.cost.unknown}):
-        show_message(f"no price is known of {item}")
+        show_message(_("no price is known of {item}", item=item))
 
 
 def _kind_row(row: Compared, *, steps: bool) -> tuple[str, ...]:
@@ -339,13 +358,18 @@ def _show_kind(report: FabricReport) -> None:
             for level in design.levels
         ],
     )
-    show_text("\ncables to order (lengths are estimates):")
+    show_text(_("\ncables to order (lengths are estimates):"))
     rows = [
         (cable.level, cable.item, f"{cable.length_m} m", str(cable.count))
         for cable in next(iter(report.rows)).cables
     ]
     show_table(("from", "class", "length", "cables"), rows)
-    show_text(f"\ntopology.conf:\n\n{_topology(report)}\ncluster.yaml, each group with its other fields:\n")
+    show_text(
+        _(
+            "\ntopology.conf:\n\n{topology}\ncluster.yaml, each group with its other fields:\n",
+            topology=_topology(report),
+        )
+    )
     from clusterwright.plan.fabric.topology import cluster_lines
 
     show_text(cluster_lines(design, report.hosts))
@@ -363,7 +387,7 @@ def _topology(report: FabricReport) -> str:
 
 
 def _show_networks(three: Networks) -> None:
-    show_text("\nthe three networks:")
+    show_text(_("\nthe three networks:"))
     rows = []
     for name, network in (
         ("compute", three.compute),
@@ -380,7 +404,7 @@ def _show_advice(advice: Advice) -> None:
     from clusterwright.plan.search.outcome import format_layout
 
     show_text(
-        "\nthe training on other networks, cut as suits each; the last three with all ports at their rate:"
+        _("\nthe training on other networks, cut as suits each; the last three with all ports at their rate:")
     )
     rows = [
         (

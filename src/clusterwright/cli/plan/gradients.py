@@ -8,6 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from clusterwright.i18n import _
+
 _FLOAT_BYTES = 4
 
 
@@ -49,7 +51,12 @@ def gradients(
         for result in results
     ]
     show_table(("in the job file", "step", "efficiency", "cost, as measured"), rows)
-    show_text(f"\n{best.way.setting}: the cheapest that leaves enough of a step, or else the fastest")
+    show_text(
+        _(
+            "\n{setting}: the cheapest that leaves enough of a step, or else the fastest",
+            setting=best.way.setting,
+        )
+    )
     return 0
 
 

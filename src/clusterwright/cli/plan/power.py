@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.plan.power import Hall, Node, Supply
@@ -107,7 +108,7 @@ def _show(load: Load, node: Node, hall_report: Hall, supply_check: Supply | None
     drawn = node_power(node)
     show_table(("of one node", "W"), [(name, f"{value:,.0f}") for name, value in drawn.parts if value])
     rated = f"; its maker rates it at {node.rated_w:,.0f} W, which is planned for" if node.rated_w else ""
-    show_text(f"\n{drawn.wall_w:,.0f} W at the wall{rated}\n")
+    show_text(_("\n{wall_w:,.0f} W at the wall{rated}\n", wall_w=drawn.wall_w, rated=rated))
     rows = [
         ("nodes in a rack", f"{hall_report.nodes_per_rack}"),
         ("racks", f"{hall_report.racks}"),
@@ -138,8 +139,8 @@ def watts(text: str) -> float:
     """
     match = _WATTS.fullmatch(text.strip())
     if match is None:
-        message = f"`{text[:60]}` is not a power"
+        message = _("`{text}` is not a power", text=text[:60])
         raise WrightError.from_code(
-            "bad-quantity", message, "write it as 2200W or 40kW", exit_code=EXIT_USAGE
+            "bad-quantity", message, _("write it as 2200W or 40kW"), exit_code=EXIT_USAGE
         )
     return float(match[1]) * _FACTOR[match[2]]

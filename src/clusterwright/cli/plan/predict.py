@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.i18n import _
+
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.plan.predict.table_prediction import Predicted
@@ -76,8 +78,14 @@ def _tell(prediction: Predicted, out: Path | None) -> None:
         show_message(f"{problem}\n")
     hidden = len(prediction.problems) - _MAX_MESSAGES
     if hidden > 0:
-        show_message(f"... and {hidden} more; every row's note names its own\n")
+        show_message(_("... and {hidden} more; every row's note names its own\n", hidden=hidden))
     success_count = prediction.rows - prediction.failed
     show_message(
-        f"{success_count} of {prediction.rows} {prediction.sort} rows predicted{f', in {out}' if out else ''}"
+        _(
+            "{success_count} of {rows} {sort} rows predicted{value}",
+            success_count=success_count,
+            rows=prediction.rows,
+            sort=prediction.sort,
+            value=f", in {out}" if out else "",
+        )
     )

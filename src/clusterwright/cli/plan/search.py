@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._show import show_message, show_table, show_text
 from clusterwright.cli.plan._inputs import MachineOptions, Work
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
@@ -124,16 +125,22 @@ def show_outcome(outcome: Outcome, seconds: float) -> None:
     show_text(describe_request(outcome))
     if outcome.best:
         show_text(_best(outcome, outcome.best))
-        show_text("\nthe fastest layout of each mesh:")
+        show_text(_("\nthe fastest layout of each mesh:"))
         show_table(_COLUMNS, [_row(number, plan) for number, plan in enumerate(outcome.meshes, 1)])
     else:
-        show_text("\nnothing fits")
+        show_text(_("\nnothing fits"))
     if outcome.families:
-        show_text("\nwhy not:")
+        show_text(_("\nwhy not:"))
         rows = [(loss.family, format_layout(loss.plan.run.layout), loss.why) for loss in outcome.families]
         show_table(("family", "its fastest, or smallest", "why it is not the best"), rows)
     if outcome.best:
-        show_text(f"\n{_pareto(outcome)}\n\nfor job.yaml:\n\n{fragment(outcome.best.run)}")
+        show_text(
+            _(
+                "\n{pareto}\n\nfor job.yaml:\n\n{fragment}",
+                pareto=_pareto(outcome),
+                fragment=fragment(outcome.best.run),
+            )
+        )
     for remedy in outcome.remedies:
         show_text(f"  {remedy}")
     show_message(counted(outcome, seconds))

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from clusterwright.cli._show import show_message, show_table, show_text
 from clusterwright.cli.plan._inputs import MachineOptions
 from clusterwright.cli.plan._workload import Amount, Teams
+from clusterwright.i18n import _
 from clusterwright.units import HOUR_S, MINUTE_S
 
 if TYPE_CHECKING:
@@ -77,13 +78,13 @@ def show(answer: Answer | None, bought: Materials | None, choices: tuple[Choice,
         show_text(_size(answer))
         if answer.shared:
             show_text(_shared(answer))
-        show_text("\na node beside its GPUs")
+        show_text(_("\na node beside its GPUs"))
         show_table(("part", "", "why"), [(part.what, part.shown, part.why) for part in answer.parts])
         _show_bill(bought)
         for note in answer.notes:
             show_message(f"note: {note}")
     if choices:
-        show_text("\nside by side" if answer else "side by side")
+        show_text(_("\nside by side") if answer else _("side by side"))
         _show_choices(choices)
 
 
@@ -134,7 +135,7 @@ def _shared(answer: Answer) -> str:
 
 def _show_bill(bought: Materials) -> None:
     money, total = bought.bill.currency, bought.bill.total
-    show_text(f"\nwhat is bought ({money}; likely, and from low to high)")
+    show_text(_("\nwhat is bought ({money}; likely, and from low to high)", money=money))
     rows = [
         (str(line.count), line.item, _money(line.total), _range(line.total), line.why)
         for line in bought.bill.lines
@@ -143,20 +144,34 @@ def _show_bill(bought: Materials) -> None:
         ("", "item", "together", "from - to", ""), [*rows, ("", "total", _money(total), _range(total), "")]
     )
     if lacking := bought.bill.without_price:
-        show_message(f"note: no price is known for {', '.join(lacking)}; the total leaves it out")
+        show_message(
+            _("note: no price is known for {lacking}; the total leaves it out", lacking=", ".join(lacking))
+        )
     if old := bought.bill.old(date.today().isoformat()):  # noqa: DTZ011 (a day, as the price tags have)
         show_message(
-            f"note: {len(old)} prices are more than half a year old; give your own with --catalog: {', '.join(old)}"
+            _(
+                "note: {count} prices are more than half a year old; give your own with --catalog: {old}",
+                count=len(old),
+                old=", ".join(old),
+            )
         )
     if (hall := bought.hall) is None:
         show_message(
-            "note: the power of the GPU is not known, so there are no racks, no power and no cooling"
+            _("note: the power of the GPU is not known, so there are no racks, no power and no cooling")
         )
         return
     racks = "1 rack" if hall.racks == 1 else f"{hall.racks} racks"
     show_text(
-        f"\n{hall.it_w / 1e3:,.1f} kW, {hall.hall_w / 1e3:,.1f} with the hall; {racks} of up to "
-        f"{hall.rack_w / 1e3:,.0f} kW, cooled by {hall.cooling}; {hall.btu_per_h:,.0f} BTU/h"
+        _(
+            "\n{it_w:,.1f} kW, {hall_w:,.1f} with the hall; {racks} of up to {rack_w:,.0f} kW, "
+            "cooled by {cooling}; {btu_per_h:,.0f} BTU/h",
+            it_w=hall.it_w / 1000.0,
+            hall_w=hall.hall_w / 1000.0,
+            racks=racks,
+            rack_w=hall.rack_w / 1000.0,
+            cooling=hall.cooling,
+            btu_per_h=hall.btu_per_h,
+        )
     )
 
 

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from clusterwright.cli._show import show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.units import QuantityError, parse_duration, parse_rate, parse_size
 
 if TYPE_CHECKING:
@@ -117,8 +118,15 @@ def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageRe
     from clusterwright.plan.storage import Workload, best_level, demand, options, staging
 
     if min(on.gpus, on.gpus_per_node) < 1 or data.epochs <= 0:
-        message = f"{on.gpus} GPUs, {on.gpus_per_node} a node, read {data.epochs:g} times"
-        raise WrightError.from_code("storage-size", message, "give 1 or more of each", exit_code=EXIT_USAGE)
+        message = _(
+            "{gpus} GPUs, {gpus_per_node} a node, read {epochs:g} times",
+            gpus=on.gpus,
+            gpus_per_node=on.gpus_per_node,
+            epochs=data.epochs,
+        )
+        raise WrightError.from_code(
+            "storage-size", message, _("give 1 or more of each"), exit_code=EXIT_USAGE
+        )
     user_catalog = load_user_catalog(on.catalog)
     model = _model(checkpoint_options, user_catalog)
     size = _read(parse_size, data.dataset, "--dataset")
@@ -185,7 +193,7 @@ def _parameters(checkpoint_options: CheckpointOptions, model: Architecture | Non
         return count(checkpoint_options.params, "--params")
     if model is None:
         fix = "give --model llama2-7b, or --params 25.6M"
-        raise WrightError.from_code("storage-size", "no model is given", fix, exit_code=EXIT_USAGE)
+        raise WrightError.from_code("storage-size", _("no model is given"), fix, exit_code=EXIT_USAGE)
     return parameters.count(model).total
 
 
@@ -194,7 +202,7 @@ def _fastest(model: Architecture | None, on: On, user_catalog: UserCatalog | Non
     if model is None:
         fix = "give --samples-per-s, or a --model whose rate follows from the GPUs"
         raise WrightError.from_code(
-            "storage-size", "how fast samples are read is not said", fix, exit_code=EXIT_USAGE
+            "storage-size", _("how fast samples are read is not said"), fix, exit_code=EXIT_USAGE
         )
     from clusterwright import catalog
     from clusterwright.plan import flops
@@ -232,7 +240,7 @@ def show(report: StorageReport) -> None:
     show_text("")
     rows = [_option_row(option, report.staging.get(option.name)) for option in report.options]
     show_table(("storage", "enough", "servers", "read", "write", "why", "copy to the nodes first?"), rows)
-    show_text(f"\nRAID of {_SERVER_DISKS} disks:")
+    show_text(_("\nRAID of {server_disks} disks:", server_disks=_SERVER_DISKS))
     show_table(
         ("use", "level", "usable", "fails safely", "small writes", "rebuild"),
         [_array_row(use, array) for use, array in report.arrays.items()],

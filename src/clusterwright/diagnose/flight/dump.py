@@ -9,6 +9,7 @@ from typing import Any
 
 from clusterwright.diagnose.flight.values import values
 from clusterwright.diagnose.reading.clean import clean
+from clusterwright.i18n import _
 
 _PICKLE = b"\x80"
 _LONGEST = 120  # characters of a name: a dump is a stranger's text
@@ -40,7 +41,7 @@ def dump(data: bytes) -> Dump:
     """
     document = values(data) if data.startswith(_PICKLE) else json.loads(data)
     if not isinstance(document, Mapping) or not isinstance(document.get("entries"), list | tuple):
-        raise ValueError("it has no entries, so it is no dump of the flight recorder")  # noqa: TRY004 (of a file)
+        raise ValueError(_("it has no entries, so it is no dump of the flight recorder"))  # noqa: TRY004 (of a file)
     groups: dict[str, dict[int, Collective]] = {}
     for entry in document["entries"]:
         if isinstance(entry, Mapping) and not entry.get("is_p2p") and _number(entry):

@@ -11,6 +11,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from clusterwright.i18n import _
+
 _MARK = object()
 _CONSTANTS: dict[int, Any] = {ord("N"): None, 0x88: True, 0x89: False}
 _EMPTY: dict[int, Callable[[], Any]] = {ord("}"): dict, ord("]"): list, ord(")"): tuple}
@@ -32,7 +34,7 @@ def values(data: bytes) -> Any:
     try:
         return _Machine(data).run()
     except (IndexError, KeyError, TypeError, struct.error, UnicodeDecodeError, AttributeError) as error:
-        raise ValueError(f"no dump of plain values: {error}") from error
+        raise ValueError(_("no dump of plain values: {error}", error=error)) from error
 
 
 class _Machine:
@@ -46,10 +48,16 @@ class _Machine:
     def run(self) -> Any:
         while (code := self._byte()) != _STOP:
             if not (self._makes(code) or self._handle_memo(code) or self._joins(code)):
-                raise ValueError(f"no dump of plain values: instruction {code:#x} at {self._offset - 1}")
+                raise ValueError(
+                    _(
+                        "no dump of plain values: instruction {code:#x} at {offset}",
+                        code=code,
+                        offset=self._offset - 1,
+                    )
+                )
         value = self._stack.pop()
         if value is _MARK:
-            raise ValueError("no dump of plain values: it ends too soon")
+            raise ValueError(_("no dump of plain values: it ends too soon"))
         return value
 
     def _makes(self, code: int) -> bool:
@@ -126,6 +134,6 @@ class _Machine:
 
     def _read(self, count: int) -> bytes:
         if self._offset + count > len(self._data):
-            raise ValueError("no dump of plain values: it is cut short")
+            raise ValueError(_("no dump of plain values: it is cut short"))
         self._offset += count
         return self._data[self._offset - count : self._offset]

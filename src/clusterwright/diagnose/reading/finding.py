@@ -12,6 +12,7 @@ from pathlib import Path
 from clusterwright.diagnose.reading.clean import clean
 from clusterwright.diagnose.reading.source import Source, of_stream, opened
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 _PACKED = re.compile(r"\.(?:gz|xz|bz2|zst)$")
 _ROTATED = re.compile(r"^(?P<base>.+?)[.-](?P<number>\d{1,3}|\d{8}(?:-?\d{4,6})?)$")
@@ -47,8 +48,8 @@ def find_sources(arguments: Iterable[str]) -> list[Source]:
     if not files and not streams:
         raise WrightError.from_code(
             "file-unreadable",
-            "there is no log in it",
-            "give the logs by name, or a folder of them",
+            _("there is no log in it"),
+            _("give the logs by name, or a folder of them"),
             exit_code=EXIT_USAGE,
         )
     ordered = sorted(dict.fromkeys(files), key=_order)
@@ -64,8 +65,8 @@ def _files(path: Path) -> Iterator[Path]:
     else:
         raise WrightError.from_code(
             "file-unreadable",
-            f"there is no {path}",
-            "give a log, a folder of logs, or `-`",
+            _("there is no {path}", path=path),
+            _("give a log, a folder of logs, or `-`"),
             exit_code=EXIT_USAGE,
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from clusterwright.errors import WrightError
 from clusterwright.heal.actions.executor import Executor, Order, failed
+from clusterwright.i18n import _
 from clusterwright.onhost.provision.reboots import BOOT_ID
 from clusterwright.provision.reboot import BY_SYSTEMD
 from clusterwright.slurm import client
@@ -30,8 +31,8 @@ def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
     if not result.ok and (saving is None or saving.provider is None):
         raise WrightError.from_code(
             "unreachable",
-            f"{host} does not answer and has no power control",
-            "set slurm.power_saving.provider",
+            _("{host} does not answer and has no power control", host=host),
+            _("set slurm.power_saving.provider"),
         )
     return {"boot": result.out.strip() if result.ok else ""}
 

@@ -11,6 +11,7 @@ from clusterwright.heal.journal import Entry, Journal
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.past import ActionRecord, Intent, Past
 from clusterwright.heal.policy import Policy
+from clusterwright.i18n import _
 
 Now = Callable[[], Moment]
 # What a killed loop has started on a host goes on there for a while. Only then is it known that nothing was done.
@@ -39,7 +40,7 @@ class ActionRunner:
             self._do(waiting.id if waiting else None, incident, intent)
         elif waiting is None:
             id_ = self.journal.write(incident, intent, "proposed", self.now(), wall=self.wall(), prior={})
-            self.log(f"#{id_} proposed: {line(intent)}")
+            self.log(_("#{id} proposed: {line}", id=id_, line=line(intent)))
 
     def _do(self, action_id: int | None, incident: int, intent: Intent) -> None:
         """What is true before it is asked first; then it is written down; then it is done."""
@@ -53,7 +54,7 @@ class ActionRunner:
             self._end(id_, "failed", str(why), intent)
             return
         if prior is None:
-            self._end(id_, "stale", "what it was for has changed meanwhile", intent)
+            self._end(id_, "stale", _("what it was for has changed meanwhile"), intent)
             return
         self.journal.begin(id_, self.now(), self.wall(), prior)
         try:
@@ -82,9 +83,9 @@ class ActionRunner:
         if outcome:
             self._end(record.id, "done", "", record.intent)
         elif outcome is False and record.state == "begun" and age_s >= self.orphan_s:
-            self._end(record.id, "lost", "the loop was ended before it was done", record.intent)
+            self._end(record.id, "lost", _("the loop was ended before it was done"), record.intent)
         elif age_s >= max(self.policy.patience_s, self.orphan_s):
-            self._end(record.id, "failed", "it did not come about in time", record.intent)
+            self._end(record.id, "failed", _("it did not come about in time"), record.intent)
 
     def _end(self, id_: int, state: str, error: str, intent: Intent) -> None:
         self.journal.set_state(id_, state, self.now(), wall=self.wall(), error=error[:_ERROR_LENGTH])  # type: ignore[arg-type]  # (one of State's)

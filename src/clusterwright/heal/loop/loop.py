@@ -14,6 +14,7 @@ from clusterwright.heal.observation import Observation
 from clusterwright.heal.past import Past
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import Rule
+from clusterwright.i18n import _
 
 
 @dataclass
@@ -74,7 +75,9 @@ class Loop:
         if observation.slurm == self._is_slurm_down:
             self._is_slurm_down = not observation.slurm
             self.log(
-                "slurmctld does not answer: waiting" if self._is_slurm_down else "slurmctld answers again"
+                _("slurmctld does not answer: waiting")
+                if self._is_slurm_down
+                else _("slurmctld answers again")
             )
 
     def _send_notifications(self) -> None:
@@ -86,7 +89,7 @@ class Loop:
         for telling in self.journal.notifications(unsent=True):
             reason = send_notification(telling, rules, self.runner.executor)
             if reason:
-                self.log(f"{telling.host}: nobody could be told: {reason}")
+                self.log(_("{telling}: nobody could be told: {reason}", telling=telling.host, reason=reason))
             else:
                 self.journal.confirm_sent(telling.id)
                 self.log(f"{telling.host}: told: {telling.words}")

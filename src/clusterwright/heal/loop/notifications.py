@@ -10,6 +10,7 @@ from clusterwright.edge.host import Host
 from clusterwright.heal.actions.executor import Executor, failed
 from clusterwright.heal.journal.journal import Telling
 from clusterwright.heal.rule import Rule
+from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import HEAL
 
@@ -37,7 +38,12 @@ def send_notification(telling: Telling, rules: Mapping[str, Rule], executor: Exe
         post_result = Host(executor.remote, control).run(f"python3 -c {program}", stdin=body, timeout_s=30)
         if not post_result.ok:
             return failed(post_result)
-    message = f"wright heal: {telling.host}: {telling.topic}: {telling.words}"
+    message = _(
+        "wright heal: {telling}: {topic}: {words}",
+        telling=telling.host,
+        topic=telling.topic,
+        words=telling.words,
+    )
     result = executor.query(control, f"logger -t clusterwright -p daemon.warning -- {shlex.quote(message)}")
     if result.ok and not executor.cluster.monitoring.prometheus:
         _comment(telling, executor)

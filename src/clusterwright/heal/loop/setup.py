@@ -29,6 +29,7 @@ from clusterwright.heal.moment import Moment
 from clusterwright.heal.observation import Finding
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
+from clusterwright.i18n import _
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.provision.reboots import BOOT_ID
 
@@ -75,8 +76,8 @@ def loop_lock(folder: Path) -> Iterator[None]:
         except BlockingIOError:
             raise WrightError.from_code(
                 "heal-runs-already",
-                f"another `wright heal` holds {folder}/lock",
-                "let it work, or end it first; `wright heal log` shows what it does",
+                _("another `wright heal` holds {folder}/lock", folder=folder),
+                _("let it work, or end it first; `wright heal log` shows what it does"),
             ) from None
         yield
     finally:

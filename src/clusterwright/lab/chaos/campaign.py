@@ -15,6 +15,7 @@ from clusterwright.config.job import Job
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
+from clusterwright.i18n import _
 from clusterwright.lab.chaos.fault_injection import Places, places, plant, repair
 from clusterwright.lab.chaos.kind import EVERY, PROGRAM, STEPS, Planned, calm, job
 from clusterwright.lab.chaos.score import FaultRecord, Score, judge
@@ -58,7 +59,7 @@ class Campaign:
         program = (Path(__file__).parent / "breaks.py").read_bytes()
         Host(self.remote, self.cluster.control.name).run(f"cat > {self._shared}/{PROGRAM}", stdin=program)
         ideal_s = self._undisturbed()
-        self.log(f"a training to which nothing happens takes {ideal_s:.0f} s")
+        self.log(_("a training to which nothing happens takes {ideal_s:.0f} s", ideal_s=ideal_s))
         for planned in drawn:
             injection = self._inject(planned)
             self._follow(injection)

@@ -11,6 +11,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.chaos.kind import Kind, Planned, choose_host
 from clusterwright.lab.chaos.training_run import TrainingRun
 from clusterwright.lab.demo.events import Event
@@ -78,7 +79,7 @@ def _rank_on(host: str, events: Sequence[Event]) -> int:
     starts = [event for event in events if event.kind == "process_start" and event.host == host]
     if not starts:
         raise WrightError.from_code(
-            "campaign-no-rank", f"no rank of the run is on {host}", "run the campaign again"
+            "campaign-no-rank", _("no rank of the run is on {host}", host=host), _("run the campaign again")
         )
     return int(starts[-1].more["pid"])
 

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from clusterwright.drawing.html_page import document
+from clusterwright.i18n import _
 from clusterwright.lab.chaos.score import Score, summary
 
 # Figure, its name in both languages, and what it is to reach.
@@ -36,7 +37,12 @@ tr + tr td { border-top: 1px solid #8884 }
 def render_html(scores: Sequence[Score], seed: int, fault_count: int, machine: str) -> str:
     """The whole page; `fault_count` faults were to be planted, `machine` says what all this ran on."""
     totals = summary(scores)
-    title = f"Campaign {seed}: {len(scores)} of {fault_count} faults"
+    title = _(
+        "Campaign {seed}: {count} of {fault_count} faults",
+        seed=seed,
+        count=len(scores),
+        fault_count=fault_count,
+    )
     figures = "".join(_figure(totals, *row) for row in FIGURES)
     harmed = totals["healthy_hosts_taken_out"]
     figures += _tile(str(harmed), "healthy hosts taken out", "误伤的健康主机", missed=harmed > 0)

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, Literal, get_args
 
 from clusterwright.config.job import Job
+from clusterwright.i18n import _
 
 On = Literal["member", "supervisor", "free", "control", "none"]
 DiagnosisSubject = Literal["host", "run", "failure", "none"]
@@ -68,11 +69,11 @@ def _kind(name: str, row: Mapping[str, Any]) -> Kind:
     except (TypeError, KeyError) as problem:
         raise ValueError(f"kinds.toml: {name}: {problem}") from problem
     if kind.on not in get_args(On) or kind.ask not in get_args(DiagnosisSubject):
-        raise ValueError(f"kinds.toml: {name}: `on` or `ask` is none that there is")
+        raise ValueError(_("kinds.toml: {name}: `on` or `ask` is none that there is", name=name))
     if len([mechanism for mechanism in (kind.fault, kind.signal, kind.program) if mechanism]) != 1:
-        raise ValueError(f"kinds.toml: {name}: it is one of fault, signal and program")
+        raise ValueError(_("kinds.toml: {name}: it is one of fault, signal and program", name=name))
     if (kind.ask == "none") != (not kind.cause):
-        raise ValueError(f"kinds.toml: {name}: a cause is asked of somebody")
+        raise ValueError(_("kinds.toml: {name}: a cause is asked of somebody", name=name))
     return kind
 
 

@@ -10,6 +10,7 @@ from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 POLL_INTERVAL_S = 1.0
 REST_LIMIT_S = 150.0
@@ -62,7 +63,9 @@ class Service:
         self.wait_until(calm, REST_LIMIT_S)
         if not calm():
             raise WrightError.from_code(
-                "campaign-rest", f"hosts do not come to rest: {self.states()}", "look at `wright lab status`"
+                "campaign-rest",
+                _("hosts do not come to rest: {states}", states=self.states()),
+                _("look at `wright lab status`"),
             )
 
     def wait_until(self, true: Callable[[], bool], limit_s: float) -> None:

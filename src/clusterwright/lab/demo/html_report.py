@@ -9,6 +9,7 @@ from string import Template
 
 from clusterwright.check.verdict import Verdict
 from clusterwright.drawing.html_page import document, responsive_html
+from clusterwright.i18n import _
 from clusterwright.lab.demo.draw.bar import bar, colour
 from clusterwright.lab.demo.draw.cluster import cluster
 from clusterwright.lab.demo.draw.curves import curves
@@ -32,7 +33,7 @@ def render_html(report: Report) -> str:
     """The whole page."""
     folder = Path(__file__).parent
     english, chinese = headline(report)
-    heading = "The cluster" if report.cluster else "The machine"
+    heading = _("The cluster") if report.cluster else _("The machine")
     body = Template((folder / "page.html").read_text()).substitute(
         headline=escape(english),
         headline_zh=escape(chinese),
@@ -80,9 +81,12 @@ def _recovery(report: Report) -> str:
         return "<p>No step was done after the fault.</p>"
     drawn = responsive_html(lambda width: bar(recovery, width))
     rows = "".join(_part(part) for part in recovery.parts)
-    summary = (
-        f"The next step was complete {recovery.next_step_seconds:.1f} s after the fault, "
-        f"and the first new one, beyond step {recovery.at_step}, after {recovery.seconds:.1f} s. Nobody did anything."
+    summary = _(
+        "The next step was complete {next_step_seconds:.1f} s after the fault, and the first "
+        "new one, beyond step {at_step}, after {seconds:.1f} s. Nobody did anything.",
+        next_step_seconds=recovery.next_step_seconds,
+        at_step=recovery.at_step,
+        seconds=recovery.seconds,
     )
     return f'<p>{summary}</p><figure>{drawn}</figure><table class="parts">{rows}</table>'
 
@@ -96,7 +100,7 @@ def _part(part: Part) -> str:
 def _checks(report: Report) -> str:
     if report.checks is None:
         return ""
-    title = f"Proof before the training {_zh('Proof before the training')}"
+    title = _("Proof before the training {zh}", zh=_zh("Proof before the training"))
     items = "".join(
         f'<li class="{name if count else "zero"}"><b>{count}</b>{name} {_zh(name)}</li>'
         for name, count in report.checks.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from clusterwright.i18n import _
 from clusterwright.lab.demo.report import Report
 
 ZH: dict[str, str] = tomllib.loads(Path(__file__).with_name("zh.toml").read_text())
@@ -32,7 +33,7 @@ def hero(report: Report) -> tuple[tuple[str, str, str], ...]:
 
 
 def _difference(report: Report) -> tuple[str, str, str]:
-    caption = "difference between the losses"
+    caption = _("difference between the losses")
     if report.losses_equal_bitwise is None:
         return "unknown", "", caption
     if report.losses_equal_bitwise:

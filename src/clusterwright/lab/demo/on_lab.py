@@ -13,6 +13,7 @@ from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab import image, layout, state
 from clusterwright.lab.demo import event_metrics, lanes, local_machine
 from clusterwright.lab.demo.report import DemoFacts, DrawnCluster, DrawnHost, DrawnNetwork
@@ -44,31 +45,43 @@ def on_lab(cluster: Cluster, source: str, job: Job, facts: DemoFacts, talk: Talk
 
 
 def _build(cluster: Cluster, source: str, facts: DemoFacts, talk: Talk) -> Remote:
-    with talk.chapter("image", "node image: what every host boots from, made once"):
+    with talk.chapter("image", _("node image: what every host boots from, made once")):
         image.build(cluster.os, talk.log)
-    with talk.chapter("lab_up", f"lab up: {len(cluster.hosts())} hosts boot"):
+    with talk.chapter("lab_up", _("lab up: {count} hosts boot", count=len(cluster.hosts()))):
         lab.up(cluster, log=talk.log)
         (state.folder(cluster.name) / OWNER_FILE).write_text(f"{os.getpid()}\n")
     remote = remote_of(cluster)
-    with talk.chapter("apply", "apply: the hosts become the cluster that the file describes"):
+    with talk.chapter("apply", _("apply: the hosts become the cluster that the file describes")):
         report = _sound(apply(cluster, source, remote))
-        talk.log(f"{report.changed} changes on {len(report.hosts)} hosts")
-    with talk.chapter("second_apply", "apply again: there should be nothing to do"):
+        talk.log(_("{changed} changes on {count} hosts", changed=report.changed, count=len(report.hosts)))
+    with talk.chapter("second_apply", _("apply again: there should be nothing to do")):
         facts.second_apply_changes = _sound(apply(cluster, source, remote)).pending
-        talk.log(f"{facts.second_apply_changes} changes")
-    with talk.chapter("check", "check: every host is asked what it is"):
+        talk.log(_("{second_apply_changes} changes", second_apply_changes=facts.second_apply_changes))
+    with talk.chapter("check", _("check: every host is asked what it is")):
         facts.verdicts = tuple(check.run(cluster, remote))
         for verdict in facts.verdicts:
             if verdict.status in {check.Status.FAIL, check.Status.WARN, check.Status.UNKNOWN}:
-                talk.log(f"{verdict.status}: {verdict.check} on {verdict.subject}: {verdict.observed}")
+                talk.log(
+                    _(
+                        "{status}: {check} on {subject}: {observed}",
+                        status=verdict.status,
+                        check=verdict.check,
+                        subject=verdict.subject,
+                        observed=verdict.observed,
+                    )
+                )
         talk.log(
-            f"{sum(verdict.status == check.Status.OK for verdict in facts.verdicts)} ok of {len(facts.verdicts)}"
+            _(
+                "{sum} ok of {count}",
+                sum=sum(verdict.status == check.Status.OK for verdict in facts.verdicts),
+                count=len(facts.verdicts),
+            )
         )
     return remote
 
 
 def _train(job: Job, cluster: Cluster, remote: Remote, facts: DemoFacts, talk: Talk, clock: Clock) -> None:
-    with talk.chapter("train", f"training {job.name}: a host is to be killed on the way"):
+    with talk.chapter("train", _("training {job}: a host is to be killed on the way", job=job.name)):
         follower = _submit(job, cluster, remote, talk, clock)
         try:
             facts.fault = _kill_host(follower, job, cluster.name, talk, clock)
@@ -77,12 +90,14 @@ def _train(job: Job, cluster: Cluster, remote: Remote, facts: DemoFacts, talk: T
                 "a step after the fault",
             )
             recovery = event_metrics.recovery(follower.events, _fault_time(facts))
-            talk.log(f"new progress {recovery.seconds:.1f} s after the kill" if recovery else "")
+            talk.log(
+                _("new progress {seconds:.1f} s after the kill", seconds=recovery.seconds) if recovery else ""
+            )
             facts.fault = _restore_host(facts.fault, cluster, remote, talk, clock)
             follower.finish()
         finally:
             facts.faulted = follower.events
-    with talk.chapter("train_uninterrupted", "the same training without the fault"):
+    with talk.chapter("train_uninterrupted", _("the same training without the fault")):
         follower = _submit(job, cluster, remote, talk, clock)
         try:
             follower.finish()
@@ -92,7 +107,7 @@ def _train(job: Job, cluster: Cluster, remote: Remote, facts: DemoFacts, talk: T
 
 def _submit(job: Job, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock) -> RunFollower:
     run = submit(job, cluster, remote)
-    talk.log(f"run {run.name}, Slurm job {run.job_id}")
+    talk.log(_("run {run}, Slurm job {job_id}", run=run.name, job_id=run.job_id))
     return RunFollower(run, RemoteReader(remote, cluster.control.name), talk, clock)
 
 
@@ -104,11 +119,11 @@ def _kill_host(follower: RunFollower, job: Job, name: str, talk: Talk, clock: Cl
     host = victim(follower.events)
     if host is None:
         raise WrightError.from_code(
-            "demo-no-victim", "no host trains beside the supervisor's own", "set `nodes` to 2 or more"
+            "demo-no-victim", _("no host trains beside the supervisor's own"), _("set `nodes` to 2 or more")
         )
     now = clock.now()
     lab.fault(name, "kill-host", host)
-    talk.log(f"kill-host {host}: its power is cut, nobody is told")
+    talk.log(_("kill-host {host}: its power is cut, nobody is told", host=host))
     return lanes.Fault("kill-host", host, None, now)
 
 
@@ -121,7 +136,7 @@ def _restore_host(
 ) -> lanes.Fault:
     """The host has power again, and Slurm uses it again; how long that took is in the fault."""
     undone = clock.now()
-    talk.log(f"{fault.host} has power again, and boots")
+    talk.log(_("{fault} has power again, and boots", fault=fault.host))
     lab.undo(cluster.name, fault.host)
     deadline = clock.monotonic() + JOIN_LIMIT_S
     while clock.monotonic() < deadline:
@@ -136,11 +151,22 @@ def _restore_host(
         ):
             joined = clock.now()
             talk.log(
-                f"{fault.host} is in Slurm again ({node_states[0]}), {joined - undone:.1f} s after it had power"
+                _(
+                    "{fault} is in Slurm again ({node_states}), {joined:.1f} s after it had power",
+                    fault=fault.host,
+                    node_states=node_states[0],
+                    joined=joined - undone,
+                )
             )
             return lanes.Fault(fault.kind, fault.host, None, fault.time, undone, joined)
         clock.sleep(POLL_INTERVAL_S)
-    talk.log(f"{fault.host} is not in Slurm again: {result.out.strip() or result.last_lines()}")
+    talk.log(
+        _(
+            "{fault} is not in Slurm again: {out}",
+            fault=fault.host,
+            out=result.out.strip() or result.last_lines(),
+        )
+    )
     return lanes.Fault(fault.kind, fault.host, None, fault.time, undone)
 
 
@@ -150,12 +176,12 @@ def _tear_down(cluster: Cluster, facts: DemoFacts, talk: Talk) -> None:
     if state.read(cluster.name) is None:
         facts.leftovers = ()
         return
-    with talk.undisturbed(), talk.chapter("lab_down", "lab down: everything is taken away"):
+    with talk.undisturbed(), talk.chapter("lab_down", _("lab down: everything is taken away")):
         leftovers = lab.down(cluster.name, log=talk.log)
         facts.leftovers = tuple(
             dict.fromkeys([*leftovers, *local_machine.remains(layout.tag(cluster.name), folder)])
         )
-        talk.log(f"left behind: {', '.join(facts.leftovers) or 'nothing'}")
+        talk.log(_("left behind: {leftovers}", leftovers=", ".join(facts.leftovers) or "nothing"))
 
 
 def _remove_old_lab(name: str, talk: Talk) -> None:
@@ -173,10 +199,17 @@ def _remove_old_lab(name: str, talk: Talk) -> None:
         owner_name = f"the demo of process {owner}" if owner else "you"
         raise WrightError.from_code(
             "demo-lab-stands",
-            f"lab `{name}` stands and belongs to {owner_name}; the demo would take it down at its end",
-            f"take it down first: wright lab down {name}; or give the demo another file: --cluster FILE",
+            _(
+                "lab `{name}` stands and belongs to {owner_name}; the demo would take it down at its end",
+                name=name,
+                owner_name=owner_name,
+            ),
+            _(
+                "take it down first: wright lab down {name}; or give the demo another file: --cluster FILE",
+                name=name,
+            ),
         )
-    talk.log(f"lab `{name}` of an earlier demo is taken away")
+    talk.log(_("lab `{name}` of an earlier demo is taken away", name=name))
     lab.down(name, log=talk.log)
 
 
@@ -189,7 +222,7 @@ def _sound(report: Applied) -> Applied:
     wrong = [f"{host.host}: {host.error or 'not reached'}" for host in report.hosts if not host.ok]
     if wrong:
         raise WrightError.from_code(
-            "demo-apply", "\n".join(wrong), "run the demo again; an apply can be repeated"
+            "demo-apply", "\n".join(wrong), _("run the demo again; an apply can be repeated")
         )
     return report
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from clusterwright.edge.clock import Clock
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.demo import event_metrics
 from clusterwright.lab.demo.events import Event, parse_events
 from clusterwright.lab.demo.talk import Talk
@@ -43,9 +44,20 @@ class RunFollower:
             if condition(self.events):
                 return
             if over or self._clock.monotonic() > limit:
-                reason = f"it ended: {over.outcome}, {over.why}" if over else f"{LIMIT_S} s passed"
+                reason = (
+                    _("it ended: {outcome}, {why}", outcome=over.outcome, why=over.why)
+                    if over
+                    else _("{limit_s} s passed", limit_s=LIMIT_S)
+                )
                 raise WrightError.from_code(
-                    "demo-training", f"before {goal}, {reason}\n{self._last_lines()}", "read the lines above"
+                    "demo-training",
+                    _(
+                        "before {goal}, {reason}\n{last_lines}",
+                        goal=goal,
+                        reason=reason,
+                        last_lines=self._last_lines(),
+                    ),
+                    _("read the lines above"),
                 )
             self._clock.sleep(POLL_INTERVAL_S)
 

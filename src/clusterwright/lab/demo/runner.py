@@ -17,6 +17,7 @@ from clusterwright.config.load import load_cluster, load_job
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.demo import local_machine
 from clusterwright.lab.demo.html_report import render_html
 from clusterwright.lab.demo.on_lab import on_lab
@@ -52,7 +53,13 @@ def demo(
             "; ".join(finding.message for finding in missing) or "It was asked for with --local."
         )
         for finding in missing:
-            talk.log(f"no hosts can be made here: {finding.message}\nfix: {finding.fix}")
+            talk.log(
+                _(
+                    "no hosts can be made here: {message}\nfix: {fix}",
+                    message=finding.message,
+                    fix=finding.fix,
+                )
+            )
     with _record_errors(facts, talk), _terminable():
         chosen = job or load_job(DEFAULT_JOB)
         if facts.mode == "local":
@@ -103,8 +110,8 @@ def _lab_file() -> Path:
     if lab_file is None:
         raise WrightError.from_code(
             "demo-no-cluster-file",
-            "examples/lab/cluster.yaml is not there",
-            "name one: --cluster FILE",
+            _("examples/lab/cluster.yaml is not there"),
+            _("name one: --cluster FILE"),
             exit_code=EXIT_USAGE,
         )
     return lab_file
@@ -117,7 +124,9 @@ def _write(out: Path, facts: DemoFacts, talk: Talk, clock: Clock) -> Report:
     result = report(facts)
     write_file_atomic(out / "report.json", json.dumps(result.document(), indent=1, allow_nan=False) + "\n")
     write_file_atomic(out / "report.html", render_html(result))
-    talk.log(f"report: {out / 'report.html'} ({clock.monotonic() - began:.1f} s)")
+    talk.log(
+        _("report: {out} ({monotonic:.1f} s)", out=out / "report.html", monotonic=clock.monotonic() - began)
+    )
     for problem in result.problems:
-        talk.log(f"not so: {problem}")
+        talk.log(_("not so: {problem}", problem=problem))
     return result

@@ -10,6 +10,7 @@ from pathlib import Path
 from clusterwright.config.job import Job, Recovery
 from clusterwright.edge.clock import Clock
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.demo import event_metrics, lanes, local_machine
 from clusterwright.lab.demo.report import DemoFacts
 from clusterwright.lab.demo.run_follower import RunFollower, fault_step, ripe
@@ -35,7 +36,12 @@ def on_single_machine(job: Job, facts: DemoFacts, talk: Talk, clock: Clock, fold
     runs: list[Run] = []
     try:
         with talk.chapter(
-            "train", f"training {job.name} as {len(facts.places)} ranks, one to be killed on the way"
+            "train",
+            _(
+                "training {job} as {count} ranks, one to be killed on the way",
+                job=job.name,
+                count=len(facts.places),
+            ),
         ):
             follower = _start(local_job, folder, runs, talk, clock)
             try:
@@ -43,7 +49,7 @@ def on_single_machine(job: Job, facts: DemoFacts, talk: Talk, clock: Clock, fold
                 follower.finish()
             finally:
                 facts.faulted = follower.events
-        with talk.chapter("train_uninterrupted", "the same training without the fault"):
+        with talk.chapter("train_uninterrupted", _("the same training without the fault")):
             follower = _start(local_job, folder, runs, talk, clock)
             try:
                 follower.finish()
@@ -62,7 +68,7 @@ def _local_job(job: Job) -> Job:
 def _start(job: Job, folder: Path, runs: list[Run], talk: Talk, clock: Clock) -> RunFollower:
     run = local(job, folder / "runs")
     runs.append(run)
-    talk.log(f"run {run.name} in {run.folder}")
+    talk.log(_("run {run} in {folder}", run=run.name, folder=run.folder))
     return RunFollower(run, LocalReader(), talk, clock)
 
 
@@ -76,7 +82,12 @@ def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lan
     now = clock.now()
     os.kill(pid, signal.SIGKILL)
     talk.log(
-        f"kill -9 {pid}: rank {rank} is gone after step {event_metrics.last_step_before(follower.events, now)}"
+        _(
+            "kill -9 {pid}: rank {rank} is gone after step {last_step_before}",
+            pid=pid,
+            rank=rank,
+            last_step_before=event_metrics.last_step_before(follower.events, now),
+        )
     )
     fault = lanes.Fault("kill-rank", follower.events[0].host, rank, now)
     follower.wait_until(
@@ -96,7 +107,9 @@ def _process(follower: RunFollower, rank: int) -> int:
     if pid not in local_machine.processes(RUN_VARIABLE, follower.run.folder):
         name = follower.run.name
         raise WrightError.from_code(
-            "demo-no-rank", f"no process of rank {rank} in run {name}", "run the demo again"
+            "demo-no-rank",
+            _("no process of rank {rank} in run {name}", rank=rank, name=name),
+            _("run the demo again"),
         )
     return pid
 

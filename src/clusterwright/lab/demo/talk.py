@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from clusterwright.edge.clock import Clock
+from clusterwright.i18n import _
 
 
 class Talk:
@@ -33,14 +34,14 @@ class Talk:
             outcome = "done"
         finally:
             self.seconds[name] = self._clock.monotonic() - began
-            self.log(f"{outcome} in {self.seconds[name]:.1f} s")
+            self.log(_("{outcome} in {seconds:.1f} s", outcome=outcome, seconds=self.seconds[name]))
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
         """A stretch that Ctrl-C does not cut short, because it takes away what would stay otherwise."""
 
         def answer(_number: int, _frame: object) -> None:
-            self.log("this takes a few seconds and then ends by itself")
+            self.log(_("this takes a few seconds and then ends by itself"))
 
         previous_handlers = {
             number: signal.signal(number, answer) for number in (signal.SIGINT, signal.SIGTERM)

@@ -15,6 +15,7 @@ from importlib import import_module
 from types import ModuleType
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.lab import boot, state
 from clusterwright.lab.layout import LabHost, Link
 from clusterwright.lab.state import Fault, LabState
@@ -82,7 +83,9 @@ def links(host: LabHost, options: Mapping[str, str]) -> tuple[Link, ...]:
     if not matches:
         has = ", ".join(link.network for link in host.links)
         raise WrightError.from_code(
-            "lab-unknown-network", f"{host.name} is not on `{network}`", f"name one of: {has}"
+            "lab-unknown-network",
+            _("{host} is not on `{network}`", host=host.name, network=network),
+            _("name one of: {has}", has=has),
         )
     return matches
 
@@ -105,14 +108,17 @@ def _chosen(kind: str, options: Mapping[str, str]) -> ModuleType:
     if chosen is None:
         names = ", ".join(kinds())
         raise WrightError.from_code(
-            "lab-unknown-fault", f"there is no fault `{kind}`", f"name one of: {names}", exit_code=EXIT_USAGE
+            "lab-unknown-fault",
+            _("there is no fault `{kind}`", kind=kind),
+            _("name one of: {names}", names=names),
+            exit_code=EXIT_USAGE,
         )
     if strange := set(options) - set(chosen.OPTIONS):
         takes = ", ".join(f"--{option}" for option in chosen.OPTIONS) or "no options"
         raise WrightError.from_code(
             "lab-fault-option",
-            f"{kind} does not take --{min(strange)}",
-            f"it takes {takes}",
+            _("{kind} does not take --{strange}", kind=kind, strange=min(strange)),
+            _("it takes {takes}", takes=takes),
             exit_code=EXIT_USAGE,
         )
     return chosen

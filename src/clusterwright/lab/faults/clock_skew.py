@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.compiling import PACKAGES, compiled
 from clusterwright.lab.inside import first_of, must
 from clusterwright.lab.laying import write_files
@@ -55,7 +56,7 @@ def _by_s(options: Mapping[str, str]) -> int:
     try:
         return parse_duration(text.removeprefix("-")) * (-1 if text.startswith("-") else 1)
     except ValueError as error:
-        fix = "e.g. --by 10m, or --by=-90s for a clock that is behind"
+        fix = _("e.g. --by 10m, or --by=-90s for a clock that is behind")
         raise WrightError.from_code(
             "lab-fault-option", f"--by: {error}", fix, exit_code=EXIT_USAGE
         ) from error
@@ -67,5 +68,7 @@ def _library(by_s: int) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "skew.so"
         if reason := compiled(*_FLAGS, f"-DSKEW_S=({by_s})", "-o", str(library), str(_SOURCE)):
-            raise WrightError.from_code("lab-missing-program", reason, f"apt-get install {PACKAGES}")
+            raise WrightError.from_code(
+                "lab-missing-program", reason, _("apt-get install {packages}", packages=PACKAGES)
+            )
         return library.read_bytes()

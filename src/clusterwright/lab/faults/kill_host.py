@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab import boot, cgroups, masters, network
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
@@ -18,7 +19,9 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     network.set_links(host.links, up=False)
     if survivors := cgroups.kill(lab.name, host.name):
         raise WrightError.from_code(
-            "lab-left-behind", f"processes {sorted(survivors)} of {host.name} live on", "try once more"
+            "lab-left-behind",
+            _("processes {survivors} of {host} live on", survivors=sorted(survivors), host=host.name),
+            _("try once more"),
         )
     masters.close(lab.name, host.address)
     return lab

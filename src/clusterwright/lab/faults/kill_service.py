@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.inside import inside, must
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
@@ -22,8 +23,8 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     if not _NAME.fullmatch(name) or not inside(lab, host, "systemctl", "cat", f"{name}.service").ok:
         raise WrightError.from_code(
             "lab-fault-option",
-            f"{host.name} has no service `{name}`",
-            "name one with --service, e.g. --service munge",
+            _("{host} has no service `{name}`", host=host.name, name=name),
+            _("name one with --service, e.g. --service munge"),
             exit_code=EXIT_USAGE,
         )
 

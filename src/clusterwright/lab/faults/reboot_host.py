@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab import boot
 from clusterwright.lab.inside import first_of
 from clusterwright.lab.layout import LabHost
@@ -26,7 +27,9 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     while boot.init_of(keeper) in (init_pid, None):
         if time.monotonic() > deadline:
             raise WrightError.from_code(
-                "lab-host-silent", f"{host.name} does not shut down", "wright lab fault kill-host"
+                "lab-host-silent",
+                _("{host} does not shut down", host=host.name),
+                _("wright lab fault kill-host"),
             )
         time.sleep(0.05)
     boot.wait_for_ssh(lab, [host.name])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.lab import disk_rate
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
@@ -22,8 +23,11 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     if not disk_rate.able(lab.name, host.name):
         raise WrightError.from_code(
             "lab-missing-kernel-part",
-            "this kernel does not give us limits of disks (blkio.throttle or io.max in the control groups)",
-            "use a machine whose kernel has CONFIG_BLK_DEV_THROTTLING",
+            _(
+                "this kernel does not give us limits of disks (blkio.throttle or io.max in the "
+                "control groups)"
+            ),
+            _("use a machine whose kernel has CONFIG_BLK_DEV_THROTTLING"),
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab import cgroups
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.options import parse_number
@@ -24,8 +25,8 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     if not _places(lab, host):
         raise WrightError.from_code(
             "lab-missing-kernel-part",
-            "this kernel does not give us limits of processor time (cpu.cfs_quota_us or cpu.max)",
-            "use a machine whose kernel has CONFIG_CFS_BANDWIDTH",
+            _("this kernel does not give us limits of processor time (cpu.cfs_quota_us or cpu.max)"),
+            _("use a machine whose kernel has CONFIG_CFS_BANDWIDTH"),
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.edge.files import write_file_atomic
+from clusterwright.i18n import _
 from clusterwright.lab import cgroups
 from clusterwright.lab.packages import repository
 from clusterwright.lab.state import LabState
@@ -29,7 +30,13 @@ def build(lab: LabState, cluster: Cluster, log: Callable[[str], None]) -> None:
     """The repository is there, if the file asks for it."""
     if is_needed(cluster):
         repository.build(folder(lab), home(lab))
-        log(f"packages: {len(repository.standins())} stand-ins for NVIDIA's, at {address(lab)}")
+        log(
+            _(
+                "packages: {count} stand-ins for NVIDIA's, at {address}",
+                count=len(repository.standins()),
+                address=address(lab),
+            )
+        )
 
 
 def folder(lab: LabState) -> Path:

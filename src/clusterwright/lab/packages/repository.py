@@ -11,6 +11,7 @@ from pathlib import Path
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.packages.contents import StandIn
 
 KEY, LIST = "key.asc", "Packages"
@@ -107,7 +108,7 @@ def _must(*argv: str) -> str:
     if not result.ok:
         raise WrightError.from_code(
             "lab-packages",
-            f"`{' '.join(argv[:1])}` failed: {result.last_lines(3)}",
-            "apt-get install dpkg gpg gpg-agent, then bring the lab up again",
+            _("`{argv}` failed: {last_lines}", argv=" ".join(argv[:1]), last_lines=result.last_lines(3)),
+            _("apt-get install dpkg gpg gpg-agent, then bring the lab up again"),
         )
     return result.out

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterwright.drawing.svg import Scale, is_narrow, line, path, scale, svg_image, tag, text_element, ticks
+from clusterwright.i18n import _
 
 HIGH, TOP, BOTTOM, LEFT, RIGHT = 190.0, 14.0, 26.0, 64.0, 14.0  # in the drawing's own units
 LEAST_SHARE = 0.05  # that a picture of shares reaches: what is nearly nothing must not look like much
@@ -73,9 +74,12 @@ def band(points: Sequence[Point], x: Scale, y: Scale) -> str:
 def describe(curve: Curve, points: Sequence[Point], restarts: Sequence[dict[str, Any]]) -> str:
     """For who cannot see it."""
     first_point, last = points[0], points[-1]
-    description = (
-        f"From {number(curve, first_point[1])} at step {first_point[0]:g} "
-        f"to {number(curve, last[1])} at step {last[0]:g}"
+    description = _(
+        "From {number} at step {first_point:g} to {number2} at step {last:g}",
+        number=number(curve, first_point[1]),
+        first_point=first_point[0],
+        number2=number(curve, last[1]),
+        last=last[0],
     )
     description += (
         f"; least {number(curve, min(p[2] for p in points))}, largest "

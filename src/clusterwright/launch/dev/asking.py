@@ -23,6 +23,7 @@ from clusterwright.edge.host import as_user
 from clusterwright.edge.ssh import Ssh
 from clusterwright.edge.talk import Talk
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.launch.dev.options import SessionOptions
 from clusterwright.launch.dev.script import script
 from clusterwright.launch.run import runs_folder
@@ -177,7 +178,9 @@ def _events(talk: Talk) -> Iterator[Event]:
 def _failed(event: Event) -> WrightError:
     if event["event"] == "ended":
         return WrightError.from_code(
-            "dev-did-not-start", f"job {event['job']} has just ended: {event['why']}", "run it again"
+            "dev-did-not-start",
+            _("job {event} has just ended: {event2}", event=event["job"], event2=event["why"]),
+            _("run it again"),
         )
     location = f"job {event['job']} on {event['host']}: " if "host" in event else ""
     return WrightError.from_code(event["code"], f"{location}{event['message']}", event["fix"])

@@ -9,6 +9,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.nodes import NodeGroup
 from clusterwright.config.slurm import Partition
 from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
+from clusterwright.i18n import _
 from clusterwright.provision.render.slurm_nodes import free_memory_mib
 from clusterwright.units import MiB, format_duration
 
@@ -59,8 +60,13 @@ def checked(options: SessionOptions, cluster: Cluster) -> Fitted:
         limit = format_duration(part.max_time)
         raise _refused(
             "dev-time",
-            f"{format_duration(options.time_s)} is longer than `{name}` gives, which is {limit}",
-            f"--time {limit}",
+            _(
+                "{duration} is longer than `{name}` gives, which is {limit}",
+                duration=format_duration(options.time_s),
+                name=name,
+                limit=limit,
+            ),
+            _("--time {limit}", limit=limit),
         )
     cpus, memory_mib = _share(options, part, group)
     return Fitted(
@@ -89,12 +95,18 @@ def _partition(options: SessionOptions, cluster: Cluster) -> str:
             suggestion = closest_name(options.partition, names)
             raise _refused(
                 "dev-partition",
-                f"there is no partition `{options.partition}`; there are: {', '.join(names)}",
-                f"--partition {suggestion or names[0]}" if names else "add one to the cluster file",
+                _(
+                    "there is no partition `{partition}`; there are: {names}",
+                    partition=options.partition,
+                    names=", ".join(names),
+                ),
+                _("--partition {suggestion}", suggestion=suggestion or names[0])
+                if names
+                else _("add one to the cluster file"),
             )
         return options.partition
     if not names:
-        raise _refused("dev-partition", "the cluster has no partition", "add one under `partitions:`")
+        raise _refused("dev-partition", _("the cluster has no partition"), _("add one under `partitions:`"))
     return next((name for name in names if cluster.partitions[name].default), names[0])
 
 
@@ -106,8 +118,13 @@ def _group(options: SessionOptions, name: str, part: Partition, cluster: Cluster
     if options.gpus > most:
         raise _refused(
             "dev-gpus",
-            f"{options.gpus} GPUs are more than a host of `{name}` gives, which is {most}",
-            f"--gpus {most}",
+            _(
+                "{gpus} GPUs are more than a host of `{name}` gives, which is {most}",
+                gpus=options.gpus,
+                name=name,
+                most=most,
+            ),
+            _("--gpus {most}", most=most),
         )
     return min(
         (pair for pair in zip(counts, groups, strict=True) if pair[0] >= options.gpus),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 # RFC 1123: 63 is the longest label. A JobSet makes NAME-node-0-NUMBER of it, and names hosts so.
 LONGEST, LONGEST_JOB = 63, 63 - len("-node-0-65535")
@@ -20,8 +21,12 @@ def label(text: str, longest: int = LONGEST) -> str:
     if not name or len(name) > longest:
         raise WrightError.from_code(
             "kubernetes-name",
-            f"`{text}` makes no name for Kubernetes: 1 to {longest} letters, digits and hyphens are",
-            "rename it",
+            _(
+                "`{text}` makes no name for Kubernetes: 1 to {longest} letters, digits and hyphens are",
+                text=text,
+                longest=longest,
+            ),
+            _("rename it"),
             exit_code=EXIT_USAGE,
         )
     return name
@@ -41,8 +46,8 @@ def labels(texts: tuple[str, ...]) -> dict[str, str]:
         ):
             raise WrightError.from_code(
                 "kubernetes-name",
-                f"`{twin}` and `{text}` are both `{name}` for Kubernetes",
-                "rename one of them",
+                _("`{twin}` and `{text}` are both `{name}` for Kubernetes", twin=twin, text=text, name=name),
+                _("rename one of them"),
                 exit_code=EXIT_USAGE,
             )
         names[text] = name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.launch.command import grace_s, of_python
 from clusterwright.launch.kubernetes.names import label
 from clusterwright.launch.kubernetes.options import ACCOUNT, GROUP, SWITCH, ManifestOptions, Object
@@ -65,8 +66,11 @@ def image(job: Job, options: ManifestOptions) -> str:
         return job_image.removeprefix("docker://").replace("#", "/")
     raise WrightError.from_code(
         "kubernetes-image",
-        f"job `{job.name}` names {f'the file `{job_image}`' if job_image else 'no image'}, "
-        "and a pod runs one of a registry",
+        _(
+            "job `{job}` names {value}, and a pod runs one of a registry",
+            job=job.name,
+            value=f"the file `{job_image}`" if job_image else "no image",
+        ),
         "add --image registry.example.org/torch:2.8, or set container.image to an address",
         exit_code=EXIT_USAGE,
     )

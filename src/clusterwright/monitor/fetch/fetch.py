@@ -12,6 +12,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.monitor.gather.gather import PROMETHEUS, control_remote
 from clusterwright.monitor.records import jobcomp, sacct
 from clusterwright.monitor.records.record import Record
@@ -95,8 +96,8 @@ def _query(
     except ValueError as error:
         raise WrightError.from_code(
             "slurm-said",
-            f"{host} answered what is no report: {result.last_lines(2)}",
-            "try again; see its journal",
+            _("{host} answered what is no report: {last_lines}", host=host, last_lines=result.last_lines(2)),
+            _("try again; see its journal"),
         ) from error
     return dict(document)
 

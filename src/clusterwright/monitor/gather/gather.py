@@ -14,6 +14,7 @@ from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import FromHost, Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.monitor.gather.nodes import NodeSpec
 from clusterwright.monitor.gather.reading import ClusterFacts, build_snapshot
 from clusterwright.monitor.snapshot import Snapshot
@@ -75,7 +76,10 @@ def _parsed(result: CommandResult, host: str) -> dict[str, Any]:
     except ValueError as error:
         raise WrightError.from_code(
             "slurm-said",
-            f"{host} did not answer in our form: {result.last_lines(2)}",
-            f"see what `ssh {host} true` prints; a login shell that prints something is in the way",
+            _("{host} did not answer in our form: {last_lines}", host=host, last_lines=result.last_lines(2)),
+            _(
+                "see what `ssh {host} true` prints; a login shell that prints something is in the way",
+                host=host,
+            ),
         ) from error
     return dict(document)

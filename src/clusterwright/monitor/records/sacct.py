@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from clusterwright.i18n import _
 from clusterwright.monitor.records.quantities import (
     UnreadableError,
     gpus,
@@ -98,7 +99,7 @@ def _parser(names: Sequence[str]) -> Callable[[Sequence[str]], Record]:
             return cells[columns.get(name, blank)].strip()
 
         if not cell("JobID"):
-            raise ValueError("it has no JobID")
+            raise ValueError(_("it has no JobID"))
         requested = cell("ReqTRES") or cell("AllocTRES")
         allocated = cell("AllocTRES") or requested
         hosts = parse_count(cell("NNodes") or cell("AllocNodes") or cell("ReqNodes")) or parse_count(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from clusterwright.i18n import _
 from clusterwright.monitor.report.job_advice import ledger
 from clusterwright.monitor.report.job_facts import JobFacts
 from clusterwright.monitor.report.report import Bar, Bilingual, Part, percent, ratio, span
@@ -72,7 +73,8 @@ def _time(accounting: dict[str, Any], communicated: Bilingual) -> Part:
     return Part(
         ("Where the time went", "时间去向"),
         tuple(
-            Bar((name, name), ratio(bins[name], total), f"{bins[name] / 3600:.2f} GPU h") for name in order
+            Bar((name, name), ratio(bins[name], total), _("{bins:.2f} GPU h", bins=bins[name] / 3600))
+            for name in order
         ),
         lines=(
             (

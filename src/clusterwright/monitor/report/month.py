@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from clusterwright.i18n import _
 from clusterwright.monitor.report.money import Price, cost, energy
 from clusterwright.monitor.report.month_figures import Month, Sum, quantile
 from clusterwright.monitor.report.report import (
@@ -69,22 +70,24 @@ def report(month: Month, cluster: str, label: str, price: Price | None, gpu_watt
 def _bars(month: Month) -> Iterator[Bar]:
     capacity_h, allocated_h = month.span.capacity_h, month.all.held_h
     yield Bar(
-        ("held by jobs", "被任务占用"), month.utilisation, f"{allocated_h:,.1f}/{capacity_h:,.1f} GPU h"
+        ("held by jobs", "被任务占用"),
+        month.utilisation,
+        _("{allocated_h:,.1f}/{capacity_h:,.1f} GPU h", allocated_h=allocated_h, capacity_h=capacity_h),
     )
     yield Bar(
         ("worked, of those measured", "实际工作 (实测部分)"),
         month.all.use,
-        f"{month.all.measured_h or 0:,.1f} GPU h",
+        _("{measured_h:,.1f} GPU h", measured_h=month.all.measured_h or 0),
     )
     yield Bar(
         ("held and idle, of those measured", "占用但空闲 (实测部分)"),
         month.all.idle,
-        f"{month.all.idle_h or 0:,.1f} GPU h",
+        _("{idle_h:,.1f} GPU h", idle_h=month.all.idle_h or 0),
     )
     yield Bar(
         ("lost in jobs that failed", "失败任务的损失"),
         ratio(month.all.failed_h, allocated_h),
-        f"{month.all.failed_h:,.1f} GPU h",
+        _("{failed_h:,.1f} GPU h", failed_h=month.all.failed_h),
     )
 
 
@@ -147,7 +150,11 @@ def _time_breakdown(month: Month) -> Part:
     return Part(
         ("Where the time of runs went", "训练任务的时间去向"),
         tuple(
-            Bar((name, name), ratio(month.lost_h[name], total), f"{month.lost_h[name]:,.2f} GPU h")
+            Bar(
+                (name, name),
+                ratio(month.lost_h[name], total),
+                _("{lost_h:,.2f} GPU h", lost_h=month.lost_h[name]),
+            )
             for name in order
         ),
     )

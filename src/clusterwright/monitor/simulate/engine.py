@@ -13,6 +13,7 @@ from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from clusterwright.i18n import _
 from clusterwright.monitor.simulate.fairshare import FairTree
 from clusterwright.monitor.simulate.hosts import Host, Hosts, Need, Plan
 from clusterwright.monitor.simulate.limits import Limits
@@ -100,7 +101,7 @@ class _Slurm:
             if self._changed and self._now >= self._filled + self._settings.backfill_s:
                 self._backfill()
         self._out.rejected_jobs += [
-            (waiting.job, "it waits still when all else is over") for _, waiting in self._waiting
+            (waiting.job, "it waits still when all else is over") for _order, waiting in self._waiting
         ]
         return self._out
 
@@ -117,7 +118,7 @@ class _Slurm:
         self._out.moved += bool(job.partition) and name != job.partition
         queue = self._settings.queues[name]
         need = _need(job, queue, self._settings)
-        reason = "" if self._hosts.is_possible(need) else "more than there is"
+        reason = "" if self._hosts.is_possible(need) else _("more than there is")
         reason = reason or self._limits.rejection_reason(job, need, queue)
         if reason:
             self._out.rejected_jobs.append((job, reason))
@@ -142,7 +143,7 @@ class _Slurm:
         for number in list(self._running):
             self._charge(number)
         self._factors = self._tree.factors()
-        for _, waiting in self._waiting:
+        for _order, waiting in self._waiting:
             waiting.priority = self._priority(waiting)
         self._waiting = sorted(
             ((waiting.order, waiting) for _, waiting in self._waiting), key=lambda row: row[0]

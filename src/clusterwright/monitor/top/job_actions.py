@@ -11,6 +11,7 @@ from clusterwright.edge.host import CANNOT_BECOME, Host, as_user
 from clusterwright.edge.processes import CommandResult
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.monitor.snapshot import JobView
 from clusterwright.slurm import client
 
@@ -67,8 +68,8 @@ class ByShell:
         if result.code == CANNOT_BECOME:
             raise WrightError.from_code(
                 "other-user",
-                f"on {self._host} you are neither root nor {self.user}",
-                "name who you are there: `wright top --as USER`",
+                _("on {host} you are neither root nor {user}", host=self._host, user=self.user),
+                _("name who you are there: `wright top --as USER`"),
             )
         return result
 

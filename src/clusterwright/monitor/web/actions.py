@@ -15,6 +15,7 @@ from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.monitor.snapshot import JobView, NodeView
 from clusterwright.monitor.web.users import User
 
@@ -40,7 +41,9 @@ class ClusterActions:
         """
         match = _JOB.fullmatch(job.id)
         if match is None:
-            raise WrightError.from_code("no-such-job", f"{job.id!r} is no job's id", "look at the list again")
+            raise WrightError.from_code(
+                "no-such-job", _("{job!r} is no job's id", job=job.id), _("look at the list again")
+            )
         if job.run is not None and self.runs:
             self._journaled(by, "cancel", job.id, "", lambda: self._cancel_run(job.id))
         else:
@@ -60,8 +63,8 @@ class ClusterActions:
         if node.drained:
             raise WrightError.from_code(
                 "node-drained",
-                f"{node.name} is out of service already: {node.why}",
-                "its reason stays as it is",
+                _("{node} is out of service already: {why}", node=node.name, why=node.why),
+                _("its reason stays as it is"),
             )
         text = f"{by.name}: {reason}"
         self._journaled(
@@ -98,8 +101,8 @@ class ClusterActions:
         except OSError as error:
             raise WrightError.from_code(
                 "web-journal",
-                f"{self.journal} cannot be written: {error.strerror}",
-                "nothing is done unrecorded",
+                _("{journal} cannot be written: {strerror}", journal=self.journal, strerror=error.strerror),
+                _("nothing is done unrecorded"),
             ) from error
 
 

@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +50,26 @@ def checked(listener: Listener, *, users: bool) -> Listener:
         WrightError: it would; or the certificate is not usable.
     """
     if not 0 <= listener.port <= 65535:
-        raise _refused("web-port", f"there is no port {listener.port}", "give one from 1 to 65535")
+        raise _refused(
+            "web-port", _("there is no port {port}", port=listener.port), _("give one from 1 to 65535")
+        )
     if (listener.tls_cert is None) != (listener.tls_key is None):
         raise _refused(
-            "web-tls", "a certificate and its key go together", "give both --tls-cert and --tls-key"
+            "web-tls", _("a certificate and its key go together"), _("give both --tls-cert and --tls-key")
         )
     if listener.tls_cert and listener.tls_key:
         _load(listener.tls_cert, listener.tls_key)
     if not listener.loopback and not listener.tls:
         raise _refused(
             "web-in-the-clear",
-            f"{listener.host} is reached from other machines, and there is no TLS",
+            _("{listener} is reached from other machines, and there is no TLS", listener=listener.host),
             "give --tls-cert and --tls-key; or leave --host out, and come through `ssh -L 8080:localhost:8080`",
         )
     if not listener.loopback and not users:
         raise _refused(
             "web-no-users",
-            f"{listener.host} is reached from other machines, and nobody could sign in",
-            "make a user first: wright web --add-user NAME --role operator",
+            _("{listener} is reached from other machines, and nobody could sign in", listener=listener.host),
+            _("make a user first: wright web --add-user NAME --role operator"),
         )
     return listener
 
@@ -77,8 +80,8 @@ def _load(cert: Path, key: Path) -> None:
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         raise _refused(
             "web-tls",
-            f"{cert} and {key} are not usable: {error}",
-            "PEM files, the key without a password and belonging to the certificate",
+            _("{cert} and {key} are not usable: {error}", cert=cert, key=key, error=error),
+            _("PEM files, the key without a password and belonging to the certificate"),
         ) from error
 
 
@@ -93,13 +96,13 @@ def bound(listener: Listener) -> socket.socket:
         WrightError: the address is not this machine's, or the port is taken.
     """
     try:
-        family, kind, _, _, address = socket.getaddrinfo(
+        family, kind, _proto, _canonname, address = socket.getaddrinfo(
             listener.host, listener.port, type=socket.SOCK_STREAM
         )[0]
         opened = socket.socket(family, kind)
     except OSError as error:
         raise _refused(
-            "web-port", f"{listener.host}: {error.strerror}", "give an address of this machine"
+            "web-port", f"{listener.host}: {error.strerror}", _("give an address of this machine")
         ) from error
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -109,8 +112,13 @@ def bound(listener: Listener) -> socket.socket:
         opened.close()
         raise WrightError.from_code(
             "web-port",
-            f"{listener.host} port {listener.port}: {error.strerror}",
-            "give another --port, or end what listens there",
+            _(
+                "{listener} port {port}: {strerror}",
+                listener=listener.host,
+                port=listener.port,
+                strerror=error.strerror,
+            ),
+            _("give another --port, or end what listens there"),
         ) from error
     return opened
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from clusterwright.edge.files import write_file_atomic
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 ROLES = ("viewer", "user", "operator")  # each may do what those before it may
 SHORTEST, LONGEST = 10, 256
@@ -56,19 +57,22 @@ def create_user(name: str, role: str, password: str) -> User:
     if not _NAME.fullmatch(name):
         raise WrightError.from_code(
             "web-user",
-            f"{name!r} is no user's name",
-            "give the name that Slurm knows, such as ann",
+            _("{name!r} is no user's name", name=name),
+            _("give the name that Slurm knows, such as ann"),
             exit_code=EXIT_USAGE,
         )
     if role not in ROLES:
         raise WrightError.from_code(
-            "web-user", f"there is no role {role!r}", f"one of {', '.join(ROLES)}", exit_code=EXIT_USAGE
+            "web-user",
+            _("there is no role {role!r}", role=role),
+            _("one of {roles}", roles=", ".join(ROLES)),
+            exit_code=EXIT_USAGE,
         )
     if not SHORTEST <= len(password) <= LONGEST:
         raise WrightError.from_code(
             "web-user",
-            f"the password has {len(password)} signs",
-            f"{SHORTEST} to {LONGEST}",
+            _("the password has {count} signs", count=len(password)),
+            _("{shortest} to {longest}", shortest=SHORTEST, longest=LONGEST),
             exit_code=EXIT_USAGE,
         )
     salt = secrets.token_bytes(16)

@@ -18,6 +18,7 @@ from clusterwright.drawing.svg import (
     text_element,
     ticks,
 )
+from clusterwright.i18n import _
 from clusterwright.plan.charts.sheet import PAGE_LABELS, both_languages
 from clusterwright.units import GiB
 
@@ -100,7 +101,12 @@ def scatter(dots: Sequence[Dot], limit_bytes: float, width: float) -> str:
         *(_dot(plot, dot, top, most) for dot in dots),
         *_best(plot, best),
     ]
-    description = f"{len(dots)} layouts; the best that fits: {best.name}, {best.seconds:.3g} s"
+    description = _(
+        "{count} layouts; the best that fits: {best}, {seconds:.3g} s",
+        count=len(dots),
+        best=best.name,
+        seconds=best.seconds,
+    )
     return svg_image(plot.size, PAGE_LABELS["layouts"][0], description, *drawn)
 
 
@@ -196,7 +202,11 @@ def break_even(lines: Sequence[Line], hours: float | None, currency: str, width:
         *(_crossing(plot, hours) if hours is not None else ()),
     ]
     crossing = "never" if hours is None else f"at {hours:.0f} hours a year"
-    description = f"{', '.join(series.name for series in lines)}; break-even {crossing}"
+    description = _(
+        "{lines}; break-even {crossing}",
+        lines=", ".join(series.name for series in lines),
+        crossing=crossing,
+    )
     return svg_image(plot.size, PAGE_LABELS["cost"][0], description, *drawn)
 
 

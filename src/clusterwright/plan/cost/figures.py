@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.catalog.records import Price
@@ -24,7 +25,14 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if not self.low <= self.likely <= self.high:
-            raise ValueError(f"not low <= likely <= high: {self.low}, {self.likely}, {self.high}")
+            raise ValueError(
+                _(
+                    "not low <= likely <= high: {low}, {likely}, {high}",
+                    low=self.low,
+                    likely=self.likely,
+                    high=self.high,
+                )
+            )
 
     def __add__(self, other: Estimate) -> Estimate:
         """The sum of two of one unit; its ends are the sums of the ends, so its range is a bound."""
@@ -85,7 +93,7 @@ def refuse_nonsense(inputs: Inputs) -> None:
     Raises:
         WrightError: cost-figure.
     """
-    findings = [Finding("cost-figure", message, "correct the figure") for message in _nonsense(inputs)]
+    findings = [Finding("cost-figure", message, _("correct the figure")) for message in _nonsense(inputs)]
     if findings:
         raise WrightError(*findings, exit_code=EXIT_USAGE)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from clusterwright.i18n import N_
 from clusterwright.plan.cost.figures import Estimate
 
 HOUR_S = 3600.0
@@ -21,13 +22,13 @@ NODE_MTBF_H = Estimate(
     _LLAMA3_H,
     1000 * 24 / 2.34,
     "h",
-    "Llama 3 2407.21783 table 5; FAIR RSC-1/RSC-2 2410.21680",
+    N_("Llama 3 2407.21783 table 5; FAIR RSC-1/RSC-2 2410.21680"),
 )
 # Detect and restart. MegaScale (2402.15627): under 10 min to detect and diagnose, caught up within 15 min.
-RESTART_S = Estimate(120, 600, 900, "s", "MegaScale 2402.15627; low: a hot spare that is already up")
+RESTART_S = Estimate(120, 600, 900, "s", N_("MegaScale 2402.15627; low: a hot spare that is already up"))
 # Spot: share of instances reclaimed in a month, as the clouds' own advisors band it (p4d 5-10%, p5 15-20%).
 SPOT_RECLAIMED_A_MONTH = Estimate(
-    0.05, 0.15, 0.20, "share/month", "AWS Spot Instance Advisor bands for p4d and p5, 2026-02"
+    0.05, 0.15, 0.20, "share/month", N_("AWS Spot Instance Advisor bands for p4d and p5, 2026-02")
 )
 MONTH_H = 8760 / 12
 

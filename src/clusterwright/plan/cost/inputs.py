@@ -10,6 +10,7 @@ from clusterwright.catalog import parts
 from clusterwright.catalog.prices import age_warning, common_currency, price
 from clusterwright.catalog.records import Deal, Price
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import N_, _
 from clusterwright.plan.cost.figures import Estimate, priced
 from clusterwright.plan.power import node_of, node_power
 
@@ -98,8 +99,12 @@ def _no_price(gpu: Gpu, on_demand: Price | None, server: Server | None) -> Wrigh
         for purpose, offer in (("to rent it", on_demand), ("of a server with it", server))
         if not offer
     ]
-    message = f"no price {' or '.join(lacking) or 'of everything it takes'} is known for {gpu.name}"
-    fix = "give your own in a catalog file: [[servers]] and [[prices]], --catalog FILE"
+    message = _(
+        "no price {lacking} is known for {gpu}",
+        lacking=" or ".join(lacking) or "of everything it takes",
+        gpu=gpu.name,
+    )
+    fix = _("give your own in a catalog file: [[servers]] and [[prices]], --catalog FILE")
     return WrightError.from_code("cost-no-price", message, fix, exit_code=EXIT_USAGE)
 
 
@@ -114,27 +119,27 @@ def _at_the_end(after_three_years: float) -> float:
 
 SHARES = {
     # 10 to 15% of the nodes; 15 to 25% of the whole purchase of a SuperPOD
-    "network_share": Estimate(0.10, 0.15, 0.25, "of the servers", f"{_TCO}; notes on DGX SuperPOD"),
+    "network_share": Estimate(0.10, 0.15, 0.25, N_("of the servers"), f"{_TCO}; notes on DGX SuperPOD"),
     # 50,000 USD a GPU all in, against 40,600 for the server of it (tech-talk-cto) and 15% for the network
     "storage_share": Estimate(
-        0.03, 0.08, 0.12, "of the servers", "what a GPU costs all in, less server and network"
+        0.03, 0.08, 0.12, N_("of the servers"), N_("what a GPU costs all in, less server and network")
     ),
     "installation_share": Estimate(
-        0.01, 0.03, 0.06, "of the servers", "our estimate: freight, racking, cabling"
+        0.01, 0.03, 0.06, N_("of the servers"), N_("our estimate: freight, racking, cabling")
     ),
     "support_share": Estimate(
-        0.02, 0.05, 0.08, "of the purchase a year", "our estimate of maintenance contracts"
+        0.02, 0.05, 0.08, N_("of the purchase a year"), N_("our estimate of maintenance contracts")
     ),
-    "pue": Estimate(1.10, 1.25, 1.65, "", "data-centre notes: 1.1-1.15 best, 1.2-1.3 usual, 1.5-1.8 old"),
+    "pue": Estimate(1.10, 1.25, 1.65, "", N_("data-centre notes: 1.1-1.15 best, 1.2-1.3 usual, 1.5-1.8 old")),
     "residual_share": Estimate(
         _at_the_end(0.25),
         _at_the_end(0.30),
         _at_the_end(0.35),
-        "of the purchase",
+        N_("of the purchase"),
         f"25 to 35% of an H100 after 3 years ({_TCO}), carried on to {_YEARS:g}",
     ),
     "life_years": Estimate(
-        3, _YEARS, 6, "years", "what large clouds write servers off over, 4 to 6; 3 for GPUs"
+        3, _YEARS, 6, "years", N_("what large clouds write servers off over, 4 to 6; 3 for GPUs")
     ),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import N_
 from clusterwright.plan.cost import owned, rented
 from clusterwright.plan.cost.break_even import break_even, saving_by_renting
 from clusterwright.plan.cost.figures import Estimate, likely, refuse_nonsense
@@ -106,7 +107,7 @@ def _hourly_costs(figures: Figures, fleet: Fleet, share: float) -> tuple[float, 
 
 
 # Ember, Global Electricity Review 2024 (year 2023): world 480 g/kWh; France about 56, India 713.
-GRID = Estimate(56, 480, 713, "g CO2/kWh", "Ember, Global Electricity Review 2024")
+GRID = Estimate(56, 480, 713, N_("g CO2/kWh"), N_("Ember, Global Electricity Review 2024"))
 
 
 def kwh(node_kw: float, nodes: float, hours: float, pue: float) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan.fabric.expected import as_kind
 from clusterwright.plan.speed import iteration
 
@@ -110,7 +111,11 @@ def unlimited_s(run: Run) -> float:
 
 def _verdict(choices: tuple[Choice, ...], enough: Choice, worth: float) -> str:
     cheaper = choices[: choices.index(enough)]
-    reason = f"{enough.name} is enough: {enough.waiting:.0%} of a step is lost to it"
+    reason = _(
+        "{enough} is enough: {waiting:.0%} of a step is lost to it",
+        enough=enough.name,
+        waiting=enough.waiting,
+    )
     if cheaper:
         last = cheaper[-1]
         reason += f"; {last.name}, the next cheaper, takes {last.slower:.0%} longer than the fastest"

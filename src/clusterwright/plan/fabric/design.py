@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.fabric.clos import Clos, Leaves, divisors, three_levels, two_levels, uplinks_for
 from clusterwright.plan.fabric.parts import Fabric, Kind, Switch
 
@@ -110,8 +111,16 @@ def _leaf_layouts(
             used = up if nodes_per_leaf == max_nodes else math.ceil(up * nodes_per_leaf * rail_ports / down)
             layouts.append(Leaves(rails, math.ceil(nodes / nodes_per_leaf), rail_ports, nodes_per_leaf, used))
     if not layouts:
-        message = f"{options.rails_per_leaf} rails do not share a leaf of {down} ports down"
-        raise _refused("fabric-kind", message, f"take a divisor of {ports} ports that fits into {down}")
+        message = _(
+            "{rails_per_leaf} rails do not share a leaf of {down} ports down",
+            rails_per_leaf=options.rails_per_leaf,
+            down=down,
+        )
+        raise _refused(
+            "fabric-kind",
+            message,
+            _("take a divisor of {ports} ports that fits into {down}", ports=ports, down=down),
+        )
     if kind is Kind.RAIL:
         # a leaf for each rail; where so few nodes leave half of it empty, two rails share a leaf, or four
         return [next((layout for layout in layouts if layout.units == 1), layouts[-1])]
@@ -128,7 +137,11 @@ def _star(places: int, ports: int, switch: Switch) -> Clos:
         nodes_per_leaf = (radix - uplinks) // ports
         if nodes_per_leaf and count * nodes_per_leaf >= places:
             return Clos(radix, Leaves(1, count, ports, nodes_per_leaf, uplinks), 1, 1, uplinks)
-    message = f"{places * ports} ports are more than a star of {switch.title} switches joins"
+    message = _(
+        "{places} ports are more than a star of {title} switches joins",
+        places=places * ports,
+        title=switch.title,
+    )
     raise _refused(
         "fabric-too-large", message, "take --kind leaf-spine or fat-tree, or a switch with more ports"
     )
@@ -137,12 +150,22 @@ def _star(places: int, ports: int, switch: Switch) -> Clos:
 def _refuse_nonsense(nodes: int, ports: int, switch: Switch, ratio: float) -> None:
     for name, value in (("nodes", nodes), ("ports of a node", ports), ("ports of a switch", switch.ports)):
         if value <= 0:
-            raise _refused("fabric-size", f"{name}: {value} is no size", f"give 1 or more {name}")
+            raise _refused(
+                "fabric-size",
+                _("{name}: {value} is no size", name=name, value=value),
+                _("give 1 or more {name}", name=name),
+            )
     if switch.port_bits_per_s <= 0:
-        raise _refused("fabric-size", "a port without a rate", "give one: 64x400G")
+        raise _refused("fabric-size", _("a port without a rate"), _("give one: 64x400G"))
     if not 1 <= ratio <= switch.ports - 1:
-        message = f"an oversubscription of {ratio:g} to 1 cannot be built from {switch.ports} ports"
-        fix = f"give the ports down over the ports up, 1 (nothing is shared) to {switch.ports - 1}"
+        message = _(
+            "an oversubscription of {ratio:g} to 1 cannot be built from {ports} ports",
+            ratio=ratio,
+            ports=switch.ports,
+        )
+        fix = _(
+            "give the ports down over the ports up, 1 (nothing is shared) to {ports}", ports=switch.ports - 1
+        )
         raise _refused("fabric-oversubscription", message, fix)
 
 
@@ -156,27 +179,42 @@ def _refuse_options(options: Options) -> None:
     )
     for name, value, least, most in bounds:
         if not least <= value <= most:
-            raise _refused("fabric-size", f"{name}: {value} cannot be", f"give {least} to {most}")
+            raise _refused(
+                "fabric-size",
+                _("{name}: {value} cannot be", name=name, value=value),
+                _("give {least} to {most}", least=least, most=most),
+            )
 
 
 def _ring_or_refuse(nodes: int, ports: int) -> None:
     if ports < 2 or nodes < 3:
-        message = f"{nodes} nodes with {ports} port{'s' * (ports > 1)} each do not close a ring"
-        raise _refused("fabric-kind", message, "a ring needs 3 nodes or more, each with 2 ports or more")
+        message = _(
+            "{nodes} nodes with {ports} port{value} each do not close a ring",
+            nodes=nodes,
+            ports=ports,
+            value="s" * (ports > 1),
+        )
+        raise _refused("fabric-kind", message, _("a ring needs 3 nodes or more, each with 2 ports or more"))
 
 
 def _direct_or_refuse(nodes: int) -> None:
     if nodes != 2:
-        message = f"{nodes} nodes are not joined port to port"
-        raise _refused("fabric-kind", message, "direct is for 2 nodes; take star or leaf-spine")
+        message = _("{nodes} nodes are not joined port to port", nodes=nodes)
+        raise _refused("fabric-kind", message, _("direct is for 2 nodes; take star or leaf-spine"))
 
 
 def _too_large(ports: int, switch: Switch, ratio: float, tiers: int) -> WrightError:
     limit = largest(switch.ports, ratio, tiers or 3)
     levels = f"{tiers or 3} level{'s' * (tiers != 1)}"
-    message = f"{ports} ports are more than {levels} of {switch.title} switches join: {limit}"
-    fix = "take a switch with more ports, fewer ports per node, " + (
-        "more levels" if 0 < tiers < 3 else "two planes, or split the cluster"
+    message = _(
+        "{ports} ports are more than {levels} of {title} switches join: {limit}",
+        ports=ports,
+        levels=levels,
+        title=switch.title,
+        limit=limit,
+    )
+    fix = _("take a switch with more ports, fewer ports per node, ") + (
+        _("more levels") if 0 < tiers < 3 else _("two planes, or split the cluster")
     )
     return _refused("fabric-too-large", message, fix)
 

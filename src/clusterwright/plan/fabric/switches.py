@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog import parts as catalog
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.fabric.parts import Switch
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ def for_ports(switch: Switch, port_bits_per_s: float) -> Switch:
         split_switch = switch.split(int(ratio))
         return replace(split_switch, name=f"{switch.title}/{int(ratio)}")
     node_gbits, theirs = port_bits_per_s / GBIT, switch.port_bits_per_s / GBIT
-    message = f"ports of {node_gbits:g} Gbit/s do not meet ports of {theirs:g} Gbit/s of {switch.title}"
+    message = _(
+        "ports of {node_gbits:g} Gbit/s do not meet ports of {theirs:g} Gbit/s of {title}",
+        node_gbits=node_gbits,
+        theirs=theirs,
+        title=switch.title,
+    )
     fix = "take --nic-rate and --switch with one rate, or a switch whose ports split into it"
     raise WrightError.from_code("fabric-rate", message, fix, exit_code=EXIT_USAGE)

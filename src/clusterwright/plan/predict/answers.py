@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog import fitted
 from clusterwright.errors import Finding, WrightError
+from clusterwright.i18n import _
 from clusterwright.plan import memory, speed
 from clusterwright.plan.predict import headers
 from clusterwright.plan.predict.cells import Cells
@@ -65,8 +66,8 @@ def _check_sizes(row: dict[str, str], sort: headers.Sort) -> None:
 
 
 def _no_result(why: str) -> Finding:
-    message = f"the formulas give no number: {why}"
-    return Finding("predict-no-result", message, "look for a size that cannot be")
+    message = _("the formulas give no number: {why}", why=why)
+    return Finding("predict-no-result", message, _("look for a size that cannot be"))
 
 
 def refused(*problems: Finding) -> Answer:
@@ -146,7 +147,7 @@ def of_cnn(row: dict[str, str], _lookup: CatalogLookup) -> dict[str, str]:
     total, note, bound = rows.samples_of_row(row)
     if total is None:
         raise WrightError.from_code(
-            "predict-unknown-model", note, "name it as torchvision does, such as ResNet-50"
+            "predict-unknown-model", note, _("name it as torchvision does, such as ResNet-50")
         )
     return {
         "predicted_samples_per_s_total": number(total),

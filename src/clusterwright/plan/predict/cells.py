@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from clusterwright.errors import Finding
+from clusterwright.i18n import _
 
 # What a prediction may look at. Measured columns are not among them: a row with its measurements
 # deleted, or replaced by nonsense, gives the same prediction.
@@ -64,11 +65,19 @@ class Cells:
         if value is None:
             return None
         if value > LARGEST.get(column, _LARGEST):
-            self.wrong("predict-not-a-size", f"{column} is {self.row[column]}, more than any that exists")
+            self.wrong(
+                "predict-not-a-size",
+                _("{column} is {row}, more than any that exists", column=column, row=self.row[column]),
+            )
             return None
         if value < 1 or value != int(value):
             self.wrong(
-                "predict-not-a-size", f"{column} is {self.row[column]}, which is not a whole number above 0"
+                "predict-not-a-size",
+                _(
+                    "{column} is {row}, which is not a whole number above 0",
+                    column=column,
+                    row=self.row[column],
+                ),
             )
             return None
         return int(value)
@@ -78,7 +87,10 @@ class Cells:
         value = self.number(column)
         if value is None or value > 0:
             return value
-        self.wrong("predict-not-a-size", f"{column} is {self.row[column]}, which is not above 0")
+        self.wrong(
+            "predict-not-a-size",
+            _("{column} is {row}, which is not above 0", column=column, row=self.row[column]),
+        )
         return None
 
     def number(self, column: str) -> float | None:
@@ -91,7 +103,10 @@ class Cells:
         except ValueError:
             value = float("nan")
         if value - value != 0:
-            self.wrong("predict-not-a-number", f"{column} is `{self.row[column]}`, which is not a number")
+            self.wrong(
+                "predict-not-a-number",
+                _("{column} is `{row}`, which is not a number", column=column, row=self.row[column]),
+            )
             return None
         return value
 

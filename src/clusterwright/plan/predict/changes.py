@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan import memory, speed
 from clusterwright.plan.run import Recompute, Run
 
@@ -87,7 +88,7 @@ def _trainings(run: Run) -> Iterator[tuple[str, Run]]:
 def _recomputation(run: Run) -> Iterator[tuple[str, Run]]:
     for kind in (Recompute.NONE, Recompute.SELECTIVE):
         if kind < run.layout.recompute:
-            description = "no recomputation" if kind is Recompute.NONE else "selective recomputation"
+            description = _("no recomputation") if kind is Recompute.NONE else _("selective recomputation")
             yield description, replace(run, layout=replace(run.layout, recompute=kind))
 
 
@@ -100,7 +101,11 @@ def _degrees(run: Run) -> Iterator[tuple[str, Run]]:
             replace(run, layout=replace(layout, micro_batch=2 * layout.micro_batch)),
         )
     if layout.pp > 1 and run.training.architecture.layers % (2 * layout.pp * layout.interleave) == 0:
-        description = f"{2 * layout.interleave} model chunks a stage in place of {layout.interleave}"
+        description = _(
+            "{value} model chunks a stage in place of {interleave}",
+            value=2 * layout.interleave,
+            interleave=layout.interleave,
+        )
         yield description, replace(run, layout=replace(layout, interleave=2 * layout.interleave))
     if run.training.global_batch % (2 * layout.dp * layout.micro_batch) == 0:
         halved = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 _BOMS = (
     (b"\xef\xbb\xbf", "utf-8"),
@@ -30,14 +31,14 @@ def decode(data: bytes) -> Text:
     if not data.strip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"):
         raise WrightError.from_code(
             "predict-empty",
-            "the file is empty",
-            "give a CSV with a header line and rows",
+            _("the file is empty"),
+            _("give a CSV with a header line and rows"),
             exit_code=EXIT_USAGE,
         )
     encoding, start = _encoding(data)
     if encoding != "utf-8":
         text = data[start:].decode(encoding, errors="replace")
-        remark = f"the file is {encoding.upper()}"
+        remark = _("the file is {encoding}", encoding=encoding.upper())
         return Text(tuple(_lines(text)), {1: remark})
     return _line_by_line(data, start)
 
@@ -78,8 +79,10 @@ def _line(raw: bytes, offset: int) -> tuple[str, str]:
         return raw.decode("utf-8"), ""
     except UnicodeDecodeError as error:
         odd = raw[error.start]
-        remark = (
-            f"byte {offset + error.start} is 0x{odd:02x}, which is not UTF-8: the line is read as Latin-1"
+        remark = _(
+            "byte {offset} is 0x{odd:02x}, which is not UTF-8: the line is read as Latin-1",
+            offset=offset + error.start,
+            odd=odd,
         )
         return raw.decode("latin-1"), remark
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan import memory
 from clusterwright.plan.predict.meshes import meshes
 from clusterwright.plan.run import Recompute
@@ -30,7 +31,12 @@ def fitting(run: Run, cells: Cells) -> tuple[Run, Memory]:
     for variant in _variants(run, cells.inferred):
         peak = memory.peak(variant)
         if _is_feasible(variant, peak):
-            cells.note(f"taken with {_difference(run, variant)}, as it does not fit otherwise")
+            cells.note(
+                _(
+                    "taken with {difference}, as it does not fit otherwise",
+                    difference=_difference(run, variant),
+                )
+            )
             return variant, peak
     return run, peak_memory
 

@@ -6,6 +6,7 @@ import re
 from math import gcd
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan.predict.row_text import mentions
 from clusterwright.plan.run import Offload, Recompute, Schedule
 
@@ -40,12 +41,17 @@ def experts(cells: Cells, setting: Setting, group: int) -> int:
     if not experts:
         return 1
     if degree and (experts % degree or group % degree):
-        message = f"{experts} experts on {group} GPUs (dp x cp x tp) cannot be spread over ep {degree}"
-        cells.wrong("predict-experts-indivisible", message, "give an ep that divides both")
+        message = _(
+            "{experts} experts on {group} GPUs (dp x cp x tp) cannot be spread over ep {degree}",
+            experts=experts,
+            group=group,
+            degree=degree,
+        )
+        cells.wrong("predict-experts-indivisible", message, _("give an ep that divides both"))
     if degree:
         return degree
     ep = gcd(gcd(experts, group), setting.node)
-    cells.note(f"expert parallelism not given: {ep}")
+    cells.note(_("expert parallelism not given: {ep}", ep=ep))
     return ep
 
 
@@ -53,7 +59,7 @@ def expert_tensor(cells: Cells, setting: Setting, tp: int) -> int:
     """Tensor parallelism inside an expert; where not given, none, as in the recipes of NVIDIA's MoE tables."""
     degree = setting.settings.get("expert-tensor-parallel-size", "")
     if setting.model.experts and tp > 1 and not degree:
-        cells.note("tensor parallelism of experts not given: 1", "etp")
+        cells.note(_("tensor parallelism of experts not given: 1"), "etp")
     return int(degree) if degree.isdigit() else 1
 
 
@@ -70,7 +76,12 @@ def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> in
         return 1
     chunks = max(d for d in range(1, _MOST_CHUNKS + 1) if slots // pp % d == 0)
     if chunks > 1:
-        cells.note(f"interleave not given: {chunks}, as users do where layers and microbatches allow it")
+        cells.note(
+            _(
+                "interleave not given: {chunks}, as users do where layers and microbatches allow it",
+                chunks=chunks,
+            )
+        )
     return chunks
 
 
@@ -84,7 +95,7 @@ def recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
     kind = Recompute.FULL if old else Recompute.NONE if zero == 3 else Recompute.SELECTIVE
     if mentions(cells, "torchtitan"):
         kind = Recompute.SELECTIVE  # its default, by operation
-    reason = f"recompute `{text}` not known" if text else "recomputation not given"
+    reason = _("recompute `{text}` not known", text=text) if text else _("recomputation not given")
     usual = f"as usual in {setting.stack.family} of {setting.stack.year}"
     cells.note(f"{reason}: {kind.name.lower()}, {usual}", "recompute")
     return kind

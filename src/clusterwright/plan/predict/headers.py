@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError, closest_name
+from clusterwright.i18n import _
 from clusterwright.plan.predict.cells import COLUMNS
 
 if TYPE_CHECKING:
@@ -83,11 +84,16 @@ def _missing(name: str, sort: Sort, columns: Sequence[str], location: Location) 
     spare = [column for column in columns if column not in {*sort.needed, *sort.used}]
     suggestion = closest_name(name, spare)
     fix = (
-        f"is it `{suggestion}`? Rename it to `{name}`"
+        _("is it `{suggestion}`? Rename it to `{name}`", suggestion=suggestion, name=name)
         if suggestion
-        else f"add a column `{name}`; its cells may be blank"
+        else _("add a column `{name}`; its cells may be blank", name=name)
     )
-    return Finding("predict-no-column", f"a table of {sort.name} needs the column `{name}`", fix, (location,))
+    return Finding(
+        "predict-no-column",
+        _("a table of {sort} needs the column `{name}`", sort=sort.name, name=name),
+        fix,
+        (location,),
+    )
 
 
 def doubtful(columns: Sequence[str], sort: Sort) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan.memory import Definition, MemoryFit, classify_fit, peak
 from clusterwright.plan.memory.stage import TORCH
 from clusterwright.plan.memory.transients import logit
@@ -123,7 +124,7 @@ def _layout(run: Run, cells: Cells, settings: dict[str, str]) -> Layout:
     if instances.isdigit() and int(instances) > 1:
         layout = replace(layout, shard=max(1, layout.dp * layout.cp // int(instances)))
     if "recompute" in cells.inferred and mentions(cells, "torchtitan"):
-        cells.note("recomputation selective by operation, torchtitan's default")
+        cells.note(_("recomputation selective by operation, torchtitan's default"))
         if "seq_len" in cells.inferred:  # then sequences are shortened rather than more recomputed
             cells.inferred.discard("recompute")
         return replace(layout, recompute=Recompute.SELECTIVE, recompute_modules=("per-op",))

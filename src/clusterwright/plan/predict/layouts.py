@@ -6,6 +6,7 @@ import re
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan.predict import habits
 from clusterwright.plan.predict.meshes import MOE_SLOTS, SLOTS
 from clusterwright.plan.predict.row_text import data_parallel_degree, mentions
@@ -37,7 +38,7 @@ def gpus_of(cells: Cells, node: int) -> int:
     size = 12 * (cells.integer("layers") or 0) * (cells.integer("hidden") or 0) ** 2
     usual = _NODES_OF_LARGE * node if size > _LARGE else node
     gpus = tp * pp * cp * degree if degree else -(-usual // least) * least
-    cells.note(f"number of GPUs not given: {gpus}")
+    cells.note(_("number of GPUs not given: {gpus}", gpus=gpus))
     return gpus
 
 
@@ -48,7 +49,7 @@ def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
     dp = _replicas(cells, setting, tp * pp * cp)
     if zero == 3 and pp > 1:
         zero = 2
-        cells.note("FSDP under a pipeline keeps the gathered weights between microbatches: ZeRO stage 2")
+        cells.note(_("FSDP under a pipeline keeps the gathered weights between microbatches: ZeRO stage 2"))
     batch, micro = batch_of(cells, setting, dp, pp)
     ep = habits.experts(cells, setting, dp * cp * tp)
     if setting.model.layers:  # a model that is not known has none
@@ -79,7 +80,10 @@ def _zero(cells: Cells, setting: Setting) -> int:
     requested = cells.number("zero_stage")
     if requested is not None:
         if requested not in (0, 1, 2, 3):
-            cells.wrong("predict-not-a-size", f"zero_stage is {cells.text('zero_stage')}; it is 0, 1, 2 or 3")
+            cells.wrong(
+                "predict-not-a-size",
+                _("zero_stage is {text}; it is 0, 1, 2 or 3", text=cells.text("zero_stage")),
+            )
         return 3 if "use-megatron-fsdp" in setting.settings else int(requested)
     if mentions(cells, r"\bFSDP|\bHSDP") or setting.stack.family == "fsdp":
         return 3
@@ -87,7 +91,14 @@ def _zero(cells: Cells, setting: Setting) -> int:
         return 1
     stage = 1 if setting.stack.year >= _DISTRIBUTED_OPTIMIZER_SINCE else 0
     stage = 3 if setting.stack.family in {"maxtext", "deepspeed", "nemo-automodel"} else stage
-    cells.note(f"ZeRO stage not given: {stage}, as usual in {setting.stack.family} of {setting.stack.year}")
+    cells.note(
+        _(
+            "ZeRO stage not given: {stage}, as usual in {family} of {year}",
+            stage=stage,
+            family=setting.stack.family,
+            year=setting.stack.year,
+        )
+    )
     return stage
 
 
@@ -109,18 +120,20 @@ def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int
     if tp and pp:
         return tp, pp, cp
     if zero == 3:
-        cells.note("tp and pp not given: 1, as the weights are sharded")
+        cells.note(_("tp and pp not given: 1, as the weights are sharded"))
         return tp or 1, pp or 1, cp
     if setting.model.experts:
         tp, pp = tp or 1, pp or _least_stages(cells, setting, (tp or 1) * cp)
-        cells.note(f"tp and pp not given: {tp} and {pp}, as far as it fits", "mesh")
+        cells.note(_("tp and pp not given: {tp} and {pp}, as far as it fits", tp=tp, pp=pp), "mesh")
         return tp, pp, cp
     need = setting.parameters * _STATE_BYTES / (setting.gpu.memory_bytes * _STATE_SHARE)
     tp = tp or _power_of_two(min(need, _MOST_TP, setting.node), setting.model.heads)
     pp = pp or next(
         (p for p in _divisors(setting.model.layers) if p >= need / tp and setting.gpus % (p * tp) == 0), 1
     )
-    cells.note(f"tp and pp not given: {tp} and {pp}, the least whose weights and states fit", "mesh")
+    cells.note(
+        _("tp and pp not given: {tp} and {pp}, the least whose weights and states fit", tp=tp, pp=pp), "mesh"
+    )
     return tp, pp, cp
 
 
@@ -146,16 +159,26 @@ def _replicas(cells: Cells, setting: Setting, degree: int) -> int:
     if setting.gpus % degree:
         cells.wrong(
             "predict-gpus-differ",
-            f"tp x pp x cp is {degree}, which does not divide the {setting.gpus} GPUs",
-            "make dp x tp x pp x cp equal to num_gpus",
+            _(
+                "tp x pp x cp is {degree}, which does not divide the {gpus} GPUs",
+                degree=degree,
+                gpus=setting.gpus,
+            ),
+            _("make dp x tp x pp x cp equal to num_gpus"),
         )
         return 1
     dp, row_dp = setting.gpus // degree, data_parallel_degree(cells)
     if row_dp and row_dp * degree != setting.gpus and not (mentions(cells, r"\bFSDP:") and dp % row_dp == 0):
         cells.wrong(
             "predict-gpus-differ",
-            f"dp x tp x pp x cp is {row_dp} x {degree} = {row_dp * degree}, but num_gpus is {setting.gpus}",
-            "make dp x tp x pp x cp equal to num_gpus",
+            _(
+                "dp x tp x pp x cp is {row_dp} x {degree} = {row_dp2}, but num_gpus is {gpus}",
+                row_dp=row_dp,
+                degree=degree,
+                row_dp2=row_dp * degree,
+                gpus=setting.gpus,
+            ),
+            _("make dp x tp x pp x cp equal to num_gpus"),
         )
     return dp
 
@@ -164,8 +187,8 @@ def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:
     """What the degrees must divide."""
     heads = setting.model.heads
     if heads % tp:
-        message = f"{heads} heads are not divisible by tp {tp}"
-        cells.wrong("predict-heads-indivisible", message, "give a tp that divides them")
+        message = _("{heads} heads are not divisible by tp {tp}", heads=heads, tp=tp)
+        cells.wrong("predict-heads-indivisible", message, _("give a tp that divides them"))
     _check_stages(cells, setting, pp)
 
 
@@ -173,10 +196,16 @@ def _check_stages(cells: Cells, setting: Setting, pp: int) -> None:
     layers, spare = setting.model.layers, -setting.model.layers % pp
     uneven = "deepspeed" in setting.stack.family  # it cuts by parameters, not by layers
     if spare not in (MOE_SLOTS if setting.model.experts else SLOTS) and not uneven:
-        message = f"{layers} layers are not divisible by pp {pp}"
-        cells.wrong("predict-layers-indivisible", message, "give a pp that divides them")
+        message = _("{layers} layers are not divisible by pp {pp}", layers=layers, pp=pp)
+        cells.wrong("predict-layers-indivisible", message, _("give a pp that divides them"))
     elif spare:
-        cells.note(f"{layers} layers in {pp} stages: the embedding and the head take slots of their own")
+        cells.note(
+            _(
+                "{layers} layers in {pp} stages: the embedding and the head take slots of their own",
+                layers=layers,
+                pp=pp,
+            )
+        )
 
 
 # In torchtitan's pipelines (its commit 5e2033c, 2025-04); before, as many microbatches as stages.
@@ -190,23 +219,30 @@ def batch_of(cells: Cells, setting: Setting, dp: int, pp: int) -> tuple[int, int
     steps = setting.settings.get("GA") or setting.settings.get("GAS") or setting.settings.get("grad_accum")
     if micro is None and batch and steps and steps.isdigit() and batch % (dp * int(steps)) == 0:
         micro = batch // (dp * int(steps))
-        cells.note(f"microbatch not given: {micro}, from the gradient accumulation in the notes")
+        cells.note(
+            _("microbatch not given: {micro}, from the gradient accumulation in the notes", micro=micro)
+        )
     if batch is None:
         unit = dp * (micro or 1)
         batch = max(1, _TOKENS // (cells.integer("seq_len") or 2048) // unit) * unit
-        cells.note(f"global batch not given: {batch} sequences, of about 4 million tokens")
+        cells.note(_("global batch not given: {batch} sequences, of about 4 million tokens", batch=batch))
     if micro is None:
         share = batch // dp if batch % dp == 0 else 1
         stages = (
             mentions(cells, "torchtitan") and setting.stack.year < _SINGLE_SEQUENCE_SINCE and share % pp == 0
         )
         micro = share // pp if stages and pp > 1 else usual_micro_batch(share, pp)
-        cells.note(f"microbatch not given: {micro}", "micro_batch")
+        cells.note(_("microbatch not given: {micro}", micro=micro), "micro_batch")
     if batch % (dp * micro):
         cells.wrong(
             "predict-batch-indivisible",
-            f"global_batch {batch} is not divisible by dp x micro_batch = {dp} x {micro}",
-            "give a global_batch that is a multiple of it",
+            _(
+                "global_batch {batch} is not divisible by dp x micro_batch = {dp} x {micro}",
+                batch=batch,
+                dp=dp,
+                micro=micro,
+            ),
+            _("give a global_batch that is a multiple of it"),
         )
     return batch, micro
 

@@ -9,6 +9,7 @@ from clusterwright.catalog.gpus import gpu
 from clusterwright.catalog.models import architecture, resembling
 from clusterwright.catalog.records import Gpu
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.catalog.records import Architecture
@@ -30,7 +31,7 @@ class CatalogLookup:
         """The GPU of a row; where there is none of that name, a problem of the row."""
         name = cells.text("gpu_type")
         if not name:
-            cells.wrong("predict-no-gpu", "the row names no GPU", "fill gpu_type")
+            cells.wrong("predict-no-gpu", _("the row names no GPU"), _("fill gpu_type"))
             return NO_GPU
         if name not in self._gpus:
             self._gpus[name] = self._find_gpu(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan.clouds import network_of
 from clusterwright.plan.machines import NODE_GPUS, REFERENCE_PORTS, Wiring, machine, usual_node
 
@@ -32,7 +33,13 @@ def of_row(cells: Cells, gpu: Gpu, gpus: int) -> Machine:
     """Nodes of `gpus_per_node` GPUs with the network that the words name."""
     per_node = cells.integer("gpus_per_node")
     if per_node is None and gpus > usual_node(gpu):
-        cells.note(f"GPUs per node not given: {usual_node(gpu)}, as usual of {gpu.name}")
+        cells.note(
+            _(
+                "GPUs per node not given: {usual_node}, as usual of {gpu}",
+                usual_node=usual_node(gpu),
+                gpu=gpu.name,
+            )
+        )
     return machine(gpu, gpus, _wiring(cells, gpu, gpus, per_node or usual_node(gpu)))
 
 
@@ -48,7 +55,7 @@ def _wiring(cells: Cells, gpu: Gpu, gpus: int, per_node: int) -> Wiring:
     if kind == "ethernet" and ports is None:
         ports = 1  # of a node of its own; RDMA networks have a port for every GPU or two
     if gpus > per_node and bits is None and "dgx" not in interconnect:
-        cells.note("network not given: as in the maker's reference system of this GPU")
+        cells.note(_("network not given: as in the maker's reference system of this GPU"))
     return Wiring(
         gpus_per_node=cells.integer("gpus_per_node"),
         network=kind,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
+
 if TYPE_CHECKING:
     from clusterwright.plan.predict.cells import Cells
 
@@ -54,12 +56,18 @@ def precision(cells: Cells, gpu_name: str) -> str:
             return "fp32" if name == "tf32" and _is_old(gpu_name) else name
     name = "fp16" if _is_old(gpu_name) else "bf16"
     if not letters or "mixed" in letters or letters.startswith("amp"):
-        cells.note(f"precision {'not given' if not letters else text}: {name}, as usual on this GPU")
+        cells.note(
+            _(
+                "precision {ending}: {name}, as usual on this GPU",
+                ending="not given" if not letters else text,
+                name=name,
+            )
+        )
         return name
     cells.wrong(
         "predict-unknown-precision",
-        f"precision `{text}` is not known",
-        "use fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4",
+        _("precision `{text}` is not known", text=text),
+        _("use fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4"),
     )
     return name
 

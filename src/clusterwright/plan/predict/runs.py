@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.parameters import count
 from clusterwright.plan.predict import layouts, networks, row_text, shapes, stacks
 from clusterwright.plan.predict.cells import Cells
@@ -71,7 +72,7 @@ def _training(cells: Cells, setting: Setting, batch: int) -> Training:
         seq_len = next(
             (tokens for pattern, tokens in _SEQ_LENS if row_text.mentions(cells, pattern)), _USUAL_SEQ_LEN
         )
-        cells.note(f"sequence length not given: {seq_len}", "seq_len")
+        cells.note(_("sequence length not given: {seq_len}", seq_len=seq_len), "seq_len")
     precision = row_text.precision(cells, setting.gpu.name)
     return Training(
         architecture=setting.model,
@@ -92,7 +93,7 @@ def _task(cells: Cells) -> str:
         if re.search(pattern, text):
             return task
     if text:
-        cells.note(f"task `{text}` taken as pretraining")
+        cells.note(_("task `{text}` taken as pretraining", text=text))
     return "pretrain"
 
 

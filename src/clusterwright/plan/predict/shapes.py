@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog.models import architectures
 from clusterwright.catalog.records import Architecture
 from clusterwright.errors import closest_name
+from clusterwright.i18n import _
 from clusterwright.plan.parameters import count
 from clusterwright.plan.predict.cells import LARGEST
 from clusterwright.plan.predict.row_text import mentions
@@ -66,13 +67,15 @@ def architecture(
     elif cells.positive("params_b") or cells.integer("hidden"):
         model = _of_size(cells, name)
     else:
-        message = f"model `{text}` is not in the catalogue, and the row has no shape or size"
+        message = _("model `{text}` is not in the catalogue, and the row has no shape or size", text=text)
         suggestion = closest_name(text.lower().replace("_", "-"), list(architectures()))
-        fix = "give layers, hidden and heads, or params_b, or add the model to your catalogue"
+        fix = _("give layers, hidden and heads, or params_b, or add the model to your catalogue")
         cells.wrong(
             "predict-unknown-model",
             message,
-            f"did you mean `{suggestion}`? Else {fix}" if suggestion else fix,
+            _("did you mean `{suggestion}`? Else {fix}", suggestion=suggestion, fix=fix)
+            if suggestion
+            else fix,
         )
         return NO_MODEL
     if mentions(cells, r"w/o mtp|without mtp|no mtp"):
@@ -94,7 +97,13 @@ def _of_catalogue(cells: Cells, catalog_model: Architecture) -> Architecture:
     columns = {name: cells.integer(name) for name in _COLUMNS}
     blank = [name for name in _COLUMNS if columns[name] is None]
     if blank:
-        cells.note(f"{', '.join(blank)} of {catalog_model.name} from the catalogue")
+        cells.note(
+            _(
+                "{blank} of {catalog_model} from the catalogue",
+                blank=", ".join(blank),
+                catalog_model=catalog_model.name,
+            )
+        )
     model = replace(
         catalog_model,
         layers=columns["layers"] or catalog_model.layers,
@@ -119,7 +128,7 @@ def _of_size(cells: Cells, name: str) -> Architecture:
         ffn = -(-(hidden * 8 // 3) // _ROUND) * _ROUND if gated else 4 * hidden
         if "swiglu=True" in cells.text("notes_url"):
             ffn = hidden * 8 // 3 // _MEGATRON_ROUND * _MEGATRON_ROUND
-        cells.note(f"ffn not given: {ffn}")
+        cells.note(_("ffn not given: {ffn}", ffn=ffn))
     elif not gated and not re.search(_BIASED + "|mpt|nemotron", name, re.IGNORECASE):
         gated = ffn != 4 * hidden
     learned = re.search(r"gpt|bert|opt|megatron", name, re.IGNORECASE) is not None
@@ -145,7 +154,13 @@ def _usual_hidden(cells: Cells) -> int:
     step = 1024 if parameters > 3e9 else 128
     width: float = (parameters / 12 * _WIDE) ** (1 / 3)
     hidden = max(step, round(width / step) * step)
-    cells.note(f"shape not given: hidden {hidden}, the usual one of {parameters / 1e9:g} billion parameters")
+    cells.note(
+        _(
+            "shape not given: hidden {hidden}, the usual one of {parameters:g} billion parameters",
+            hidden=hidden,
+            parameters=parameters / 1000000000.0,
+        )
+    )
     return hidden
 
 
@@ -153,7 +168,7 @@ def _usual_layers(cells: Cells, hidden: int) -> int:
     stages = cells.integer("pp") or 1
     parameters = (cells.positive("params_b") or 1.0) * 1e9
     layers = min(max(1, round(parameters / (12 * hidden**2) / stages)) * stages, LARGEST["layers"])
-    cells.note(f"layers not given: {layers}, from the number of parameters")
+    cells.note(_("layers not given: {layers}, from the number of parameters", layers=layers))
     return layers
 
 
@@ -163,7 +178,7 @@ def _usual_heads(cells: Cells, hidden: int) -> int:
     divisors = {*small, *(hidden // number for number in small)}
     fitting = sorted(heads for heads in divisors if heads % tp == 0 and heads <= hidden // 32)
     heads = min(fitting or [tp], key=lambda heads: abs(hidden / heads - _HEAD))
-    cells.note(f"heads not given: {heads}, of about {_HEAD}")
+    cells.note(_("heads not given: {heads}, of about {head}", heads=heads, head=_HEAD))
     return heads
 
 
@@ -176,7 +191,7 @@ def _usual_vocab(cells: Cells, name: str) -> int:
     if untied and size == _GPT_VOCABULARY and (cells.integer("hidden") or 0) >= _LARGE_HIDDEN:
         size = _LARGE_VOCABULARY
     padded = -(-size // (_PAD * tp)) * _PAD * tp
-    cells.note(f"vocabulary not given: {padded}")
+    cells.note(_("vocabulary not given: {padded}", padded=padded))
     return padded
 
 
@@ -224,4 +239,10 @@ def _compare(cells: Cells, model: Architecture) -> None:
     """A note where the shape has another number of parameters than the row says."""
     billions, counted = cells.positive("params_b"), count(model).total / 1e9
     if billions and abs(counted / billions - 1) > _TOLERANCE and not mentions(cells, "cut to|reduced|proxy"):
-        cells.note(f"the shape has {counted:.3g} billion parameters, the row says {billions:g}")
+        cells.note(
+            _(
+                "the shape has {counted:.3g} billion parameters, the row says {billions:g}",
+                counted=counted,
+                billions=billions,
+            )
+        )

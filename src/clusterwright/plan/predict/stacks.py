@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan.predict.row_text import mentions
 from clusterwright.plan.run import Stack
 
@@ -68,7 +69,7 @@ def _family(cells: Cells) -> str:
             return name
     is_unsplit = all((cells.text(column) or "1") == "1" for column in ("tp", "pp"))
     name = "fsdp" if is_unsplit and cells.text("zero_stage") in {"2", "3"} else "megatron"
-    cells.note(f"software not named: taken as {name}, from how the model is cut")
+    cells.note(_("software not named: taken as {name}, from how the model is cut", name=name))
     return name
 
 
@@ -83,5 +84,5 @@ def _year(cells: Cells, gpu_arch: str) -> int:
     if match := re.search(_ARXIV, source):
         return 2000 + int(match[1])
     year = _GENERATION_YEARS.get(gpu_arch, _NEWEST)
-    cells.note(f"year of the software not given: {year}, from the GPU's generation")
+    cells.note(_("year of the software not given: {year}, from the GPU's generation", year=year))
     return year

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.predict.decoding import decode
 
 if TYPE_CHECKING:
@@ -53,7 +54,10 @@ def read(data: bytes, file: str) -> Table:
     records = list(_records(text.lines, delimiter, file))
     if not records:
         raise WrightError.from_code(
-            "predict-empty", f"{file} has no header", "give a CSV with a header line", exit_code=2
+            "predict-empty",
+            _("{file} has no header", file=file),
+            _("give a CSV with a header line"),
+            exit_code=2,
         )
     (header_line, names), *body = records
     columns = tuple(name.strip() for name in names)
@@ -75,8 +79,8 @@ def _records(lines: Sequence[str], delimiter: str, file: str) -> Iterator[tuple[
     except csv.Error as error:
         finding = Finding(
             "predict-not-csv",
-            f"not a CSV from here on: {error}",
-            "close the quotes",
+            _("not a CSV from here on: {error}", error=error),
+            _("close the quotes"),
             (Location(file, start),),
         )
         raise WrightError(finding, exit_code=EXIT_USAGE) from error
@@ -90,8 +94,8 @@ def _refuse_duplicates(columns: tuple[str, ...], location: Location) -> None:
         names = ", ".join(f"`{name}`" for name in duplicates)
         finding = Finding(
             "predict-column-twice",
-            f"the header names {names} more than once",
-            "keep one column of each name",
+            _("the header names {names} more than once", names=names),
+            _("keep one column of each name"),
             (location,),
         )
         raise WrightError(finding, exit_code=EXIT_USAGE)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from clusterwright.errors import EXIT_USAGE, Finding, Location, WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.predict import headers, table
 from clusterwright.plan.predict.answers import answer, refused
 from clusterwright.plan.predict.lookup import CatalogLookup
@@ -84,17 +85,27 @@ def run_at(
     matches = [entry for entry in source_table.lines if line in {None, entry.number}]
     if len(matches) != 1:
         message = (
-            f"{file} has no row on line {line}" if line else f"{file} has {len(source_table.lines)} rows"
+            _("{file} has no row on line {line}", file=file, line=line)
+            if line
+            else _("{file} has {count} rows", file=file, count=len(source_table.lines))
         )
-        fix = f"name the line of the row: --row {file}:{source_table.lines[0].number if source_table.lines else 2}"
+        fix = _(
+            "name the line of the row: --row {file}:{number}",
+            file=file,
+            number=source_table.lines[0].number if source_table.lines else 2,
+        )
         raise WrightError.from_code("explain-no-row", message, fix, exit_code=EXIT_USAGE)
     return run_of(source_table.row(matches[0]), CatalogLookup(user_catalog))
 
 
 def _row(source_table: table.Table, line: table.Line, sort: headers.Sort, lookup: CatalogLookup) -> Answer:
     if len(line.cells) != len(source_table.columns):
-        message = f"the row has {len(line.cells)} cells, the header {len(source_table.columns)}"
-        fix = "quote cells that hold a comma, and leave none out"
+        message = _(
+            "the row has {count} cells, the header {count2}",
+            count=len(line.cells),
+            count2=len(source_table.columns),
+        )
+        fix = _("quote cells that hold a comma, and leave none out")
         return refused(Finding("predict-ragged-row", message, fix))
     return answer(source_table.row(line), sort, lookup, line.remark)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.search.best_layouts import FAMILIES, plans, table
 from clusterwright.plan.search.engine import Searcher, SearchState
 from clusterwright.plan.search.meshes import meshes
@@ -77,9 +78,15 @@ def _nothing_divides(training: Training, machine: Machine, refused: Mapping[str,
     reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(refused.items())) or "no mesh at all"
     raise WrightError.from_code(
         "plan-no-layout",
-        f"no way to cut {training.architecture.name} over {machine.gpus} GPUs divides its heads, layers and the batch"
-        f" of {training.global_batch} (meshes refused: {reasons})",
-        "take a number of GPUs and a global batch with more small factors, e.g. powers of 2",
+        _(
+            "no way to cut {architecture} over {gpus} GPUs divides its heads, layers and the "
+            "batch of {global_batch} (meshes refused: {reasons})",
+            architecture=training.architecture.name,
+            gpus=machine.gpus,
+            global_batch=training.global_batch,
+            reasons=reasons,
+        ),
+        _("take a number of GPUs and a global batch with more small factors, e.g. powers of 2"),
         exit_code=EXIT_USAGE,
     )
 

@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -131,8 +132,8 @@ def require_numpy() -> None:
         WrightError: it is not.
     """
     if find_spec("numpy") is None:
-        message = "the search compares millions of layouts with numpy, which is not installed"
-        fix = 'pip install "clusterwright[plan]"'
+        message = _("the search compares millions of layouts with numpy, which is not installed")
+        fix = _('pip install "clusterwright[plan]"')
         raise WrightError.from_code("plan-needs-numpy", message, fix, exit_code=EXIT_USAGE)
 
 
@@ -150,7 +151,7 @@ def require_sizes(training: Training, machine: Machine, options: Options) -> Non
 def no_sizes(sizes: Mapping[str, float | None]) -> list[Finding]:
     """Zero and less, by the name of the option."""
     return [
-        Finding("plan-bad-size", f"--{name} is {size}", f"give --{name} 1 or more")
+        Finding("plan-bad-size", _("--{name} is {size}", name=name, size=size), f"give --{name} 1 or more")
         for name, size in sizes.items()
         if size is not None and size < 1
     ]
@@ -178,7 +179,8 @@ def _indivisible(training: Training, machine: Machine, options: Options) -> Iter
             f"{name} {fixed[name]}" for name in ("dp", "tp", "pp", "cp") if options.fixed(name)
         )
         yield _finding(
-            f"{product} does not make {machine.gpus} GPUs", "take sizes whose product divides the GPUs"
+            _("{product} does not make {gpus} GPUs", product=product, gpus=machine.gpus),
+            _("take sizes whose product divides the GPUs"),
         )
     sizes = {
         "heads": ("tp", model.heads), "kv heads": ("tp", model.kv_heads), "ffn": ("tp", model.ffn),
@@ -189,17 +191,38 @@ def _indivisible(training: Training, machine: Machine, options: Options) -> Iter
         name, size = sizes[quantity]
         valid_degrees = [d for d in divisors(size) if d <= 2 * fixed[name]]
         owner = f"of {model.name}" if quantity not in ("batch", "sequence") else "asked for"
-        message = f"the {size} {quantity} {owner} cannot be cut by {name} {fixed[name]}"
-        yield _finding(message, f"take one of {', '.join(map(str, valid_degrees[-6:]))}")
+        message = _(
+            "the {size} {quantity} {owner} cannot be cut by {name} {fixed}",
+            size=size,
+            quantity=quantity,
+            owner=owner,
+            name=name,
+            fixed=fixed[name],
+        )
+        yield _finding(message, _("take one of {str}", str=", ".join(map(str, valid_degrees[-6:]))))
     if (micro := options.micro_batch) and batch % (fixed["dp"] * micro):
-        message = f"the batch of {batch} is not a multiple of dp {fixed['dp']} x microbatch {micro}"
+        message = _(
+            "the batch of {batch} is not a multiple of dp {fixed} x microbatch {micro}",
+            batch=batch,
+            fixed=fixed["dp"],
+            micro=micro,
+        )
         yield _finding(
             message,
-            f"take a global batch of {batch + -batch % (fixed['dp'] * micro)}, or a smaller microbatch",
+            _(
+                "take a global batch of {batch}, or a smaller microbatch",
+                batch=batch + -batch % (fixed["dp"] * micro),
+            ),
         )
     if (chunks := options.interleave) and chunks > 1 and model.layers % (fixed["pp"] * chunks):
-        message = f"the {model.layers} layers of {model.name} cannot be cut by pp {fixed['pp']} x interleave {chunks}"
-        yield _finding(message, "take an interleave that divides the layers of a stage")
+        message = _(
+            "the {layers} layers of {model} cannot be cut by pp {fixed} x interleave {chunks}",
+            layers=model.layers,
+            model=model.name,
+            fixed=fixed["pp"],
+            chunks=chunks,
+        )
+        yield _finding(message, _("take an interleave that divides the layers of a stage"))
 
 
 def _finding(message: str, fix: str) -> Finding:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterwright import catalog
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.machines import nvlink_domain
 from clusterwright.plan.run import Offload, Recompute
 from clusterwright.plan.search.outcome import format_layout, gib
@@ -50,12 +51,14 @@ def _steps(training: Training, machine: Machine, options: Options) -> Iterator[S
         yield Step(description, replace(training, **changes), machine, options)
     if len(savings) > 1:
         every = {name: value for changes in savings.values() for name, value in changes.items()}
-        yield Step(f"these {len(savings)} together", replace(training, **every), machine, options)
+        yield Step(
+            _("these {count} together", count=len(savings)), replace(training, **every), machine, options
+        )
     if Offload.ALL not in options.offload:
-        description = "keep optimiser states and weights in host memory (time without their transfers)"
+        description = _("keep optimiser states and weights in host memory (time without their transfers)")
         yield Step(description, training, machine, replace(options, offload=(*options.offload, Offload.ALL)))
     if machine.gpus > machine.nvlink_domain and not options.max_tp and not options.tp:
-        description = "cut by tp across nodes (slow)"
+        description = _("cut by tp across nodes (slow)")
         yield Step(description, training, machine, replace(options, max_tp=machine.gpus))
 
 
@@ -103,7 +106,7 @@ def _more_gpus(training: Training, machine: Machine, options: Options, search: S
     for doubling in range(1, MOST_DOUBLINGS + 1):
         gpus = machine.gpus * 2**doubling
         sentence = _sentence(
-            Step(f"take {gpus} GPUs", training, replace(machine, gpus=gpus), options), search
+            Step(_("take {gpus} GPUs", gpus=gpus), training, replace(machine, gpus=gpus), options), search
         )
         if ": fits" in sentence:
             return sentence
@@ -117,7 +120,7 @@ def _larger_gpu(training: Training, machine: Machine, options: Options, search: 
     for gpu in sorted(larger, key=lambda gpu: (gpu.usable_bytes, gpu.name)):
         domain = nvlink_domain(gpu, machine.gpus_per_node) if gpu.link_bytes_per_s else 1
         larger_machine = replace(machine, gpu=gpu, nvlink_domain=domain)
-        step = Step(f"take {gpu.name}", training, larger_machine, replace(options, top=1))
+        step = Step(_("take {gpu}", gpu=gpu.name), training, larger_machine, replace(options, top=1))
         if ": fits" in (sentence := _sentence(step, search)):
             return sentence
     return ""

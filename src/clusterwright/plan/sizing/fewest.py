@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.cost.goodput import goodput, straggler_slowdown
 from clusterwright.plan.parameters import count
 from clusterwright.plan.run import Offload, Schedule, Stack
@@ -136,8 +137,8 @@ def as_the_gpu_can(workload: Workload, gpu: Gpu) -> Workload:
         return workload
     if training.precision == "bf16" and "fp16" in gpu.peak:
         return replace(workload, training=replace(training, precision="fp16"))
-    message = f"{gpu.name} has no matrix units for {training.precision}"
-    fix = f"take one of {', '.join(gpu.peak)}"
+    message = _("{gpu} has no matrix units for {precision}", gpu=gpu.name, precision=training.precision)
+    fix = _("take one of {peak}", peak=", ".join(gpu.peak))
     raise WrightError.from_code("size-workload", message, fix, exit_code=EXIT_USAGE)
 
 
@@ -210,8 +211,12 @@ def best_rate(gpu: Gpu, precision: str) -> float:
 
 def does_not_fit(workload: Workload, machines: str) -> WrightError:
     """The model is too large for these machines, however it is cut."""
-    message = f"{workload.training.architecture.name} does not fit on {machines}"
-    fix = "take a GPU with more memory, a shorter --seq, or see the remedies: wright plan search"
+    message = _(
+        "{architecture} does not fit on {machines}",
+        architecture=workload.training.architecture.name,
+        machines=machines,
+    )
+    fix = _("take a GPU with more memory, a shorter --seq, or see the remedies: wright plan search")
     return WrightError.from_code("size-does-not-fit", message, fix, exit_code=EXIT_USAGE)
 
 
@@ -222,16 +227,32 @@ def _impossible(
     if not attempts and possible:
         return does_not_fit(workload, f"any number of {name} up to {most_nodes} nodes")
     if not attempts:
-        message = f"{deadline_s / HOUR_S:g} h is not possible on {most_nodes} nodes of {name}, even at its peak rate"
-        fix = "give more time, less data, or a smaller model"
+        message = _(
+            "{deadline_s:g} h is not possible on {most_nodes} nodes of {name}, even at its peak rate",
+            deadline_s=deadline_s / HOUR_S,
+            most_nodes=most_nodes,
+            name=name,
+        )
+        fix = _("give more time, less data, or a smaller model")
         return WrightError.from_code("deadline-impossible", message, fix, exit_code=EXIT_USAGE)
     best = min(attempts, key=lambda attempt: attempt.hours)
-    message = (
-        f"{deadline_s / HOUR_S:g} h is not possible for {model} on {name}: "
-        f"the fastest is {best.hours:.3g} h on {best.gpus} GPUs, at {_bottleneck(best)}"
+    message = _(
+        "{deadline_s:g} h is not possible for {model} on {name}: the fastest is {hours:.3g} "
+        "h on {gpus} GPUs, at {bottleneck}",
+        deadline_s=deadline_s / HOUR_S,
+        model=model,
+        name=name,
+        hours=best.hours,
+        gpus=best.gpus,
+        bottleneck=_bottleneck(best),
     )
     alternatives = "a faster GPU (--scenario training shows some), a smaller model, less data"
-    fix = f"{_more_batch(workload, best)}{alternatives}, or {best.hours:.3g} h"
+    fix = _(
+        "{more_batch}{alternatives}, or {hours:.3g} h",
+        more_batch=_more_batch(workload, best),
+        alternatives=alternatives,
+        hours=best.hours,
+    )
     return WrightError.from_code("deadline-impossible", message, fix, exit_code=EXIT_USAGE)
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan.parameters import count
 from clusterwright.plan.power import BTU_PER_WH, cooling, node_of, node_power, supply
 
@@ -49,7 +50,11 @@ def _cores(machine: Machine) -> Part:
     board = machine.gpu.form.lower().startswith(BOARD_FORMS)
     cores_per_gpu, source = CORES["board" if board else "card"]
     cores = cores_per_gpu * machine.gpus_per_node
-    reason = f"{cores_per_gpu} a GPU for the data loaders, NCCL's proxies and the system; {source}"
+    reason = _(
+        "{cores_per_gpu} a GPU for the data loaders, NCCL's proxies and the system; {source}",
+        cores_per_gpu=cores_per_gpu,
+        source=source,
+    )
     return Part(
         "CPU cores", cores, "cores", f"{cores:.0f} in two sockets" if board else f"{cores:.0f}", reason
     )
@@ -60,21 +65,23 @@ def _memory(machine: Machine) -> Part:
     fitting = (size * GIB for size in MEMORY_SIZES_GIB if size * GIB >= target * 0.93)
     size = next(fitting, target)  # 0.93: 80 GB of HBM are 80 GiB on the label of a module
     uses = "pinned buffers, the page cache and optimiser states that move out"
-    reason = f"twice the GPUs' memory, for {uses}; at least 128"
+    reason = _("twice the GPUs' memory, for {uses}; at least 128", uses=uses)
     return Part("memory", size, "bytes", f"{size / GIB:.0f} GiB, ECC", reason)
 
 
 def _system_drives() -> Part:
-    reason = "a host that loses its system drive loses its job; a mirror costs one drive"
+    reason = _("a host that loses its system drive loses its job; a mirror costs one drive")
     return Part("system drives", 2, "drives", "2 x 0.96 TB NVMe, RAID 1", reason)
 
 
 def _scratch(machine: Machine, workload: Workload | None) -> Part:
     needed = IMAGE_BYTES + (_staged(machine, workload) if workload else 0.0)
     drives = max(2, math.ceil(needed / DRIVE))
-    reason = (
-        f"{needed / TB:.2g} TB: an epoch's data, the node's part of {SAVE_TOTAL_LIMIT} checkpoints, images; "
-        "RAID 0, since all of it can be made again"
+    reason = _(
+        "{needed:.2g} TB: an epoch's data, the node's part of {save_total_limit} "
+        "checkpoints, images; RAID 0, since all of it can be made again",
+        needed=needed / TB,
+        save_total_limit=SAVE_TOTAL_LIMIT,
     )
     return Part("scratch", drives * DRIVE, "bytes", f"{drives} x {DRIVE / TB:.2f} TB NVMe, RAID 0", reason)
 
@@ -97,9 +104,9 @@ def _nics(machine: Machine) -> list[Part]:
         ]
     rate = network.nic_bytes_per_s * 8 / 1e9
     reason = (
-        "a port for each GPU, so that no two share one"
+        _("a port for each GPU, so that no two share one")
         if network.nics >= machine.gpus_per_node
-        else "as said, or as in the maker's system"
+        else _("as said, or as in the maker's system")
     )
     text = f"{network.nics:g} x {rate:g} Gbit/s {network.kind}, and 2 x 25 GbE for storage and management"
     return [Part("NICs", network.nics, "ports", text, reason)]

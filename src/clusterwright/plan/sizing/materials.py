@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog import parts
 from clusterwright.catalog.prices import age_warning, common_currency, price
 from clusterwright.catalog.records import Deal, Price
+from clusterwright.i18n import _
 from clusterwright.plan.cost.figures import Estimate, priced
 from clusterwright.plan.cost.inputs import server_of
 from clusterwright.plan.fabric.cables import schedule
@@ -145,11 +146,25 @@ def _servers(
 ) -> Iterator[Line]:
     gpus = nodes * machine.gpus_per_node
     if server is None:
-        reason = f"no server with {machine.gpu.name} is in the catalog"
-        yield Line("server", f"server with {machine.gpus_per_node} x {machine.gpu.name}", nodes, None, reason)
+        reason = _("no server with {gpu} is in the catalog", gpu=machine.gpu.name)
+        yield Line(
+            "server",
+            _(
+                "server with {gpus_per_node} x {gpu}",
+                gpus_per_node=machine.gpus_per_node,
+                gpu=machine.gpu.name,
+            ),
+            nodes,
+            None,
+            reason,
+        )
         return
-    reason = (
-        f"{server.gpus} x {server.gpu}, {server.cores} cores, {server.memory_bytes / 1e9:g} GB, drives, NICs"
+    reason = _(
+        "{gpus} x {gpu}, {cores} cores, {memory_bytes:g} GB, drives, NICs",
+        gpus=server.gpus,
+        gpu=server.gpu,
+        cores=server.cores,
+        memory_bytes=server.memory_bytes / 1000000000.0,
     )
     number = math.ceil(gpus / server.gpus)
     yield Line("server", server.name, number, price(server.name, Deal.OWNED, user_catalog), reason)
@@ -157,7 +172,11 @@ def _servers(
     if machine.network.kind != "none" and nics > 0:
         name = _nic(machine, user_catalog)
         yield Line(
-            "NIC", name, nics, price(name, Deal.OWNED, user_catalog), "more ports than the server comes with"
+            "NIC",
+            name,
+            nics,
+            price(name, Deal.OWNED, user_catalog),
+            _("more ports than the server comes with"),
         )
 
 
@@ -182,7 +201,7 @@ def _management_switch(user_catalog: UserCatalog | None) -> Line:
         name,
         1,
         price(name, Deal.OWNED, user_catalog),
-        "management; one server needs no other network",
+        _("management; one server needs no other network"),
     )
 
 
@@ -190,7 +209,13 @@ def _fabrics(nets: Networks, user_catalog: UserCatalog | None) -> Iterator[Line]
     named = {"compute": nets.compute, "storage": nets.storage, "management": nets.management}
     for network, fabric in named.items():
         name = fabric.switch.name.lower()
-        reason = f"{network}: {fabric.kind}, {fabric.tiers} tier{'s' if fabric.tiers > 1 else ''}"
+        reason = _(
+            "{network}: {kind}, {tiers} tier{ending}",
+            network=network,
+            kind=fabric.kind,
+            tiers=fabric.tiers,
+            ending="s" if fabric.tiers > 1 else "",
+        )
         yield Line("switch", name, fabric.switches, price(name, Deal.OWNED, user_catalog), reason)
     for network, fabric in named.items():
         rate = fabric.port_bits_per_s / 1e9
@@ -203,7 +228,7 @@ def _fabrics(nets: Networks, user_catalog: UserCatalog | None) -> Iterator[Line]
 
 def _storage(storage_option: Option | None, need: Demand, user_catalog: UserCatalog | None) -> Iterator[Line]:
     if storage_option is None:
-        yield Line("storage", "shared storage", 1, None, "no one system is enough: wright plan storage")
+        yield Line("storage", _("shared storage"), 1, None, _("no one system is enough: wright plan storage"))
         return
     drive = parts.storage(STORAGE_DRIVE, user_catalog)
     drives = max(storage_option.servers * 2, math.ceil(need.capacity_bytes / USABLE / drive.capacity_bytes))
@@ -215,16 +240,22 @@ def _storage(storage_option: Option | None, need: Demand, user_catalog: UserCata
         STORAGE_SERVER,
         f"{storage_option.name}: {storage_option.reason}",
     )
-    reason = f"{need.capacity_bytes / 1e12:.2g} TB of data and checkpoints, under RAID 10"
+    reason = _(
+        "{capacity_bytes:.2g} TB of data and checkpoints, under RAID 10",
+        capacity_bytes=need.capacity_bytes / 1000000000000.0,
+    )
     yield Line("storage", drive.name, drives, price(drive.name, Deal.OWNED, user_catalog), reason)
 
 
 def _racks(housed: Hall) -> Iterator[Line]:
-    reason = (
-        f"up to {housed.nodes_per_rack} in each, {housed.rack_w / 1e3:.0f} kW, cooled by {housed.cooling}"
+    reason = _(
+        "up to {nodes_per_rack} in each, {rack_w:.0f} kW, cooled by {cooling}",
+        nodes_per_rack=housed.nodes_per_rack,
+        rack_w=housed.rack_w / 1000.0,
+        cooling=housed.cooling,
     )
     yield Line("rack", RACK.item, housed.racks, RACK, reason)
-    yield Line("rack", PDU.item, housed.racks * PDUS_A_RACK, PDU, "one on each of two feeds")
+    yield Line("rack", PDU.item, housed.racks * PDUS_A_RACK, PDU, _("one on each of two feeds"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +284,7 @@ class Bill:
     @property
     def total(self) -> Estimate:
         """Of the lines with a price: low, likely, high; the ends are bounds."""
-        total = Estimate(0, 0, 0, self.currency, "the bill of materials")
+        total = Estimate(0, 0, 0, self.currency, _("the bill of materials"))
         for line in self.lines:
             total = total + line.total if line.total else total
         return total

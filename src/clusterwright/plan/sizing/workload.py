@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.run import Training
 from clusterwright.units import QuantityError, parse_duration
 
@@ -102,16 +103,22 @@ def workload(request: WorkloadRequest) -> tuple[Workload, float]:
     request = replace(request, task=task or ("sft" if request.samples else "pretrain"))
     usual = USUAL.get(request.task) or USUAL["pretrain"]
     if request.task not in USUAL:
-        reader.wrong(f"there is no task `{request.task}`", f"take one of {', '.join(USUAL)}")
+        reader.wrong(
+            _("there is no task `{task}`", task=request.task),
+            _("take one of {usual}", usual=", ".join(USUAL)),
+        )
     seq = reader.read("--seq", request.seq, parse_count, usual.seq_len)
     batch = reader.read("--global-batch", request.global_batch, parse_count, usual.global_batch)
     samples = _samples(request, reader, seq)
     deadline = reader.read("--deadline", request.deadline, parse_duration, math.inf)
     epochs = usual.epochs if request.epochs is None else request.epochs
     if deadline <= 0:
-        reader.wrong("--deadline is no time at all", "write it as 3h or 2d12h")
+        reader.wrong(_("--deadline is no time at all"), _("write it as 3h or 2d12h"))
     if not 0 < epochs < math.inf:
-        reader.wrong(f"--epochs is {epochs:g}, but must be more than 0", "write 1 to see the data once")
+        reader.wrong(
+            _("--epochs is {epochs:g}, but must be more than 0", epochs=epochs),
+            _("write 1 to see the data once"),
+        )
     if reader.findings:
         raise WrightError(*reader.findings, exit_code=EXIT_USAGE)
     training = Training(request.architecture, seq, batch, request.precision, task=request.task)
@@ -121,7 +128,9 @@ def workload(request: WorkloadRequest) -> tuple[Workload, float]:
 def _samples(request: WorkloadRequest, reader: _Reader, seq: int) -> float:
     if bool(request.samples) == bool(request.tokens):
         problem = "both are given" if request.samples else "neither is given"
-        reader.wrong(f"how much data: {problem}", "give either --samples 52k or --tokens 1e9")
+        reader.wrong(
+            _("how much data: {problem}", problem=problem), _("give either --samples 52k or --tokens 1e9")
+        )
     if request.tokens:
         return reader.read("--tokens", request.tokens, parse_count, seq) / seq
     return reader.read("--samples", request.samples, parse_count, 1)
@@ -157,10 +166,14 @@ def parse_count(text: str) -> int:
     """
     match = _COUNT.fullmatch(text.strip().replace("_", "").replace(",", ""))
     if match is None:
-        raise QuantityError(f"`{text[:60]}` is not a count", "write it as 52000, 52k, 1.5M or 1e9")
+        raise QuantityError(
+            _("`{text}` is not a count", text=text[:60]), _("write it as 52000, 52k, 1.5M or 1e9")
+        )
     value = Decimal(match[1]) * _TIMES[match[2].lower()]
     if value != round(value) or value < 1:
-        raise QuantityError(f"`{text}` is not a whole number above 0", "write it as 52000, 52k, 1.5M or 1e9")
+        raise QuantityError(
+            _("`{text}` is not a whole number above 0", text=text), _("write it as 52000, 52k, 1.5M or 1e9")
+        )
     return round(value)
 
 
@@ -173,5 +186,7 @@ def parse_share(text: str) -> float:
     match = _SHARE.fullmatch(text.strip())
     value = float(match[1]) / (100 if match[2] else 1) if match else -1
     if not 0 <= value < 1:
-        raise QuantityError(f"`{text[:60]}` is not a share from 0% to 99%", "write it as 30% or 0.3")
+        raise QuantityError(
+            _("`{text}` is not a share from 0% to 99%", text=text[:60]), _("write it as 30% or 0.3")
+        )
     return value

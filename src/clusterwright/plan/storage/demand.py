@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
+from clusterwright.i18n import _
 
 # Bytes of one parameter in a checkpoint: weights as trained, and what the optimiser keeps. Adam: two moments in
 # fp32 (8-bit Adam: a byte each), and a master copy of half-precision weights in fp32 (Rajbhandari 1910.02054, 3.1).
@@ -94,5 +95,5 @@ def _refuse_nonsense(work: Workload) -> None:
     if not 0 <= work.headroom < 1:
         wrong.append(f"headroom is {work.headroom:g}")
     if wrong:
-        fix = "give more than nothing; shares between 0 and 1"
+        fix = _("give more than nothing; shares between 0 and 1")
         raise WrightError(*(Finding("storage-size", message, fix) for message in wrong), exit_code=EXIT_USAGE)

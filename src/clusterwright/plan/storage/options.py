@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan.storage.raid import Disk, array
 
 if TYPE_CHECKING:
@@ -126,9 +127,9 @@ def _local(need: Demand, nodes: int, disks: int, disk: Disk) -> Option:
     local_array = array("0", disks, disk)
     fits_on_nodes = need.dataset_bytes <= nodes * local_array.usable_bytes
     reason = (
-        "fast, but a checkpoint on it is lost with its node: beside a shared file system, not instead"
+        _("fast, but a checkpoint on it is lost with its node: beside a shared file system, not instead")
         if fits_on_nodes
-        else f"the dataset does not fit on {nodes} nodes"
+        else _("the dataset does not fit on {nodes} nodes", nodes=nodes)
     )
     return Option(
         "local NVMe",

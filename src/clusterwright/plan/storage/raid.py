@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 # Disk operations for one small write: a mirror writes twice; RAID 5 reads and writes data and parity; RAID 6 data and
 # two parities (Chen et al., "RAID: high-performance, reliable secondary storage", ACM Computing Surveys 26-2, 1994).
@@ -46,10 +47,16 @@ def array(level: str, disks: int, disk: Disk | None = None) -> Array:
         WrightError: storage-raid, for a level or number of disks that there is not.
     """
     if level not in _WRITES:
-        raise _refused(f"RAID `{level}` is not one of {', '.join(_WRITES)}", "take 10, 6 or 0")
+        raise _refused(
+            _("RAID `{level}` is not one of {writes}", level=level, writes=", ".join(_WRITES)),
+            "take 10, 6 or 0",
+        )
     if disks < _FEWEST[level] or (level == "10" and disks % 2) or (level == "1" and disks != 2):
         requirement = {"10": "an even number of 4 or more", "1": "2"}.get(level, f"{_FEWEST[level]} or more")
-        raise _refused(f"RAID {level} of {disks} disks cannot be made", f"take {requirement}")
+        raise _refused(
+            _("RAID {level} of {disks} disks cannot be made", level=level, disks=disks),
+            _("take {requirement}", requirement=requirement),
+        )
     disk_model = disk or Disk()
     data = {"0": disks, "1": 1, "10": disks // 2, "5": disks - 1, "6": disks - 2}[level]
     return Array(
@@ -78,7 +85,9 @@ def best_level(use: str, disks: int, disk: Disk | None = None) -> Array:
         "capacity": lambda candidate: (candidate.survives >= 2, candidate.usable_bytes),
     }
     if use not in judge:
-        raise _refused(f"`{use}` is no use of an array", f"take one of {', '.join(judge)}")
+        raise _refused(
+            _("`{use}` is no use of an array", use=use), _("take one of {judge}", judge=", ".join(judge))
+        )
     return max((array(level, disks, disk) for level in _possible(disks)), key=judge[use])
 
 

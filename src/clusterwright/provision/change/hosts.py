@@ -10,6 +10,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import Hostlist, expand, fold
 from clusterwright.config.storage import Nfs
 from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
+from clusterwright.i18n import _
 from clusterwright.provision.change.edit import drop, set_value
 from clusterwright.provision.change.fields import ClusterFile
 
@@ -76,8 +77,8 @@ def no_host(cluster: Cluster, name: str) -> WrightError:
     hint = f"; did you mean {close}?" if close else ""
     return WrightError.from_code(
         "no-such-host",
-        f"cluster `{cluster.name}` has no host `{name}`{hint}",
-        f"name hosts of {fold([host.name for host in cluster.hosts()])}",
+        _("cluster `{cluster}` has no host `{name}`{hint}", cluster=cluster.name, name=name, hint=hint),
+        _("name hosts of {fold}", fold=fold([host.name for host in cluster.hosts()])),
         exit_code=EXIT_USAGE,
     )
 
@@ -117,8 +118,11 @@ def _no_group(cluster: Cluster, name: str) -> WrightError:
     hint = f"; did you mean `{close}`?" if close else ""
     return WrightError.from_code(
         "no-such-group",
-        f"cluster `{cluster.name}` has no node group `{name}`{hint}",
-        f"node groups: {', '.join(cluster.nodes)}; a new kind of host is a new group in the file",
+        _("cluster `{cluster}` has no node group `{name}`{hint}", cluster=cluster.name, name=name, hint=hint),
+        _(
+            "node groups: {nodes}; a new kind of host is a new group in the file",
+            nodes=", ".join(cluster.nodes),
+        ),
         exit_code=EXIT_USAGE,
     )
 
@@ -126,8 +130,15 @@ def _no_group(cluster: Cluster, name: str) -> WrightError:
 def _in_between(group: str, group_hosts: tuple[str, ...], fresh: list[str]) -> WrightError:
     return WrightError.from_code(
         "host-moves-others",
-        f"{fold(fresh)} would come before other hosts of `{group}`, and their addresses would move",
-        f"name hosts that sort behind {group_hosts[-1]}, or give the new ones a node group of their own",
+        _(
+            "{fold} would come before other hosts of `{group}`, and their addresses would move",
+            fold=fold(fresh),
+            group=group,
+        ),
+        _(
+            "name hosts that sort behind {group_hosts}, or give the new ones a node group of their own",
+            group_hosts=group_hosts[-1],
+        ),
         exit_code=EXIT_USAGE,
     )
 

@@ -12,6 +12,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
 from clusterwright.config.slurm_keys import release
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import N_, _
 
 # RELEASE_NOTES of each release in Slurm's tree ("can be upgraded from", "supports upgrading directly from").
 SOURCES = {
@@ -24,7 +25,7 @@ SOURCES = {
     "25.11": ("24.05", "24.11", "25.05"),
     "26.05": ("24.11", "25.05", "25.11"),
 }
-NOTE = "SPANK plugins, and programs linked with libslurm, have to be built anew for the new release"
+NOTE = N_("SPANK plugins, and programs linked with libslurm, have to be built anew for the new release")
 
 Kind = Literal["slurmdbd", "slurmctld", "slurmd", "clients"]
 
@@ -71,19 +72,33 @@ def refuse_span(have: Mapping[str, str], target: str) -> None:
         hosts = fold([host for host, has in have.items() if has == version])
         if newer(version, target):
             raise _refused(
-                f"{hosts} has Slurm {version}, which is newer than {target}; Slurm has no downgrade:"
-                " the new daemons have rewritten its state and its database",
-                "to go back for good: the kept dump and state, on hosts that are installed anew",
+                _(
+                    "{hosts} has Slurm {version}, which is newer than {target}; Slurm has no downgrade: "
+                    "the new daemons have rewritten its state and its database",
+                    hosts=hosts,
+                    version=version,
+                    target=target,
+                ),
+                _("to go back for good: the kept dump and state, on hosts that are installed anew"),
             )
         if is_of(version, target) or release(version) == release(target):
             continue
         if release(target) not in SOURCES:
             releases = ", ".join(SOURCES)
-            raise _refused(f"nothing is known here of Slurm {release(target)}", f"name one of: {releases}")
+            raise _refused(
+                _("nothing is known here of Slurm {release}", release=release(target)),
+                _("name one of: {releases}", releases=releases),
+            )
         if release(version) not in SOURCES[release(target)]:
             raise _refused(
-                f"{hosts} has Slurm {version}; {release(target)} takes over only from"
-                f" {', '.join(SOURCES[release(target)])}: from others it drops jobs and state",
+                _(
+                    "{hosts} has Slurm {version}; {release} takes over only from {sources}: from others "
+                    "it drops jobs and state",
+                    hosts=hosts,
+                    version=version,
+                    release=release(target),
+                    sources=", ".join(SOURCES[release(target)]),
+                ),
                 _upgrade_path(release(version), release(target)),
             )
 
@@ -97,7 +112,7 @@ def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) ->
         backups = "stopped, its database dumped and the dump read, "
         if accountant == cluster.control.name:
             backups = "it and slurmctld stopped, database dumped, state copied, both read, "
-        step_list.append(Step("slurmdbd", (accountant,), backups, "it has to answer with the new version"))
+        step_list.append(Step("slurmdbd", (accountant,), backups, _("it has to answer with the new version")))
     for host in cluster.hosts("control"):
         if host.name in todo:
             backups = "" if host.name == accountant else "stopped, its state copied and the copy read, "
@@ -109,7 +124,7 @@ def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) ->
         step_list.append(Step("slurmd", hosts, "", then))
     clients = tuple(host.name for host in cluster.hosts("login") if host.name in todo)
     if clients:
-        step_list.append(Step("clients", clients, "", "its commands have to answer"))
+        step_list.append(Step("clients", clients, "", _("its commands have to answer")))
     return tuple(step_list)
 
 
@@ -129,7 +144,10 @@ def batch_size(text: str, count: int) -> int:
     number = text.removesuffix("%")
     if not number.isdecimal() or int(number) < 1:
         raise WrightError.from_code(
-            "bad-batch", f"`{text}` is no number of hosts", "write 8, or 25%", exit_code=EXIT_USAGE
+            "bad-batch",
+            _("`{text}` is no number of hosts", text=text),
+            "write 8, or 25%",
+            exit_code=EXIT_USAGE,
         )
     return max(1, math.ceil(count * int(number) / 100)) if text.endswith("%") else int(number)
 

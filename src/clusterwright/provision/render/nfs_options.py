@@ -6,6 +6,7 @@ import math
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.storage import Nfs
+from clusterwright.i18n import _
 from clusterwright.provision.render.mounts import Option
 from clusterwright.units import GB
 
@@ -58,7 +59,10 @@ def _connections(cluster: Cluster) -> tuple[Option, ...]:
     if count < 2:
         return ()
     gigabits = network.rate // GBIT
-    reason = f"the network carries {gigabits} Gbit/s, and one TCP connection about 10: the work of one core."
+    reason = _(
+        "the network carries {gigabits} Gbit/s, and one TCP connection about 10: the work of one core.",
+        gigabits=gigabits,
+    )
     return (Option(f"nconnect={count}", reason),)
 
 

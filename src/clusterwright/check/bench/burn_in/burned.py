@@ -10,6 +10,7 @@ from typing import Any
 
 from clusterwright.check.bench.fleet import FEWEST, OUTLIER_DEVIATIONS, TINY, factors
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 BENCH = "burn_in"
 ENOUGH = 0.9  # ours: a GPU that is held back for heat loses more, and a fan that slows down less
@@ -68,7 +69,9 @@ def verdicts(burned: Sequence[Burned]) -> Iterator[Verdict]:
     for record in burned:
         yield _of_results(record)
         for name, reason in record.broken.items():
-            yield Verdict(record.host, BENCH, Status.UNKNOWN, reason, f"{name} all the time", part=name)
+            yield Verdict(
+                record.host, BENCH, Status.UNKNOWN, reason, _("{name} all the time", name=name), part=name
+            )
     names = dict.fromkeys(name for record in burned for name in record.rates)
     for name in names:
         drifts = {record.host: drift(record.rates.get(name, ())) for record in burned}
@@ -83,11 +86,13 @@ def _of_results(record: Burned) -> Verdict:
         for device, sums in record.sums.items()
         if len(sums) > 1
     ]
-    expected = "every result the same to the last bit, everything read back as it was written"
+    expected = _("every result the same to the last bit, everything read back as it was written")
     if not record.rates:
-        return Verdict(record.host, BENCH, Status.UNKNOWN, "nothing was measured", expected, part="results")
+        return Verdict(
+            record.host, BENCH, Status.UNKNOWN, _("nothing was measured"), expected, part="results"
+        )
     fix = (
-        "take it out of use: a processor, a GPU, memory or a disk changes data; see its ECC counts"
+        _("take it out of use: a processor, a GPU, memory or a disk changes data; see its ECC counts")
         if errors
         else ""
     )
@@ -103,14 +108,18 @@ def _of_drift(name: str, drifts: Mapping[str, Drift]) -> Iterator[Verdict]:
         return
     shares = {host: max(host_drift.share, TINY) for host, host_drift in drifts.items()}
     usual, spread = statistics.median(shares.values()), factors(shares.values())
-    expected = f"the last quarter at least {ENOUGH:.0%} of the first one"
+    expected = _("the last quarter at least {enough:.0%} of the first one", enough=ENOUGH)
     for host, host_drift in drifts.items():
         low = host_drift.share < ENOUGH and host_drift.is_disjoint
         is_outlier = len(drifts) >= FEWEST and math.log(shares[host] / usual) / spread < -OUTLIER_DEVIATIONS
         status = Status.FAIL if low and is_outlier else Status.WARN if low else Status.OK
-        observed = (
-            f"last quarter {host_drift.share:.0%} of the first one; "
-            f"{usual:.0%} in the median of {len(drifts)} hosts"
+        observed = _(
+            "last quarter {share:.0%} of the first one; {usual:.0%} in the median of {count} hosts",
+            share=host_drift.share,
+            usual=usual,
+            count=len(drifts),
         )
-        fix = "compare heat, clocks and reasons for them with the other hosts: fans, inlet, power supply"
-        yield Verdict(host, BENCH, status, observed, expected, fix if low else "", f"{name} drift")
+        fix = _("compare heat, clocks and reasons for them with the other hosts: fans, inlet, power supply")
+        yield Verdict(
+            host, BENCH, status, observed, expected, fix if low else "", _("{name} drift", name=name)
+        )

@@ -15,6 +15,7 @@ from clusterwright.check.bench.burn_in.burned import BENCH
 from clusterwright.check.bench.site import Site
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 
 EVERY_S = 60.0
 BAD = (Status.WARN, Status.FAIL)
@@ -58,7 +59,12 @@ class Sampled:
         fails = [verdict for verdict in several if verdict.status is Status.FAIL]
         status = Status.FAIL if len(fails) >= MIN_FAILURES and not self.lab else Status.WARN
         last = _named((fails or several)[-1])
-        observed = f"under load, in {len(several)} of {self.samples} looks: {last.observed}"
+        observed = _(
+            "under load, in {count} of {samples} looks: {observed}",
+            count=len(several),
+            samples=self.samples,
+            observed=last.observed,
+        )
         return replace(last, status=status, observed=observed)
 
 

@@ -15,6 +15,7 @@ from clusterwright.check.bench.culprits.bisect import Bisection, Group, Slow, bi
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
+from clusterwright.i18n import _
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,13 @@ def culprit_verdict(bench: str, part: Culprit, expectation: Expectation) -> Verd
     subject = fold(part.names) if part.kind in {"host", "open"} else " - ".join(part.names)
     name = "" if part.kind == "host" else part.kind
     return Verdict(
-        subject, bench, status, observed, f"at least {amount(expectation.least, expectation.unit)}", fix, name
+        subject,
+        bench,
+        status,
+        observed,
+        _("at least {amount}", amount=amount(expectation.least, expectation.unit)),
+        fix,
+        name,
     )
 
 

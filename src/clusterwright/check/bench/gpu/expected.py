@@ -9,6 +9,7 @@ from clusterwright.catalog.gpus import CopyRates, copy_rates, pcie_bytes_per_s
 from clusterwright.catalog.records import Gpu
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.parsers.gpu import FROM_PEER, TO_PEER
+from clusterwright.i18n import _
 
 PRECISIONS = ("bf16", "fp16", "tf32")
 # Ours: one shape is measured, and for seconds; the catalog's best rates are those of the best shape of a sweep.
@@ -24,7 +25,12 @@ def expected(quantity: str, gpu: Gpu, *, nvlink: bool) -> Expectation | None:
         return _matrix(gpu, quantity.removesuffix(" products"))
     if quantity.startswith("memory ") and gpu.memory_bytes_per_s:
         line = f"{gpu.memory_bytes_per_s / 1e12:.4g} TB/s"
-        reason = f"{STREAM_SHARE:.0%} of the {gpu.name}'s {line} (wright plan catalog gpus)"
+        reason = _(
+            "{stream_share:.0%} of the {gpu}'s {line} (wright plan catalog gpus)",
+            stream_share=STREAM_SHARE,
+            gpu=gpu.name,
+            line=line,
+        )
         return Expectation(gpu.memory_bytes_per_s * STREAM_SHARE, "bytes/s", reason, STREAM_ENOUGH)
     if quantity in (TO_PEER, FROM_PEER):
         return _peer(gpu) if nvlink else None
@@ -42,7 +48,12 @@ def _matrix(gpu: Gpu, precision: str) -> Expectation | None:
         return None
     best = (gpu.achieved or {}).get("bf16", 0.0)
     share, source = (best / gpu.peak["bf16"], "its own") if best else (_least_share(), "the catalog's least")
-    reason = f"{share:.0%} of the {gpu.name}'s peak: {source} best measured share in bf16 (wright plan catalog gpus)"
+    reason = _(
+        "{share:.0%} of the {gpu}'s peak: {source} best measured share in bf16 (wright plan catalog gpus)",
+        share=share,
+        gpu=gpu.name,
+        source=source,
+    )
     return Expectation(peak * share, "FLOP/s", reason, OF_BEST)
 
 
@@ -55,12 +66,12 @@ def _least_share() -> float:
 
 
 def _host(gpu: Gpu) -> Expectation | None:
-    description = f"16 lanes of PCIe {gpu.pcie_gen}.0, at the least share of their line"
+    description = _("16 lanes of PCIe {pcie_gen}.0, at the least share of their line", pcie_gen=gpu.pcie_gen)
     return _copy(gpu, description, lambda row: row.host_bytes_per_s, pcie_bytes_per_s)
 
 
 def _peer(gpu: Gpu) -> Expectation | None:
-    description = f"the {gpu.name}'s NVLink, at the least share of its line"
+    description = _("the {gpu}'s NVLink, at the least share of its line", gpu=gpu.name)
     return _copy(gpu, description, lambda row: row.peer_bytes_per_s, lambda model: model.link_bytes_per_s)
 
 

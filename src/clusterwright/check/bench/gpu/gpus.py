@@ -13,6 +13,7 @@ from clusterwright.check.bench.judging import Expectation, Observation, judge, s
 from clusterwright.check.bench.links import OF_ENDS, Passes, slow_links
 from clusterwright.check.bench.parsers.gpu import Gpus, Load, Tested
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 BENCH = "gpu"
 FIXES = {
@@ -145,16 +146,18 @@ def _of_results(run: GpuRun, host: str, last: Tested) -> Iterator[Verdict]:
     )
     if wrong:
         more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        yield Verdict(host, BENCH, Status.FAIL, f"{wrong[0]}{more}", "every element right", WRONG, last.part)
+        yield Verdict(
+            host, BENCH, Status.FAIL, f"{wrong[0]}{more}", _("every element right"), WRONG, last.part
+        )
     if last.why:
         is_isolated_failure = any(not gpu.why for gpu in run.last(host).devices)
         status = Status.FAIL if is_isolated_failure and len(passes) > 1 else Status.UNKNOWN
         fix = (
-            "see what the kernel says of it: wright check (gpu_xids); nvidia-smi there"
+            _("see what the kernel says of it: wright check (gpu_xids); nvidia-smi there")
             if is_isolated_failure
             else ""
         )
-        yield Verdict(host, BENCH, status, last.why, "figures of every GPU", fix, last.part)
+        yield Verdict(host, BENCH, status, last.why, _("figures of every GPU"), fix, last.part)
 
 
 def _link_verdicts(run: GpuRun, host: str) -> Iterator[Verdict]:

@@ -20,6 +20,7 @@ from clusterwright.check.bench.site import Outcome, Site, port
 from clusterwright.check.bench.stage import Part
 from clusterwright.check.bench.storage.scratch import equals
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.units import GiB, MiB, format_duration
 
 ORDER_S, SLICES, LONGEST_SLICE_S = 120, 20, 6.0
@@ -66,7 +67,13 @@ def _load(site: Site, burned: dict[str, Burned]) -> None:
     several = orders(site.lasts_s)
     rounds = round_robin(site.stage.hosts)
     for number, seconds in enumerate(several):
-        site.log(f"{format_duration(int(seconds * number))} of {format_duration(site.lasts_s)}")
+        site.log(
+            _(
+                "{duration} of {duration2}",
+                duration=format_duration(int(seconds * number)),
+                duration2=format_duration(site.lasts_s),
+            )
+        )
         pairs = rounds[number % len(rounds)] if rounds else ()
         answers = site.stage.do(_parts(site, pairs, number, seconds))
         for host, answer in answers.items():

@@ -18,6 +18,7 @@ from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.transport import carrier
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
+from clusterwright.i18n import _
 from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s
 from clusterwright.plan.machines import machine_of
 
@@ -33,7 +34,14 @@ ITERATIONS = 5
 def collectives(site: Site) -> Outcome:
     """The sweep over all hosts; where the largest all-reduce is slow twice, what makes it so."""
     groups, plan, hosts = Groups(site), plan_of(site), site.stage.hosts
-    site.log(f"{plan.backend}, {ranks(site, hosts, plan)} ranks on {fold(list(hosts))}")
+    site.log(
+        _(
+            "{backend}, {ranks} ranks on {fold}",
+            backend=plan.backend,
+            ranks=ranks(site, hosts, plan),
+            fold=fold(list(hosts)),
+        )
+    )
     sweep = groups.run([hosts], plan)[hosts]
     hosts = site.stage.hosts  # without those that were lost meanwhile
     if sweep is None:
@@ -83,7 +91,7 @@ def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
     """Bus bandwidth of the largest all-reduce: by the planner for NCCL, of one port's line for Gloo."""
     if plan.backend == "gloo":
         line = network.expectation(site)
-        reason = f"Gloo passes each host's bus traffic through one port; {line.why}"
+        reason = _("Gloo passes each host's bus traffic through one port; {why}", why=line.why)
         return Expectation(line.value, line.unit, reason, GLOO_ENOUGH)
     host = site.host(group[0])
     machine = replace(
@@ -92,7 +100,7 @@ def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
     domain = max(machine.gpus_per_node, min(machine.nvlink_domain, machine.gpus))
     value = float(bus_bw_bytes_per_s(Kind.ALL_REDUCE, plan.sizes[-1], machine, machine.gpus, domain))
     gpus = f"{machine.gpus} {machine.gpu.name} of `{host.group_name}`"
-    reason = f"wright plan expect, for {gpus} and {plan.sizes[-1]} bytes"
+    reason = _("wright plan expect, for {gpus} and {sizes} bytes", gpus=gpus, sizes=plan.sizes[-1])
     return Expectation(value, "bytes/s", reason, NCCL_ENOUGH)
 
 
@@ -131,18 +139,20 @@ def _of_data(hosts: Group, sweep: Sweep) -> Verdict:
         ", ".join(f"{kind}: {count} elements" for kind, count in wrong.items()) or "every element right"
     )
     fix = (
-        "a GPU, a NIC or memory changes data: bench the hosts in halves (--hosts), then wright check"
+        _("a GPU, a NIC or memory changes data: bench the hosts in halves (--hosts), then wright check")
         if wrong
         else ""
     )
     status = Status.FAIL if wrong else Status.OK
-    return Verdict(fold(list(hosts)), "collectives", status, observed, "every element right", fix, "data")
+    return Verdict(fold(list(hosts)), "collectives", status, observed, _("every element right"), fix, "data")
 
 
 def _of_rate(hosts: Group, rate: float, expected_rate: Expectation, status: Status) -> Verdict:
-    observed = f"all_reduce busbw {amount(rate, 'bytes/s')}"
+    observed = _("all_reduce busbw {amount}", amount=amount(rate, "bytes/s"))
     fix = (
-        "" if status is Status.OK else "fix the part that is named below; where none is, all hosts are alike"
+        ""
+        if status is Status.OK
+        else _("fix the part that is named below; where none is, all hosts are alike")
     )
     return Verdict(fold(list(hosts)), "collectives", status, observed, str(expected_rate), fix, "rate")
 

@@ -22,6 +22,7 @@ from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config import nodes
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.plan.machines import gpu_like
 
 SIDE, SECONDS = 8192, 4.0  # sums of so many small whole numbers are exact in fp32
@@ -39,7 +40,7 @@ def gpu(site: Site) -> Outcome:
     """All hosts that have GPUs; those in doubt once more."""
     hosts = tuple(host for host in site.stage.hosts if site.host(host).group.gpus)
     if not hosts or site.cluster.lab:
-        reason = SIMULATED if hosts else "no host of these has GPUs (nodes.*.gpus)"
+        reason = SIMULATED if hosts else _("no host of these has GPUs (nodes.*.gpus)")
         return Outcome(
             verdicts=tuple(Verdict(host, BENCH, Status.UNKNOWN, reason) for host in site.stage.hosts)
         )
@@ -49,7 +50,7 @@ def gpu(site: Site) -> Outcome:
     first_pass, failed = _measure(site, hosts, rows)
     passes = [first_pass]
     if retry_hosts := in_doubt(GpuRun(passes, models, expect)) if first_pass else ():
-        site.log(f"measured again: {', '.join(retry_hosts)}")
+        site.log(_("measured again: {retry_hosts}", retry_hosts=", ".join(retry_hosts)))
         passes.append(_measure(site, retry_hosts, rows)[0])
     all_verdicts = (*verdicts(GpuRun(passes, models, expect)), *_unmeasured(failed))
     return Outcome(tuple(_rows(passes)), all_verdicts, tuple(_notes(site, rows, first_pass)))
@@ -129,12 +130,12 @@ def _read(answer: Answer) -> Gpus:
     host_gpus = gpus(answer.document)
     whys = {device.why for device in host_gpus.devices}
     if "" not in whys and len(whys) == 1:
-        raise ValueError(f"no GPU could be measured: {whys.pop()}")
+        raise ValueError(_("no GPU could be measured: {pop}", pop=whys.pop()))
     return host_gpus
 
 
 def _unmeasured(failed: Failed) -> Iterator[Verdict]:
-    fix = "software.python must be a Python whose torch has CUDA; then nvidia-smi on the host"
+    fix = _("software.python must be a Python whose torch has CUDA; then nvidia-smi on the host")
     return (Verdict(host, BENCH, Status.UNKNOWN, reason, fix=fix) for host, reason in failed.items())
 
 

@@ -14,11 +14,15 @@ from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.config.names import fold
+from clusterwright.i18n import N_, _
 
 # About ImageNet's size of a sample (110 kB); two copies of 512 MiB a host, of 32 MiB in a lab.
 SAMPLE_BYTES, SAMPLES, LAB_SAMPLES, SHARDS = 128 * 1024, 4096, 256, 8
 LIMIT_S = 900.0
-FIX = "look at the host's own way to the file server (wright bench storage FILE), and at what else runs on its cores"
+FIX = N_(
+    "look at the host's own way to the file server (wright bench storage FILE), and at "
+    "what else runs on its cores"
+)
 
 
 def loader(site: Site) -> Outcome:
@@ -40,7 +44,7 @@ def figures(answer: Answer) -> tuple[Figure, ...]:
     document = answer.document
     return tuple(
         Figure(
-            f"samples from {row['kind']}, {row['cache']}",
+            _("samples from {row}, {row2}", row=row["kind"], row2=row["cache"]),
             "1/s",
             row["samples_per_s"],
             {"workers": row["workers"], "sample_bytes": document["sample_bytes"]},

@@ -8,9 +8,10 @@ from __future__ import annotations
 from clusterwright.check.bench.host_bench import Figure, HostBench, measure
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.i18n import N_, _
 
 LIMIT_S = 300.0  # importing torch on a busy host, and 16 passes over a sixteenth of its memory
-FIX = "see that all memory modules are there, in their channels and at their rate (dmidecode -t memory)"
+FIX = N_("see that all memory modules are there, in their channels and at their rate (dmidecode -t memory)")
 
 
 def memory(site: Site) -> Outcome:
@@ -31,6 +32,8 @@ def figures(answer: Answer) -> tuple[Figure, ...]:
     """
     document = answer.document
     if not document["right"]:
-        raise ValueError("the sums that memory was filled with are wrong")
+        raise ValueError(_("the sums that memory was filled with are wrong"))
     how = {"array_bytes": document["array_bytes"], "threads": document["threads"]}
-    return tuple(Figure(f"memory {name}", "bytes/s", document[name], how) for name in ("copy", "triad"))
+    return tuple(
+        Figure(_("memory {name}", name=name), "bytes/s", document[name], how) for name in ("copy", "triad")
+    )

@@ -12,6 +12,7 @@ from clusterwright.check.bench.rounds import Pair, Round, disjoint_rounds, round
 from clusterwright.check.bench.site import Outcome, Site, port
 from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.check.bench.transport import strangers
+from clusterwright.i18n import _
 from clusterwright.plan.fabric.expected import TCP_PORT_BYTES_PER_S
 from clusterwright.units import GB, format_rate
 
@@ -36,12 +37,18 @@ def network(site: Site) -> Outcome:
         else (f"no iperf3 on {', '.join(site.hosts_missing('iperf3'))}: a stream of our own",)
     )
     rounds = round_robin(site.stage.hosts)
-    site.log(f"{len(rounds)} rounds of pairs, about {len(rounds) * (2 * SECONDS + 3)} s")
+    site.log(
+        _(
+            "{count} rounds of pairs, about {count2} s",
+            count=len(rounds),
+            count2=len(rounds) * (2 * SECONDS + 3),
+        )
+    )
     first_pass, failed = _measure(site, rounds, tool)
     retry_pairs = (*in_doubt(Passes((_speeds(first_pass),)), expected_rate), *failed)
     second, failed = _measure(site, disjoint_rounds(retry_pairs), tool) if retry_pairs else ({}, {})
     if retry_pairs:
-        site.log(f"measured again: {len(retry_pairs)} pairs")
+        site.log(_("measured again: {count} pairs", count=len(retry_pairs)))
     passes = Passes((_speeds(first_pass), _speeds(second)) if second else (_speeds(first_pass),))
     measurements = [
         measurement
@@ -59,7 +66,7 @@ def expectation(site: Site) -> Expectation:
     """The declared rate of a port, less headers; no more than what TCP reaches on a port of Ethernet or RoCE."""
     declared, name, mtu = site.network, site.network_name, site.network.mtu
     share = (mtu - HEADERS_IN_MTU) / (mtu + FRAME_BYTES)
-    reason = f"networks.{name}.rate {format_rate(declared.rate)}"
+    reason = _("networks.{name}.rate {rate}", name=name, rate=format_rate(declared.rate))
     if site.rate_divisor > 1:
         reason += f" / lab.rate_divisor {site.rate_divisor}"
     reason += f" x {share:.3f} for headers in networks.{name}.mtu {mtu}"
@@ -91,7 +98,7 @@ def _measure(site: Site, rounds: tuple[Round, ...], tool: str) -> tuple[Streams,
                     streams |= _streams(server, client, answers[client])
                 except ValueError as error:
                     failed[server, client] = str(error)
-                    site.log(f"{client} with {server}: {error}")
+                    site.log(_("{client} with {server}: {error}", client=client, server=server, error=error))
     return streams, failed
 
 

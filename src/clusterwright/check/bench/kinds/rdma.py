@@ -21,6 +21,7 @@ from clusterwright.check.bench.rounds import Pair, disjoint_rounds, round_robin
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.networks import Network
+from clusterwright.i18n import _
 
 BENCH = "rdma"
 TIMES = tuple(test.quantity for test in TESTS if test.unit == "s")
@@ -44,11 +45,18 @@ def rdma(site: Site) -> Outcome:
     bench = Bench(site, network)
     bench.discover_rails()
     rounds = round_robin(site.stage.hosts)
-    site.log(f"{network.rails} rails of {network.kind}, {2 * len(rounds)} rounds of pairs")
+    site.log(
+        _(
+            "{rails} rails of {kind}, {value} rounds of pairs",
+            rails=network.rails,
+            kind=network.kind,
+            value=2 * len(rounds),
+        )
+    )
     passes = [bench.measure(rounds)]
     retry_pairs = _in_doubt(bench, passes[0])
     if retry_pairs:
-        site.log(f"measured again: {len(retry_pairs)} pairs")
+        site.log(_("measured again: {count} pairs", count=len(retry_pairs)))
         passes.append(bench.measure(disjoint_rounds(retry_pairs)))
     all_verdicts = (*gathered(_judged(bench, passes)), *_missing_rails(bench))
     return Outcome(tuple(_rows(bench, passes)), all_verdicts, tuple(dict.fromkeys(bench.notes)))
@@ -62,8 +70,10 @@ def _not_at_all(site: Site, network: Network | None) -> tuple[Status, str, str, 
         return Status.UNKNOWN, SIMULATED, "", ""
     missing = [program for program in PROGRAMS if not site.have(program)]
     if missing:
-        observed = (
-            f"{', '.join(missing)} not on {', '.join(site.hosts_missing(missing[0]))}: nothing measured"
+        observed = _(
+            "{missing} not on {missing2}: nothing measured",
+            missing=", ".join(missing),
+            missing2=", ".join(site.hosts_missing(missing[0])),
         )
         return Status.UNKNOWN, observed, "perftest on every host", PACKAGE
     return None
@@ -139,9 +149,11 @@ def _missing_rails(bench: Bench) -> Iterator[Verdict]:
     """Hosts that said nothing of their ports, and declared rails that are not there."""
     for host, reason in bench.unresponsive.items():
         yield Verdict(
-            host, BENCH, Status.UNKNOWN, reason, fix="run the bench again, without it if it stays so"
+            host, BENCH, Status.UNKNOWN, reason, fix=_("run the bench again, without it if it stays so")
         )
-    expected = f"{bench.network.rails} rails of {bench.network.kind} (networks.compute)"
+    expected = _(
+        "{rails} rails of {kind} (networks.compute)", rails=bench.network.rails, kind=bench.network.kind
+    )
     for host, host_rails in bench.hosts.items():
         for rail, reason in host_rails.wrong.items():
             yield Verdict(
@@ -150,8 +162,8 @@ def _missing_rails(bench: Bench) -> Iterator[Verdict]:
                 Status.FAIL,
                 reason,
                 expected,
-                "wright check FILE says more of the port",
-                f"rail {rail}",
+                _("wright check FILE says more of the port"),
+                _("rail {rail}", rail=rail),
             )
 
 

@@ -14,8 +14,9 @@ from clusterwright.check.bench.storage import folder
 from clusterwright.check.bench.storage.scratch import scratch
 from clusterwright.check.bench.storage.served import served
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import N_, _
 
-FIX = "look at the host's own way to the file server: mount options (nconnect), MTU, errors of its port"
+FIX = N_("look at the host's own way to the file server: mount options (nconnect), MTU, errors of its port")
 
 
 def storage(site: Site) -> Outcome:
@@ -34,5 +35,5 @@ def storage(site: Site) -> Outcome:
 
 
 def _without_fio(site: Site) -> Iterator[Verdict]:
-    observed = "fio is not there: large files and random reads not measured"
+    observed = _("fio is not there: large files and random reads not measured")
     return (Verdict(host, "storage", Status.UNKNOWN, observed, "fio") for host in site.hosts_missing("fio"))

@@ -17,6 +17,7 @@ from clusterwright.check.bench.training.scaling import Row, sizes, table
 from clusterwright.check.bench.training.trainings import line_bytes_per_s, shape_of
 from clusterwright.check.bench.training.trials import Case, Trials
 from clusterwright.config.names import fold
+from clusterwright.i18n import _
 
 NOTABLE_SHARE = 0.2  # ours: more of a step than this, lost or won, is told of
 
@@ -24,12 +25,12 @@ NOTABLE_SHARE = 0.2  # ours: more of a step than this, lost or won, is told of
 def training(site: Site) -> Outcome:
     """Each host alone, then groups over each route; once more what is in doubt."""
     trials = Trials(site, shape_of(site), Groups(site))
-    site.log(f"{trials.shape}; on {fold(list(site.stage.hosts))}")
+    site.log(_("{shape}; on {fold}", shape=trials.shape, fold=fold(list(site.stage.hosts))))
     cases = _cases(trials)
     for case in cases:
         trials.train(*case)
     for case in [case for case in cases if in_doubt(trials, case)]:
-        site.log(f"trained again: hosts {case[1]} by {case[1]}, over {case[0].name}")
+        site.log(_("trained again: hosts {case} by {case}, over {name}", case=case[1], name=case[0].name))
         trials.train(*case)
     rows = _rows(trials, cases)
     site.log(table(rows))

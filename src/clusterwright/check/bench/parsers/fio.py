@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from clusterwright.i18n import _
+
 
 @dataclass(frozen=True, slots=True)
 class Fio:
@@ -29,7 +31,11 @@ def fio(out: str) -> Fio:
     job = next(iter(document.get("jobs", [])), None)
     if job is None or job.get("error"):
         raise ValueError(
-            f"fio ended with error {job.get('error') if job else '(no job)'}: {out[:start].strip()[-200:]}"
+            _(
+                "fio ended with error {job}: {out}",
+                job=job.get("error") if job else "(no job)",
+                out=out[:start].strip()[-200:],
+            )
         )
     part = max((job["read"], job["write"]), key=lambda section: float(section["iops"]))
     # before 3.0 (2017) latencies were in microseconds, under `clat`; `bw` is KiB/s in all, `bw_bytes` came with 2.99

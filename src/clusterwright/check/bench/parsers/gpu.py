@@ -10,6 +10,7 @@ from typing import Any
 
 from clusterwright.check.bench.host_bench import Figure
 from clusterwright.check.bench.rounds import Pair
+from clusterwright.i18n import _
 
 TO_PEER, FROM_PEER = "copies to a peer", "copies from a peer"
 MATRIX = "matrix "  # the steps in which it computes; their names go on with the precision
@@ -74,7 +75,7 @@ def gpus(report: Mapping[str, Any]) -> Gpus:
         devices = tuple(_tested(row, link_rates) for row in rows)
         return Gpus(devices, link_rates, dict(_peer_values(rows, "direct")), report["blind"])
     except KeyError as error:
-        raise ValueError(f"the answer has no {error}") from error
+        raise ValueError(_("the answer has no {error}", error=error)) from error
 
 
 def _tested(row: Mapping[str, Any], link_rates: Mapping[Pair, float]) -> Tested:
@@ -87,14 +88,14 @@ def _tested(row: Mapping[str, Any], link_rates: Mapping[Pair, float]) -> Tested:
 def _figures(steps: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     for name, step in steps.items():
         if name.startswith(MATRIX):
-            yield Figure(f"{name.removeprefix(MATRIX)} products", "FLOP/s", step["flop_per_s"])
+            yield Figure(_("{name} products", name=name.removeprefix(MATRIX)), "FLOP/s", step["flop_per_s"])
     if memory := steps.get("memory"):
         for name in ("copy", "triad"):
-            yield Figure(f"memory {name}", "bytes/s", memory[name])
+            yield Figure(_("memory {name}", name=name), "bytes/s", memory[name])
     if copy_rates := steps.get("copies"):
         how = {"pinned": copy_rates["pinned"]}
-        yield Figure("copies from the host", "bytes/s", copy_rates["there"], how)
-        yield Figure("copies to the host", "bytes/s", copy_rates["back"], how)
+        yield Figure(_("copies from the host"), "bytes/s", copy_rates["there"], how)
+        yield Figure(_("copies to the host"), "bytes/s", copy_rates["back"], how)
 
 
 def _peer_values(rows: Iterable[Mapping[str, Any]], key: str) -> Iterator[tuple[Pair, Any]]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clusterwright.i18n import _
+
 
 @dataclass(frozen=True, slots=True)
 class Stream:
@@ -34,6 +36,6 @@ def stream(report: Mapping[str, Any]) -> Stream:
     # up to 3.6 a run in one direction has no other sums; with --bidir of later ones they are not what we ask for
     total = end.get("sum_received") or end.get("sum") or {}
     if "bits_per_second" not in total:
-        raise ValueError(f"iperf3 gave no sum: {sorted(end)}")
+        raise ValueError(_("iperf3 gave no sum: {end}", end=sorted(end)))
     retransmits = end.get("sum_sent", {}).get("retransmits")
     return Stream(total["bits_per_second"] / 8, "iperf3", ends, retransmits)

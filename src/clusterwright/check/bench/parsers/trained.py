@@ -11,6 +11,7 @@ from typing import Any
 from clusterwright.check.bench.culprits.bisect import Group
 from clusterwright.check.bench.stage import Answer
 from clusterwright.check.bench.transport import Transport, of_nccl
+from clusterwright.i18n import _
 
 Report = Mapping[str, Any]
 
@@ -79,7 +80,12 @@ def trained(hosts: Group, answers: Sequence[Answer]) -> Trained:
         for host, records in lines.items()
     }
     if missing_hosts := [host for host, host_reports in reports_by_host.items() if not host_reports]:
-        raise ValueError(f"no rank of {', '.join(missing_hosts)} said how long its steps took")
+        raise ValueError(
+            _(
+                "no rank of {missing_hosts} said how long its steps took",
+                missing_hosts=", ".join(missing_hosts),
+            )
+        )
     reports = [report for host_reports in reports_by_host.values() for report in host_reports]
     log = (line for record in lines[hosts[0]] for line in record.get("log", ()))
     return Trained(

@@ -8,6 +8,7 @@ from clusterwright.check.bench.host_bench import Figure
 from clusterwright.check.bench.parsers.fio import fio
 from clusterwright.check.bench.site import Site
 from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.i18n import _
 
 SECONDS, SIZE_MIB = 10, 1024
 LAB_SECONDS, LAB_SIZE_MIB = 2, 32  # the disk of one machine stands for a file server and for all local disks
@@ -37,8 +38,8 @@ def _figures(answer: Answer) -> Iterator[Figure]:
     for name, job in answer.document["fio"].items():
         result, conditions = fio(job["out"]), {"direct": job["direct"]}
         if name == "random read":
-            yield Figure("random reads of 4 KiB", "1/s", result.iops, conditions)
+            yield Figure(_("random reads of 4 KiB"), "1/s", result.iops, conditions)
         else:
-            yield Figure(f"{name} of a large file", "bytes/s", result.bytes_per_s, conditions)
+            yield Figure(_("{name} of a large file", name=name), "bytes/s", result.bytes_per_s, conditions)
     for step, rate in answer.document["files"].items():
-        yield Figure(f"small files {step}", "1/s", rate)
+        yield Figure(_("small files {step}", step=step), "1/s", rate)

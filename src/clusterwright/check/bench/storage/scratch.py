@@ -28,9 +28,10 @@ from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.storage import folder
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.nodes import Disk
+from clusterwright.i18n import N_, _
 
 ENOUGH = 0.5  # ours: disks of one kind and age differ by a fifth, one that fails does a tenth
-FIX = "see its health and errors on that host: smartctl -a, nvme smart-log, journalctl -k"
+FIX = N_("see its health and errors on that host: smartctl -a, nvme smart-log, journalctl -k")
 GRAVE = (Status.FAIL, Status.WARN, Status.UNKNOWN, Status.OK)
 MIN_REPEATS = 2
 
@@ -76,11 +77,19 @@ class RelativeFigure:
         bad = self.low and self.deviations < -OUTLIER_DEVIATIONS
         status = (Status.FAIL if self.times >= MIN_REPEATS else Status.WARN) if bad else Status.OK
         status = status if self.hosts >= FEWEST else Status.UNKNOWN
-        observed = (
-            f"{self.figure.quantity}: {amount(self.figure.value, self.figure.unit)}, best of {self.times}"
+        observed = _(
+            "{quantity}: {amount}, best of {times}",
+            quantity=self.figure.quantity,
+            amount=amount(self.figure.value, self.figure.unit),
+            times=self.times,
         )
         usual = amount(self.usual, self.figure.unit)
-        expected = f"{ENOUGH:.0%} of {usual}, the median of {self.hosts} hosts with equal disks at that time"
+        expected = _(
+            "{enough:.0%} of {usual}, the median of {hosts} hosts with equal disks at that time",
+            enough=ENOUGH,
+            usual=usual,
+            hosts=self.hosts,
+        )
         return Verdict(self.host, "storage", status, observed, expected, FIX if bad else "", path)
 
 
@@ -132,10 +141,10 @@ def _of_equals(site: Site, path: str, hosts: Sequence[str]) -> Outcome:
     first_pass, failed = run_pass(site, host_bench, hosts)
     passes: list[Figures] = [first_pass]
     if low := dict.fromkeys(relative.host for relative in relative_figures(passes) if relative.low):
-        site.log(f"{path} measured again, because of {', '.join(low)}")
+        site.log(_("{path} measured again, because of {low}", path=path, low=", ".join(low)))
         passes.append(run_pass(site, host_bench, [*first_pass])[0])
     verdicts = (*_verdicts(path, passes), *unknown("storage", failed, path))
-    note = f"{path}: {len(passes)} rounds, {len(hosts)} hosts"
+    note = _("{path}: {count} rounds, {count2} hosts", path=path, count=len(passes), count2=len(hosts))
     return Outcome(tuple(rows("storage", passes, folder=path)), verdicts, (note,))
 
 

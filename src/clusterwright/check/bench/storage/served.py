@@ -29,6 +29,7 @@ from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.storage.folder import LASTING
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
+from clusterwright.i18n import _
 
 ENOUGH = 0.5  # ours: hosts that share a server differ by less, also on a busy one
 TWO = 2
@@ -137,28 +138,28 @@ def _of_server(path: str, hosts: Group, usual: Mapping[str, float], itself: Figu
     worst = min(lone, key=lambda figure: usual[figure.quantity] / figure.value)
     total = usual[worst.quantity] * len(hosts)
     slow = total < ENOUGH * worst.value
-    observed = f"slow for all: {worst.quantity}" if slow else worst.quantity
+    observed = _("slow for all: {quantity}", quantity=worst.quantity) if slow else worst.quantity
     observed += f": all together {amount(total, worst.unit)}, one by itself {amount(worst.value, worst.unit)}"
-    expected = f"all together at least {ENOUGH:.0%} of what one has by itself"
+    expected = _("all together at least {enough:.0%} of what one has by itself", enough=ENOUGH)
     status, fix = (Status.WARN, AT_SERVER) if slow else (Status.OK, "")
     yield Verdict(fold(list(hosts)), "storage", status, observed, expected, fix, path)
 
 
 def _named(folder_bench: Served, bisection: Bisection) -> Iterator[Verdict]:
     """Hosts that were slow in every group, whose others were well; groups in which nothing tells one from another."""
-    expected = f"at least {ENOUGH:.0%} of what the others have"
+    expected = _("at least {enough:.0%} of what the others have", enough=ENOUGH)
     last: dict[str, str] = {}
     for figures in folder_bench.passes:
         last |= folder_bench.slow_hosts(figures)
     for host in bisection.hosts:
-        observed = f"slow in every group, whose others are well: {last.get(host, 'no answer')}"
+        observed = _("slow in every group, whose others are well: {last}", last=last.get(host, "no answer"))
         yield Verdict(
             host, "storage", Status.FAIL, observed, expected, folder_bench.host_bench.fix, folder_bench.path
         )
     for group in (
         bisection.open
     ):  # between halves that were well there is nothing: both were measured at the same time
-        observed = "slow together, and nothing tells one from another"
+        observed = _("slow together, and nothing tells one from another")
         yield Verdict(
             fold(list(group)), "storage", Status.WARN, observed, expected, SHARED, folder_bench.path
         )

@@ -12,6 +12,7 @@ from clusterwright.check.bench.training.trainings import exchange
 from clusterwright.check.bench.training.trials import Case, Trials
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
+from clusterwright.i18n import _
 
 BENCH = "training"
 MIN_HOST_SHARE = 0.8  # ours, as with bandwidth: of what each host must do for the whole to scale as it should
@@ -73,7 +74,7 @@ def _expected_step_s(trials: Trials, full_case: Case, observations: list[Observa
 
 def _host_expectation(trials: Trials, host: str, hosts: int, step_s: float) -> Expectation:
     """What the host must do, for all of them to take such steps."""
-    reason = f"for {hosts} hosts to train as the planner expects"
+    reason = _("for {hosts} hosts to train as the planner expects", hosts=hosts)
     return Expectation(trials.samples((host,)) / step_s, "1/s", reason, MIN_HOST_SHARE)
 
 
@@ -110,7 +111,9 @@ def of_data(trials: Trials) -> Iterator[Verdict]:
         yield Verdict(fold(list(hosts)), BENCH, Status.FAIL, "; ".join(wrong), EQUAL, WRONG, "data")
     if groups and not bad:
         largest = fold(list(max(groups, key=lambda group: len(group.hosts)).hosts))
-        yield Verdict(largest, BENCH, Status.OK, f"equal in {len(groups)} groups", EQUAL, part="data")
+        yield Verdict(
+            largest, BENCH, Status.OK, _("equal in {count} groups", count=len(groups)), EQUAL, part="data"
+        )
 
 
 def of_failures(trials: Trials) -> Iterator[Verdict]:

@@ -11,6 +11,7 @@ from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.culprits.bisect import Group
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.parsers.trained import Trained
+from clusterwright.i18n import _
 from clusterwright.plan.cnn.step import BACKWARD, BUCKET_BYTES, unhidden
 
 STEADY = 0.9  # ours: a step begins for all when the slowest is ready, and steps vary
@@ -54,7 +55,13 @@ def expected_compute_share(compute_s: float, exchange: Exchange) -> Expectation:
     value = compute_s / (compute_s + exposed_s)
     least = STEADY * compute_s / (compute_s + exchange.exposed_s(compute_s, bandwidth=exchange.enough))
     total = f"{amount(exchange.seconds, 's')} ({exchange.why})"
-    reason = f"{amount(compute_s, 's')} without it, and {amount(exposed_s, 's')} that show of {total}; {exchange.rule}"
+    reason = _(
+        "{amount} without it, and {amount2} that show of {total}; {rule}",
+        amount=amount(compute_s, "s"),
+        amount2=amount(exposed_s, "s"),
+        total=total,
+        rule=exchange.rule,
+    )
     return Expectation(value, "of a step", reason, least / value)
 
 

@@ -14,6 +14,7 @@ from clusterwright.check.bench.site import Site
 from clusterwright.check.bench.training.routes import RDMA, TCP, Route
 from clusterwright.check.bench.training.scaling import NOTHING_HIDES, Exchange, buckets_of
 from clusterwright.check.bench.training.trials import Shape
+from clusterwright.i18n import _
 from clusterwright.plan.cnn.coefficients import stored
 from clusterwright.plan.collectives import domain_size, seconds
 from clusterwright.plan.fabric.expected import TCP_PORT_BYTES_PER_S
@@ -48,7 +49,11 @@ def exchange(site: Site, route: Route, group: Trained) -> Exchange | None:
     if route is RDMA:
         return None  # InfiniBand without GPUDirect: no published rows to fit
     buckets = buckets_of(group.gradient_bytes)
-    description = f"all-reduce of {amount(group.gradient_bytes, 'bytes')} over {group.ranks} ranks"
+    description = _(
+        "all-reduce of {amount} over {ranks} ranks",
+        amount=amount(group.gradient_bytes, "bytes"),
+        ranks=group.ranks,
+    )
     if not route.net:
         line = network.expectation(site)
         return Exchange(
@@ -63,5 +68,10 @@ def exchange(site: Site, route: Route, group: Trained) -> Exchange | None:
     domain = min(domain_size(machine), machine.gpus)
     bucket_s = float(seconds("all_reduce", group.gradient_bytes / buckets, machine, machine.gpus, domain))
     shows = stored().software["pytorch"].exposed
-    reason = f"{description} of {machine.gpu.name} by the planner, {machine.network.kind}"
+    reason = _(
+        "{description} of {gpu} by the planner, {kind}",
+        description=description,
+        gpu=machine.gpu.name,
+        kind=machine.network.kind,
+    )
     return Exchange(bucket_s * buckets, buckets, shows, NCCL_ENOUGH, reason)

@@ -14,6 +14,7 @@ from clusterwright.check.bench.site import Site
 from clusterwright.check.bench.stage import Answer
 from clusterwright.check.bench.training.routes import SINGLE_HOST, Route, strayed
 from clusterwright.check.bench.training.scaling import chunks
+from clusterwright.i18n import _
 
 LIMIT_S = 300.0  # of one order, beside what ranks take to start
 
@@ -74,7 +75,7 @@ class Trials:
             ValueError: it did not end well, or its gradients took another route.
         """
         if not answers:
-            raise ValueError("its ranks did not end well")
+            raise ValueError(_("its ranks did not end well"))
         result = trained(hosts, answers)
         if astray := strayed(route, result):
             raise ValueError(astray)

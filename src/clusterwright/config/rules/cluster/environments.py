@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from clusterwright.config.clash import Clash, is_within, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.environments import PythonEnvironment
+from clusterwright.i18n import _
 
 _PYTHON_LOC = ("environments", "python")
 
@@ -20,8 +21,14 @@ def python_environments(cluster: Cluster) -> Iterator[Clash]:
         if is_within(environment.path, two.path) or is_within(two.path, environment.path):
             yield Clash(
                 "environment-path",
-                f"environments `{name}` and `{other_name}` are in one place: {environment.path} and {two.path}",
-                "give each a folder of its own, side by side",
+                _(
+                    "environments `{name}` and `{other_name}` are in one place: {path} and {path2}",
+                    name=name,
+                    other_name=other_name,
+                    path=environment.path,
+                    path2=two.path,
+                ),
+                _("give each a folder of its own, side by side"),
                 ((*_PYTHON_LOC, name, "path"), (*_PYTHON_LOC, other_name, "path")),
             )
     for name, environment in environments.items():
@@ -36,15 +43,18 @@ def _places(cluster: Cluster, name: str, environment: PythonEnvironment) -> Iter
         if path and not any(is_within(path, top) for top in shared):
             yield Clash(
                 "folder-not-shared",
-                f"{path} is not on shared storage, so each host would have its own",
-                f"put it beneath {' or '.join(shared) or 'a folder of `storage:`'}",
+                _("{path} is not on shared storage, so each host would have its own", path=path),
+                _("put it beneath {shared}", shared=" or ".join(shared) or "a folder of `storage:`"),
                 ((*_PYTHON_LOC, name, field), ("storage",)),
             )
     if str(PurePosixPath(environment.path).parent) in shared or environment.path in shared:
         yield Clash(
             "environment-path",
-            f"environment `{name}` lies right in a shared folder, whose rights are not ours to change",
-            "put it into a folder there, such as /shared/envs/vision",
+            _(
+                "environment `{name}` lies right in a shared folder, whose rights are not ours to change",
+                name=name,
+            ),
+            _("put it into a folder there, such as /shared/envs/vision"),
             ((*_PYTHON_LOC, name, "path"),),
         )
 
@@ -62,16 +72,24 @@ def _people(cluster: Cluster, name: str, environment: PythonEnvironment) -> Iter
     if not members:
         yield Clash(
             "environment-owner",
-            f"environment `{name}` is to be made by a member of team `{environment.team}`, which has none",
-            "add a user with that team, or name another team",
+            _(
+                "environment `{name}` is to be made by a member of team `{team}`, which has none",
+                name=name,
+                team=environment.team,
+            ),
+            _("add a user with that team, or name another team"),
             ((*_PYTHON_LOC, name, "team"), ("users",)),
         )
     elif environment.owner and environment.owner not in members:
         yield Clash(
             "environment-owner",
-            f"`{environment.owner}` is to make environment `{name}` of "
-            f"team `{environment.team}`, and is no member of it",
-            f"name one of {', '.join(members)}",
+            _(
+                "`{owner}` is to make environment `{name}` of team `{team}`, and is no member of it",
+                owner=environment.owner,
+                name=name,
+                team=environment.team,
+            ),
+            _("name one of {members}", members=", ".join(members)),
             ((*_PYTHON_LOC, name, "owner"), (*_PYTHON_LOC, name, "team")),
         )
 
@@ -87,16 +105,19 @@ def containers(cluster: Cluster) -> Iterator[Clash]:
         if path and any(is_within(path, top) for top in shared):
             yield Clash(
                 "scratch-shared",
-                f"{path} is on shared storage, and what is kept there are many small files of each host",
-                "name a folder of the hosts' own disks, such as /scratch or /var/tmp",
+                _(
+                    "{path} is on shared storage, and what is kept there are many small files of each host",
+                    path=path,
+                ),
+                _("name a folder of the hosts' own disks, such as /scratch or /var/tmp"),
                 (("environments", *loc),),
             )
     path = section.caches.shared
     if path and not any(is_within(path, top) and path != top for top in shared):
         yield Clash(
             "folder-not-shared",
-            f"{path} is not beneath a shared folder, so each host would have its own",
-            f"put it beneath {' or '.join(shared) or 'a folder of `storage:`'}",
+            _("{path} is not beneath a shared folder, so each host would have its own", path=path),
+            _("put it beneath {shared}", shared=" or ".join(shared) or "a folder of `storage:`"),
             (("environments", "caches", "shared"), ("storage",)),
         )
 
@@ -107,7 +128,11 @@ def _packages(cluster: Cluster) -> Iterator[Clash]:
     if missing and not cluster.software.repositories:
         yield Clash(
             "container-no-package",
-            f"{cluster.os} has no packages for {', '.join(missing)}, and no repository of the site's is named",
-            "name the repository that has them under `software.repositories`",
+            _(
+                "{os} has no packages for {missing}, and no repository of the site's is named",
+                os=cluster.os,
+                missing=", ".join(missing),
+            ),
+            _("name the repository that has them under `software.repositories`"),
             (("environments", "containers"), ("os",)),
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 
 if TYPE_CHECKING:
     from clusterwright.catalog.software import Generation
@@ -21,11 +22,21 @@ def gpus(cluster: Cluster) -> Iterator[Clash]:
         devices, loc = group.gpus.devices, ("nodes", name, "gpus", "devices")
         file_hint = f"their files would be {group.gpus.device_files()[0]} and so on"
         if not devices.startswith("/dev/"):
-            fix = "write it as /dev/nvidia"
-            yield Clash("gpu-devices", f"the GPUs of `{name}` do not lie in /dev: {file_hint}", fix, (loc,))
+            fix = _("write it as /dev/nvidia")
+            yield Clash(
+                "gpu-devices",
+                _("the GPUs of `{name}` do not lie in /dev: {file_hint}", name=name, file_hint=file_hint),
+                fix,
+                (loc,),
+            )
         elif devices[-1].isdigit():
-            fix = f"write it without the index: {devices.rstrip('0123456789')}"
-            yield Clash("gpu-devices", f"the GPUs of `{name}` end in a number: {file_hint}", fix, (loc,))
+            fix = _("write it without the index: {devices}", devices=devices.rstrip("0123456789"))
+            yield Clash(
+                "gpu-devices",
+                _("the GPUs of `{name}` end in a number: {file_hint}", name=name, file_hint=file_hint),
+                fix,
+                (loc,),
+            )
 
 
 def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
@@ -37,16 +48,27 @@ def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
         if len(gpus.sockets) != gpus.count:
             yield Clash(
                 "gpu-sockets",
-                f"`{name}` has {gpus.count} GPUs a host, and sockets are given for {len(gpus.sockets)}",
-                "name the socket of each GPU, in the order of their device files, or leave the line out",
+                _(
+                    "`{name}` has {count} GPUs a host, and sockets are given for {count2}",
+                    name=name,
+                    count=gpus.count,
+                    count2=len(gpus.sockets),
+                ),
+                _("name the socket of each GPU, in the order of their device files, or leave the line out"),
                 (loc, ("nodes", name, "gpus", "count")),
             )
         for index, socket in enumerate(gpus.sockets):
             if not 0 <= socket < group.cpus.sockets:
                 yield Clash(
                     "gpu-sockets",
-                    f"GPU {index} of `{name}` is on socket {socket}; its hosts have {group.cpus.sockets}, from 0 on",
-                    "take the number that `nvidia-smi topo -m` and lscpu say",
+                    _(
+                        "GPU {index} of `{name}` is on socket {socket}; its hosts have {sockets}, from 0 on",
+                        index=index,
+                        name=name,
+                        socket=socket,
+                        sockets=group.cpus.sockets,
+                    ),
+                    _("take the number that `nvidia-smi topo -m` and lscpu say"),
                     ((*loc, index), ("nodes", name, "cpus", "sockets")),
                 )
 
@@ -71,8 +93,13 @@ def _modules(kind: str, gpus: Gpus, loc: tuple[str, ...]) -> Iterator[Clash]:
     if arch in unsupported_archs:
         yield Clash(
             "kernel-modules-gpu",
-            f"the {kind} kernel modules do not know {gpus.model} ({arch})",
-            "leave software.nvidia.kernel_modules out: each group then gets those that its GPUs know",
+            _(
+                "the {kind} kernel modules do not know {model} ({arch})",
+                kind=kind,
+                model=gpus.model,
+                arch=arch,
+            ),
+            _("leave software.nvidia.kernel_modules out: each group then gets those that its GPUs know"),
             (("software", "nvidia", "kernel_modules"), loc),
         )
 
@@ -83,8 +110,13 @@ def _fabric(mode: str, gpus: Gpus, loc: tuple[str, ...]) -> Iterator[Clash]:
     if mode == "never" and has_nvswitch(gpus.model, gpus.count, nvlink=gpus.nvlink):
         yield Clash(
             "fabric-manager-off",
-            f"{gpus.count} {gpus.model} with NVLink hang on NVSwitches, and without fabric manager CUDA says error 802",
-            "set software.nvidia.fabric_manager to auto",
+            _(
+                "{count} {model} with NVLink hang on NVSwitches, and without fabric manager CUDA "
+                "says error 802",
+                count=gpus.count,
+                model=gpus.model,
+            ),
+            _("set software.nvidia.fabric_manager to auto"),
             (("software", "nvidia", "fabric_manager"), loc),
         )
 
@@ -100,8 +132,8 @@ def nvidia_versions(cluster: Cluster) -> Iterator[Clash]:
     if software.driver is None:
         yield Clash(
             "driver-missing",
-            "NVIDIA's packages are asked for, and no driver",
-            'name its version, e.g. software.driver: "580.95.05"; or leave software.nvidia out',
+            _("NVIDIA's packages are asked for, and no driver"),
+            _('name its version, e.g. software.driver: "580.95.05"; or leave software.nvidia out'),
             (("software", "nvidia"),),
         )
     named: dict[tuple[str, ...], str | None] = {
@@ -112,8 +144,15 @@ def nvidia_versions(cluster: Cluster) -> Iterator[Clash]:
         if which is not None and which.count(".") < VERSION_PARTS - 1:
             yield Clash(
                 "version-not-whole",
-                f"{loc[-1]} {which} is any of several packages, and hosts have to be equal to the last digit",
-                "name the whole version, three numbers as `apt-cache madison` or `dnf list --showduplicates` has it",
+                _(
+                    "{loc} {which} is any of several packages, and hosts have to be equal to the last digit",
+                    loc=loc[-1],
+                    which=which,
+                ),
+                _(
+                    "name the whole version, three numbers as `apt-cache madison` or `dnf list "
+                    "--showduplicates` has it"
+                ),
                 (("software", *loc),),
             )
 
@@ -129,8 +168,13 @@ def cuda_driver(cluster: Cluster) -> Iterator[Clash]:
     if oldest and major(driver) < major(oldest):
         yield Clash(
             "driver-too-old",
-            f"CUDA {cuda} asks a driver of {major(oldest)} or later, and the hosts are to have {driver}",
-            f"take a driver of {major(oldest)} or later, or an older CUDA",
+            _(
+                "CUDA {cuda} asks a driver of {major} or later, and the hosts are to have {driver}",
+                cuda=cuda,
+                major=major(oldest),
+                driver=driver,
+            ),
+            _("take a driver of {major} or later, or an older CUDA", major=major(oldest)),
             (("software", "driver"), ("software", "cuda")),
         )
 
@@ -157,11 +201,29 @@ def _cuda(cuda: str, gpus: str, needs: Generation, loc: tuple[str, ...]) -> Iter
 
     locs = (("software", "cuda"), loc)
     if version(cuda)[:2] < version(needs.cuda_min):
-        message = f"CUDA {cuda} compiles nothing for the {gpus}, which came with {needs.cuda_min}"
-        yield Clash("cuda-too-old", message, f"set software.cuda to {needs.cuda_min} or later", locs)
+        message = _(
+            "CUDA {cuda} compiles nothing for the {gpus}, which came with {cuda_min}",
+            cuda=cuda,
+            gpus=gpus,
+            cuda_min=needs.cuda_min,
+        )
+        yield Clash(
+            "cuda-too-old",
+            message,
+            _("set software.cuda to {cuda_min} or later", cuda_min=needs.cuda_min),
+            locs,
+        )
     if needs.cuda_last and major(cuda) > int(needs.cuda_last):
-        message = f"CUDA {cuda} compiles nothing for the {gpus}: CUDA {needs.cuda_last} was the last for {needs.arch}"
-        yield Clash("cuda-too-new", message, f"set software.cuda to a {needs.cuda_last}", locs)
+        message = _(
+            "CUDA {cuda} compiles nothing for the {gpus}: CUDA {cuda_last} was the last for {arch}",
+            cuda=cuda,
+            gpus=gpus,
+            cuda_last=needs.cuda_last,
+            arch=needs.arch,
+        )
+        yield Clash(
+            "cuda-too-new", message, _("set software.cuda to a {cuda_last}", cuda_last=needs.cuda_last), locs
+        )
 
 
 def _driver(driver: str, gpus: str, needs: Generation, loc: tuple[str, ...]) -> Iterator[Clash]:
@@ -169,11 +231,32 @@ def _driver(driver: str, gpus: str, needs: Generation, loc: tuple[str, ...]) -> 
 
     locs = (("software", "driver"), loc)
     if major(driver) < major(needs.driver_min):
-        message = f"driver {driver} does not know the {gpus}, which came with {major(needs.driver_min)}"
-        yield Clash("driver-too-old", message, f"take a driver of {major(needs.driver_min)} or later", locs)
+        message = _(
+            "driver {driver} does not know the {gpus}, which came with {major}",
+            driver=driver,
+            gpus=gpus,
+            major=major(needs.driver_min),
+        )
+        yield Clash(
+            "driver-too-old",
+            message,
+            _("take a driver of {major} or later", major=major(needs.driver_min)),
+            locs,
+        )
     if needs.driver_last and major(driver) > int(needs.driver_last):
-        message = f"driver {driver} does not run the {gpus}: {needs.driver_last} was the last branch for {needs.arch}"
-        yield Clash("driver-too-new", message, f"take a driver of {needs.driver_last}", locs)
+        message = _(
+            "driver {driver} does not run the {gpus}: {driver_last} was the last branch for {arch}",
+            driver=driver,
+            gpus=gpus,
+            driver_last=needs.driver_last,
+            arch=needs.arch,
+        )
+        yield Clash(
+            "driver-too-new",
+            message,
+            _("take a driver of {driver_last}", driver_last=needs.driver_last),
+            locs,
+        )
 
 
 _NAMES = {"cudnn": "cuDNN", "nccl": "NCCL"}
@@ -194,10 +277,21 @@ def cuda_libraries(cluster: Cluster) -> Iterator[Clash]:
             alternative = library_for(library, major(cuda))
             yield Clash(
                 "library-cuda",
-                f"{_NAMES[library]} {which} is made for CUDA {majors_text}, and the hosts are to have {cuda}",
-                f"take {_NAMES[library]} {alternative}, or a CUDA {max(majors)}"
+                _(
+                    "{names} {which} is made for CUDA {majors_text}, and the hosts are to have {cuda}",
+                    names=_NAMES[library],
+                    which=which,
+                    majors_text=majors_text,
+                    cuda=cuda,
+                ),
+                _(
+                    "take {names} {alternative}, or a CUDA {majors}",
+                    names=_NAMES[library],
+                    alternative=alternative,
+                    majors=max(majors),
+                )
                 if alternative
-                else f"take a CUDA {max(majors)}",
+                else _("take a CUDA {majors}", majors=max(majors)),
                 (("software", library), ("software", "cuda")),
             )
 
@@ -226,7 +320,12 @@ def _missing(cluster: Cluster, section: str, name: str | None, url: str) -> Iter
     yield Clash(
         "repository-missing",
         f"software.{section}: {problem}",
-        f"put it under software.repositories with its key, e.g. {name or section}: {{url: {url}}}, and name it as "
-        f"software.{section}.repository",
+        _(
+            "put it under software.repositories with its key, e.g. {name}: {{url: {url}}}, and "
+            "name it as software.{section}.repository",
+            name=name or section,
+            url=url,
+            section=section,
+        ),
         (loc,),
     )

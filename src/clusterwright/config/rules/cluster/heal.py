@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from clusterwright.config.clash import Clash, names, unknown
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 
 _DOES = ("approve", "act")
 
@@ -23,22 +24,26 @@ def _mode(cluster: Cluster) -> Iterator[Clash]:
     if ours.allow and ours.mode not in _DOES:
         yield Clash(
             "heal-allow-unused",
-            f"{names(ours.allow)} may be done, and with mode `{ours.mode}` nothing ever is",
-            "set heal.mode to act (or approve: a person is asked each time), or take allow out",
+            _(
+                "{names} may be done, and with mode `{mode}` nothing ever is",
+                names=names(ours.allow),
+                mode=ours.mode,
+            ),
+            _("set heal.mode to act (or approve: a person is asked each time), or take allow out"),
             locs,
         )
     if ours.mode in _DOES and not ours.allow:
         yield Clash(
             "heal-nothing-allowed",
-            f"mode `{ours.mode}` acts, and nothing is allowed",
-            "list what may be done, such as allow: [restart-service, drain], or set mode to propose",
+            _("mode `{mode}` acts, and nothing is allowed", mode=ours.mode),
+            _("list what may be done, such as allow: [restart-service, drain], or set mode to propose"),
             locs[::-1],
         )
     if ours.watch and ours.mode == "none":
         yield Clash(
             "heal-watch-off",
-            "a unit is to look after the cluster, and mode `none` looks at nothing",
-            "set heal.mode to propose, approve or act, or take watch out",
+            _("a unit is to look after the cluster, and mode `none` looks at nothing"),
+            _("set heal.mode to propose, approve or act, or take watch out"),
             (("heal", "watch"), ("heal", "mode")),
         )
 
@@ -49,8 +54,11 @@ def _drain(cluster: Cluster) -> Iterator[Clash]:
     if actions and "drain" not in allow:
         yield Clash(
             "heal-without-drain",
-            f"{names(actions)} may be done, which is done to a host without jobs only, and no host may be drained",
-            f"add drain, or take {names(actions)} out",
+            _(
+                "{names} may be done, which is done to a host without jobs only, and no host may be drained",
+                names=names(actions),
+            ),
+            _("add drain, or take {names} out", names=names(actions)),
             (("heal", "allow"),),
         )
 
@@ -61,12 +69,15 @@ def _spares(cluster: Cluster) -> Iterator[Clash]:
     for index, name in enumerate(ours.spares):
         if name not in compute:
             yield unknown(
-                "heal.spares", "compute host", name, compute, (("heal", "spares", index), ("nodes",))
+                "heal.spares", _("compute host"), name, compute, (("heal", "spares", index), ("nodes",))
             )
     if "replace" in ours.allow and not ours.spares and (saving is None or saving.provider is None):
         yield Clash(
             "heal-no-spare",
-            "hosts may be replaced, and there is nothing to replace them with",
-            "name hosts as heal.spares, or let slurm.power_saving with a provider wake others, or take replace out",
+            _("hosts may be replaced, and there is nothing to replace them with"),
+            _(
+                "name hosts as heal.spares, or let slurm.power_saving with a provider wake others, "
+                "or take replace out"
+            ),
             (("heal", "allow"), ("heal", "spares")),
         )

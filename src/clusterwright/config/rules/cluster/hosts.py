@@ -12,6 +12,7 @@ from clusterwright.config.nodes import Disk
 from clusterwright.config.rules.cluster.slurm import USED
 from clusterwright.config.source import Loc
 from clusterwright.config.storage import Beegfs, Ceph, Lustre, Nfs
+from clusterwright.i18n import _
 from clusterwright.units import format_size
 
 
@@ -24,8 +25,13 @@ def hosts(cluster: Cluster) -> Iterator[Clash]:
         if shared_hosts := sorted(ours & theirs):
             yield Clash(
                 "host-in-two-groups",
-                f"{fold(shared_hosts)} is in node group `{group_name}` and in `{other_name}`",
-                f"take {fold(shared_hosts)} out of one of them",
+                _(
+                    "{fold} is in node group `{group_name}` and in `{other_name}`",
+                    fold=fold(shared_hosts),
+                    group_name=group_name,
+                    other_name=other_name,
+                ),
+                _("take {fold} out of one of them", fold=fold(shared_hosts)),
                 (("nodes", group_name, "hosts"), ("nodes", other_name, "hosts")),
             )
 
@@ -35,11 +41,17 @@ def _absent(cluster: Cluster, name: str) -> Iterator[Clash]:
     locs = (("nodes", name, "absent"), ("nodes", name, "hosts"))
     absent_hosts = expand(group.absent) if group.absent else ()
     if strangers := [host for host in absent_hosts if host not in group.all_names()]:
-        message = f"{fold(strangers)} is absent from node group `{name}`, but is none of its hosts"
-        yield Clash("absent-host", message, f"name hosts of {group.hosts}, or take the line out", locs)
+        message = _(
+            "{fold} is absent from node group `{name}`, but is none of its hosts",
+            fold=fold(strangers),
+            name=name,
+        )
+        yield Clash(
+            "absent-host", message, _("name hosts of {hosts}, or take the line out", hosts=group.hosts), locs
+        )
     elif not group.names():
-        message = f"every host of node group `{name}` is absent"
-        yield Clash("absent-host", message, f"keep one, or take `{name}` out of the file", locs)
+        message = _("every host of node group `{name}` is absent", name=name)
+        yield Clash("absent-host", message, _("keep one, or take `{name}` out of the file", name=name), locs)
 
 
 def roles(cluster: Cluster) -> Iterator[Clash]:
@@ -47,16 +59,16 @@ def roles(cluster: Cluster) -> Iterator[Clash]:
     if not any(group.role == "control" for group in cluster.nodes.values()):
         yield Clash(
             "no-control-host",
-            "no node group has the role control, and slurmctld needs a host",
-            "add a node group with `role: control`",
+            _("no node group has the role control, and slurmctld needs a host"),
+            _("add a node group with `role: control`"),
             (("nodes",),),
         )
     for name, group in cluster.nodes.items():
         if group.memory_reserved >= group.memory:
             yield Clash(
                 "memory-reserved",
-                f"node group `{name}` keeps all of its memory from jobs",
-                "lower memory_reserved below memory; 1GiB to 8GiB is usual",
+                _("node group `{name}` keeps all of its memory from jobs", name=name),
+                _("lower memory_reserved below memory; 1GiB to 8GiB is usual"),
                 (("nodes", name, "memory_reserved"), ("nodes", name, "memory")),
             )
 
@@ -81,16 +93,21 @@ def aliases(cluster: Cluster) -> Iterator[Clash]:
             if network != "management" and other_group is not None:
                 yield Clash(
                     "name-taken",
-                    f"`{host}-{network}` is a host of `{other_group}`, and the name of `{host}` on the "
-                    f"{network} network",
-                    f"rename the host `{host}-{network}`",
+                    _(
+                        "`{host}-{network}` is a host of `{other_group}`, and the name of `{host}` on the "
+                        "{network} network",
+                        host=host,
+                        network=network,
+                        other_group=other_group,
+                    ),
+                    _("rename the host `{host}-{network}`", host=host, network=network),
                     (("nodes", other_group, "hosts"), ("nodes", group, "addresses", network)),
                 )
         if host in _SELF_NAMES:
             yield Clash(
                 "reserved-name",
-                f"`{host}` is what every host calls itself",
-                "choose another name",
+                _("`{host}` is what every host calls itself", host=host),
+                _("choose another name"),
                 (("nodes", group, "hosts"),),
             )
 
@@ -101,15 +118,18 @@ def access(cluster: Cluster) -> Iterator[Clash]:
     if user is not None and not user.admin:
         yield Clash(
             "access-not-admin",
-            f"`{cluster.ssh.user}` is to log in and change the hosts, but may not use sudo there",
-            f"set `admin: true` for `{cluster.ssh.user}`, or log in as another user",
+            _(
+                "`{user}` is to log in and change the hosts, but may not use sudo there",
+                user=cluster.ssh.user,
+            ),
+            _("set `admin: true` for `{user}`, or log in as another user", user=cluster.ssh.user),
             (("ssh", "user"), ("users", cluster.ssh.user, "admin")),
         )
     if service := USED.get(cluster.ssh.port):
         yield Clash(
             "port-range",
-            f"sshd is to listen on {cluster.ssh.port}, where {service} listens",
-            "take another port; 22 is usual",
+            _("sshd is to listen on {port}, where {service} listens", port=cluster.ssh.port, service=service),
+            _("take another port; 22 is usual"),
             (("ssh", "port"),),
         )
 
@@ -121,8 +141,11 @@ def time(cluster: Cluster) -> Iterator[Clash]:
         if server in ours:
             yield Clash(
                 "time-loop",
-                f"`{server}` is to give the control hosts the time, and takes it from them",
-                "name a server outside the cluster, or take it out: the control hosts then keep their own time",
+                _("`{server}` is to give the control hosts the time, and takes it from them", server=server),
+                _(
+                    "name a server outside the cluster, or take it out: the control hosts then keep "
+                    "their own time"
+                ),
                 (("time", "servers", index), ("nodes",)),
             )
 
@@ -135,9 +158,15 @@ def system(cluster: Cluster) -> Iterator[Clash]:
         if pages and group.role == "compute" and reserved < group.memory <= pages + reserved:
             yield Clash(
                 "hugepages-memory",
-                f"{format_size(pages)} of huge pages and {format_size(reserved)} for the system leave nothing "
-                f"of the {format_size(group.memory)} of `{name}`",
-                "lower system.hugepages; a training needs none, some MPI and RDMA programs a few GiB",
+                _(
+                    "{size} of huge pages and {size2} for the system leave nothing of the {size3} of "
+                    "`{name}`",
+                    size=format_size(pages),
+                    size2=format_size(reserved),
+                    size3=format_size(group.memory),
+                    name=name,
+                ),
+                _("lower system.hugepages; a training needs none, some MPI and RDMA programs a few GiB"),
                 (("system", "hugepages"), ("nodes", name, "memory")),
             )
 
@@ -151,8 +180,15 @@ def headroom(cluster: Cluster) -> Iterator[Clash]:
         if gpus and percent and gpus * (100 - percent) // 100 < 1:
             yield Clash(
                 "headroom-too-high",
-                f"partition `{name}` has {gpus} GPUs; with {percent} % kept free its jobs may hold none",
-                f"set headroom_percent to {100 - -(-100 // gpus)} or less" if gpus > 1 else "take it out",
+                _(
+                    "partition `{name}` has {gpus} GPUs; with {percent} % kept free its jobs may hold none",
+                    name=name,
+                    gpus=gpus,
+                    percent=percent,
+                ),
+                _("set headroom_percent to {value} or less", value=100 - -(-100 // gpus))
+                if gpus > 1
+                else _("take it out"),
                 (("partitions", name, "headroom_percent"), ("partitions", name, "nodes")),
             )
 
@@ -163,8 +199,8 @@ def local_servers(cluster: Cluster) -> Iterator[Clash]:
         if server.partition(".")[0] == "localhost" or server.startswith("127."):
             yield Clash(
                 "server-is-localhost",
-                f"`{server}` means another host on every host: each would ask itself",
-                "name the host of this file, or the server of the site, as the other hosts reach it",
+                _("`{server}` means another host on every host: each would ask itself", server=server),
+                _("name the host of this file, or the server of the site, as the other hosts reach it"),
                 (loc,),
             )
 
@@ -196,12 +232,22 @@ def disks(cluster: Cluster) -> Iterator[Clash]:
 
 def _incomplete(disk: Disk, loc: Loc) -> tuple[Clash, ...]:
     if disk.filesystem and disk.mount is None:
-        message = f"{disk.filesystem} is to be made, and nothing says where it is mounted"
-        return (Clash("disk-incomplete", message, "say where: `mount: /scratch`", ((*loc, "filesystem"),)),)
+        message = _(
+            "{filesystem} is to be made, and nothing says where it is mounted", filesystem=disk.filesystem
+        )
+        return (
+            Clash("disk-incomplete", message, _("say where: `mount: /scratch`"), ((*loc, "filesystem"),)),
+        )
     option = "raid" if disk.raid != "none" else "quota" if disk.quota else ""
     if option and not disk.filesystem:
-        message = f"{option} is for a file system that we make, and this one is left to the site"
-        fix = f"say which we are to make (`filesystem: xfs`; only empty disks are taken), or take `{option}` out"
+        message = _(
+            "{option} is for a file system that we make, and this one is left to the site", option=option
+        )
+        fix = _(
+            "say which we are to make (`filesystem: xfs`; only empty disks are taken), or take "
+            "`{option}` out",
+            option=option,
+        )
         return (Clash("disk-incomplete", message, fix, ((*loc, option),)),)
     return ()
 
@@ -209,14 +255,16 @@ def _incomplete(disk: Disk, loc: Loc) -> tuple[Clash, ...]:
 def _raid(disk: Disk, loc: Loc) -> Iterator[Clash]:
     fix = ""
     if disk.filesystem and disk.count > 1 and disk.raid == "none":
-        message = f"{disk.count} disks are to be one file system, and nothing joins them"
-        fix = "set raid to 0 for scratch that may be lost, or a row for each disk with a mount of its own"
+        message = _("{count} disks are to be one file system, and nothing joins them", count=disk.count)
+        fix = _("set raid to 0 for scratch that may be lost, or a row for each disk with a mount of its own")
     elif disk.raid == 0 and disk.count < _PAIR:
         message, fix = "RAID 0 of one disk is that disk", "take `raid` out"
     elif disk.raid == 10 and (disk.count < _FEWEST_OF_10 or disk.count % 2):
-        message = f"RAID 10 keeps everything twice, on pairs of disks, and there are {disk.count}"
+        message = _(
+            "RAID 10 keeps everything twice, on pairs of disks, and there are {count}", count=disk.count
+        )
         even = disk.count // 2 * 2
         lower = f"set count to {even}, or " if even >= _FEWEST_OF_10 else ""
-        fix = f"{lower}add a disk, or set raid to 0 for scratch that may be lost"
+        fix = _("{lower}add a disk, or set raid to 0 for scratch that may be lost", lower=lower)
     if fix:
         yield Clash("disk-raid", message, fix, ((*loc, "raid"), (*loc, "count")))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 from clusterwright.platforms import platforms
 
 
@@ -18,15 +19,23 @@ def lab(cluster: Cluster) -> Iterator[Clash]:
         able = [candidate.name for candidate in platforms() if candidate.lab_suite]
         yield Clash(
             "lab-unsupported",
-            f"a lab's hosts run {' or '.join(able)}, not {cluster.os}",
-            f"set `os: {able[0]}` in the lab's copy of the file, or take `lab:` out",
+            _("a lab's hosts run {able}, not {os}", able=" or ".join(able), os=cluster.os),
+            _("set `os: {able}` in the lab's copy of the file, or take `lab:` out", able=able[0]),
             (("os",), ("lab",)),
         )
         return
     if not platform.has_slurm(version) and not cluster.software.repositories:
         yield Clash(
             "lab-unsupported",
-            f"a lab's hosts with {cluster.os} have Slurm {platform.slurm}, not {version}",
-            f'set `slurm: "{platform.slurm}"` in the lab\'s copy of the file, or take `lab:` out',
+            _(
+                "a lab's hosts with {os} have Slurm {slurm}, not {version}",
+                os=cluster.os,
+                slurm=platform.slurm,
+                version=version,
+            ),
+            _(
+                'set `slurm: "{slurm}"` in the lab\'s copy of the file, or take `lab:` out',
+                slurm=platform.slurm,
+            ),
             (("software", "slurm"), ("lab",)),
         )

@@ -11,6 +11,7 @@ from clusterwright.config.clash import Clash, members, names, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.rdma import Rdma, Roce, SubnetManager
+from clusterwright.i18n import _
 
 # IEEE 802.3 leaves jumbo frames to vendors; adapters and switches stop at 9216 to 9978 bytes (ConnectX: 9978).
 _LARGEST_ETHERNET = 9978
@@ -22,31 +23,41 @@ def networks(cluster: Cluster) -> Iterator[Clash]:
         if ours.subnet.overlaps(theirs.subnet):
             yield Clash(
                 "networks-overlap",
-                f"the {network_name} network {ours.subnet} and the {other_name} "
-                f"network {theirs.subnet} share addresses",
-                "give one of them a subnet of its own",
+                _(
+                    "the {network_name} network {subnet} and the {other_name} network {subnet2} share "
+                    "addresses",
+                    network_name=network_name,
+                    subnet=ours.subnet,
+                    other_name=other_name,
+                    subnet2=theirs.subnet,
+                ),
+                _("give one of them a subnet of its own"),
                 (("networks", network_name, "subnet"), ("networks", other_name, "subnet")),
             )
     for name, network in cluster.networks.named().items():
         if not any(name in group.addresses for group in cluster.nodes.values()) and name != "management":
             yield Clash(
                 "network-unused",
-                f"the {name} network is declared, but no node group has an address on it",
-                f"add `{name}:` to nodes.NAME.addresses, or take networks.{name} out",
+                _("the {name} network is declared, but no node group has an address on it", name=name),
+                _("add `{name}:` to nodes.NAME.addresses, or take networks.{name} out", name=name),
                 (("networks", name), ("nodes",)),
             )
         if network.kind != "infiniband" and network.mtu > _LARGEST_ETHERNET:
             yield Clash(
                 "mtu-too-large",
-                f"packets of {network.mtu} bytes do not fit Ethernet, which carries the {name} network",
-                "set `mtu: 9000` (jumbo frames) or leave it out; 65520 is for IPoIB alone",
+                _(
+                    "packets of {mtu} bytes do not fit Ethernet, which carries the {name} network",
+                    mtu=network.mtu,
+                    name=name,
+                ),
+                _("set `mtu: 9000` (jumbo frames) or leave it out; 65520 is for IPoIB alone"),
                 (("networks", name, "mtu"), ("networks", name, "kind")),
             )
         if network.fabric == "rail-optimized" and network.rails == 1:
             yield Clash(
                 "rails-missing",
-                f"the {name} network is rail-optimized with one rail",
-                "set `rails` to the ports per host, usually one a GPU, or take another fabric",
+                _("the {name} network is rail-optimized with one rail", name=name),
+                _("set `rails` to the ports per host, usually one a GPU, or take another fabric"),
                 (("networks", name, "fabric"), ("networks", name, "rails")),
             )
 
@@ -94,8 +105,11 @@ def _without_management(cluster: Cluster) -> Iterator[Clash]:
         if "management" not in group.addresses:
             yield Clash(
                 "no-management-address",
-                f"node group `{name}` has no address on the management network, where SSH and Slurm run",
-                f"add management: and an address in {cluster.networks.management.subnet}",
+                _(
+                    "node group `{name}` has no address on the management network, where SSH and Slurm run",
+                    name=name,
+                ),
+                _("add management: and an address in {subnet}", subnet=cluster.networks.management.subnet),
                 (("nodes", name, "addresses"), ("networks", "management", "subnet")),
             )
 
@@ -105,9 +119,12 @@ def _outside(cluster: Cluster, address_range: _Range) -> Iterator[Clash]:
     if network is None:
         yield Clash(
             "address-without-network",
-            f"node group `{address_range.group}` has an address on the "
-            f"{address_range.network} network, which is not there",
-            f"add networks.{address_range.network}, or take the address out",
+            _(
+                "node group `{group}` has an address on the {network} network, which is not there",
+                group=address_range.group,
+                network=address_range.network,
+            ),
+            _("add networks.{network}, or take the address out", network=address_range.network),
             (address_range.loc, ("networks",)),
         )
         return
@@ -117,14 +134,19 @@ def _outside(cluster: Cluster, address_range: _Range) -> Iterator[Clash]:
         capacity = highest - lowest + 1
         usable = f"{IPv4Address(lowest)} to {IPv4Address(highest)}"
         fix = (
-            f"start within {usable}, so that {address_range.count} fit"
+            _("start within {usable}, so that {count} fit", usable=usable, count=address_range.count)
             if address_range.count <= capacity
-            else f"widen {network.subnet}"
+            else _("widen {subnet}", subnet=network.subnet)
         )
         yield Clash(
             "address-outside-network",
-            f"node group `{address_range.group}` takes {address_range}, but "
-            f"the {address_range.network} network holds {usable}",
+            _(
+                "node group `{group}` takes {address_range}, but the {network} network holds {usable}",
+                group=address_range.group,
+                address_range=address_range,
+                network=address_range.network,
+                usable=usable,
+            ),
             fix,
             (address_range.loc, ("networks", address_range.network, "subnet")),
         )
@@ -134,9 +156,19 @@ def _overlap(address_range: _Range, other_range: _Range) -> Iterator[Clash]:
     if address_range.start <= other_range.last and other_range.start <= address_range.last:
         yield Clash(
             "address-taken",
-            f"`{address_range.group}` takes {address_range} ({address_range.network}), "
-            f"and `{other_range.group}` {other_range} ({other_range.network})",
-            f"start `{other_range.group}` at another address: the next hosts of a group take the next addresses",
+            _(
+                "`{group}` takes {address_range} ({network}), and `{group2}` {other_range} ({network2})",
+                group=address_range.group,
+                address_range=address_range,
+                network=address_range.network,
+                group2=other_range.group,
+                other_range=other_range,
+                network2=other_range.network,
+            ),
+            _(
+                "start `{group}` at another address: the next hosts of a group take the next addresses",
+                group=other_range.group,
+            ),
             (address_range.loc, other_range.loc),
         )
 
@@ -148,20 +180,28 @@ def topology(cluster: Cluster) -> Iterator[Clash]:
     switchless = [name for name, group in groups.items() if group.switch is None]
     some = len(switchless) < len(groups)
     if switchless and (kind == "tree" or (kind == "auto" and some)):
-        reason = "slurm.topology is tree" if kind == "tree" else "other groups name theirs"
+        reason = _("slurm.topology is tree") if kind == "tree" else _("other groups name theirs")
         yield Clash(
             "switch-missing",
-            f"{reason}, but {names(switchless)} {'names' if len(switchless) == 1 else 'name'} no switch: "
-            "Slurm gives no job to hosts that hang on none",
-            "add `switch:` there, or set slurm.topology to none",
+            _(
+                "{reason}, but {names} {ending} no switch: Slurm gives no job to hosts that hang on none",
+                reason=reason,
+                names=names(switchless),
+                ending="names" if len(switchless) == 1 else "name",
+            ),
+            _("add `switch:` there, or set slurm.topology to none"),
             (*(("nodes", name) for name in switchless), ("slurm", "topology")),
         )
     hosts = len(members(cluster, "compute"))
     if kind == "block" and hosts and cluster.slurm.block_size > hosts:
         yield Clash(
             "block-size",
-            f"a block is {cluster.slurm.block_size} hosts, and the cluster has {hosts} compute hosts in all",
-            "set block_size to the hosts of one NVLink domain, or slurm.topology to none",
+            _(
+                "a block is {block_size} hosts, and the cluster has {hosts} compute hosts in all",
+                block_size=cluster.slurm.block_size,
+                hosts=hosts,
+            ),
+            _("set block_size to the hosts of one NVLink domain, or slurm.topology to none"),
             (("slurm", "block_size"), ("nodes",)),
         )
 
@@ -182,16 +222,22 @@ def _packages(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
     if rdma.driver == "inbox" and rdma.driver_version is not None:
         yield Clash(
             "ofed-version",
-            f"the distribution's own RDMA drivers are to be of version {rdma.driver_version}, and they have its "
-            "kernel's",
-            "leave driver_version out, or set rdma.driver to doca-ofed",
+            _(
+                "the distribution's own RDMA drivers are to be of version {driver_version}, and they "
+                "have its kernel's",
+                driver_version=rdma.driver_version,
+            ),
+            _("leave driver_version out, or set rdma.driver to doca-ofed"),
             (("rdma", "driver_version"), ("rdma", "driver")),
         )
     if rdma.driver != "inbox" and not cluster.software.repositories:
         yield Clash(
             "ofed-repository",
-            f"{rdma.driver} comes from a repository of NVIDIA's or a copy of it, and the file names none",
-            "add it to software.repositories, or set rdma.driver to inbox",
+            _(
+                "{driver} comes from a repository of NVIDIA's or a copy of it, and the file names none",
+                driver=rdma.driver,
+            ),
+            _("add it to software.repositories, or set rdma.driver to inbox"),
             (("rdma", "driver"), ("software", "repositories")),
         )
 
@@ -201,9 +247,14 @@ def _packets(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
         if network.kind == "roce" and rdma.switch_mtu is not None and network.mtu > rdma.switch_mtu:
             yield Clash(
                 "mtu-over-switch",
-                f"packets of {network.mtu} bytes on the {name} network are larger than the {rdma.switch_mtu} that "
-                "its switches carry",
-                f"lower it to {rdma.switch_mtu}",
+                _(
+                    "packets of {mtu} bytes on the {name} network are larger than the {switch_mtu} that "
+                    "its switches carry",
+                    mtu=network.mtu,
+                    name=name,
+                    switch_mtu=rdma.switch_mtu,
+                ),
+                _("lower it to {switch_mtu}", switch_mtu=rdma.switch_mtu),
                 (("networks", name, "mtu"), ("rdma", "switch_mtu")),
             )
 
@@ -212,8 +263,8 @@ def _roce(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
     if rdma.roce != Roce() and all(network.kind != "roce" for network in cluster.networks.named().values()):
         yield Clash(
             "roce-unused",
-            "rdma.roce says how RoCE is marked, and no network is RoCE",
-            "take it out, or set `kind: roce` on the network that is",
+            _("rdma.roce says how RoCE is marked, and no network is RoCE"),
+            _("take it out, or set `kind: roce` on the network that is"),
             (("rdma", "roce"), ("networks",)),
         )
 
@@ -228,16 +279,27 @@ def _nics(cluster: Cluster) -> Iterator[Clash]:
             kind = "no compute network" if compute is None else f"one of kind {compute.kind}"
             yield Clash(
                 "nics-rails",
-                f"group `{name}` names RDMA devices of the compute network, and the group has {kind}",
-                "take nics out, or give the group an address on a compute network of kind infiniband or roce",
+                _(
+                    "group `{name}` names RDMA devices of the compute network, and the group has {kind}",
+                    name=name,
+                    kind=kind,
+                ),
+                _(
+                    "take nics out, or give the group an address on a compute network of kind infiniband "
+                    "or roce"
+                ),
                 (("nodes", name, "nics"), ("networks", "compute") if compute else ("networks",)),
             )
         elif len(group.nics) != compute.rails:
             yield Clash(
                 "nics-rails",
-                f"group `{name}` names {len(group.nics)} RDMA devices, and "
-                f"networks.compute.rails is {compute.rails}",
-                "name each rail's device once, in the order of the rails",
+                _(
+                    "group `{name}` names {count} RDMA devices, and networks.compute.rails is {rails}",
+                    name=name,
+                    count=len(group.nics),
+                    rails=compute.rails,
+                ),
+                _("name each rail's device once, in the order of the rails"),
                 (("nodes", name, "nics"), ("networks", "compute", "rails")),
             )
 
@@ -253,9 +315,14 @@ def subnet_managers(cluster: Cluster) -> Iterator[Clash]:
             first_index, host = by_priority[manager.priority]
             yield Clash(
                 "subnet-manager-priority",
-                f"the subnet managers on {host} and {manager.host} both have priority {manager.priority}, so which is "
-                "master is decided by the numbers of their adapters",
-                "give the one that shall be master the higher one",
+                _(
+                    "the subnet managers on {host} and {manager} both have priority {priority}, so which "
+                    "is master is decided by the numbers of their adapters",
+                    host=host,
+                    manager=manager.host,
+                    priority=manager.priority,
+                ),
+                _("give the one that shall be master the higher one"),
                 ((*loc, "priority"), ("rdma", "subnet_managers", first_index, "priority")),
             )
         by_priority.setdefault(manager.priority, (index, manager.host))
@@ -272,9 +339,12 @@ def _host(cluster: Cluster, manager: SubnetManager, loc: tuple[str | int, ...]) 
     ):
         yield Clash(
             "subnet-manager-fabric",
-            f"opensm is to run on {manager.host}, which is on no InfiniBand network: RoCE and Ethernet have no subnet "
-            "manager",
-            "name a host with an address on an InfiniBand network, or take subnet_managers out",
+            _(
+                "opensm is to run on {manager}, which is on no InfiniBand network: RoCE and Ethernet "
+                "have no subnet manager",
+                manager=manager.host,
+            ),
+            _("name a host with an address on an InfiniBand network, or take subnet_managers out"),
             (loc, ("networks",)),
         )
 
@@ -295,8 +365,8 @@ def gpudirect(cluster: Cluster) -> Iterator[Clash]:
     if driver is None:
         yield Clash(
             "gpudirect-driver",
-            f"GPUs are to be reached by {method}, and the file declares no driver for them",
-            "declare software.driver, or set rdma.gpudirect to auto",
+            _("GPUs are to be reached by {method}, and the file declares no driver for them", method=method),
+            _("declare software.driver, or set rdma.gpudirect to auto"),
             (("rdma", "gpudirect"), ("software", "driver")),
         )
         return
@@ -307,7 +377,12 @@ def gpudirect(cluster: Cluster) -> Iterator[Clash]:
     if not least <= major(driver) < limit:
         yield Clash(
             "gpudirect-driver",
-            f"GPUs are to be reached by {method}, and the driver is {driver}: {reason or removal_reason}",
-            "set rdma.gpudirect to auto, which takes what the driver has",
+            _(
+                "GPUs are to be reached by {method}, and the driver is {driver}: {reason}",
+                method=method,
+                driver=driver,
+                reason=reason or removal_reason,
+            ),
+            _("set rdma.gpudirect to auto, which takes what the driver has"),
             (("rdma", "gpudirect"), ("software", "driver")),
         )

@@ -9,6 +9,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.nodes import NodeGroup
 from clusterwright.config.rules.cluster.people import NORMAL
 from clusterwright.config.slurm import Partition
+from clusterwright.i18n import _
 from clusterwright.units import format_duration, format_size
 
 
@@ -20,7 +21,9 @@ def partitions(cluster: Cluster) -> Iterator[Clash]:
         for index, team in enumerate(partition.teams):
             if team not in cluster.teams:
                 loc = ("partitions", name, "teams", index)
-                yield unknown(f"partition `{name}`", "team", team, cluster.teams, (loc, ("teams",)))
+                yield unknown(
+                    _("partition `{name}`", name=name), "team", team, cluster.teams, (loc, ("teams",))
+                )
 
 
 def _groups(cluster: Cluster, name: str, partition: Partition) -> Iterator[Clash]:
@@ -28,12 +31,23 @@ def _groups(cluster: Cluster, name: str, partition: Partition) -> Iterator[Clash
         loc = ("partitions", name, "nodes", index)
         group = cluster.nodes.get(group_name)
         if group is None:
-            yield unknown(f"partition `{name}`", "node group", group_name, cluster.nodes, (loc, ("nodes",)))
+            yield unknown(
+                _("partition `{name}`", name=name),
+                _("node group"),
+                group_name,
+                cluster.nodes,
+                (loc, ("nodes",)),
+            )
         elif group.role != "compute":
             yield Clash(
                 "not-compute",
-                f"partition `{name}` holds node group `{group_name}`, whose role is {group.role}",
-                f"take `{group_name}` out; only compute hosts run jobs",
+                _(
+                    "partition `{name}` holds node group `{group_name}`, whose role is {role}",
+                    name=name,
+                    group_name=group_name,
+                    role=group.role,
+                ),
+                _("take `{group_name}` out; only compute hosts run jobs", group_name=group_name),
                 (loc, ("nodes", group_name, "role")),
             )
         else:
@@ -45,11 +59,23 @@ def _gpus(cluster: Cluster, name: str, group_name: str) -> Iterator[Clash]:
     has = gpus.count if gpus else 0
     if requested_gpus is not None and requested_gpus > has:
         side = ("nodes", group_name, "gpus", "count") if gpus else ("nodes", group_name)
-        fix = f"set gpus_per_node to {has}" if has else "take gpus_per_node out"
+        fix = _("set gpus_per_node to {has}", has=has) if has else _("take gpus_per_node out")
         yield Clash(
             "gres-mismatch",
-            f"partition `{name}` asks {requested_gpus} GPUs per node, but a host of `{group_name}` has {has}",
-            f"{fix}, or give `{name}` a node group with {requested_gpus} GPUs",
+            _(
+                "partition `{name}` asks {requested_gpus} GPUs per node, but a host of "
+                "`{group_name}` has {has}",
+                name=name,
+                requested_gpus=requested_gpus,
+                group_name=group_name,
+                has=has,
+            ),
+            _(
+                "{fix}, or give `{name}` a node group with {requested_gpus} GPUs",
+                fix=fix,
+                name=name,
+                requested_gpus=requested_gpus,
+            ),
             (("partitions", name, "gpus_per_node"), side),
         )
 
@@ -57,14 +83,16 @@ def _gpus(cluster: Cluster, name: str, group_name: str) -> Iterator[Clash]:
 def _defaults(cluster: Cluster) -> Iterator[Clash]:
     chosen = [name for name, partition in cluster.partitions.items() if partition.default]
     if not chosen:
-        message = "no partition is the default, so a job that names none would be refused"
-        yield Clash("default-partition", message, "set `default: true` on one partition", (("partitions",),))
+        message = _("no partition is the default, so a job that names none would be refused")
+        yield Clash(
+            "default-partition", message, _("set `default: true` on one partition"), (("partitions",),)
+        )
     if len(chosen) > 1:
         names = " and ".join(f"`{name}`" for name in chosen)
         yield Clash(
             "default-partition",
-            f"{names} are each the default partition",
-            "set `default: true` on one of them only",
+            _("{names} are each the default partition", names=names),
+            _("set `default: true` on one of them only"),
             tuple(("partitions", name, "default") for name in chosen),
         )
 
@@ -89,9 +117,15 @@ def _two_networks(name: str, groups: dict[str, NodeGroup]) -> Iterator[Clash]:
     if on and off:
         yield Clash(
             "two-networks",
-            f"partition `{name}` holds {names(on)} on the compute network and {names(off)} that "
-            f"{'is' if len(off) == 1 else 'are'} not: a training over both would not find its peers",
-            "make a partition for each, or give all of them an address on the compute network",
+            _(
+                "partition `{name}` holds {names} on the compute network and {names2} that {ending} "
+                "not: a training over both would not find its peers",
+                name=name,
+                names=names(on),
+                names2=names(off),
+                ending="is" if len(off) == 1 else "are",
+            ),
+            _("make a partition for each, or give all of them an address on the compute network"),
             tuple(("nodes", group, "addresses") for group in (on[0], *off)),
         )
 
@@ -108,9 +142,13 @@ def _mixed(name: str, groups: dict[str, NodeGroup]) -> Iterator[Clash]:
         )
         yield Clash(
             "mixed-gpus",
-            f"partition `{name}` mixes {kinds_text}: a training over both goes at the pace of the slower, "
-            "and with the memory of the smaller",
-            "make a partition for each kind, or set `max_nodes: 1` so that no job has both",
+            _(
+                "partition `{name}` mixes {kinds_text}: a training over both goes at the pace of the "
+                "slower, and with the memory of the smaller",
+                name=name,
+                kinds_text=kinds_text,
+            ),
+            _("make a partition for each kind, or set `max_nodes: 1` so that no job has both"),
             tuple(("nodes", group, "gpus", "model") for group in kinds.values()),
         )
 
@@ -122,8 +160,12 @@ def _idle(cluster: Cluster) -> Iterator[Clash]:
             first_partition = next(iter(cluster.partitions), "NAME")
             yield Clash(
                 "group-without-partition",
-                f"node group `{name}` is in no partition, so no job would ever run there",
-                f"add `{name}` to partitions.{first_partition}.nodes, or make a partition for it",
+                _("node group `{name}` is in no partition, so no job would ever run there", name=name),
+                _(
+                    "add `{name}` to partitions.{first_partition}.nodes, or make a partition for it",
+                    name=name,
+                    first_partition=first_partition,
+                ),
                 (("nodes", name), ("partitions",)),
             )
 
@@ -139,8 +181,16 @@ def partition_teams(cluster: Cluster) -> Iterator[Clash]:
             first_partition = next(iter(cluster.partitions))
             yield Clash(
                 "team-shut-out",
-                f"every partition lists its teams, and `{name}` is in no list: its members could run nothing",
-                f"add `{name}` to partitions.{first_partition}.teams or another's",
+                _(
+                    "every partition lists its teams, and `{name}` is in no list: its members could run "
+                    "nothing",
+                    name=name,
+                ),
+                _(
+                    "add `{name}` to partitions.{first_partition}.teams or another's",
+                    name=name,
+                    first_partition=first_partition,
+                ),
                 (
                     ("teams", name),
                     *(("partitions", partition_name, "teams") for partition_name in cluster.partitions),
@@ -156,13 +206,27 @@ def partition_qos(cluster: Cluster) -> Iterator[Clash]:
             loc = ("partitions", name, "qos", index)
             if qos_name not in valid_qos:
                 yield unknown(
-                    f"partition `{name}`", "quality of service", qos_name, valid_qos, (loc, ("qos",))
+                    _("partition `{name}`", name=name),
+                    _("quality of service"),
+                    qos_name,
+                    valid_qos,
+                    (loc, ("qos",)),
                 )
             elif not _allowed_teams(cluster, partition, qos_name):
                 yield Clash(
                     "qos-unusable",
-                    f"partition `{name}` takes qos `{qos_name}`, but no team that may use the one may name the other",
-                    f"add a team of partitions.{name}.teams to qos.{qos_name}.teams, or take `{qos_name}` out here",
+                    _(
+                        "partition `{name}` takes qos `{qos_name}`, but no team that may use the one may "
+                        "name the other",
+                        name=name,
+                        qos_name=qos_name,
+                    ),
+                    _(
+                        "add a team of partitions.{name}.teams to qos.{qos_name}.teams, or take `{qos_name}` "
+                        "out here",
+                        name=name,
+                        qos_name=qos_name,
+                    ),
                     (loc, ("qos", qos_name, "teams"), ("partitions", name, "teams")),
                 )
         yield from _left_out(cluster, name, partition)
@@ -182,8 +246,17 @@ def _left_out(cluster: Cluster, name: str, partition: Partition) -> Iterator[Cla
         if listed and not any(team in _allowed_teams(cluster, partition, qos_name) for qos_name in listed):
             yield Clash(
                 "qos-unusable",
-                f"team `{team}` may use partition `{name}`, but may name no quality of service that it takes",
-                f"add `{team}` to the teams of one of {', '.join(listed)}, or take it out here",
+                _(
+                    "team `{team}` may use partition `{name}`, but may name no quality of service that "
+                    "it takes",
+                    team=team,
+                    name=name,
+                ),
+                _(
+                    "add `{team}` to the teams of one of {listed}, or take it out here",
+                    team=team,
+                    listed=", ".join(listed),
+                ),
                 (("partitions", name, "teams", index), ("partitions", name, "qos")),
             )
 
@@ -215,9 +288,13 @@ def _time(name: str, partition: Partition) -> Iterator[Clash]:
         longest = format_duration(partition.max_time)
         yield Clash(
             "default-time",
-            f"partition `{name}` gives a job {format_duration(partition.default_time)} by default, "
-            f"and {longest} at most",
-            f"set default_time to {longest} or less",
+            _(
+                "partition `{name}` gives a job {duration} by default, and {longest} at most",
+                name=name,
+                duration=format_duration(partition.default_time),
+                longest=longest,
+            ),
+            _("set default_time to {longest} or less", longest=longest),
             (("partitions", name, "default_time"), ("partitions", name, "max_time")),
         )
 
@@ -228,8 +305,8 @@ def _no_gpus(name: str, partition: Partition) -> Iterator[Clash]:
         if getattr(partition, field):
             yield Clash(
                 "partition-without-gpus",
-                f"partition `{name}` has no GPUs, so {field} means nothing there",
-                f"take {field} out, or add a node group with GPUs",
+                _("partition `{name}` has no GPUs, so {field} means nothing there", name=name, field=field),
+                _("take {field} out, or add a node group with GPUs", field=field),
                 (("partitions", name, field), ("partitions", name, "nodes")),
             )
 
@@ -239,9 +316,16 @@ def _cpus(name: str, partition: Partition, group_name: str, group: NodeGroup) ->
     if per is not None and per * gpus > group.cpus.threads:
         yield Clash(
             "cpus-per-gpu",
-            f"{gpus} GPUs with {per} CPUs each are {per * gpus} CPUs, but a host of `{group_name}` "
-            f"has {group.cpus.threads}",
-            f"set cpus_per_gpu to {group.cpus.threads // gpus} or less, or take it out",
+            _(
+                "{gpus} GPUs with {per} CPUs each are {per2} CPUs, but a host of `{group_name}` has "
+                "{threads}",
+                gpus=gpus,
+                per=per,
+                per2=per * gpus,
+                group_name=group_name,
+                threads=group.cpus.threads,
+            ),
+            _("set cpus_per_gpu to {threads} or less, or take it out", threads=group.cpus.threads // gpus),
             (("partitions", name, "cpus_per_gpu"), ("nodes", group_name, "cpus")),
         )
 
@@ -257,8 +341,14 @@ def _memory(name: str, partition: Partition, group_name: str, group: NodeGroup) 
         )
         yield Clash(
             "memory-per-gpu",
-            f"{gpus} GPUs with {format_size(per)} each take more than the {capacity / 2**30:.1f} GiB "
-            f"that a host of `{group_name}` has for jobs",
-            f"set memory_per_gpu to {most} or less, or take it out",
+            _(
+                "{gpus} GPUs with {size} each take more than the {capacity:.1f} GiB that a host of "
+                "`{group_name}` has for jobs",
+                gpus=gpus,
+                size=format_size(per),
+                capacity=capacity / 2**30,
+                group_name=group_name,
+            ),
+            _("set memory_per_gpu to {most} or less, or take it out", most=most),
             (("partitions", name, "memory_per_gpu"), ("nodes", group_name, "memory")),
         )

@@ -8,6 +8,7 @@ from clusterwright.config.clash import Clash, loops, members, names, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.people import User
 from clusterwright.config.source import Loc
+from clusterwright.i18n import _
 
 
 def people(cluster: Cluster) -> Iterator[Clash]:
@@ -15,7 +16,7 @@ def people(cluster: Cluster) -> Iterator[Clash]:
     for name, user in cluster.users.items():
         if user.team not in cluster.teams:
             locs = (("users", name, "team"), ("teams",))
-            yield unknown(f"user `{name}`", "team", user.team, cluster.teams, locs)
+            yield unknown(_("user `{name}`", name=name), "team", user.team, cluster.teams, locs)
         yield from _also_in(cluster, name, user)
         yield from _named_as_a_team(cluster, name, user)
     yield from _shared("users", "uid", {name: user.uid for name, user in cluster.users.items()})
@@ -26,12 +27,12 @@ def _also_in(cluster: Cluster, name: str, user: User) -> Iterator[Clash]:
     for index, team in enumerate(user.also_in):
         loc = ("users", name, "also_in", index)
         if team not in cluster.teams:
-            yield unknown(f"user `{name}`", "team", team, cluster.teams, (loc, ("teams",)))
+            yield unknown(_("user `{name}`", name=name), "team", team, cluster.teams, (loc, ("teams",)))
         elif team == user.team:
             yield Clash(
                 "repeated-item",
-                f"user `{name}` is of team `{team}` and also in it",
-                f"take `{team}` out of also_in",
+                _("user `{name}` is of team `{team}` and also in it", name=name, team=team),
+                _("take `{team}` out of also_in", team=team),
                 (loc, ("users", name, "team")),
             )
 
@@ -42,8 +43,13 @@ def _named_as_a_team(cluster: Cluster, name: str, user: User) -> Iterator[Clash]
     if team and team.gid != user.uid:
         yield Clash(
             "name-taken",
-            f"`{name}` is a user with uid {user.uid} and a team with gid {team.gid}",
-            "rename one of them, or give both the same number",
+            _(
+                "`{name}` is a user with uid {uid} and a team with gid {gid}",
+                name=name,
+                uid=user.uid,
+                gid=team.gid,
+            ),
+            _("rename one of them, or give both the same number"),
             (("users", name, "uid"), ("teams", name, "gid")),
         )
 
@@ -54,8 +60,20 @@ def _shared(section: str, field: str, numbers: Mapping[str, int]) -> Iterator[Cl
         if number in owners:
             yield Clash(
                 "id-taken",
-                f"{section} `{owners[number]}` and `{name}` have the same {field} {number}",
-                f"give `{name}` a {field} of its own, e.g. {_free(numbers, number)}",
+                _(
+                    "{section} `{owners}` and `{name}` have the same {field} {number}",
+                    section=section,
+                    owners=owners[number],
+                    name=name,
+                    field=field,
+                    number=number,
+                ),
+                _(
+                    "give `{name}` a {field} of its own, e.g. {free}",
+                    name=name,
+                    field=field,
+                    free=_free(numbers, number),
+                ),
                 ((section, owners[number], field), (section, name, field)),
             )
         owners.setdefault(number, name)
@@ -76,7 +94,7 @@ def teams(cluster: Cluster) -> Iterator[Clash]:
     for name, parent in parents.items():
         if parent not in cluster.teams:
             locs = (("teams", name, "parent"), ("teams",))
-            yield unknown(f"team `{name}`", "team", parent, cluster.teams, locs)
+            yield unknown(_("team `{name}`", name=name), "team", parent, cluster.teams, locs)
     yield from _loops({name: (parent,) for name, parent in parents.items()})
     yield from _empty(cluster, set(parents.values()))
     yield from _without_shares(cluster)
@@ -87,8 +105,10 @@ def _loops(parents: dict[str, tuple[str, ...]]) -> Iterator[Clash]:
         cycle_text = " of ".join(f"`{name}`" for name in (*loop, loop[0]))
         yield Clash(
             "team-loop",
-            f"team {cycle_text}: none of them hangs on the root, where shares begin",
-            f"take the `parent` out of one of {names(loop)}" if len(loop) > 1 else "take `parent` out",
+            _("team {cycle_text}: none of them hangs on the root, where shares begin", cycle_text=cycle_text),
+            _("take the `parent` out of one of {names}", names=names(loop))
+            if len(loop) > 1
+            else _("take `parent` out"),
             tuple(("teams", name, "parent") for name in loop),
         )
 
@@ -100,8 +120,12 @@ def _empty(cluster: Cluster, parents: set[str]) -> Iterator[Clash]:
         if name not in members and name not in parents:
             yield Clash(
                 "team-empty",
-                f"nobody is in team `{name}`, so its share would be used by nobody",
-                f"add a user with `team: {name}`, or `also_in: [{name}]` to one who is there, or take it out",
+                _("nobody is in team `{name}`, so its share would be used by nobody", name=name),
+                _(
+                    "add a user with `team: {name}`, or `also_in: [{name}]` to one who is there, or take "
+                    "it out",
+                    name=name,
+                ),
                 (("teams", name), ("users",)),
             )
 
@@ -115,8 +139,14 @@ def _without_shares(cluster: Cluster) -> Iterator[Clash]:
             under = f" under `{parent}`" if parent else ""
             yield Clash(
                 "shares-nothing",
-                f"the shares of {names(siblings)}{under} add to 0, so there is nothing to divide",
-                "give one of them `shares` of 1 or more" if len(siblings) > 1 else "give it `shares: 1`",
+                _(
+                    "the shares of {names}{under} add to 0, so there is nothing to divide",
+                    names=names(siblings),
+                    under=under,
+                ),
+                _("give one of them `shares` of 1 or more")
+                if len(siblings) > 1
+                else _("give it `shares: 1`"),
                 tuple(("teams", name, "shares") for name in siblings),
             )
 
@@ -135,8 +165,15 @@ def _over(loc: tuple[str, str], field: str, part: int | None, limit: int | None)
     if part is not None and limit and part > limit:
         yield Clash(
             "limit-over-limit",
-            f"{loc[0]} `{loc[1]}`: {field} is {part}, but max_gpus of all together is {limit}",
-            f"lower {field} to {limit} or less, or raise max_gpus",
+            _(
+                "{loc} `{loc2}`: {field} is {part}, but max_gpus of all together is {limit}",
+                loc=loc[0],
+                loc2=loc[1],
+                field=field,
+                part=part,
+                limit=limit,
+            ),
+            _("lower {field} to {limit} or less, or raise max_gpus", field=field, limit=limit),
             ((*loc, field), (*loc, "max_gpus")),
         )
 
@@ -151,17 +188,23 @@ def qos(cluster: Cluster) -> Iterator[Clash]:
         for index, preempted in enumerate(quality.preempts):
             if preempted not in valid_qos:
                 locs = (("qos", name, "preempts", index), ("qos",))
-                yield unknown(f"qos `{name}`", "quality of service", preempted, valid_qos, locs)
+                yield unknown(
+                    _("qos `{name}`", name=name), _("quality of service"), preempted, valid_qos, locs
+                )
         for index, team in enumerate(quality.teams):
             if team not in cluster.teams:
                 locs = (("qos", name, "teams", index), ("teams",))
-                yield unknown(f"qos `{name}`", "team", team, cluster.teams, locs)
+                yield unknown(_("qos `{name}`", name=name), "team", team, cluster.teams, locs)
     for loop in loops({name: quality.preempts for name, quality in cluster.qos.items()}):
         cycle_text = ", which preempts ".join(f"`{name}`" for name in (*loop[1:], loop[0]))
         yield Clash(
             "qos-loop",
-            f"qos `{loop[0]}` preempts {cycle_text}: their jobs would push each other aside without end",
-            f"take one `preempts` out of {names(loop)}",
+            _(
+                "qos `{loop}` preempts {cycle_text}: their jobs would push each other aside without end",
+                loop=loop[0],
+                cycle_text=cycle_text,
+            ),
+            _("take one `preempts` out of {names}", names=names(loop)),
             tuple(("qos", name, "preempts") for name in loop),
         )
 
@@ -172,9 +215,13 @@ def qos_names(cluster: Cluster) -> Iterator[Clash]:
         if name != name.lower():
             yield Clash(
                 "qos-case",
-                f"slurmdbd keeps names of qualities of service in lower case, and would call `{name}` "
-                f"`{name.lower()}`",
-                f"call it `{name.lower()}`, here and where it is named",
+                _(
+                    "slurmdbd keeps names of qualities of service in lower case, and would call `{name}` "
+                    "`{name2}`",
+                    name=name,
+                    name2=name.lower(),
+                ),
+                _("call it `{name}`, here and where it is named", name=name.lower()),
                 (("qos", name),),
             )
 
@@ -197,8 +244,8 @@ def accounting(cluster: Cluster) -> Iterator[Clash]:
     for setting, loc in _accounting_settings(cluster):
         yield Clash(
             "accounting-off",
-            f"{setting} is kept by slurmdbd, and accounting is off",
-            "take it out, or set accounting.enabled to true",
+            _("{setting} is kept by slurmdbd, and accounting is off", setting=setting),
+            _("take it out, or set accounting.enabled to true"),
             (loc, _SWITCH),
         )
 
@@ -212,8 +259,14 @@ def _host(cluster: Cluster, name: str) -> Iterator[Clash]:
     elif name not in control:
         yield Clash(
             "accounting-host",
-            f"accounting is to run on `{name}`, whose role is {cluster.nodes[group].role}",
-            f"name a control host: {', '.join(control)}" if control else "add a control host",
+            _(
+                "accounting is to run on `{name}`, whose role is {role}",
+                name=name,
+                role=cluster.nodes[group].role,
+            ),
+            _("name a control host: {control}", control=", ".join(control))
+            if control
+            else _("add a control host"),
             (loc, ("nodes", group, "role")),
         )
 

@@ -9,6 +9,7 @@ from clusterwright.config.clash import Clash, members, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.power_saving import Ipmi, LabPower, PowerSaving, Program, Redfish
 from clusterwright.config.storage import Nfs
+from clusterwright.i18n import _
 
 _LOC = ("slurm", "power_saving")
 
@@ -27,13 +28,16 @@ def _suspend_exclude(cluster: Cluster, saving: PowerSaving) -> Iterator[Clash]:
     for index, name in enumerate(saving.keep):
         loc = (*_LOC, "keep", index)
         if name not in cluster.nodes:
-            yield unknown("power_saving", "node group", name, compute, (loc, ("nodes",)))
+            yield unknown("power_saving", _("node group"), name, compute, (loc, ("nodes",)))
         elif name not in compute:
             yield Clash(
                 "not-compute",
-                f"power_saving keeps `{name}` on, which is never switched off: its role is "
-                f"{cluster.nodes[name].role}",
-                f"take `{name}` out; only compute hosts are switched off",
+                _(
+                    "power_saving keeps `{name}` on, which is never switched off: its role is {role}",
+                    name=name,
+                    role=cluster.nodes[name].role,
+                ),
+                _("take `{name}` out; only compute hosts are switched off", name=name),
                 (loc, ("nodes", name, "role")),
             )
 
@@ -47,7 +51,10 @@ def _two_programs(saving: PowerSaving) -> Iterator[Clash]:
     if off_program is not None and off_program == on_program:
         yield Clash(
             "same-program",
-            f"{off_program} is to switch hosts off and on, and is not told which of the two",
+            _(
+                "{off_program} is to switch hosts off and on, and is not told which of the two",
+                off_program=off_program,
+            ),
             "give {} and {} a program each".format(*(loc[-1] for loc in locs)),
             tuple((*_LOC, *loc) for loc in locs),
         )
@@ -59,16 +66,28 @@ def _single_method(saving: PowerSaving) -> Iterator[Clash]:
     if saving.provider is not None and program_names:
         yield Clash(
             "power-two-ways",
-            f"a provider holds the switch, and Slurm is to call `{program_names[0]}` as well",
-            f"take {' and '.join(f'`{name}`' for name in program_names)} out, or the provider",
+            _(
+                "a provider holds the switch, and Slurm is to call `{program_names}` as well",
+                program_names=program_names[0],
+            ),
+            _(
+                "take {program_names} out, or the provider",
+                program_names=" and ".join(f"`{name}`" for name in program_names),
+            ),
             (*((*_LOC, name) for name in program_names), (*_LOC, "provider")),
         )
     if saving.provider is None and len(program_names) < len(programs):
         missing = [name for name in programs if name not in program_names]
         yield Clash(
             "power-no-way",
-            f"idle hosts are to be switched off, and nobody is named who does it: {' and '.join(missing)} missing",
-            "add a provider, such as provider: {kind: redfish, bmc: {a100: 10.0.9.11}}, or both suspend and resume",
+            _(
+                "idle hosts are to be switched off, and nobody is named who does it: {missing} missing",
+                missing=" and ".join(missing),
+            ),
+            _(
+                "add a provider, such as provider: {kind: redfish, bmc: {a100: 10.0.9.11}}, or both "
+                "suspend and resume"
+            ),
             (_LOC,),
         )
 
@@ -84,8 +103,8 @@ def power_provider(cluster: Cluster) -> Iterator[Clash]:
     if isinstance(saving.provider, LabPower) and cluster.lab is None:
         yield Clash(
             "power-not-a-lab",
-            "the lab's own switch is to hold the power of hosts that are no lab's",
-            "name another provider, such as kind: redfish; or add a `lab:` section",
+            _("the lab's own switch is to hold the power of hosts that are no lab's"),
+            _("name another provider, such as kind: redfish; or add a `lab:` section"),
             ((*_LOC, "provider", "kind"),),
         )
     if isinstance(saving.provider, Redfish | Ipmi):
@@ -94,8 +113,12 @@ def power_provider(cluster: Cluster) -> Iterator[Clash]:
     if saving.spares > switched:
         yield Clash(
             "power-spares",
-            f"{saving.spares} idle hosts are to be kept on, and {switched} are ever switched off",
-            f"lower it to {switched}",
+            _(
+                "{spares} idle hosts are to be kept on, and {switched} are ever switched off",
+                spares=saving.spares,
+                switched=switched,
+            ),
+            _("lower it to {switched}", switched=switched),
             ((*_LOC, "spares"),),
         )
 
@@ -110,13 +133,19 @@ def _controllers(cluster: Cluster, saving: PowerSaving, provider: Redfish | Ipmi
     switched = _switched(cluster, saving)
     for name in provider.bmc:
         if name not in cluster.nodes:
-            yield unknown("power_saving", "node group", name, switched, ((*_BMC, name), ("nodes",)))
+            yield unknown("power_saving", _("node group"), name, switched, ((*_BMC, name), ("nodes",)))
     for name in switched:
         if name not in provider.bmc:
             yield Clash(
                 "power-no-controller",
-                f"hosts of `{name}` are switched off, and their management controllers are not named",
-                f"add the address of its first host's: bmc: {{{name}: ADDRESS}}; or keep `{name}` on",
+                _(
+                    "hosts of `{name}` are switched off, and their management controllers are not named",
+                    name=name,
+                ),
+                _(
+                    "add the address of its first host's: bmc: {{{name}: ADDRESS}}; or keep `{name}` on",
+                    name=name,
+                ),
                 (_BMC, ("nodes", name)),
             )
     yield from _shared(cluster, provider)
@@ -136,8 +165,16 @@ def _shared(cluster: Cluster, provider: Redfish | Ipmi) -> Iterator[Clash]:
             if address in owners:
                 yield Clash(
                     "power-controller-taken",
-                    f"{address} would be the management controller of {host}, and is that of {owners[address]}",
-                    "give each group a first address with room for its hosts, in the controllers' own network",
+                    _(
+                        "{address} would be the management controller of {host}, and is that of {owners}",
+                        address=address,
+                        host=host,
+                        owners=owners[address],
+                    ),
+                    _(
+                        "give each group a first address with room for its hosts, in the controllers' own "
+                        "network"
+                    ),
                     ((*_BMC, name), ("nodes", name)),
                 )
                 break
@@ -153,7 +190,15 @@ def power_saving_servers(cluster: Cluster) -> Iterator[Clash]:
         if saving and isinstance(folder, Nfs) and group and group not in saving.keep:
             yield Clash(
                 "server-switched-off",
-                f"`{folder.server}` serves `{name}` to all hosts, and is switched off when no job runs on it",
-                f"add `{group}` to slurm.power_saving.keep, or let a control host serve `{name}`",
+                _(
+                    "`{server}` serves `{name}` to all hosts, and is switched off when no job runs on it",
+                    server=folder.server,
+                    name=name,
+                ),
+                _(
+                    "add `{group}` to slurm.power_saving.keep, or let a control host serve `{name}`",
+                    group=group,
+                    name=name,
+                ),
                 (("storage", name, "server"), ("slurm", "power_saving")),
             )

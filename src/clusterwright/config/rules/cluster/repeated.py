@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.source import Loc, dotted
+from clusterwright.i18n import _
 
 
 def repeated(cluster: Cluster) -> Iterator[Clash]:
@@ -36,7 +37,7 @@ def _duplicate(item: str, loc: Loc, first_index: int, second: int) -> Clash:
     excerpt = item if len(item) < 40 else f"{item[:40]}..."
     return Clash(
         "repeated-item",
-        f"{dotted(loc)} lists `{excerpt}` twice",
-        "take one of them out, or write what was meant",
+        _("{dotted} lists `{excerpt}` twice", dotted=dotted(loc), excerpt=excerpt),
+        _("take one of them out, or write what was meant"),
         ((*loc, first_index), (*loc, second)),
     )

@@ -10,6 +10,7 @@ from clusterwright.config.clash import Clash, members, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import expand, fold
 from clusterwright.config.slurm import Reservation
+from clusterwright.i18n import _
 from clusterwright.units import DAY_S, WEEK_S, format_duration
 
 _EVERY = {"daily": DAY_S, "weekdays": DAY_S, "weekly": WEEK_S}
@@ -30,8 +31,10 @@ def _hosts(cluster: Cluster, name: str, reservation: Reservation) -> Iterator[Cl
     if odd:
         yield Clash(
             "not-compute",
-            f"reservation `{name}` keeps {fold(odd)}, no compute host of this file",
-            f"name some of {fold(sorted(compute))}" if compute else "add a node group with `role: compute`",
+            _("reservation `{name}` keeps {fold}, no compute host of this file", name=name, fold=fold(odd)),
+            _("name some of {fold}", fold=fold(sorted(compute)))
+            if compute
+            else _("add a node group with `role: compute`"),
             (("reservations", name, "hosts"), ("nodes",)),
         )
 
@@ -49,8 +52,8 @@ def _check_members(cluster: Cluster, name: str, reservation: Reservation) -> Ite
     if not (reservation.teams or reservation.users or reservation.maintenance):
         yield Clash(
             "reservation-for-nobody",
-            f"{subject} keeps hosts from everybody, and is for nobody",
-            "add `teams` or `users` that it is for, or `maintenance: true` for work on the hosts",
+            _("{subject} keeps hosts from everybody, and is for nobody", subject=subject),
+            _("add `teams` or `users` that it is for, or `maintenance: true` for work on the hosts"),
             (("reservations", name),),
         )
 
@@ -59,16 +62,24 @@ def _when(name: str, reservation: Reservation) -> Iterator[Clash]:
     if _seconds(reservation.start) is None:
         yield Clash(
             "reservation-start",
-            f"reservation `{name}` begins on {reservation.start}, which no calendar or clock has",
-            'write it as "2027-01-15T08:00"',
+            _(
+                "reservation `{name}` begins on {start}, which no calendar or clock has",
+                name=name,
+                start=reservation.start,
+            ),
+            _('write it as "2027-01-15T08:00"'),
             (("reservations", name, "start"),),
         )
     every = _EVERY.get(reservation.repeat)
     if every is not None and reservation.duration > every:
         yield Clash(
             "reservation-too-long",
-            f"reservation `{name}` lasts {format_duration(reservation.duration)} and begins again before it has ended",
-            f"set duration to {format_duration(every)} or less, or another repeat",
+            _(
+                "reservation `{name}` lasts {duration} and begins again before it has ended",
+                name=name,
+                duration=format_duration(reservation.duration),
+            ),
+            _("set duration to {duration} or less, or another repeat", duration=format_duration(every)),
             (("reservations", name, "duration"), ("reservations", name, "repeat")),
         )
 
@@ -104,8 +115,13 @@ def _overlapping(cluster: Cluster) -> Iterator[Clash]:
         ):
             yield Clash(
                 "reservation-overlap",
-                f"reservations `{first_name}` and `{second}` keep {fold(shared_hosts)} at the same time",
-                "move one of them, or take hosts out of it",
+                _(
+                    "reservations `{first_name}` and `{second}` keep {fold} at the same time",
+                    first_name=first_name,
+                    second=second,
+                    fold=fold(shared_hosts),
+                ),
+                _("move one of them, or take hosts out of it"),
                 (("reservations", first_name, "start"), ("reservations", second, "start")),
             )
 

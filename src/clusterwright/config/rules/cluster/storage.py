@@ -12,6 +12,7 @@ from clusterwright.config.served import program
 from clusterwright.config.source import Loc
 from clusterwright.config.storage import Nfs
 from clusterwright.errors import closest_name
+from clusterwright.i18n import _
 from clusterwright.units import format_size
 
 # hier(7), and what we keep on a host; a mount there would hide the system's files, or ours.
@@ -53,8 +54,12 @@ def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]
         if user in cluster.users:
             yield Clash(
                 "reserved-path",
-                f"a mount on {path} would hide the home of user `{user}` on every host",
-                "take a folder of its own, such as /shared, /scratch or /home/shared",
+                _(
+                    "a mount on {path} would hide the home of user `{user}` on every host",
+                    path=path,
+                    user=user,
+                ),
+                _("take a folder of its own, such as /shared, /scratch or /home/shared"),
                 (loc, ("users", user)),
             )
         if path == "/home" and _serves_homes(cluster, loc):
@@ -63,8 +68,12 @@ def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]
         if system:
             yield Clash(
                 "reserved-path",
-                f"a mount on {path} would hide what the system keeps in {system} on every host",
-                "take a folder of its own, such as /shared, /scratch or /home/shared"
+                _(
+                    "a mount on {path} would hide what the system keeps in {system} on every host",
+                    path=path,
+                    system=system,
+                ),
+                _("take a folder of its own, such as /shared, /scratch or /home/shared")
                 + (_HOME if path == "/home" else ""),
                 (loc,),
             )
@@ -90,8 +99,12 @@ def _served(cluster: Cluster) -> Iterator[Clash]:
         if export and (export == "/" or any(is_within(export, top) for top in _SYSTEM)):
             yield Clash(
                 "reserved-path",
-                f"`{name}` would serve {export} to every host, and there the system keeps its own files",
-                "serve a folder of its own, such as /srv/shared",
+                _(
+                    "`{name}` would serve {export} to every host, and there the system keeps its own files",
+                    name=name,
+                    export=export,
+                ),
+                _("serve a folder of its own, such as /srv/shared"),
                 (("storage", name, "export"),),
             )
 
@@ -101,9 +114,13 @@ def _never_enough(cluster: Cluster) -> Iterator[Clash]:
         if folder.size is not None and folder.free >= folder.size:
             yield Clash(
                 "free-over-size",
-                f"`{name}` is to have {format_size(folder.free)} free at all times, and holds "
-                f"{format_size(folder.size)}",
-                "lower free; a tenth of the size is usual",
+                _(
+                    "`{name}` is to have {size} free at all times, and holds {size2}",
+                    name=name,
+                    size=format_size(folder.free),
+                    size2=format_size(folder.size),
+                ),
+                _("lower free; a tenth of the size is usual"),
                 (("storage", name, "free"), ("storage", name, "size")),
             )
 
@@ -115,8 +132,12 @@ def _nested(folders: list[tuple[str, Loc]], only: list[tuple[str, Loc]] | None =
         if is_within(folder[0], other_folder[0]) or is_within(other_folder[0], folder[0]):
             yield Clash(
                 "paths-nested",
-                f"{folder[0]} and {other_folder[0]} are mounted over each other",
-                "mount them side by side",
+                _(
+                    "{folder} and {other_folder} are mounted over each other",
+                    folder=folder[0],
+                    other_folder=other_folder[0],
+                ),
+                _("mount them side by side"),
                 (folder[1], other_folder[1]),
             )
 
@@ -151,8 +172,17 @@ def mount_options(cluster: Cluster) -> Iterator[Clash]:
             if suggestion and len(option_name) >= _NAME and "," not in option and "." not in option_name:
                 yield Clash(
                     "mount-option",
-                    f"NFS knows no mount option `{option_name}`, and mount would refuse the folder on every host",
-                    f"did you mean `{suggestion}{equals}{value}`?",
+                    _(
+                        "NFS knows no mount option `{option_name}`, and mount would refuse the folder on "
+                        "every host",
+                        option_name=option_name,
+                    ),
+                    _(
+                        "did you mean `{suggestion}{equals}{value}`?",
+                        suggestion=suggestion,
+                        equals=equals,
+                        value=value,
+                    ),
                     (("storage", name, "options", index),),
                 )
         if isinstance(folder, Nfs):
@@ -168,8 +198,12 @@ def _contradicted(name: str, folder: Nfs) -> Iterator[Clash]:
         option = folder.options[times[0]]
         yield Clash(
             "noac-and-actimeo",
-            f"`{name}` is to remember nothing of files (noac) and to remember it for a time ({option})",
-            f"take one of them out; `{option}` alone is the cheaper",
+            _(
+                "`{name}` is to remember nothing of files (noac) and to remember it for a time ({option})",
+                name=name,
+                option=option,
+            ),
+            _("take one of them out; `{option}` alone is the cheaper", option=option),
             (noac_loc, ("storage", name, "options", times[0])),
         )
 
@@ -184,11 +218,15 @@ def quotas(cluster: Cluster) -> Iterator[Clash]:
             (key for key, node_group in cluster.nodes.items() if folder.server in node_group.names()), None
         )
         if group is None:
-            message = f"`{name}` is served by {folder.server}, which is no host of this file"
+            message = _(
+                "`{name}` is served by {server}, which is no host of this file",
+                name=name,
+                server=folder.server,
+            )
             yield Clash(
                 "quota-not-ours",
                 message,
-                "set quotas there, or take `quota` out",
+                _("set quotas there, or take `quota` out"),
                 (loc, (*loc[:2], "server")),
             )
             continue
@@ -203,20 +241,26 @@ def quotas(cluster: Cluster) -> Iterator[Clash]:
             None,
         )
         if on is None:
-            message = (
-                f"{export_path} of {folder.server} lies on no disk that we make, so nothing counts there"
+            message = _(
+                "{export_path} of {server} lies on no disk that we make, so nothing counts there",
+                export_path=export_path,
+                server=folder.server,
             )
-            fix = (
-                f"add a disk with `mount: /srv/disk` and a `filesystem` to nodes.{group}.disks and serve a folder of "
-                f"it (`export: /srv/disk/{name}`), or take `quota` out"
+            fix = _(
+                "add a disk with `mount: /srv/disk` and a `filesystem` to nodes.{group}.disks and "
+                "serve a folder of it (`export: /srv/disk/{name}`), or take `quota` out",
+                group=group,
+                name=name,
             )
             yield Clash("quota-not-ours", message, fix, (loc, ("nodes", group)))
         elif on[1].quota:
-            message = f"`{name}` lies on a disk that has a quota of its own, and a file system has one"
+            message = _(
+                "`{name}` lies on a disk that has a quota of its own, and a file system has one", name=name
+            )
             yield Clash(
                 "quota-twice",
                 message,
-                "take one of them out",
+                _("take one of them out"),
                 (loc, ("nodes", group, "disks", on[0], "quota")),
             )
 
@@ -231,19 +275,24 @@ def nfs_servers(cluster: Cluster) -> Iterator[Clash]:
         loc, server_program = ("storage", name, "server_program"), program(cluster, folder)
         first_name, first_program = programs.setdefault(folder.server, (name, server_program))
         if first_program != server_program:
-            message = (
-                f"{folder.server} is to serve `{first_name}` by {first_program} "
-                f"and `{name}` by {server_program}; one has the port"
+            message = _(
+                "{server} is to serve `{first_name}` by {first_program} and `{name}` by "
+                "{server_program}; one has the port",
+                server=folder.server,
+                first_name=first_name,
+                first_program=first_program,
+                name=name,
+                server_program=server_program,
             )
             yield Clash(
                 "two-servers",
                 message,
-                f"set server_program to {first_program}",
+                _("set server_program to {first_program}", first_program=first_program),
                 (loc, ("storage", first_name)),
             )
         if server_program == "ganesha" and not (
             cluster.platform.has_ganesha or cluster.software.repositories
         ):
-            message = f"{cluster.os} has no package of nfs-ganesha"
-            fix = "name a repository that has it in software.repositories, or set server_program to kernel"
+            message = _("{os} has no package of nfs-ganesha", os=cluster.os)
+            fix = _("name a repository that has it in software.repositories, or set server_program to kernel")
             yield Clash("ganesha-no-package", message, fix, (loc, ("software",)))

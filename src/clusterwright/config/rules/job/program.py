@@ -12,6 +12,7 @@ from clusterwright.config.job import Job
 from clusterwright.config.names import is_secret
 from clusterwright.config.recipes import Value, arguments_of
 from clusterwright.errors import closest_name
+from clusterwright.i18n import _
 from clusterwright.onhost.adapters import registry
 
 
@@ -30,8 +31,8 @@ def program(job: Job) -> Iterator[Clash]:
     if job.arguments and job.recipe is None:
         yield Clash(
             "arguments-without-recipe",
-            "arguments are those of a recipe, and the job has none",
-            'write them into the command: [train.py, --steps, "300"]',
+            _("arguments are those of a recipe, and the job has none"),
+            _('write them into the command: [train.py, --steps, "300"]'),
             (("arguments",),),
         )
 
@@ -53,18 +54,33 @@ def arguments(job: Job) -> Iterator[Clash]:
         elif wrong := [value for value in values if not _takes(type(usual), value)]:
             yield Clash(
                 "recipe-argument",
-                f"{name} of recipe {job.recipe} is {_KINDS[type(usual)]}, not `{wrong[0]}`",
-                f"where nothing is said it is {str(usual).lower()}"
+                _(
+                    "{name} of recipe {recipe} is {kinds}, not `{wrong}`",
+                    name=name,
+                    recipe=job.recipe,
+                    kinds=_KINDS[type(usual)],
+                    wrong=wrong[0],
+                ),
+                _("where nothing is said it is {usual}", usual=str(usual).lower())
                 if usual != ""
-                else f'write {name}: "..."',
+                else _('write {name}: "..."', name=name),
                 (loc,),
             )
 
 
 def _unknown(recipe: str, name: str, loc: tuple[str, str], recipe_arguments: dict[str, Value]) -> Clash:
     suggestion = closest_name(name.replace("-", "_"), recipe_arguments)
-    fix = f"did you mean `{suggestion}`?" if suggestion else f"it has {', '.join(recipe_arguments)}"
-    return Clash("recipe-argument", f"recipe {recipe} has no argument `{name}`", fix, (loc,))
+    fix = (
+        _("did you mean `{suggestion}`?", suggestion=suggestion)
+        if suggestion
+        else _("it has {recipe_arguments}", recipe_arguments=", ".join(recipe_arguments))
+    )
+    return Clash(
+        "recipe-argument",
+        _("recipe {recipe} has no argument `{name}`", recipe=recipe, name=name),
+        fix,
+        (loc,),
+    )
 
 
 def _takes(kind: type[Value], value: Value) -> bool:
@@ -95,8 +111,12 @@ def launcher(job: Job) -> Iterator[Clash]:
         if is_needed:
             yield Clash(
                 "launcher-cannot",
-                f"the job {feature}, and launcher `{job.launcher}` does not",
-                "take `launcher: agent`, or take the other out",
+                _(
+                    "the job {feature}, and launcher `{launcher}` does not",
+                    feature=feature,
+                    launcher=job.launcher,
+                ),
+                _("take `launcher: agent`, or take the other out"),
                 (("launcher",), loc),
             )
 
@@ -107,8 +127,13 @@ def _tasks(job: Job) -> Iterator[Clash]:
     if not registry.launcher(starts).is_supervised and "launcher" in job.model_fields_set:
         yield Clash(
             "launcher-cannot",
-            f"each process of {job.framework} is a task of Slurm's or MPI's, and launcher `{job.launcher}` starts none",
-            f"take `launcher: {starts}`, or leave it out",
+            _(
+                "each process of {framework} is a task of Slurm's or MPI's, and launcher "
+                "`{launcher}` starts none",
+                framework=job.framework,
+                launcher=job.launcher,
+            ),
+            _("take `launcher: {starts}`, or leave it out", starts=starts),
             (("launcher",), ("framework",)),
         )
 
@@ -121,23 +146,23 @@ def array(job: Job) -> Iterator[Clash]:
     if job.array and job.sweep:
         yield Clash(
             "array-and-sweep",
-            "the job has an array and a sweep, which is an array, too",
-            "keep one of them",
+            _("the job has an array and a sweep, which is an array, too"),
+            _("keep one of them"),
             (("array",), ("sweep",)),
         )
     runs = prod(len(values) for values in job.sweep.values())
     if runs >= MOST:
         yield Clash(
             "array-too-large",
-            f"the sweep makes {runs} runs, and an array of Slurm's takes {MOST - 1}",
-            "take fewer values, or submit it in parts",
+            _("the sweep makes {runs} runs, and an array of Slurm's takes {most}", runs=runs, most=MOST - 1),
+            _("take fewer values, or submit it in parts"),
             (("sweep",),),
         )
     if (job.array or job.sweep) and job.checkpoint.folder:
         yield Clash(
             "array-one-folder",
-            f"all runs would keep their checkpoints in {job.checkpoint.folder}",
-            "leave checkpoint.folder out: each run has a folder of its own",
+            _("all runs would keep their checkpoints in {folder}", folder=job.checkpoint.folder),
+            _("leave checkpoint.folder out: each run has a folder of its own"),
             (("checkpoint", "folder"), ("array",) if job.array else ("sweep",)),
         )
 
@@ -160,15 +185,20 @@ def container_mounts(job: Job) -> Iterator[Clash]:
         if reserved_path:
             yield Clash(
                 "container-mount",
-                f"a mount on {path} would hide {reserved_path} of the image, which it needs or where our agent is",
-                "show a folder of data or code, such as /data; shared folders are seen inside as they are",
+                _(
+                    "a mount on {path} would hide {reserved_path} of the image, which it needs or where "
+                    "our agent is",
+                    path=path,
+                    reserved_path=reserved_path,
+                ),
+                _("show a folder of data or code, such as /data; shared folders are seen inside as they are"),
                 (loc,),
             )
         elif path in mounts[:index]:
             yield Clash(
                 "container-mount",
-                f"{path} is mounted twice",
-                "keep it once",
+                _("{path} is mounted twice", path=path),
+                _("keep it once"),
                 (loc, (*loc[:2], mounts.index(path))),
             )
 
@@ -178,8 +208,16 @@ def secrets(job: Job) -> Iterator[Clash]:
     for name in filter(is_secret, job.environment.variables):
         yield Clash(
             "secret-in-job",
-            f"environment variable `{name}` is a secret, and a job's script and folder can be read by others",
-            f"write {name}=VALUE into ~/.config/clusterwright/secrets.env of the job's user on the cluster (chmod 600)",
+            _(
+                "environment variable `{name}` is a secret, and a job's script and folder can be "
+                "read by others",
+                name=name,
+            ),
+            _(
+                "write {name}=VALUE into ~/.config/clusterwright/secrets.env of the job's user on "
+                "the cluster (chmod 600)",
+                name=name,
+            ),
             (("environment", "variables", name),),
             hidden=True,
         )
@@ -199,8 +237,12 @@ def batch(job: Job) -> Iterator[Clash]:
     ):
         yield Clash(
             "batch-indivisible",
-            f"a batch of {batch_size} leaves some of {replicas} replicas without a sample",
-            f"set batch to {replicas} or more, or take fewer GPUs",
+            _(
+                "a batch of {batch_size} leaves some of {replicas} replicas without a sample",
+                batch_size=batch_size,
+                replicas=replicas,
+            ),
+            _("set batch to {replicas} or more, or take fewer GPUs", replicas=replicas),
             (("arguments", "batch"), ("nodes",), ("gpus_per_node",)),
         )
     global_batch = _number(job.command or (), options.global_batch)
@@ -208,8 +250,18 @@ def batch(job: Job) -> Iterator[Clash]:
     if global_batch and global_batch % (micro * replicas):
         yield Clash(
             "batch-indivisible",
-            f"a global batch of {global_batch} is not whole microbatches of {micro} for {replicas} replicas",
-            f"set {options.global_batch} to a multiple of {micro * replicas}",
+            _(
+                "a global batch of {global_batch} is not whole microbatches of {micro} for "
+                "{replicas} replicas",
+                global_batch=global_batch,
+                micro=micro,
+                replicas=replicas,
+            ),
+            _(
+                "set {global_batch} to a multiple of {micro}",
+                global_batch=options.global_batch,
+                micro=micro * replicas,
+            ),
             (("command",), ("nodes",), ("gpus_per_node",)),
         )
 
@@ -236,7 +288,11 @@ def data(job: Job) -> Iterator[Clash]:
             inner = second if other_path.is_relative_to(path) else first_index
             yield Clash(
                 "data-nested",
-                f"{path} and {other_path} are to be copied to local disk, and one lies in the other",
-                "take the inner one out: it comes with the other",
+                _(
+                    "{path} and {other_path} are to be copied to local disk, and one lies in the other",
+                    path=path,
+                    other_path=other_path,
+                ),
+                _("take the inner one out: it comes with the other"),
                 (("data", inner, "path"), ("data", first_index if inner == second else second, "path")),
             )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from clusterwright.config.clash import Clash
 from clusterwright.config.job import Gradients, Job
 from clusterwright.config.parallel import Parallel
+from clusterwright.i18n import _
 
 # What our own recipes do: all share weights, some deal out their layers, a LLaMA cuts matrices and sequences, too.
 _SHARDED = ("data", "micro_batch", "shard", "shard_group", "recompute")
@@ -36,17 +37,34 @@ def _gpus(job: Job, layout: Parallel) -> Iterator[Clash]:
     product = f"tensor {layout.tensor} x pipeline {layout.pipeline} x context {layout.context}"
     total_text = f"{job.nodes} hosts x {job.gpus_per_node} GPUs are {gpus}"
     if gpus % layout.replica:
-        fix = f"take a number of GPUs that {layout.replica} divides, or smaller groups"
-        yield _clash(f"{product} takes {layout.replica} GPUs a replica, but {total_text}", fix, sides)
+        fix = _("take a number of GPUs that {replica} divides, or smaller groups", replica=layout.replica)
+        yield _clash(
+            _(
+                "{product} takes {replica} GPUs a replica, but {total_text}",
+                product=product,
+                replica=layout.replica,
+                total_text=total_text,
+            ),
+            fix,
+            sides,
+        )
     elif layout.data not in (None, gpus // layout.replica):
-        fix = f"set data to {gpus // layout.replica}, or leave it out"
-        message = f"{product} x data {layout.data} is {layout.replica * (layout.data or 1)}, but {total_text}"
+        fix = _("set data to {gpus}, or leave it out", gpus=gpus // layout.replica)
+        message = _(
+            "{product} x data {data} is {replica}, but {total_text}",
+            product=product,
+            data=layout.data,
+            replica=layout.replica * (layout.data or 1),
+            total_text=total_text,
+        )
         yield _clash(message, fix, (("parallel", "data"), *sides))
     if job.recovery.on_host_loss == "shrink" and (
         layout.data is not None or job.gpus_per_node % layout.replica
     ):
-        message = "after a lost host the job goes on with fewer, which do not make the replicas it asks for"
-        fix = "leave data out and keep a replica inside a host, or set another `on_host_loss`"
+        message = _(
+            "after a lost host the job goes on with fewer, which do not make the replicas it asks for"
+        )
+        fix = _("leave data out and keep a replica inside a host, or set another `on_host_loss`")
         yield _clash(message, fix, (*_named(layout, "data", *sizes), ("recovery", "on_host_loss")))
 
 
@@ -55,23 +73,34 @@ def _experts(job: Job, layout: Parallel) -> Iterator[Clash]:
     spread = layout.expert * layout.expert_tensor
     if layer_gpus % spread:
         product = f"expert {layout.expert} x expert_tensor {layout.expert_tensor}"
-        message = f"{product} is {spread}, but {layer_gpus} GPUs hold a layer"
-        fix = f"take groups whose product divides {layer_gpus}"
+        message = _(
+            "{product} is {spread}, but {layer_gpus} GPUs hold a layer",
+            product=product,
+            spread=spread,
+            layer_gpus=layer_gpus,
+        )
+        fix = _("take groups whose product divides {layer_gpus}", layer_gpus=layer_gpus)
         yield _clash(message, fix, _named(layout, "expert", "expert_tensor", "pipeline"))
 
 
 def _pipeline(layout: Parallel) -> Iterator[Clash]:
     if layout.pipeline == 1 and (layout.interleave > 1 or layout.schedule != "1f1b"):
-        message = "an interleave or a schedule is that of a pipeline, and the job has one stage"
+        message = _("an interleave or a schedule is that of a pipeline, and the job has one stage")
         yield _clash(
-            message, "set pipeline to 2 or more, or take them out", _named(layout, "interleave", "schedule")
+            message,
+            _("set pipeline to 2 or more, or take them out"),
+            _named(layout, "interleave", "schedule"),
         )
     elif layout.interleave > 1 and layout.schedule not in ("1f1b", "afab"):
-        message = (
-            f"schedule {layout.schedule} deals out its layers itself, but interleave is {layout.interleave}"
+        message = _(
+            "schedule {schedule} deals out its layers itself, but interleave is {interleave}",
+            schedule=layout.schedule,
+            interleave=layout.interleave,
         )
         yield _clash(
-            message, "take interleave out, or set `schedule: 1f1b`", _named(layout, "schedule", "interleave")
+            message,
+            _("take interleave out, or set `schedule: 1f1b`"),
+            _named(layout, "schedule", "interleave"),
         )
 
 
@@ -80,13 +109,19 @@ def _shards(job: Job, layout: Parallel) -> Iterator[Clash]:
     if layout.shard_group is None:
         return
     if layout.shard == "none":
-        message = "shard_group says how many GPUs share the parts, but nothing is in parts"
+        message = _("shard_group says how many GPUs share the parts, but nothing is in parts")
         yield _clash(
-            message, "set `shard: full`, or take shard_group out", _named(layout, "shard_group", "shard")
+            message, _("set `shard: full`, or take shard_group out"), _named(layout, "shard_group", "shard")
         )
     elif ranks % layout.shard_group:
-        message = f"shard_group is {layout.shard_group}, but {ranks} GPUs hold the same part of the model"
-        yield _clash(message, f"take a group that divides {ranks}", _named(layout, "shard_group"))
+        message = _(
+            "shard_group is {shard_group}, but {ranks} GPUs hold the same part of the model",
+            shard_group=layout.shard_group,
+            ranks=ranks,
+        )
+        yield _clash(
+            message, _("take a group that divides {ranks}", ranks=ranks), _named(layout, "shard_group")
+        )
 
 
 def _recipe(job: Job, layout: Parallel) -> Iterator[Clash]:
@@ -97,19 +132,21 @@ def _recipe(job: Job, layout: Parallel) -> Iterator[Clash]:
     if job.recipe is not None and cannot:
         yield Clash(
             "recipe-parallel",
-            f"recipe `{job.recipe}` cannot do {', '.join(cannot)}",
-            "take them out, or give a `command:` of your own that can",
+            _("recipe `{recipe}` cannot do {cannot}", recipe=job.recipe, cannot=", ".join(cannot)),
+            _("take them out, or give a `command:` of your own that can"),
             (*_named(layout, *cannot), ("recipe",)),
         )
     yield from _stages(job, layout)
     if job.recipe is not None and layout.micro_batch > 1 and "microbatch" in job.arguments:
-        message = (
-            f"the recipe's microbatch is said twice: {job.arguments['microbatch']} and {layout.micro_batch}"
+        message = _(
+            "the recipe's microbatch is said twice: {arguments} and {micro_batch}",
+            arguments=job.arguments["microbatch"],
+            micro_batch=layout.micro_batch,
         )
         yield Clash(
             "recipe-parallel",
             message,
-            "take one of them out",
+            _("take one of them out"),
             (*_named(layout, "micro_batch"), ("arguments",)),
         )
 
@@ -122,15 +159,20 @@ def _stages(job: Job, layout: Parallel) -> Iterator[Clash]:
     if isinstance(layers, int) and layers % layout.pipeline:
         yield Clash(
             "recipe-parallel",
-            f"pipeline {layout.pipeline} does not divide the {layers} layers of recipe `{job.recipe}`",
-            "take a number of stages that does, or other layers",
+            _(
+                "pipeline {pipeline} does not divide the {layers} layers of recipe `{recipe}`",
+                pipeline=layout.pipeline,
+                layers=layers,
+                recipe=job.recipe,
+            ),
+            _("take a number of stages that does, or other layers"),
             (("parallel", "pipeline"), ("arguments", "layers")),
         )
     if layout.schedule not in _SCHEDULES:
         yield Clash(
             "recipe-parallel",
-            f"recipe `{job.recipe}` has no schedule {layout.schedule}",
-            f"set schedule to {' or '.join(_SCHEDULES)}",
+            _("recipe `{recipe}` has no schedule {schedule}", recipe=job.recipe, schedule=layout.schedule),
+            _("set schedule to {schedules}", schedules=" or ".join(_SCHEDULES)),
             (("parallel", "schedule"), ("recipe",)),
         )
 
@@ -150,16 +192,20 @@ def gradients(job: Job) -> Iterator[Clash]:
     settings = job.gradients
     for name in ("rank", "warm_up"):
         if settings.compress != "power" and getattr(settings, name) != Gradients.model_fields[name].default:
-            message = f"{name} is PowerSGD's, but compress is {settings.compress}"
+            message = _(
+                "{name} is PowerSGD's, but compress is {compress}", name=name, compress=settings.compress
+            )
             yield Clash(
                 "gradients-mismatch",
                 message,
-                "set `compress: power`, or take it out",
+                _("set `compress: power`, or take it out"),
                 _locs(name, "compress"),
             )
     if settings.compress in ("int8", "power") and settings.hierarchical:
-        message = f"`compress: {settings.compress}` has no sum inside each host"
-        yield Clash("gradients-mismatch", message, "take hierarchical out", _locs("hierarchical", "compress"))
+        message = _("`compress: {compress}` has no sum inside each host", compress=settings.compress)
+        yield Clash(
+            "gradients-mismatch", message, _("take hierarchical out"), _locs("hierarchical", "compress")
+        )
     if job.outer:
         yield from _outer(job)
 
@@ -167,8 +213,8 @@ def gradients(job: Job) -> Iterator[Clash]:
 def _outer(job: Job) -> Iterator[Clash]:
     settings, layout = job.gradients, job.parallel
     if settings.compress != "none" or settings.hierarchical:
-        message = "with `outer` no gradient travels, but `gradients` says how"
-        fix = "take outer out, or compress and hierarchical; outer has `bits` of its own"
+        message = _("with `outer` no gradient travels, but `gradients` says how")
+        fix = _("take outer out, or compress and hierarchical; outer has `bits` of its own")
         yield Clash(
             "gradients-mismatch",
             message,
@@ -176,11 +222,13 @@ def _outer(job: Job) -> Iterator[Clash]:
             (("outer",), *_locs("compress" if settings.compress != "none" else "hierarchical")),
         )
     if layout and (layout.shard != "none" or layout.replica > 1):
-        message = "with `outer` each GPU steps by itself, so each needs the whole model; `parallel` cuts it"
+        message = _(
+            "with `outer` each GPU steps by itself, so each needs the whole model; `parallel` cuts it"
+        )
         yield Clash(
             "gradients-mismatch",
             message,
-            "take outer out, or what cuts the model",
+            _("take outer out, or what cuts the model"),
             (("outer",), ("parallel",)),
         )
 
@@ -196,24 +244,26 @@ def recovery(job: Job) -> Iterator[Clash]:
     """Spare hosts go with `spare`, a range of hosts with `shrink`, and the range holds `nodes`."""
     policy, spares = job.recovery.on_host_loss, job.recovery.spare_nodes
     if spares and policy != "spare":
-        message = f"spare_nodes is {spares}, but on host loss the job does `{policy}`"
+        message = _(
+            "spare_nodes is {spares}, but on host loss the job does `{policy}`", spares=spares, policy=policy
+        )
         yield Clash(
             "spare-mismatch",
             message,
-            "set `on_host_loss: spare`, or take spare_nodes out",
+            _("set `on_host_loss: spare`, or take spare_nodes out"),
             (_SPARES, _POLICY),
         )
     if policy == "spare" and not spares:
-        message = "on host loss a spare takes over, but no host is held ready"
-        yield Clash("spare-mismatch", message, "add `spare_nodes: 1`", (_POLICY, _SPARES))
+        message = _("on host loss a spare takes over, but no host is held ready")
+        yield Clash("spare-mismatch", message, _("add `spare_nodes: 1`"), (_POLICY, _SPARES))
     if job.elastic is None:
         return
     if policy != "shrink":
-        message = f"the job has a range of hosts, but on host loss it does `{policy}`"
+        message = _("the job has a range of hosts, but on host loss it does `{policy}`", policy=policy)
         yield Clash(
             "elastic-mismatch",
             message,
-            "set `on_host_loss: shrink`, or take elastic out",
+            _("set `on_host_loss: shrink`, or take elastic out"),
             (("elastic",), _POLICY),
         )
     yield from _range(job)

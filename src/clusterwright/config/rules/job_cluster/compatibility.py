@@ -10,6 +10,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.images import runtime, starters
 from clusterwright.config.job import Container, Job
 from clusterwright.config.scratch import scratch_of
+from clusterwright.i18n import _
 from clusterwright.units import format_duration
 
 
@@ -20,7 +21,7 @@ def partition_capacity(job: Job, cluster: Cluster) -> Iterator[Clash]:
         return  # the cluster's own rule says that it has no default partition
     if name not in cluster.partitions:
         locs = (In("job", ("partition",)), In("cluster", ("partitions",)))
-        yield unknown("the job", "partition", name, cluster.partitions, locs)
+        yield unknown(_("the job"), "partition", name, cluster.partitions, locs)
         return
     yield from _gpus_and_hosts(job, cluster, name)
     yield from _time_and_team(job, cluster, name)
@@ -35,8 +36,13 @@ def _gpus_and_hosts(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
         limit = "gpus_per_node" if most < largest else "nodes"
         yield Clash(
             "too-many-gpus",
-            f"the job asks {job.gpus_per_node} GPUs on each host, but partition `{name}` gives {most}",
-            f"set gpus_per_node to {most} or less",
+            _(
+                "the job asks {gpus_per_node} GPUs on each host, but partition `{name}` gives {most}",
+                gpus_per_node=job.gpus_per_node,
+                name=name,
+                most=most,
+            ),
+            _("set gpus_per_node to {most} or less", most=most),
             (In("job", ("gpus_per_node",)), In("cluster", ("partitions", name, limit))),
         )
         return
@@ -51,8 +57,14 @@ def _gpus_and_hosts(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
         sides = (("nodes",), ("recovery", "spare_nodes")) if spares else (("nodes",),)
         yield Clash(
             "too-many-nodes",
-            f"the job asks {request_text}, but partition `{name}` has {hosts} with {job.gpus_per_node} GPUs",
-            f"ask {hosts} hosts or fewer, spares included",
+            _(
+                "the job asks {request_text}, but partition `{name}` has {hosts} with {gpus_per_node} GPUs",
+                request_text=request_text,
+                name=name,
+                hosts=hosts,
+                gpus_per_node=job.gpus_per_node,
+            ),
+            _("ask {hosts} hosts or fewer, spares included", hosts=hosts),
             (*(In("job", side) for side in sides), In("cluster", ("partitions", name, "nodes"))),
         )
 
@@ -63,8 +75,16 @@ def _time_and_team(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
         longest = format_duration(partition.max_time)
         yield Clash(
             "time-over-limit",
-            f"the job asks {format_duration(job.time)}, but partition `{name}` gives {longest} at most",
-            f"set `time: {longest}` or less; a training that is stopped there goes on in a successor",
+            _(
+                "the job asks {duration}, but partition `{name}` gives {longest} at most",
+                duration=format_duration(job.time),
+                name=name,
+                longest=longest,
+            ),
+            _(
+                "set `time: {longest}` or less; a training that is stopped there goes on in a successor",
+                longest=longest,
+            ),
             (In("job", ("time",)), In("cluster", ("partitions", name, "max_time"))),
         )
     user = cluster.users.get(job.user or "")
@@ -72,8 +92,8 @@ def _time_and_team(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
     if partition.teams and team is not None and team not in partition.teams:
         yield Clash(
             "team-not-allowed",
-            f"team `{team}` may not use partition `{name}`",
-            f"take another partition, or add `{team}` to partitions.{name}.teams",
+            _("team `{team}` may not use partition `{name}`", team=team, name=name),
+            _("take another partition, or add `{team}` to partitions.{name}.teams", team=team, name=name),
             (In("job", ("team",) if job.team else ("user",)), In("cluster", ("partitions", name, "teams"))),
         )
 
@@ -82,18 +102,23 @@ def people(job: Job, cluster: Cluster) -> Iterator[Clash]:
     """The user and the team exist, and belong together."""
     if job.user is not None and job.user not in cluster.users:
         yield unknown(
-            "the job", "user", job.user, cluster.users, (In("job", ("user",)), In("cluster", ("users",)))
+            _("the job"), "user", job.user, cluster.users, (In("job", ("user",)), In("cluster", ("users",)))
         )
     if job.team is not None and job.team not in cluster.teams:
         yield unknown(
-            "the job", "team", job.team, cluster.teams, (In("job", ("team",)), In("cluster", ("teams",)))
+            _("the job"), "team", job.team, cluster.teams, (In("job", ("team",)), In("cluster", ("teams",)))
         )
     user = cluster.users.get(job.user or "")
     if user and job.team in cluster.teams and job.team != user.team:
         yield Clash(
             "team-mismatch",
-            f"the job counts against team `{job.team}`, but user `{job.user}` is of team `{user.team}`",
-            f"set `team: {user.team}`, or take the line out",
+            _(
+                "the job counts against team `{team}`, but user `{user}` is of team `{team2}`",
+                team=job.team,
+                user=job.user,
+                team2=user.team,
+            ),
+            _("set `team: {team}`, or take the line out", team=user.team),
             (In("job", ("team",)), In("cluster", ("users", job.user or "", "team"))),
         )
 
@@ -104,8 +129,8 @@ def folders(job: Job, cluster: Cluster) -> Iterator[Clash]:
     if not shared:
         yield Clash(
             "folder-not-shared",
-            "the cluster has no shared folder, and a run is kept in one",
-            "add a folder to `storage:` of the cluster file",
+            _("the cluster has no shared folder, and a run is kept in one"),
+            _("add a folder to `storage:` of the cluster file"),
             (In("cluster", ("storage",)),),
         )
         return
@@ -118,8 +143,8 @@ def folders(job: Job, cluster: Cluster) -> Iterator[Clash]:
         if not any(PurePosixPath(path).is_relative_to(top) for top in shared):
             yield Clash(
                 "folder-not-shared",
-                f"{path} is not on shared storage, so each host would have its own",
-                f"put it beneath {' or '.join(shared)}",
+                _("{path} is not on shared storage, so each host would have its own", path=path),
+                _("put it beneath {shared}", shared=" or ".join(shared)),
                 (In("job", loc), In("cluster", ("storage",))),
             )
 
@@ -134,15 +159,19 @@ def staging(job: Job, cluster: Cluster) -> Iterator[Clash]:
     if scratch_of(cluster, name) is None:
         yield Clash(
             "no-scratch",
-            f"data is to be copied to local disks, and the hosts of partition `{name}` have none that jobs know",
-            "give each of its groups a disk with the same `mount: /scratch`, or set `stage: none`",
+            _(
+                "data is to be copied to local disks, and the hosts of partition `{name}` have none "
+                "that jobs know",
+                name=name,
+            ),
+            _("give each of its groups a disk with the same `mount: /scratch`, or set `stage: none`"),
             (loc, In("cluster", ("partitions", name, "nodes"))),
         )
     elif not cluster.slurm.health:
         yield Clash(
             "no-scratch",
-            "data is to be copied to local disks, and the programs that give jobs a place there are off",
-            "set slurm.health to true, or set `stage: none`",
+            _("data is to be copied to local disks, and the programs that give jobs a place there are off"),
+            _("set slurm.health to true, or set `stage: none`"),
             (loc, In("cluster", ("slurm", "health"))),
         )
 
@@ -164,8 +193,11 @@ def container(job: Job, cluster: Cluster) -> Iterator[Clash]:
     ):
         yield Clash(
             "folder-not-shared",
-            f"image {container_spec.image} is not on shared storage, so other hosts do not have it",
-            f"put it beneath {' or '.join(shared) or 'a folder of `storage:`'}",
+            _(
+                "image {image} is not on shared storage, so other hosts do not have it",
+                image=container_spec.image,
+            ),
+            _("put it beneath {shared}", shared=" or ".join(shared) or "a folder of `storage:`"),
             (_IMAGE, In("cluster", ("storage",))),
         )
 
@@ -174,10 +206,17 @@ def _not_offered(container_spec: Container, cluster: Cluster) -> Clash:
     can, offered = " or ".join(starters(container_spec.image)), ", ".join(cluster.environments.containers)
     return Clash(
         "container-runtime",
-        f"image `{container_spec.image}` is one for {can}, and the cluster offers {offered or 'no containers'}",
-        f"add `containers: [{starters(container_spec.image)[0]}]` to "
-        "`environments:` of the cluster file, or take another"
-        " image: a folder for oci, .sqsh for pyxis, .sif for apptainer",
+        _(
+            "image `{image}` is one for {can}, and the cluster offers {offered}",
+            image=container_spec.image,
+            can=can,
+            offered=offered or "no containers",
+        ),
+        _(
+            "add `containers: [{starters}]` to `environments:` of the cluster file, or take "
+            "another image: a folder for oci, .sqsh for pyxis, .sif for apptainer",
+            starters=starters(container_spec.image)[0],
+        ),
         (_IMAGE, _OFFERED),
     )
 
@@ -194,9 +233,15 @@ def container_host_loss(job: Job, cluster: Cluster) -> Iterator[Clash]:
     if runtime_name not in {"oci", None}:
         yield Clash(
             "container-host-loss",
-            f"on host loss the job does `{policy}`, and in an image that "
-            f"{runtime_name} starts there is no Slurm to do it"
-            " with when the supervisor's own host is lost",
-            "set `on_host_loss: successor`: a new job goes on from the newest checkpoint; or take an OCI bundle",
+            _(
+                "on host loss the job does `{policy}`, and in an image that {runtime_name} starts "
+                "there is no Slurm to do it with when the supervisor's own host is lost",
+                policy=policy,
+                runtime_name=runtime_name,
+            ),
+            _(
+                "set `on_host_loss: successor`: a new job goes on from the newest checkpoint; or "
+                "take an OCI bundle"
+            ),
             (In("job", ("recovery", "on_host_loss")), In("job", ("container", "image"))),
         )

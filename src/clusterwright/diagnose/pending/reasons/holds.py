@@ -6,6 +6,7 @@ from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import update
 from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Message, Waiting
+from clusterwright.i18n import _
 from clusterwright.slurm.records import clock
 
 
@@ -75,7 +76,11 @@ def begin_time(facts: Facts) -> Waiting:
         )
         return Waiting("begin-time", cause, starts, at_once)
     refused = [name for name, node in facts.nodes.items() if "Prolog" in node["Reason"]]
-    reason = f" The prolog failed on {', '.join(refused)}, which Slurm drained." if refused else ""
+    reason = (
+        _(" The prolog failed on {refused}, which Slurm drained.", refused=", ".join(refused))
+        if refused
+        else ""
+    )
     why_zh = f"{', '.join(refused)} 上的 prolog 失败, Slurm 已将其排空。" if refused else ""
     return Waiting(
         "requeued-prolog" if refused else "requeued",

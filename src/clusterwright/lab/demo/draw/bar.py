@@ -13,6 +13,7 @@ from clusterwright.drawing.svg import (
     text_element,
     ticks,
 )
+from clusterwright.i18n import _
 from clusterwright.lab.demo.event_metrics import Part, Recovery
 
 ORDER = ("detection", "new generation", "launch", "import", "rendezvous", "load", "first step", "catching up")
@@ -32,7 +33,7 @@ def bar(recovery: Recovery, width: float) -> str:
         drawn += _part(part, x(start), x(start + part.seconds))
         start += part.seconds
     description = ", ".join(f"{part.name} {part.seconds:.1f} s" for part in recovery.parts)
-    title = f"Recovery in {recovery.seconds:.1f} seconds"
+    title = _("Recovery in {seconds:.1f} seconds", seconds=recovery.seconds)
     return svg_image(
         (width, TOP + THICK + 28), title, description, *drawn, *_seconds(x, recovery.seconds, width)
     )

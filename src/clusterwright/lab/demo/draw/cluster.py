@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clusterwright.drawing.svg import is_narrow, line, svg_image, tag, text_element
+from clusterwright.i18n import _
 from clusterwright.lab.demo.report import DrawnCluster, DrawnHost, Report
 
 Fate = Literal["control", "trained", "lost", "took over", "held ready", "not asked"]
@@ -119,7 +120,12 @@ def _gpus(report: Report, box: Box, style: str) -> Iterator[str]:
     for number in range(host.gpus):
         state = f"{'used' if number < used else 'free'} {style}"
         left, top = box.left + 12 + number * pitch, box.top + 50
-        title = f"GPU {number} of {host.name}: {'a rank' if number < used else 'not used'}"
+        title = _(
+            "GPU {number} of {host}: {ending}",
+            number=number,
+            host=host.name,
+            ending="a rank" if number < used else "not used",
+        )
         yield tag(
             "rect",
             tag("title", title),
@@ -150,7 +156,7 @@ def _failover_arrow(report: Report, boxes: tuple[Box, ...]) -> Iterator[str]:
     yield tag("path", d=curve, class_="takeover")
     head = f"{x2 - 5:.1f},{y2 + 11:.1f} {x2 + 5:.1f},{y2 + 11:.1f} {x2:.1f},{y2 + 3:.1f}"
     yield tag("polygon", points=head, class_="takeover-head")
-    label = f"its ranks, {report.recovery.seconds:.1f} s later"
+    label = _("its ranks, {seconds:.1f} s later", seconds=report.recovery.seconds)
     yield text_element(label, (x1 + x2) / 2, low + 13, "new-text", text_anchor="middle")
 
 
@@ -170,7 +176,7 @@ def _machine(report: Report, width: float) -> str:
 def _rank(rank: int, killed_rank: int | None, pitch: float, width: float) -> Iterator[str]:
     left, hit = 20 + rank * pitch, rank == killed_rank
     style = "lost" if hit else "trained"
-    caption = "trained" if not hit else "killed" if is_narrow(width) else "killed, started again"
+    caption = "trained" if not hit else "killed" if is_narrow(width) else _("killed, started again")
     yield tag("rect", x=left, y=40, width=pitch - 8, height=52, rx=5, class_=f"host {style}")
     yield text_element(f"rank {rank}", left + 9, 61, "host-name")
     yield text_element(caption, left + 9, 80, f"fate {style}")

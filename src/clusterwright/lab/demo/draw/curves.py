@@ -17,6 +17,7 @@ from clusterwright.drawing.svg import (
     text_element,
     ticks,
 )
+from clusterwright.i18n import _
 from clusterwright.lab.demo.report import Report
 
 # in the drawing's own units
@@ -85,7 +86,7 @@ def _lost_steps(report: Report, x: Scale, width: float) -> list[str]:
         start = x(max(report.recovery.resumed_step, 1))
         drawn.append(tag("rect", x=start, y=TOP, width=fault_x - start, height=HIGH, class_="again"))
     drawn.append(line(fault_x, TOP - 6, fault_x, TOP + HIGH, "fault-line"))
-    caption = f"{report.fault['kind']} after step {fault_step}"
+    caption = _("{fault} after step {fault_step}", fault=report.fault["kind"], fault_step=fault_step)
     return [*drawn, label(caption, fault_x, TOP - 11, "fault-text", (LEFT, width))]
 
 
@@ -97,12 +98,12 @@ def _difference(report: Report, x: Scale, width: float) -> list[str]:
         for n, (faulted_loss, theirs) in pairs
         if faulted_loss is not None and theirs is not None
     ]
-    top, most = TOP + HIGH + GAP, max((abs(gap) for _, gap in gaps), default=0.0)
+    top, most = TOP + HIGH + GAP, max((abs(gap) for _ignored, gap in gaps), default=0.0)
     y = scale(-(most or 1.0), most or 1.0, top + PANEL - 6, top + 6)
     summary = (
-        f"0 in every bit of all {report.steps_total}"
+        _("0 in every bit of all {steps_total}", steps_total=report.steps_total)
         if report.losses_equal_bitwise
-        else f"at most {most:.1e} in {len(gaps)}"
+        else _("at most {most:.1e} in {count}", most=most, count=len(gaps))
     )
     return [
         tag("rect", x=LEFT, y=top, width=width - RIGHT - LEFT, height=PANEL, class_="panel"),

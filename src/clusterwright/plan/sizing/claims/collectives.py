@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterwright.i18n import _
 from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s
 from clusterwright.plan.sizing.claims.claim import Checked, judged
 from clusterwright.plan.sizing.claims.hosts import a100_hdr, a100_hdr100, h100_ndr
@@ -24,14 +25,19 @@ def single_server() -> Checked:
     return Checked(
         "all-reduce-8",
         "V3",
-        "all_reduce_perf on 8 GPUs: 450 GB/s, tuned 510",
+        _("all_reduce_perf on 8 GPUs: 450 GB/s, tuned 510"),
         ON_8[1],
         a100,
         "GB/s",
-        "bus bandwidth of a 512 MiB all-reduce on one server of 8 A100 with NVSwitch",
+        _("bus bandwidth of a 512 MiB all-reduce on one server of 8 A100 with NVSwitch"),
         judged(ON_8[1], a100),
-        f"An A100's NVLink carries {link:.0f} GB/s one way, which bus bandwidth cannot exceed. "
-        f"For a server of 8 H100 the planner predicts {h100:.0f} GB/s, so the figure fits such a server.",
+        _(
+            "An A100's NVLink carries {link:.0f} GB/s one way, which bus bandwidth cannot "
+            "exceed. For a server of 8 H100 the planner predicts {h100:.0f} GB/s, so the figure "
+            "fits such a server.",
+            link=link,
+            h100=h100,
+        ),
     )
 
 
@@ -41,14 +47,19 @@ def four_servers() -> Checked:
     return Checked(
         "all-reduce-32",
         "V3",
-        "The same on 32 GPUs: 280 GB/s, tuned 340",
+        _("The same on 32 GPUs: 280 GB/s, tuned 340"),
         ON_32[1],
         narrow,
         "GB/s",
-        "512 MiB over 4 of the guides' servers, 8 A100 with one HDR100 port each",
+        _("512 MiB over 4 of the guides' servers, 8 A100 with one HDR100 port each"),
         judged(ON_32[1], narrow),
-        f"With eight HDR ports per server it is {a100:.0f} GB/s, on 4 servers of 8 H100 with eight NDR ports "
-        f"{h100:.0f} GB/s. One 100 Gbit/s port carries 12.5 GB/s into a server.",
+        _(
+            "With eight HDR ports per server it is {a100:.0f} GB/s, on 4 servers of 8 H100 with "
+            "eight NDR ports {h100:.0f} GB/s. One 100 Gbit/s port carries 12.5 GB/s into a "
+            "server.",
+            a100=a100,
+            h100=h100,
+        ),
     )
 
 
@@ -64,14 +75,18 @@ def transports() -> Checked:
     return Checked(
         "tcp-rdma-gpudirect",
         "V6",
-        "TCP, RDMA, GPUDirect RDMA: 12,300, 18,700, 23,500 images/s at 38, 62, 92% of the bandwidth",
+        _("TCP, RDMA, GPUDirect RDMA: 12,300, 18,700, 23,500 images/s at 38, 62, 92% of the bandwidth"),
         IMAGES[2],
         third,
         "images/s",
-        "time per image = compute + communication / share of the bandwidth, solved from the first two",
+        _("time per image = compute + communication / share of the bandwidth, solved from the first two"),
         judged(IMAGES[2], third),
-        f"The three figures are consistent. They also mean that {talking:.0%} of the time is still exposed "
-        f"communication; a job whose all-reduce overlaps the backward pass gains less from RDMA than this one.",
+        _(
+            "The three figures are consistent. They also mean that {talking:.0%} of the time is "
+            "still exposed communication; a job whose all-reduce overlaps the backward pass "
+            "gains less from RDMA than this one.",
+            talking=talking,
+        ),
     )
 
 

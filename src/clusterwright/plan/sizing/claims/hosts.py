@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog import gpu
+from clusterwright.i18n import _
 from clusterwright.plan.cost import owned
 from clusterwright.plan.cost.break_even import break_even, saving_by_renting
 from clusterwright.plan.cost.figures import likely
@@ -63,13 +64,17 @@ def psu() -> Checked:
     return Checked(
         "psu-2200",
         "P2",
-        "A power supply of 2200 W for 4 A100-40G, an EPYC 7543 and 256 GB",
+        _("A power supply of 2200 W for 4 A100-40G, an EPYC 7543 and 256 GB"),
         RATING_W,
         node_power(cards).inside_w,
         "W",
-        "the sum of the parts under load, with PCIe cards of 250 W; two supplies of which one may fail",
+        _("the sum of the parts under load, with PCIe cards of 250 W; two supplies of which one may fail"),
         verdict,
-        f"With PCIe cards it {of_cards.reason}. With SXM modules of 400 W it {of_modules.reason}.",
+        _(
+            "With PCIe cards it {reason}. With SXM modules of 400 W it {reason2}.",
+            reason=of_cards.reason,
+            reason2=of_modules.reason,
+        ),
     )
 
 
@@ -94,14 +99,22 @@ def headroom() -> Checked:
     return Checked(
         "headroom-30",
         "P7",
-        "Leave 30% of the cluster free for several teams",
+        _("Leave 30% of the cluster free for several teams"),
         30.0,
         100 * _least(),
         "%",
-        f"{TEAMS} teams, each always with one training on {JOB_NODES} servers for 12 h",
+        _(
+            "{teams} teams, each always with one training on {job_nodes} servers for 12 h",
+            teams=TEAMS,
+            job_nodes=JOB_NODES,
+        ),
         Verdict.AGREE if enough and abs(_least() - HEADROOM) <= 0.1 else Verdict.PARTLY,
-        f"Mean wait: {waits}. A wait below the run time needs {_least():.0%} free; fewer or longer trainings at a "
-        f"time need more, many small ones less.",
+        _(
+            "Mean wait: {waits}. A wait below the run time needs {least:.0%} free; fewer or "
+            "longer trainings at a time need more, many small ones less.",
+            waits=waits,
+            least=_least(),
+        ),
     )
 
 
@@ -123,14 +136,20 @@ def utilisation() -> Checked:
     return Checked(
         "utilisation-92",
         "W3",
-        "Utilization from 60% to 92% with five groups; large vision models in 40% less time",
+        _("Utilization from 60% to 92% with five groups; large vision models in 40% less time"),
         100 * FASTER,
         100 * saved,
         "%",
-        "the same work on GPUs that are busy 92% of the time instead of 60%",
+        _("the same work on GPUs that are busy 92% of the time instead of 60%"),
         judged(FASTER, saved),
-        f"60% to 92% alone saves {saved:.0%} of the time. As queue load, 92% of {slots} slots makes "
-        f"{waits:.0%} of the trainings wait, for {1 / (slots * (1 - FINAL_USE)) * waits:.0%} of a run time on average.",
+        _(
+            "60% to 92% alone saves {saved:.0%} of the time. As queue load, 92% of {slots} slots "
+            "makes {waits:.0%} of the trainings wait, for {value:.0%} of a run time on average.",
+            saved=saved,
+            slots=slots,
+            waits=waits,
+            value=1 / (slots * (1 - FINAL_USE)) * waits,
+        ),
     )
 
 
@@ -154,14 +173,26 @@ def cloud() -> Checked:
     return Checked(
         "cloud-under-5000-hours",
         "P6",
-        "Below 5000 training hours a year the cloud saves 40% and more",
+        _("Below 5000 training hours a year the cloud saves 40% and more"),
         100 * SAVED,
         100 * demand,
         "%",
-        f"{NODES} servers of 8 A100-80G at {HOURS:,.0f} h a year, on demand; every price has a range and a date",
+        _(
+            "{nodes} servers of 8 A100-80G at {hours:,.0f} h a year, on demand; every price has "
+            "a range and a date",
+            nodes=NODES,
+            hours=HOURS,
+        ),
         verdict,
-        f"On demand it saves 40% below {forty:,.0f} h a year and breaks even at {even:,.0f} h; reserved for a year it "
-        f"saves {reserved:.0%} at {HOURS:,.0f} h. `wright plan cost` shows which inputs drive it.",
+        _(
+            "On demand it saves 40% below {forty:,.0f} h a year and breaks even at {even:,.0f} "
+            "h; reserved for a year it saves {reserved:.0%} at {hours:,.0f} h. `wright plan "
+            "cost` shows which inputs drive it.",
+            forty=forty,
+            even=even,
+            reserved=reserved,
+            hours=HOURS,
+        ),
     )
 
 
@@ -173,12 +204,22 @@ def half_idle() -> Checked:
     return Checked(
         "own-clusters-half-idle",
         "P6",
-        "Self-built clusters are often under 50% utilized",
+        _("Self-built clusters are often under 50% utilized"),
         100 * HALF,
         100 * PHILLY,
         "%",
-        "the published mean of one large shared cluster; no model predicts how people use theirs",
+        _("the published mean of one large shared cluster; no model predicts how people use theirs"),
         Verdict.CANNOT_TELL,
-        f"At {HALF:.0%} a GPU-hour of 4 servers of 8 A100 costs {idle:.2f} {gathered.currency}, at {BUSY:.0%} "
-        f"{busy:.2f}: {idle / busy - 1:.0%} more. Microsoft's Philly used {PHILLY:.0%} of the GPUs allocated to jobs.",
+        _(
+            "At {half:.0%} a GPU-hour of 4 servers of 8 A100 costs {idle:.2f} {currency}, at "
+            "{busy:.0%} {busy2:.2f}: {idle2:.0%} more. Microsoft's Philly used {philly:.0%} of "
+            "the GPUs allocated to jobs.",
+            half=HALF,
+            idle=idle,
+            currency=gathered.currency,
+            busy=BUSY,
+            busy2=busy,
+            idle2=idle / busy - 1,
+            philly=PHILLY,
+        ),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog import architecture, architectures, parts
+from clusterwright.i18n import _
 from clusterwright.plan.collectives import Kind, seconds
 from clusterwright.plan.fabric.design import design
 from clusterwright.plan.fabric.parts import ADAPTERS_S, Switch
@@ -34,15 +35,20 @@ def leaf_spine() -> Checked:
     return Checked(
         "leaf-spine-over-star",
         "P3",
-        "Leaf-spine gives 35% more GPU utilization than a star at 16 nodes",
+        _("Leaf-spine gives 35% more GPU utilization than a star at 16 nodes"),
         35.0,
         100 * few,
         "%",
-        f"LLaMA-2-7B on {NODES} servers of 8 A100 with one HDR port each; 40-port switches",
+        _("LLaMA-2-7B on {nodes} servers of 8 A100 with one HDR port each; 40-port switches", nodes=NODES),
         Verdict.DISAGREE if few < 0.35 / 2 else judged(0.35, few),
-        f"16 ports fit into one switch, and nothing is faster than one non-blocking switch. With 8 ports per "
-        f"server the star has {star.switches} switches, oversubscribed {star.oversubscription:.1f} to 1 in the middle, "
-        f"and leaf-spine gains {100 * eight_port_gain:.0f}%.",
+        _(
+            "16 ports fit into one switch, and nothing is faster than one non-blocking switch. "
+            "With 8 ports per server the star has {switches} switches, oversubscribed "
+            "{oversubscription:.1f} to 1 in the middle, and leaf-spine gains {value:.0f}%.",
+            switches=star.switches,
+            oversubscription=star.oversubscription,
+            value=100 * eight_port_gain,
+        ),
     )
 
 
@@ -69,15 +75,25 @@ def latency() -> Checked:
     return Checked(
         "infiniband-latency",
         "P3",
-        "InfiniBand cuts the latency of NCCL's synchronization by 40% and more",
+        _("InfiniBand cuts the latency of NCCL's synchronization by 40% and more"),
         40.0,
         100 * float(saved),
         "%",
-        f"all-reduce of {LATE_BYTES // 1024} KiB over {NODES} servers of 8 A100: {1e6 * infiniband:.0f} us on "
-        f"InfiniBand, {1e6 * ethernet:.0f} us on Ethernet with TCP, {1e6 * roce:.0f} us on RoCE",
+        _(
+            "all-reduce of {late_bytes} KiB over {nodes} servers of 8 A100: {value:.0f} us on "
+            "InfiniBand, {value2:.0f} us on Ethernet with TCP, {value3:.0f} us on RoCE",
+            late_bytes=LATE_BYTES // 1024,
+            nodes=NODES,
+            value=1000000.0 * infiniband,
+            value2=1000000.0 * ethernet,
+            value3=1000000.0 * roce,
+        ),
         verdict,
-        f"It holds against TCP. Against RoCE, which is RDMA as well, it is {100 * of_roce:.0f}%: in published runs "
-        f"NCCL has the same latency on both.",
+        _(
+            "It holds against TCP. Against RoCE, which is RDMA as well, it is {value:.0f}%: in "
+            "published runs NCCL has the same latency on both.",
+            value=100 * of_roce,
+        ),
     )
 
 
@@ -99,15 +115,22 @@ def a_billion() -> Checked:
     return Checked(
         "infiniband-above-1b",
         "P3",
-        "InfiniBand matters above 1 B parameters, or with DDP or FSDP",
+        _("InfiniBand matters above 1 B parameters, or with DDP or FSDP"),
         1.0,
         threshold,
-        "B parameters",
-        "throughput lost on two ports of 25 GbE against eight of HDR, "
-        f"4 servers of 8 A100, ZeRO 2, batch 256: {loss_list}",
+        _("B parameters"),
+        _(
+            "throughput lost on two ports of 25 GbE against eight of HDR, 4 servers of 8 A100, "
+            "ZeRO 2, batch 256: {loss_list}",
+            loss_list=loss_list,
+        ),
         verdict,
-        f"With data parallelism it matters at any size: what counts is gradient bytes per second of compute, "
-        f"which a larger batch reduces and a larger model does not. One HDR100 port loses {hdr}.",
+        _(
+            "With data parallelism it matters at any size: what counts is gradient bytes per "
+            "second of compute, which a larger batch reduces and a larger model does not. One "
+            "HDR100 port loses {hdr}.",
+            hdr=hdr,
+        ),
     )
 
 
@@ -145,14 +168,19 @@ def hdr100() -> Checked:
     return Checked(
         "hdr100-bandwidth",
         "V2",
-        "HDR100: 90 GB/s and more with ib_send_bw",
+        _("HDR100: 90 GB/s and more with ib_send_bw"),
         90.0,
         line,
         "GB/s",
-        "one port of 100 Gbit/s, one direction",
+        _("one port of 100 Gbit/s, one direction"),
         Verdict.DISAGREE,
-        f"The unit is a misprint: {8 * line:.0f} Gbit/s are {line:.3g} GB/s, the most that the link carries. "
-        f"Measurements show 90 Gbit/s, {90 / 8 / line:.0%} of line rate.",
+        _(
+            "The unit is a misprint: {value:.0f} Gbit/s are {line:.3g} GB/s, the most that the "
+            "link carries. Measurements show 90 Gbit/s, {value2:.0%} of line rate.",
+            value=8 * line,
+            line=line,
+            value2=90 / 8 / line,
+        ),
     )
 
 
@@ -163,14 +191,21 @@ def hdr100_latency() -> Checked:
     return Checked(
         "hdr100-latency",
         "V2",
-        "HDR100: below 1.5 us with ib_send_lat",
+        _("HDR100: below 1.5 us with ib_send_lat"),
         1.5,
         total,
         "us",
-        f"two adapters, {HDR_US:g} us, and one switch, {hop:.2g} us; cables are 5 ns a meter",
+        _(
+            "two adapters, {hdr_us:g} us, and one switch, {hop:.2g} us; cables are 5 ns a meter",
+            hdr_us=HDR_US,
+            hop=hop,
+        ),
         Verdict.AGREE if total < 1.5 else Verdict.DISAGREE,
-        f"The limit leaves room for {int((1.5 - total) / hop)} more such switches; a path through three levels has 5. "
-        "This is the latency of the wire: NCCL's own steps cost more.",
+        _(
+            "The limit leaves room for {value} more such switches; a path through three levels "
+            "has 5. This is the latency of the wire: NCCL's own steps cost more.",
+            value=int((1.5 - total) / hop),
+        ),
     )
 
 
@@ -179,11 +214,11 @@ def two_25gbe() -> Checked:
     return Checked(
         "25gbe-times-2",
         "V2",
-        "Two ports of 25 GbE: about 50 Gbit/s with iperf3",
+        _("Two ports of 25 GbE: about 50 Gbit/s with iperf3"),
         50.0,
         2 * 25.0,
         "Gbit/s",
-        "both ports, several streams",
+        _("both ports, several streams"),
         Verdict.AGREE,
-        "One TCP stream uses one port, so a single iperf3 stream shows at most 25 Gbit/s.",
+        _("One TCP stream uses one port, so a single iperf3 stream shows at most 25 Gbit/s."),
     )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog.cnn import network
+from clusterwright.i18n import _
 from clusterwright.plan.cnn import Job, scaling, step
 from clusterwright.plan.sizing.claims.claim import Checked, judged
 from clusterwright.plan.sizing.claims.hosts import a100_25gbe
@@ -25,15 +26,25 @@ def single_node() -> Checked:
     return Checked(
         "resnet50-one-node",
         "P5",
-        "ResNet-50 on CIFAR-10, 4 A100: 1280 samples/s",
+        _("ResNet-50 on CIFAR-10, 4 A100: 1280 samples/s"),
         SAMPLES[1],
         small,
         "samples/s",
-        f"images of {CIFAR} pixels, mixed precision, {BATCH} per GPU, no wait for data",
+        _(
+            "images of {cifar} pixels, mixed precision, {batch} per GPU, no wait for data",
+            cifar=CIFAR,
+            batch=BATCH,
+        ),
         judged(SAMPLES[1], small),
-        f"The GPUs alone reach {small / SAMPLES[1]:.0f} times that, and {large:,.0f} samples/s even with images of "
-        f"{IMAGENET} pixels; in fp32 without tensor cores, {slow:,.0f}. The guides do not state what limited theirs: "
-        f"data loaders, precision or image size.",
+        _(
+            "The GPUs alone reach {small:.0f} times that, and {large:,.0f} samples/s even with "
+            "images of {imagenet} pixels; in fp32 without tensor cores, {slow:,.0f}. The guides "
+            "do not state what limited theirs: data loaders, precision or image size.",
+            small=small / SAMPLES[1],
+            large=large,
+            imagenet=IMAGENET,
+            slow=slow,
+        ),
     )
 
 
@@ -53,14 +64,28 @@ def _speedup(nodes: int, name: str) -> Checked:
     return Checked(
         f"resnet50-{name}",
         "P5",
-        f"The same on {nodes} nodes over 25 GbE: {SAMPLES[nodes]:,.0f} samples/s, {claimed_speedup:.2f}x",
+        _(
+            "The same on {nodes} nodes over 25 GbE: {samples:,.0f} samples/s, {claimed_speedup:.2f}x",
+            nodes=nodes,
+            samples=SAMPLES[nodes],
+            claimed_speedup=claimed_speedup,
+        ),
         claimed_speedup,
         theirs.speedup,
         "x",
-        f"the losses of {nodes} nodes on two ports of 25 GbE, with the guides' figure for one node, {BATCH} per GPU",
+        _(
+            "the losses of {nodes} nodes on two ports of 25 GbE, with the guides' figure for one "
+            "node, {batch} per GPU",
+            nodes=nodes,
+            batch=BATCH,
+        ),
         judged(claimed_speedup, theirs.speedup),
-        f"At so few samples/s, training {_idle(theirs)}: the loss in the claim exceeds the time of the gradients. "
-        f"If the GPUs ran at full speed, it would be {ours.speedup:.2f}x.",
+        _(
+            "At so few samples/s, training {idle}: the loss in the claim exceeds the time of the "
+            "gradients. If the GPUs ran at full speed, it would be {speedup:.2f}x.",
+            idle=_idle(theirs),
+            speedup=ours.speedup,
+        ),
     )
 
 

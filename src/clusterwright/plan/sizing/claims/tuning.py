@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog import architecture
+from clusterwright.i18n import _
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Training
 from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
@@ -31,16 +32,33 @@ def single_server() -> Checked:
     return Checked(
         "llama2-7b-one-server",
         "P1",
-        "LLaMA-2-7B, instruction tuning, batch 64, one server of 8 A100: about 12 h a round",
+        _("LLaMA-2-7B, instruction tuning, batch 64, one server of 8 A100: about 12 h a round"),
         SINGLE_SERVER_H,
         single.hours,
         "h",
-        f"one epoch of {ALPACA:,} samples of {SEQ:,} tokens on {_on(single)}; {_throughput(single)}",
+        _(
+            "one epoch of {alpaca:,} samples of {seq:,} tokens on {on}; {throughput}",
+            alpaca=ALPACA,
+            seq=SEQ,
+            on=_on(single),
+            throughput=_throughput(single),
+        ),
         Verdict.CANNOT_TELL,
-        f"The claim does not state the amount of data. 12 h would be {tokens / 1e9:.2g} B tokens a round, "
-        f"or {samples / 1e3:.0f} k samples of {SEQ:,}. Unoptimized code is slower: Stanford Alpaca, "
-        f"{ALPACA_EPOCHS} epochs of {ALPACA / 1e3:.0f} k samples of up to {ALPACA_SEQ}, took {ALPACA_H:g} h on 8 A100; "
-        f"the planner computes {_alpaca(single):.1f} h with every sample at that length.",
+        _(
+            "The claim does not state the amount of data. 12 h would be {tokens:.2g} B tokens a "
+            "round, or {samples:.0f} k samples of {seq:,}. Unoptimized code is slower: Stanford "
+            "Alpaca, {alpaca_epochs} epochs of {alpaca:.0f} k samples of up to {alpaca_seq}, "
+            "took {alpaca_h:g} h on 8 A100; the planner computes {alpaca2:.1f} h with every "
+            "sample at that length.",
+            tokens=tokens / 1000000000.0,
+            samples=samples / 1000.0,
+            seq=SEQ,
+            alpaca_epochs=ALPACA_EPOCHS,
+            alpaca=ALPACA / 1000.0,
+            alpaca_seq=ALPACA_SEQ,
+            alpaca_h=ALPACA_H,
+            alpaca2=_alpaca(single),
+        ),
     )
 
 
@@ -53,14 +71,22 @@ def four_servers() -> Checked:
     return Checked(
         "llama2-7b-four-servers",
         "P1",
-        "The same on 4 servers: under 3 h",
+        _("The same on 4 servers: under 3 h"),
         FOUR_SERVERS_H,
         hours,
         "h",
-        f"12 h divided by the speed-up of {single.hours / four.hours:.2f} on {_on(four)}, one HDR100 port each",
+        _(
+            "12 h divided by the speed-up of {hours:.2f} on {on}, one HDR100 port each",
+            hours=single.hours / four.hours,
+            on=_on(four),
+        ),
         _four(hours),
-        f"Under 3 h needs a speed-up above 4 on 4 servers. With eight HDR ports per server instead of one "
-        f"HDR100 port it is {single.hours / wide.hours:.2f}, and {best:.1f} h.",
+        _(
+            "Under 3 h needs a speed-up above 4 on 4 servers. With eight HDR ports per server "
+            "instead of one HDR100 port it is {hours:.2f}, and {best:.1f} h.",
+            hours=single.hours / wide.hours,
+            best=best,
+        ),
     )
 
 
