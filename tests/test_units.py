@@ -5,6 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright import units
+from clusterwright.units import (
+    human_bit_rate,
+    human_byte_rate,
+    human_duration,
+    human_number,
+    human_percent,
+    human_size,
+)
 
 NUMBERS = st.integers(min_value=0, max_value=units.MAX_INT64)
 
@@ -119,3 +127,53 @@ def test_a_slip_in_the_letters_is_mended_with_the_users_own_number(text, fix):
 def test_slurm_time(seconds, text):
     """Slurm's own form has days, hours, minutes and seconds, so that nothing is taken for minutes."""
     assert units.format_slurm_time(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"), (0.4, "0.4"), (0.0042, "0.0042"), (1, "1"), (12.54, "12.5"), (999.6, "1,000"), (1000, "1,000"),
+        (4109, "4,109"), (1e9, "1,000,000,000"), (-2.5, "-2.5"), (1e-30, "0"),
+    ],
+)  # fmt: skip
+def test_a_number_has_no_exponent(value, text):
+    """Three figures, thousands grouped."""
+    assert human_number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"), (5e-7, "0.5 us"), (0.00085, "850 us"), (0.0012, "1.2 ms"), (0.9996, "1,000 ms"), (1, "1 s"),
+        (45, "45 s"), (99, "99 s"), (100, "1 min 40 s"), (119.7, "2 min"), (3600, "1 h"), (3599.7, "1 h"),
+        (7500, "2 h 5 min"), (86399, "1 d"), (273600, "3 d 4 h"), (31536000 * 3, "1,095 d"), (-200, "-3 min 20 s"),
+    ],
+)  # fmt: skip
+def test_a_duration_reads_in_two_units(seconds, text):
+    """Rounded to the smaller one, which never overflows."""
+    assert human_duration(seconds) == text
+
+
+@given(st.floats(min_value=1e-6, max_value=1e9))
+def test_a_duration_is_within_a_percent(seconds):
+    """Whatever its unit."""
+    units = {"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
+    words = human_duration(seconds).replace(",", "").split()
+
+    read = sum(float(number) * units[unit] for number, unit in zip(words[::2], words[1::2], strict=True))
+    assert read == pytest.approx(seconds, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("formatter", "value", "text"),
+    [
+        (human_size, 512, "512 B"), (human_size, 1.5 * 2**30, "1.5 GiB"), (human_size, 0, "0 B"),
+        (human_byte_rate, 48.2e9, "48.2 GB/s"), (human_byte_rate, 900, "900 B/s"),
+        (human_bit_rate, 400e9, "400 Gbit/s"), (human_bit_rate, 1.6e12, "1.6 Tbit/s"),
+        (human_percent, 0, "0%"), (human_percent, 0.004, "<1%"), (human_percent, 0.84, "84%"),
+        (human_percent, 0.996, ">99%"), (human_percent, 1, "100%"),
+    ],
+)  # fmt: skip
+def test_sizes_rates_and_shares_have_their_unit(formatter, value, text):
+    """One formatter each."""
+    assert formatter(value) == text

@@ -7,6 +7,7 @@ reads a bare 90 as minutes and a bare memory as MiB, other tools do not agree.
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal
 
@@ -15,6 +16,10 @@ from clusterwright.i18n import _
 KiB, MiB, GiB, TiB, PiB = 2**10, 2**20, 2**30, 2**40, 2**50
 KB, MB, GB, TB, PB = 10**3, 10**6, 10**9, 10**12, 10**15
 MINUTE_S, HOUR_S, DAY_S, WEEK_S = 60, 3600, 86400, 604800
+
+_DAYS = (("d", DAY_S), ("h", HOUR_S))  # the larger and the smaller unit of a duration that people read
+_HOURS = (("h", HOUR_S), ("min", MINUTE_S))
+_MINUTES = (("min", MINUTE_S), ("s", 1))
 
 MAX_INT64 = 2**63 - 1  # what Slurm, SQLite and JSON readers of other languages can hold
 
@@ -115,6 +120,58 @@ def format_slurm_time(duration_s: int) -> str:
     hours, remainder = divmod(remainder, HOUR_S)
     minutes, seconds = divmod(remainder, MINUTE_S)
     return f"{days}-{hours:02}:{minutes:02}:{seconds:02}"
+
+
+def human_number(value: float) -> str:
+    """Three significant figures without an exponent, thousands grouped: `0.0042`, `0.4`, `12.5`, `4,109`."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{min(decimals, 12)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def human_duration(duration_s: float) -> str:
+    """A duration in at most two units: `850 us`, `1.2 ms`, `45 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
+    size_s = abs(duration_s)
+    if size_s < 99.95:
+        unit, factor = next(
+            (u, f) for u, f in (("s", 1.0), ("ms", 1e3), ("us", 1e6)) if size_s * f >= 1 or u == "us"
+        )
+        return f"{human_number(duration_s * factor)} {unit}" if size_s else "0 s"
+    large, small = next(
+        pair for pair in (_DAYS, _HOURS, _MINUTES) if round(size_s / pair[1][1]) >= pair[0][1] // pair[1][1]
+    )
+    count, rest = divmod(round(size_s / small[1]), large[1] // small[1])
+    sign = "-" if duration_s < 0 else ""
+    return f"{sign}{count:,} {large[0]}" + (f" {rest} {small[0]}" if rest else "")
+
+
+def human_size(size_bytes: float) -> str:
+    """A size in binary units: `512 B`, `1.5 GiB`."""
+    return _in_unit(size_bytes, (("PiB", PiB), ("TiB", TiB), ("GiB", GiB), ("MiB", MiB), ("KiB", KiB)), "B")
+
+
+def human_byte_rate(bytes_per_s: float) -> str:
+    """A rate in decimal bytes a second: `48.2 GB/s`."""
+    return _in_unit(bytes_per_s, (("TB/s", TB), ("GB/s", GB), ("MB/s", MB), ("kB/s", KB)), "B/s")
+
+
+def human_bit_rate(bits_per_s: float) -> str:
+    """A rate in decimal bits a second: `400 Gbit/s`."""
+    return _in_unit(bits_per_s, (("Tbit/s", TB), ("Gbit/s", GB), ("Mbit/s", MB), ("kbit/s", KB)), "bit/s")
+
+
+def human_percent(ratio: float) -> str:
+    """A ratio in percent, exact only where it is 0 or 1: `0%`, `<1%`, `84%`, `>99%`, `100%`."""
+    if 0 < ratio < 0.01 or 0.99 < ratio < 1:
+        return "<1%" if ratio < 0.01 else ">99%"
+    return f"{ratio:.0%}"
+
+
+def _in_unit(value: float, units: tuple[tuple[str, int], ...], smallest: str) -> str:
+    unit, factor = next(((unit, factor) for unit, factor in units if abs(value) >= factor), (smallest, 1))
+    return f"{human_number(value / factor)} {unit}"
 
 
 def _shortest(value: int, units: tuple[tuple[str, int], ...]) -> str:
