@@ -3,8 +3,8 @@
 python -m bench.heal [--hosts 1000] [--verdicts 200] [--minutes 10]
 
 Slurm's text of so many hosts (8 GPUs each, as scontrol prints them) is read, so many failing verdicts come each minute
-on changing hosts, rules decide, and all of it is written into a real journal on this disk. Two looks a minute, as
-`heal.every: 30s` says. Not in it: the checks themselves, which are `wright check`'s. Actions are answered at once.
+on changing hosts, rules decide, and all of it is written into a real journal on this disk. Two polls a minute
+(`heal.poll_interval: 30s`). Not in it: the checks themselves, which are `wright check`'s. Actions are answered at once.
 """
 
 from __future__ import annotations

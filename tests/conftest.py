@@ -157,10 +157,12 @@ def saved(tmp_path):
     torch = pytest.importorskip("torch")
     from clusterwright.runtime.checkpoints.convert import write_step
 
-    def make(*steps, keep=3):
+    def make(*steps, limit=3):
         run = tmp_path / "gpt-20261121-120000"
         (run / "checkpoints").mkdir(parents=True, exist_ok=True)
-        (run / "job.json").write_text(json.dumps({"local": True, "job": {"checkpoint": {"keep": keep}}}))
+        (run / "job.json").write_text(
+            json.dumps({"local": True, "job": {"checkpoint": {"save_total_limit": limit}}})
+        )
         for step in steps:
             state = {"model": {"weight": torch.full((300,), float(step))}, "run": {"loss": 1 / step}}
             write_step(run / "checkpoints" / f"step-{step:08d}", step, state)

@@ -26,7 +26,7 @@ GRACE_S = 30
 QOS = f"""
 qos:
   urgent: {{priority: 100, preempts: [scavenger]}}
-  scavenger: {{grace: {GRACE_S}s, when_preempted: cancel}}
+  scavenger: {{grace: {GRACE_S}s, preempt_mode: cancel}}
 """
 IDLE = 5  # hosts: two that train, a spare, and two for a successor; the rest may still be cleared
 BACK_LIMIT_S = 150.0

@@ -13,7 +13,7 @@ from clusterwright.launch.checkpoints import listing
 
 def test_list_shows_every_checkpoint(saved, capsys):
     """Its age, size and ranks, whether it is verified, and what goes next."""
-    found = listing(str(saved(10, 20, keep=2)))
+    found = listing(str(saved(10, 20, limit=2)))
     for row in found["checkpoints"]:
         row["time"] = row["verified_at"] = 1000.0
     assert show_list(found, json=False, now=1000.0 + 7200) == 0

@@ -74,13 +74,20 @@ def test_without_a_cluster_file_the_places_are_named(wright, job):
 
 def test_any_field_can_be_set_by_its_path(wright, job):
     """Sections keep what the file has beside it; values and what is wrong with them are as in a file."""
-    paths = ("--set", "recovery.hang=10m", "--set", "checkpoint.keep=7", "--set", "warm.imports=[json, math]")
+    paths = (
+        "--set",
+        "recovery.hang=10m",
+        "--set",
+        "checkpoint.save_total_limit=7",
+        "--set",
+        "warm.imports=[json, math]",
+    )
     done = wright("train", job, *paths, "--dry-run", "--cluster", CLUSTER)
     refused = wright("train", job, "--set", "recovery.hangs=1", "--dry-run", "--cluster", CLUSTER)
     bare = wright("train", job, "--set", "nodes", "--dry-run", "--cluster", CLUSTER)
     told = record_in(done.stdout)["job"]
 
-    assert (told["recovery"]["hang"], told["checkpoint"]["keep"]) == (600, 7), done.stderr
+    assert (told["recovery"]["hang"], told["checkpoint"]["save_total_limit"]) == (600, 7), done.stderr
     assert told["checkpoint"]["every"] == {"steps": 5, "seconds": None}
     assert told["warm"]["imports"] == ["json", "math"]
     assert (refused.returncode, "recovery.hang" in refused.stderr) == (2, True)

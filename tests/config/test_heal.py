@@ -26,15 +26,17 @@ def test_without_a_word_nothing_is_allowed(tmp_path):
 
 def test_a_policy_that_acts(tmp_path):
     """Quantities are read as everywhere."""
-    heal = load(tmp_path, "{mode: act, allow: [drain, reboot], most_out_percent: 10, window: 12h}").heal
+    heal = load(
+        tmp_path, "{mode: act, allow: [drain, reboot], max_unavailable_percent: 10, window: 12h}"
+    ).heal
 
-    assert (heal.allow, heal.most_out_percent, heal.window) == (("drain", "reboot"), 10, 43200)
+    assert (heal.allow, heal.max_unavailable_percent, heal.window) == (("drain", "reboot"), 10, 43200)
 
 
 @pytest.mark.parametrize(
     ("section", "code", "words"),
     [
-        ("{most_out_percent: 120}", "out-of-range", "heal.most_out_percent"),
+        ("{max_unavailable_percent: 120}", "out-of-range", "heal.max_unavailable_percent"),
         ("{mode: act, allow: [explode]}", "not-a-choice", "restart-service"),
         ("{mode: sometimes}", "not-a-choice", "propose"),
         ("{allow: [drain]}", "heal-allow-unused", "nothing ever is"),
@@ -44,7 +46,7 @@ def test_a_policy_that_acts(tmp_path):
         ("{mode: act, allow: [drain, replace]}", "heal-no-spare", "heal.spares"),
         ("{spares: [gpu-node9]}", "unknown-name", "gpu-node9"),
         ("{spares: [control]}", "unknown-name", "compute host"),
-        ("{tries: 0}", "out-of-range", "heal.tries"),
+        ("{max_attempts: 0}", "out-of-range", "heal.max_attempts"),
         ("{window: 24}", "bad-quantity", "heal.window"),
     ],
 )

@@ -164,7 +164,7 @@ def test_times_need_their_unit(line, code):
         ("nodes: 2", "nodes: 2.0", ["wrong-type"]),
         ("nodes: 2", "nodes: 0", ["out-of-range"]),
         ("recipe: gpt", "recipe: vgg", ["not-a-choice"]),
-        ("keep: 3", "keep: 1", ["out-of-range"]),
+        ("save_total_limit: 3", "save_total_limit: 1", ["out-of-range"]),
         ("every: 25 steps", "every: 0 steps", ["bad-quantity"]),
         ("every: 25 steps", "every: 25", ["bad-quantity"]),
         ("{steps: 300}", "{steps: [300]}", ["wrong-type"]),

@@ -133,7 +133,7 @@ def test_scratch_disks_are_mounted_beside_the_shared_folder():
         ([("nodes: [a100]", "nodes: [a100], gpus_per_node: 4")], []),
         ([(GPUS, ""), ("nodes: [a100]", "nodes: [a100], gpus_per_node: 1")], ["gres-mismatch"]),
         ([("nodes: [a100]", "nodes: [a100], teams: [vison]")], ["unknown-name"]),
-        ([("team: language}", "team: physics, also_in: [language]}")], ["unknown-name"]),
+        ([("team: language}", "team: physics, additional_teams: [language]}")], ["unknown-name"]),
         ([("partitions:", "slurm: {ports: [63000, 60001]}\npartitions:")], ["port-range"]),
         ([("partitions:", "slurm: {ports: [20, 30]}\npartitions:")], ["port-range"]),
         ([("name: lab", "name: lab\nlab: {}")], []),

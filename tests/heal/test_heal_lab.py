@@ -22,11 +22,11 @@ HEAL = """
 heal:
   mode: act
   allow: [restart-service, drain, reset-gpu, reboot, reapply, replace, requeue]
-  most_out_percent: 67
-  every: 4s
-  checks_every: 20s
+  max_unavailable_percent: 67
+  poll_interval: 4s
+  check_interval: 20s
   pause: 10s
-  patience: 10m
+  action_timeout: 10m
   spares: [gpu-node4]
 """
 LIMIT_S = 420  # a machine that does ten other things at once takes minutes for a reboot

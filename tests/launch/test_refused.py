@@ -48,7 +48,7 @@ def refused(cluster, **fields):
         ({"array": "0-9%"}, "bad-name", "array"),
         ({"sweep": {"a": list(range(40)), "b": list(range(26))}}, "array-too-large", "sweep"),
         ({"array": "1-2", "checkpoint": {"folder": "/shared/one"}}, "array-one-folder", "checkpoint.folder"),
-        ({"after": ["$(reboot)"]}, "bad-name", "after[0]"),
+        ({"dependencies": ["$(reboot)"]}, "bad-name", "dependencies[0]"),
         ({"framework": "caffe"}, "not-a-choice", "framework"),
     ],
 )  # fmt: skip

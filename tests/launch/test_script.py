@@ -29,8 +29,8 @@ JOBS = {
     },
     "shrink": {
         "nodes": 4, "gpus_per_node": 4, "elastic": {"min_nodes": 2},
-        "checkpoint": {"folder": "/shared/alice/gpt", "keep": 5},
-        "recovery": {"on_host_loss": "shrink", "restarts": 1, "successors": 2, "host_silence": "10s"},
+        "checkpoint": {"folder": "/shared/alice/gpt", "save_total_limit": 5},
+        "recovery": {"on_host_loss": "shrink", "restarts": 1, "successors": 2, "heartbeat_timeout": "10s"},
     },
 }  # fmt: skip
 

@@ -224,7 +224,7 @@ def test_a_run_waits_for_others(small, here, a_job, tmp_path):
     other = tmp_path / "shared" / "runs" / "other-20261121-131500"
     other.mkdir(parents=True)
     (other / "jobs").write_text("7\n9\n")
-    submit(a_job(user="alice", after=["5", other.name]), small, here)
+    submit(a_job(user="alice", dependencies=["5", other.name]), small, here)
 
     assert (tmp_path / "asked").read_text().startswith("--parsable --dependency=afterok:5:9 ")
 

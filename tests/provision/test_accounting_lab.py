@@ -30,14 +30,14 @@ VALUES = {
     "qos": {
         "urgent": {"priority": 100, "preempts": ["scavenger", "polite"], "teams": ["vision"]},
         "scavenger": {"max_gpus_per_job": 2},
-        "polite": {"grace": f"{GRACE_S}s", "when_preempted": "cancel", "teams": ["language"]},
+        "polite": {"grace": f"{GRACE_S}s", "preempt_mode": "cancel", "teams": ["language"]},
     },
     "accounting": {"half_life": "5m"},
     "teams": {"vision": {"gid": 5000, "shares": 50, "max_gpus": 6}, "language": {"gid": 5001, "shares": 50}},
     "users": {
         "alice": {"uid": 6001, "team": "language", "admin": True},
         "bob": {"uid": 6002, "team": "vision"},
-        "carol": {"uid": 6003, "team": "vision", "also_in": ["language"]},
+        "carol": {"uid": 6003, "team": "vision", "additional_teams": ["language"]},
         "dave": {"uid": 6004, "team": "language"},
     },
 }
@@ -325,7 +325,7 @@ def test_a_change_is_told_in_words_and_disturbs_nobody(site):
 
 def test_who_leaves_the_file_stays_until_the_jobs_end(site):
     """Slurm would end them with the association; then the next apply takes it away."""
-    erin = {"uid": 6005, "team": "language", "also_in": ["vision"]}
+    erin = {"uid": 6005, "team": "language", "additional_teams": ["vision"]}
     came = site.apply({"users": VALUES["users"] | {"erin": erin}})
     job = site.submit("erin", "-p quick --gres=gpu:1")
     site.until(job, "RUNNING")

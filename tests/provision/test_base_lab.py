@@ -62,7 +62,7 @@ class Site:
             "nodes.a100.hosts": "gpu-node[1-2]",
         }
         if not {"users", "users.bob"} & set(changes):
-            ours["users.bob.also_in"] = ["language"]
+            ours["users.bob.additional_teams"] = ["language"]
         for path, value in (ours | {"accounting": {"enabled": False}} | changes).items():
             *parents, last = path.split(".")
             place = document

@@ -23,7 +23,7 @@ IDLE_S, OFF_S = 8, 8
 HAS_ALL = "switched off by power saving; it has all that the file wants"
 SAVING = {
     "idle": f"{IDLE_S}s", "suspend_timeout": f"{OFF_S}s", "resume_timeout": "45s", "provider": {"kind": "lab"},
-    "spares": 2, "tries": 2, "retry_after": "2s",
+    "spares": 2, "max_attempts": 2, "retry_after": "2s",
 }  # fmt: skip
 
 pytestmark = [

@@ -35,7 +35,7 @@ class Site:
         yaml = YAML()
         document = yaml.load(EXAMPLE.read_text().replace("10.77.", SUBNETS))
         document["name"] = NAME
-        document["slurm"]["most_drained_percent"] = 25
+        document["slurm"]["max_drained_percent"] = 25
         document["accounting"] = {"enabled": False}
         yaml.dump(document, self.file)
         self.cluster = load_cluster(self.file)

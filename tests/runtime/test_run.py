@@ -153,8 +153,8 @@ def test_a_finished_training_has_said_so_and_does_no_step_more(train, undisturbe
 
 
 def test_only_the_newest_are_kept_and_all_of_them_are_good(train):
-    """`keep` is two; nothing half removed or half written is left."""
-    trained = train(TOY_UNTIL=17, CLUSTERWRIGHT_CHECKPOINT_KEEP=2)
+    """`save_total_limit` is two; nothing half removed or half written is left."""
+    trained = train(TOY_UNTIL=17, CLUSTERWRIGHT_SAVE_TOTAL_LIMIT=2)
 
     assert trained.checkpoints() == ["step-00000016", "step-00000017"]
     for name in trained.checkpoints():

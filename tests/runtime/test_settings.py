@@ -25,7 +25,7 @@ def test_the_launcher_is_heard():
         "CLUSTERWRIGHT_RUN": "/r",
         "CLUSTERWRIGHT_CHECKPOINTS": "/c",
         "CLUSTERWRIGHT_CHECKPOINT_EVERY": "steps:25",
-        "CLUSTERWRIGHT_CHECKPOINT_KEEP": "5",
+        "CLUSTERWRIGHT_SAVE_TOTAL_LIMIT": "5",
         "CLUSTERWRIGHT_GENERATION": "2",
         "CLUSTERWRIGHT_DEADLINE": "12.5",
     }

@@ -84,10 +84,10 @@ def watch(file: Path | None = None, /, *, here: Local = False) -> int:
                 "watching {cluster}, mode {mode}, every {every} s",
                 cluster=target.cluster.name,
                 mode=loop.policy.mode,
-                every=target.cluster.heal.every,
+                every=target.cluster.heal.poll_interval,
             )
         )
-        joined.watch(loop, target.cluster.heal.every, time.sleep)
+        joined.watch(loop, target.cluster.heal.poll_interval, time.sleep)
     return EXIT_OK
 
 

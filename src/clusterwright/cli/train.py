@@ -57,7 +57,7 @@ class Typed:
         _option("Folder that is copied into the run; of a program, where one is; none: nothing is."),
     ] = None
     array: Annotated[str | None, _option('Runs by number, e.g. "0-9%2".')] = None
-    after: Annotated[
+    dependency: Annotated[
         str | None, _option("Job ids or runs that must have finished well, separated by commas.")
     ] = None
 
@@ -80,7 +80,7 @@ class Typed:
             "launcher": self.launcher,
             "array": self.array,
             "code": {"folder": self.code} if self.code and self.code != "none" else None,
-            "after": self.after.split(",") if self.after else None,
+            "dependencies": self.dependency.split(",") if self.dependency else None,
         }
         return {name: value for name, value in values.items() if value is not None}
 

@@ -45,7 +45,7 @@ class System(Section):
     journal: Size = setting(
         "Most disk space that the system's journal takes.", default="1GiB", example="2GiB"
     )
-    hold: tuple[PackageName, ...] = setting(
+    hold_packages: tuple[PackageName, ...] = setting(
         "Packages that are never upgraded by themselves, beyond those of driver, fabric and Slurm.",
         default=(), example="[docker-ce]",
     )  # fmt: skip

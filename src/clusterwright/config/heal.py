@@ -31,13 +31,13 @@ class Heal(Section):
         "A unit on the control host looks after the cluster; else `wright heal watch` does, where somebody runs it.",
         cost=Cost.RESTART, default=False, example="true",
     )  # fmt: skip
-    # Health programs stop at slurm.most_drained_percent by themselves; this counts whoever is out, for any reason.
-    most_out_percent: int = setting(
+    # Health programs stop at slurm.max_drained_percent by themselves; this counts whoever is out, for any reason.
+    max_unavailable_percent: int = setting(
         "Of each partition's hosts, so many percent may be out of service after a drain of ours, whoever took the"
         " others out; one may be in any case.",
         cost=Cost.RESTART, default=20, example="10", least=1, most=100,
     )  # fmt: skip
-    tries: int = setting(
+    max_attempts: int = setting(
         "The same action on the same host so many times within `window`; then a person is told.",
         cost=Cost.RESTART, default=3, example="2", least=1, most=20,
     )  # fmt: skip
@@ -48,15 +48,15 @@ class Heal(Section):
         "Pause before the same action on the same host; twice as long before each further one.",
         cost=Cost.RESTART, default="10m", example="5m", least=1,
     )  # fmt: skip
-    every: Duration = setting(
+    poll_interval: Duration = setting(
         "How often Slurm is asked.", cost=Cost.RESTART, default="30s", example="30s", least=1, most=3600
     )
-    checks_every: Duration = setting(
+    check_interval: Duration = setting(
         "How often all hosts are checked; hosts under repair are checked each time that Slurm is asked.",
         cost=Cost.RESTART, default="5m", example="5m", least=1, most=86400,
     )  # fmt: skip
     # As long as provision/reboot.py waits: a server with 2 TB of memory tests itself for ten minutes before it boots.
-    patience: Duration = setting(
+    action_timeout: Duration = setting(
         "Time for an action to end: a host that is not back then from its reboot is a person's to look at.",
         cost=Cost.RESTART, default="15m", example="15m", least=5,
     )  # fmt: skip

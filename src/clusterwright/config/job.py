@@ -57,7 +57,7 @@ class Checkpoint(Section):
     )  # fmt: skip
     every: Frequency = setting("How often.", default="10m", example="100 steps")
     # Two: while one is being written, or is torn, there must be a good one.
-    keep: int = setting(
+    save_total_limit: int = setting(
         "How many of the newest are kept; never fewer than two.",
         default=3, example="3", least=2, most=1000,
     )  # fmt: skip
@@ -99,7 +99,7 @@ class Recovery(Section):
         "How many new jobs may take over, one after the other.", default=5, example="5", least=0, most=1000
     )
     # Six beats, of which a busy host may miss five; below 2 s a loaded machine would be taken for a dead one.
-    host_silence: Duration = setting(
+    heartbeat_timeout: Duration = setting(
         "Silence after which a host counts as lost.", default="3s", example="5s", least=2, most=3600
     )
     hang: Standstill = setting(
@@ -287,7 +287,7 @@ class Job(Section):
         "Arguments with several values: a run for each combination, all in one array.",
         default={}, example="{lr: [0.1, 0.01]}",
     )  # fmt: skip
-    after: tuple[Earlier, ...] = setting(
+    dependencies: tuple[Earlier, ...] = setting(
         "Job ids or runs that must have finished well before this one begins.",
         default=(), example='["1234", gpt-small-20261121-131500]',
     )  # fmt: skip

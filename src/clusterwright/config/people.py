@@ -66,7 +66,7 @@ class User(Section):
         cost=Cost.REBUILD, example="6001", least=_FIRST_ID, most=_LAST_ID,
     )  # fmt: skip
     team: AccountName = setting("The team whose share the jobs count against.", example="vision")
-    also_in: tuple[AccountName, ...] = setting(
+    additional_teams: tuple[AccountName, ...] = setting(
         "Further teams; a job counts against one of them with `--account`.", default=(), example="[language]"
     )
     ssh_keys: tuple[PublicKey, ...] = setting(

@@ -98,14 +98,14 @@ class PowerSaving(Section):
         "Time that a host has to be off; until it is over, no job can ask for it (SuspendTimeout).",
         cost=Cost.RECONFIGURE, default="5m", example="3m", least=5, most=_MAX_SLURM_SECONDS,
     )  # fmt: skip
-    keep: tuple[Identifier, ...] = setting(
+    exclude: tuple[Identifier, ...] = setting(
         "Node groups that always stay on.", cost=Cost.RECONFIGURE, default=(), example="[a100]"
     )
     spares: int = setting(
         "Idle hosts that are kept on, so that small jobs do not wait for a boot; needs a provider.",
         cost=Cost.RECONFIGURE, default=0, example="2", least=0, most=65536,
     )  # fmt: skip
-    tries: int = setting(
+    max_attempts: int = setting(
         "Boots of one host that may fail in a row; then it is drained, with the reason. Needs a provider.",
         default=3, example="5", least=1, most=100,
     )  # fmt: skip

@@ -124,7 +124,7 @@ class Monitoring(Section):
         "Which of the receivers are told of alerts.", default=(), example="[oncall]"
     )
     language: Literal["en", "zh"] = setting("What alerts are written in.", default="en", example="zh")
-    pages: HttpAddress | None = setting(
+    runbook_url: HttpAddress | None = setting(
         "Where the pages on alerts are read, if not in `docs/reference/alerts` of this program's source.",
         default=None, example="https://wiki.example.org/alerts",
     )  # fmt: skip

@@ -62,7 +62,7 @@ class SlurmSettings(Section):
         cost=Cost.RESTART, default=True, example="true",
     )  # fmt: skip
     # 10 %: what a site loses to hosts in repair anyway; more at once is mostly a false alarm, or no host's own fault.
-    most_drained_percent: int = setting(
+    max_drained_percent: int = setting(
         "Most hosts that health programs keep drained at once, one at least; further faults are only named.",
         default=10, example="25", least=1, most=100,
     )  # fmt: skip
@@ -157,7 +157,7 @@ class Qos(Section):
         "Qualities of service whose jobs make room for its own.",
         cost=Cost.RESTART, default=(), example="[scavenger]",
     )  # fmt: skip
-    when_preempted: Literal["requeue", "cancel"] = setting(
+    preempt_mode: Literal["requeue", "cancel"] = setting(
         "What becomes of its jobs when another takes their place.", default="requeue", example="cancel"
     )
     grace: Duration | None = setting(
@@ -197,7 +197,7 @@ class Accounting(Section):
         "Control host that runs slurmdbd and MariaDB; the first one if left out.",
         cost=Cost.REBUILD, default=None, example="control2",
     )  # fmt: skip
-    keep: Duration = setting(
+    retention: Duration = setting(
         "How long jobs and steps are kept (PurgeJobAfter).", cost=Cost.RESTART, default="730d", example="730d",
         least=86400,
     )  # fmt: skip

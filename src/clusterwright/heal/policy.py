@@ -18,11 +18,11 @@ class Policy:
 
     mode: Literal["none", "propose", "approve", "act"] = "propose"
     allow: frozenset[str] = frozenset()
-    most_out_percent: int = 20
-    tries: int = 3
+    max_unavailable_percent: int = 20
+    max_attempts: int = 3
     window_s: float = 86400
     pause_s: float = 600
-    patience_s: float = 900
+    action_timeout_s: float = 900
     settle_s: float = 0
     spares: tuple[str, ...] = ()
     hosts: frozenset[str] = frozenset()
@@ -44,11 +44,11 @@ def policy_of(cluster: Cluster) -> Policy:
     return Policy(
         mode=ours.mode,
         allow=frozenset(ours.allow),
-        most_out_percent=ours.most_out_percent,
-        tries=ours.tries,
+        max_unavailable_percent=ours.max_unavailable_percent,
+        max_attempts=ours.max_attempts,
         window_s=ours.window,
         pause_s=ours.pause,
-        patience_s=ours.patience,
+        action_timeout_s=ours.action_timeout,
         settle_s=min(SETTLE_S, ours.pause),
         spares=ours.spares,
         hosts=frozenset(host.name for host in cluster.hosts("compute")),

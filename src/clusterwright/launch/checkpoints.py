@@ -69,7 +69,7 @@ class CheckpointHost:
 
 
 def listing(run_or_folder: str, checkpoint_host: CheckpointHost | None = None) -> dict[str, Any]:
-    """The checkpoints of a run or folder, the newest first: `checkpoints`, `partial`, `keep`, `folder`."""
+    """The checkpoints of a run or folder, the newest first: `checkpoints`, `partial`, `save_total_limit`, `folder`."""
     return _run_action("list", run_or_folder, {}, checkpoint_host)
 
 

@@ -129,7 +129,7 @@ def settings(job: Job, cluster: Cluster) -> str:
 def _dependency_check(job: Job, cluster: Cluster, run: str) -> str:
     """A second look at the runs that this one waits for: Slurm sees their jobs alone."""
     runs = run.rstrip("/").rpartition("/")[0]
-    run_paths = [f"{runs}/{name}" for name in job.after if not name.isdigit()]
+    run_paths = [f"{runs}/{name}" for name in job.dependencies if not name.isdigit()]
     if not run_paths:
         return ""
     from clusterwright.onhost.supervisor.dependencies import WAITS

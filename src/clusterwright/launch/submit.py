@@ -187,7 +187,7 @@ def _require_path(path: str | None) -> str:
 def _dependencies(runs: str, job: Job) -> tuple[str, str]:
     """Shell that finds the jobs of the runs to wait for, and sbatch's options."""
     lookup, names = "", []
-    for index, dependency in enumerate(job.after):
+    for index, dependency in enumerate(job.dependencies):
         names.append(dependency if dependency.isdigit() else f"$after{index}")
         if not dependency.isdigit():
             lookup += f"after{index}=$(tail -n 1 {shlex.quote(f'{runs}/{dependency}/jobs')}) && "

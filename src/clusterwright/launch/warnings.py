@@ -182,7 +182,7 @@ def _suspension(settings: Settings) -> Warned | None:
             "other for lost: it begins a new generation"
         ),
         _(
-            "`when_preempted: cancel` for its qos in the cluster file; the run saves, and its "
+            "`preempt_mode: cancel` for its qos in the cluster file; the run saves, and its "
             "successor goes on"
         ),
     )

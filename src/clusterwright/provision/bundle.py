@@ -32,7 +32,7 @@ class Order:
     to: str = ""  # back to before that apply
     idle: bool = False  # nothing that wants a drained host is done where jobs run
     leave: Mapping[str, str] = dataclasses.field(default_factory=dict)  # sets of packages, and why
-    patience_s: int = 0  # how long it waits for another apply that is still at work
+    lock_timeout_s: int = 0  # how long it waits for another apply that is still at work
 
 
 def bundle(order: Order, resources: Iterable[Resource], shared: Iterable[str] = ()) -> bytes:

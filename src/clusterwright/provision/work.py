@@ -67,7 +67,7 @@ class Work:
             to=self.to,
             idle=True,
             leave=skipped_sets,
-            patience_s=LOCK_TIMEOUT_S,
+            lock_timeout_s=LOCK_TIMEOUT_S,
         )
         data = bundle(order, self.resources(host), self.shared)
         sent_at, render_s = self.clock.now(), self.clock.monotonic() - began

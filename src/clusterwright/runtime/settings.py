@@ -62,7 +62,7 @@ def read(
         checkpoints=Path(checkpoints) if checkpoints else None,
         every=Every.parse(every or environ.get("CLUSTERWRIGHT_CHECKPOINT_EVERY", "seconds:600")),
         save_total_limit=max(
-            2, save_total_limit or int(environ.get("CLUSTERWRIGHT_CHECKPOINT_KEEP", "3"))
+            2, save_total_limit or int(environ.get("CLUSTERWRIGHT_SAVE_TOTAL_LIMIT", "3"))
         ),  # one may be bad
         generation=int(environ.get("CLUSTERWRIGHT_GENERATION", "0")),
         deadline=float(deadline) if deadline else None,

@@ -84,7 +84,7 @@ def test_two_faults_on_one_host_are_mended_one_after_the_other(world, acting):
 
 def test_a_diagnosis_that_changes_its_mind_does_not_start_again(world, acting):
     """The same action on the same host counts over all rules."""
-    w = world(policy=acting(tries=2, pause_s=60))
+    w = world(policy=acting(max_attempts=2, pause_s=60))
     w.helps = False
     for turn in range(80):
         w.faults["n1"] = {"gpus_answer"} if turn % 4 < 2 else {"kernel_faults"}
@@ -97,7 +97,7 @@ def test_a_diagnosis_that_changes_its_mind_does_not_start_again(world, acting):
 
 def test_a_flapping_check_ends_with_a_person(world, acting):
     """Out and back at most so many times; then it stays out, and is told once."""
-    w = world(policy=acting(tries=2, pause_s=60))
+    w = world(policy=acting(max_attempts=2, pause_s=60))
     for turn in range(200):
         w.faults["n1"] = {"gpus_answer"} if turn % 8 < 4 else set()
         w.tick()
@@ -185,7 +185,7 @@ def test_while_slurmctld_is_away_nothing_is_done(world, acting):
 
 def test_the_share_holds_and_is_said_once(world, acting):
     """Two of eight at 25 %: the third stays in service though it is faulty."""
-    w = world(policy=acting(most_out_percent=25))
+    w = world(policy=acting(max_unavailable_percent=25))
     w.helps = False
     w.hold("n8", "person", "maintenance")
     for host in ("n1", "n2"):
@@ -200,7 +200,7 @@ def test_the_share_holds_and_is_said_once(world, acting):
 
 def test_a_fault_of_many_hosts_at_once_is_not_theirs(world, acting):
     """A file server that is gone is no reason to reboot everybody."""
-    w = world(policy=acting(most_out_percent=50))
+    w = world(policy=acting(max_unavailable_percent=50))
     for number in range(1, 8):
         w.faults[f"n{number}"] = {"mounted"}
     for _ in range(10):
@@ -244,7 +244,7 @@ def test_a_spare_that_fails_is_not_used_and_a_person_is_told(world, acting):
 
 def test_a_boot_of_the_machine_that_looks_frees_no_try(world, acting):
     """Its clock begins again: of what was before it only that is known. Pauses are not shortened by it."""
-    w = world(policy=acting(tries=1, pause_s=3600))
+    w = world(policy=acting(max_attempts=1, pause_s=3600))
     w.helps = False
     w.faults["n1"] = {"munge_on_host"}
     for _ in range(3):

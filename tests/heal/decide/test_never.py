@@ -81,7 +81,7 @@ def check(w):
     taking = [node for node in w.nodes.values() if node.holder != "spare"]
     if new:
         out = [node for node in taking if node.out]
-        assert len(out) <= max(1, len(taking) * w.policy.most_out_percent // 100)
+        assert len(out) <= max(1, len(taking) * w.policy.max_unavailable_percent // 100)
     busy = [intent.host for intent in w.last]
     assert len(busy) == len(set(busy))
     once = [
@@ -94,7 +94,10 @@ def check(w):
 @given(st.lists(HAPPENS, max_size=60), st.integers(1, 100), st.integers(1, 3), st.booleans())
 def test_whatever_happens_no_harm_is_done(world, acting, course, percent, tries, helps):
     """The share, persons' drains, jobs, the control host, rings, hand-overs: none is ever broken."""
-    w = world(hosts=HOSTS, policy=acting(most_out_percent=percent, tries=tries, pause_s=120, spares=("n6",)))
+    w = world(
+        hosts=HOSTS,
+        policy=acting(max_unavailable_percent=percent, max_attempts=tries, pause_s=120, spares=("n6",)),
+    )
     w.helps = helps
     w.hold("n6", "spare", "wright: spare")
     stamps = []
@@ -126,7 +129,7 @@ def assert_no_ring(stamps, tries, policy):
 @settings(max_examples=60)
 def test_a_diagnosis_that_changes_each_time_is_bounded(world, acting, names, tries):
     """Whatever a host is said to have, look after look: each action at most so many times, then a person."""
-    w = world(hosts=4, policy=acting(tries=tries, pause_s=60))
+    w = world(hosts=4, policy=acting(max_attempts=tries, pause_s=60))
     w.helps = False
     for turn in range(80):
         w.faults["n1"] = {names[turn // 3 % len(names)]}
@@ -141,7 +144,7 @@ def test_a_diagnosis_that_changes_each_time_is_bounded(world, acting, names, tri
 @given(st.integers(1, 100), st.lists(st.integers(1, HOSTS), min_size=1, max_size=HOSTS, unique=True))
 def test_the_share_is_never_exceeded(world, acting, percent, faulty):
     """All at once or not, with a person's drains among them: what heal adds stays within the share."""
-    w = world(hosts=HOSTS, policy=acting(most_out_percent=percent))
+    w = world(hosts=HOSTS, policy=acting(max_unavailable_percent=percent))
     w.helps = False
     w.hold("n1", "person")
     for number in faulty:

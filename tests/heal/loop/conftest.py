@@ -28,9 +28,9 @@ HEAL = """
 heal:
   mode: act
   allow: [restart-service, drain, reset-gpu, reboot, replace, requeue, exclude]
-  most_out_percent: 100
+  max_unavailable_percent: 100
   pause: 1s
-  every: 1s
+  poll_interval: 1s
   spares: [gpu-node4]
 """
 

@@ -211,7 +211,7 @@ def test_a_reboot_that_never_returns_is_a_persons(pretended):
                 made.put(host, down="")
             return done
 
-    loop = made.loop(remote=Gone(), settle_s=0.0, patience_s=0.0, orphan_s=0.0)
+    loop = made.loop(remote=Gone(), settle_s=0.0, action_timeout_s=0.0, orphan_s=0.0)
     end = time.monotonic() + 60
     while not loop.journal.notifications() and time.monotonic() < end:
         loop.tick()

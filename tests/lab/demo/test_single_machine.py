@@ -25,7 +25,8 @@ def job():
     return Job.model_validate(
         {
             "name": "small", "recipe": "gpt", "arguments": {"steps": 80, "text_bytes": 60000}, "nodes": 2,
-            "gpus_per_node": 1, "time": "10m", "user": "alice", "checkpoint": {"every": "10 steps", "keep": 3},
+            "gpus_per_node": 1, "time": "10m", "user": "alice",
+            "checkpoint": {"every": "10 steps", "save_total_limit": 3},
         }
     )  # fmt: skip
 

@@ -249,7 +249,7 @@ def test_names_become_those_of_kubernetes(text, name):
 def test_two_teams_of_one_name_are_refused(made):
     """Their namespaces would be one, and each could read the other's secrets."""
     teams = ("teams:\n  vision:", "teams:\n  vi-sion: {gid: 5003}\n  vi_sion: {gid: 5004}\n  vision:")
-    users = ("also_in: [language]", "also_in: [language, vi-sion, vi_sion]")
+    users = ("additional_teams: [language]", "additional_teams: [language, vi-sion, vi_sion]")
 
     found = refused(made, "university", cluster=[teams, users])
 

@@ -18,7 +18,10 @@ SOURCE = Path(__file__).parents[3] / "src"
 STEPS, EVERY = 120, 20
 JOB = [
     ("arguments: {steps: 300}", f"arguments: {{steps: {STEPS}}}"),
-    ("checkpoint: {every: 25 steps, keep: 3}", f"checkpoint: {{every: {EVERY} steps, keep: 3}}"),
+    (
+        "checkpoint: {every: 25 steps, save_total_limit: 3}",
+        f"checkpoint: {{every: {EVERY} steps, save_total_limit: 3}}",
+    ),
 ]
 TORCH = pytest.importorskip("torch", reason="there is no torch here (make install)")
 

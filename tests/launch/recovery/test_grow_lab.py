@@ -22,7 +22,7 @@ VALUES = {
     "slurm": {"node_timeout": "1m", "kill_wait": "2s"},
     "qos": {
         "urgent": {"priority": 100, "preempts": ["scavenger"]},
-        "scavenger": {"grace": "30s", "when_preempted": "cancel"},
+        "scavenger": {"grace": "30s", "preempt_mode": "cancel"},
     },
 }
 

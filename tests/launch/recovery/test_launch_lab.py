@@ -83,14 +83,14 @@ def submitted(stands):
         for name, wish in wishes.items():
             if name not in NEEDS or pytest.importorskip(NEEDS[name]):
                 found[name] = submit(stands, wish)
-        later = Typed(nodes=1, gpus=1, time="5m", after=f"{found['agent'].name},{found['mpi'].job_id}")
+        later = Typed(nodes=1, gpus=1, time="5m", dependency=f"{found['agent'].name},{found['mpi'].job_id}")
         found["after"] = submit(stands, resolve_job(("python", "with_torch.py"), later, stands.file))
     return found
 
 
 def submit(stands, wish):
     """As alice, by whom the lab's jobs are run; on a busy machine a silent host is not a lost one."""
-    patient = wish.job.recovery.model_copy(update={"host_silence": 60})
+    patient = wish.job.recovery.model_copy(update={"heartbeat_timeout": 60})
     job = wish.job.model_copy(update={"recovery": patient})
     return submit_job(job, wish.cluster, stands.remote, user="alice", base_folder=wish.base_folder)
 
@@ -145,7 +145,7 @@ def test_a_run_of_an_array_that_waits_is_found_and_cancelled_by_its_name(stands)
     other = stands.sh(
         "control", "runuser -u alice -- sbatch --parsable -n1 -o /dev/null --wrap 'sleep 600'"
     ).strip()
-    run = submit(stands, resolve_job([str(JOBS / "sweep.yaml")], Typed(after=other), stands.file))
+    run = submit(stands, resolve_job([str(JOBS / "sweep.yaml")], Typed(dependency=other), stands.file))
     names = f"squeue -h -r -j {run.job_id} -t pending -o %j | sort"
     waiting = stands.sh("control", names).split()
     code = cancel(run.runs[2], cluster=stands.file)

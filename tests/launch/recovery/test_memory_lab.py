@@ -27,7 +27,7 @@ def test_agents_outlive_a_supervisor_that_is_followed_in_its_own_job(training):
 
 def test_a_killed_host_needs_no_disk(training):
     """The spare begins at the newest step, or close to it, without a checkpoint; steps done again come out alike."""
-    struck = training(STEPS, recovery={"on_host_loss": "spare", "spare_nodes": 1, "host_silence": "10s"})
+    struck = training(STEPS, recovery={"on_host_loss": "spare", "spare_nodes": 1, "heartbeat_timeout": "10s"})
     struck.until_step(30)
     batch = struck.until("job_start")[0]["host"]
     victim = next(host for host in struck.until("generation_start")[0]["hosts"] if host != batch)

@@ -25,7 +25,7 @@ class Training:
         job = {
             "name": "stormy", "command": [str(STORMY)], "gpus_per_node": 2, "time": "10m",
             "checkpoint": {"every": "1000 steps", "memory": "1 step"},
-            "recovery": {"host_silence": "30s"},  # no host is lost here: a busy machine is no failure
+            "recovery": {"heartbeat_timeout": "30s"},  # no host is lost here: a busy machine is no failure
         }  # fmt: skip
         folder.mkdir()
         (folder / "job.yaml").write_text(json.dumps(job))

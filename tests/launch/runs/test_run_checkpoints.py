@@ -35,7 +35,7 @@ def test_a_listing_needs_no_torch(saved):
 
 def test_a_listing_says_what_each_holds_and_what_goes_next(saved):
     """The newest first; two are kept, so the next good save leaves the newest alone, and the others go."""
-    run = saved(10, 20, 30, keep=2)
+    run = saved(10, 20, 30, limit=2)
     (run / "checkpoints" / ".partial-step-00000040-3").mkdir()
     (run / "checkpoints" / ".partial-step-00000040-3" / "part").write_bytes(b"12345")
     (run / "checkpoints" / "latest").symlink_to("step-00000030")
@@ -63,7 +63,7 @@ def test_a_run_may_keep_them_elsewhere(saved, tmp_path):
     """`checkpoint.folder` of its job."""
     run = saved(10)
     (run / "checkpoints").rename(tmp_path / "elsewhere")
-    job = {"job": {"checkpoint": {"folder": str(tmp_path / "elsewhere"), "keep": 3}}}
+    job = {"job": {"checkpoint": {"folder": str(tmp_path / "elsewhere"), "save_total_limit": 3}}}
     (run / "job.json").write_text(json.dumps(job))
 
     assert listing(str(run))["folder"] == str(tmp_path / "elsewhere")

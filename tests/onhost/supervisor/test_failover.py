@@ -21,7 +21,9 @@ def orphan(tmp_path, monkeypatch, write_record):
     folder = Folder(str(tmp_path))
     folder.claim("chain/1", "7")
     folder.write("pulse", {"job_id": "7", "number": 1, "beats": 5, "address": "10.0.0.1", "port": 20001})
-    write_record(tmp_path, {"name": "gpt", "recipe": "gpt", "time": "1d", "recovery": {"host_silence": "3s"}})
+    write_record(
+        tmp_path, {"name": "gpt", "recipe": "gpt", "time": "1d", "recovery": {"heartbeat_timeout": "3s"}}
+    )
     record = read_record(str(tmp_path))._replace(local=False)
     one = Failover(folder, record, ("10.0.0.1", 20001))
     one.started = []

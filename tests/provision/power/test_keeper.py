@@ -22,7 +22,7 @@ from clusterwright.slurm.states import BASES
 BOOT_S, IDLE_S = 8, 30
 OF = Settings(
     provider={"kind": "lab"}, hosts={"n1": {}, "n2": {}, "n3": {}}, resume_timeout=60, suspend_timeout=20,
-    spares=0, tries=3, retry_after=10,
+    spares=0, max_attempts=3, retry_after=10,
 )  # fmt: skip
 OFF = frozenset({"IDLE", "POWERED_DOWN"})
 
@@ -195,7 +195,7 @@ def test_what_does_not_come_up_is_tried_again_with_growing_pauses_and_then_drain
         down += decide.failed(world.nodes()["n2"])
     state, reason = world.node["n2"]
 
-    assert len(boots) == OF.tries
+    assert len(boots) == OF.max_attempts
     assert boots[2] - boots[1] > boots[1] - boots[0]
     assert "DRAIN" in state
     assert reason == f"wright: power: 3 boots failed: {words}"
@@ -209,7 +209,7 @@ def test_what_does_not_come_up_is_tried_again_with_growing_pauses_and_then_drain
     world.want("n2")
     run(world, keeper, BOOT_S + 3)
     assert world.node["n2"].state == {"IDLE"}
-    assert keeper.records.by_host["n2"].tries == 0
+    assert keeper.records.by_host["n2"].failed_boots == 0
 
 
 def test_what_is_refused_for_good_is_drained_at_once_and_asked_no_more(records):

@@ -130,7 +130,7 @@ def test_the_keeper_boots_hosts_whatever_one_silent_controller_does(site, tmp_pa
     switch, all_of_them, _ = site("silent", *["well"] * 4)
     of = Settings(
         provider={"kind": "redfish"}, hosts=switch.settings.hosts, resume_timeout=60, suspend_timeout=20,
-        spares=0, tries=3, retry_after=10,
+        spares=0, max_attempts=3, retry_after=10,
     )  # fmt: skip
     nodes = {host: parse_node(f"NodeName={host} State=IDLE+POWERING_UP") for host in of.hosts}
     slurm = SimpleNamespace(nodes=lambda: nodes, update=lambda *_words: "")

@@ -12,7 +12,7 @@ TEAMS = {
     "vision": {"gid": 5000, "shares": 60},
 }
 USERS = {
-    "alice": {"uid": 6001, "team": "vision", "admin": True, "also_in": ["speech"]},
+    "alice": {"uid": 6001, "team": "vision", "admin": True, "additional_teams": ["speech"]},
     "bob": {"uid": 6002, "team": "research"},
     "carol": {"uid": 6003, "team": "speech"},
 }
@@ -81,7 +81,7 @@ def test_qualities_of_service_are_for_their_teams(rows):
 def test_a_quality_of_service_has_its_limits_in_slurms_units(rows):
     """Grace in seconds, time in minutes, rounded up."""
     one = {"priority": 9, "max_time": "90s", "max_gpus": 64, "max_gpus_per_user": 8, "max_gpus_per_job": 4}
-    more = {"max_jobs_per_user": 3, "preempts": ["b", "a"], "when_preempted": "cancel", "grace": "2m"}
+    more = {"max_jobs_per_user": 3, "preempts": ["b", "a"], "preempt_mode": "cancel", "grace": "2m"}
     found = rows({"qos": {"urgent": one | more, "a": {}, "b": {}}})["qos", "urgent"]
 
     assert found == {

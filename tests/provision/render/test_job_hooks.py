@@ -112,7 +112,7 @@ def test_a_port_has_the_layer_that_a_check_asks_for(of, altered):
 
 def test_networks_and_share_are_declared(of, altered):
     """Those that the host's group is on; the share from the file."""
-    found = of("gpu-node1", altered({"slurm.most_drained_percent": 25}))
+    found = of("gpu-node1", altered({"slurm.max_drained_percent": 25}))
 
     assert found["NETWORKS"].split()[:2] == ["management=10.77.0.0/24", "compute=10.77.1.0/24"]
     assert (found["MOST_DRAINED"], of("gpu-node1")["MOST_DRAINED"]) == ("25", "10")

@@ -18,7 +18,7 @@ def test_every_release_takes_every_key(cluster, version):
 
 def test_jobs_are_kept_as_long_as_the_file_says(altered):
     """A part of a day is a day."""
-    text = slurmdbd_conf(altered({"accounting": {"keep": "36h"}}), HEADER)
+    text = slurmdbd_conf(altered({"accounting": {"retention": "36h"}}), HEADER)
 
     assert "PurgeJobAfter=2days" in text
 

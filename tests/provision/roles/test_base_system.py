@@ -30,7 +30,7 @@ def of(altered, given):
 
 def test_a_user_has_all_teams_and_no_password(of):
     """The first team is the primary group; passwords only where the file lets them in over SSH."""
-    closed = of({"users.bob.also_in": ["language"]})["user:bob"]
+    closed = of({"users.bob.additional_teams": ["language"]})["user:bob"]
     opened = of({"security.password_login": True})["user:bob"]
 
     assert closed == User(name="bob", uid=6002, group="vision", groups=("language",), password=False)
@@ -132,7 +132,7 @@ def test_slurms_account_is_made_where_no_package_makes_it(of):
 
 def test_driver_fabric_and_slurm_are_held_and_what_the_site_adds(of):
     """The same patterns for who upgrades by hand and for unattended upgrades."""
-    found = of({"system": {"hold": ["docker-ce"]}}, host="control")
+    found = of({"system": {"hold_packages": ["docker-ce"]}}, host="control")
 
     assert found["hold:packages"] == Hold(name="packages", patterns=(*DRIVER, *FABRIC, *SLURM, "docker-ce"))
     assert '  "docker-ce$";\n' in found["file:/etc/apt/apt.conf.d/52clusterwright-hold"].content

@@ -29,7 +29,7 @@ def test_evaluations_are_timed_and_measures_written_down(train):
 
 def test_the_checkpoint_of_the_best_measure_is_kept_too(train):
     """The lowest is the first: it stays beside the newest two."""
-    best = {"CLUSTERWRIGHT_CHECKPOINT_BEST": "validation", "CLUSTERWRIGHT_CHECKPOINT_KEEP": 2}
+    best = {"CLUSTERWRIGHT_CHECKPOINT_BEST": "validation", "CLUSTERWRIGHT_SAVE_TOTAL_LIMIT": 2}
     trained = train(script="evaluating", TOY_UNTIL=15, CLUSTERWRIGHT_CHECKPOINT_EVERY="steps:3", **best)
     assert trained.codes == [0, 0], trained.log
 

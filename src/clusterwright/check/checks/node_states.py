@@ -66,7 +66,7 @@ def _in_use(host: str, node: Node) -> Verdict:
         observed=_(
             "takes jobs in spite of a fault, as enough hosts are drained already: {faults}", faults=faults
         ),
-        expected=_("at most slurm.most_drained_percent of the hosts with faults"),
+        expected=_("at most slurm.max_drained_percent of the hosts with faults"),
         subject=host,
         fix=_(
             "{fault_fix}; where many hosts say the same, see first what they have in common",

@@ -38,6 +38,6 @@ def _missing(spec: HostSpec, have: Associations) -> Iterator[str]:
         elif shares != str(declared.shares):
             yield f"{team} has {shares} shares, not {declared.shares}"
     for name, user in spec.cluster.users.items():
-        for team in dict.fromkeys((user.team, *user.also_in)):
+        for team in dict.fromkeys((user.team, *user.additional_teams)):
             if name not in have.members.get(team, (name,)):
                 yield f"{name} is not in {team}"

@@ -111,7 +111,7 @@ OURS: dict[str, str] = {
         _ACCOUNTING,
     ),
     "prioritydecayhalflife": "accounting.half_life",
-    **dict.fromkeys(("preempttype", "preemptmode"), "qos.NAME.preempts and qos.NAME.when_preempted"),
+    **dict.fromkeys(("preempttype", "preemptmode"), "qos.NAME.preempts and qos.NAME.preempt_mode"),
     **dict.fromkeys(
         ("suspendtime", "suspendprogram", "resumeprogram", "resumefailprogram", "resumetimeout", "suspendtimeout",
          "suspendexcnodes"),

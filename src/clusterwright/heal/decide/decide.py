@@ -126,7 +126,7 @@ def decide(observation: Observation, past: Past, policy: Policy, rules: Iterable
         policy,
         rules_by_name,
         active_faults,
-        DisruptionBudget.from_nodes(observation.nodes.values(), policy.most_out_percent),
+        DisruptionBudget.from_nodes(observation.nodes.values(), policy.max_unavailable_percent),
     )
     by_host: dict[str, list[Incident]] = {}
     for incident in (*past.incidents, *new):
@@ -294,7 +294,9 @@ def _blocked(context: _Context, intent: Intent) -> str:
     if intent.action in _SPREADS and context.budget.is_common(frozenset(sick)):
         return f"{len(sick)} hosts have the same fault at the same time, so its cause is elsewhere; nothing is done"
     if intent.action == "drain" and not context.budget.has(intent.host):
-        return f"{context.policy.most_out_percent} % of its partition are out already; it is not drained"
+        return (
+            f"{context.policy.max_unavailable_percent} % of its partition are out already; it is not drained"
+        )
     return ""
 
 

@@ -79,7 +79,7 @@ def rate_limit(intent: Intent, observation: Observation, past: Past, policy: Pol
         and observation.now.seconds_since(record.time) < policy.window_s
     ]
     # One drain more than returns, so that a host which comes and goes ends out of service.
-    if len(attempts) >= policy.tries + (intent.action == "drain"):
+    if len(attempts) >= policy.max_attempts + (intent.action == "drain"):
         return Handoff(f"{intent.action} was done {len(attempts)} times within its window")
     last = min((observation.now.seconds_since(record.time) for record in attempts), default=None)
     if last is not None and last < policy.pause_s * 2 ** (len(attempts) - 1):

@@ -84,7 +84,7 @@ class ActionRunner:
             self._end(record.id, "done", "", record.intent)
         elif outcome is False and record.state == "begun" and age_s >= self.orphan_s:
             self._end(record.id, "lost", _("the loop was ended before it was done"), record.intent)
-        elif age_s >= max(self.policy.patience_s, self.orphan_s):
+        elif age_s >= max(self.policy.action_timeout_s, self.orphan_s):
             self._end(record.id, "failed", _("it did not come about in time"), record.intent)
 
     def _end(self, id_: int, state: str, error: str, intent: Intent) -> None:

@@ -91,7 +91,7 @@ def loop_of(
     policy, executor = policy_of(cluster), Executor(cluster, remote, source)
     runner = ActionRunner(journal, executor, policy, moment, time.time, log)
     gatherer = Gatherer(cluster, remote, checks_of(cluster, remote), partial(_why, cluster, remote))
-    return Loop(journal, gatherer, runner, policy, rules(), cluster.heal.checks_every, log)
+    return Loop(journal, gatherer, runner, policy, rules(), cluster.heal.check_interval, log)
 
 
 def _why(cluster: Cluster, remote: Remote, job: str) -> Iterable[Finding]:

@@ -132,7 +132,7 @@ def _job(program: str, shared: str, user: str | None, name: str) -> Job:
         "time": "30m",
         "user": user,
         "recovery": {"on_host_loss": "spare", "spare_nodes": 1},
-        "checkpoint": {"every": f"{EVERY} steps", "keep": 3},
+        "checkpoint": {"every": f"{EVERY} steps", "save_total_limit": 3},
     }
     if program in ("exception", "memory"):
         rows |= {"command": [f"{shared}/{PROGRAM}", program]}

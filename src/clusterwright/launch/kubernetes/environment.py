@@ -33,7 +33,7 @@ def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
         "CLUSTERWRIGHT_RUN": run,
         "CLUSTERWRIGHT_CHECKPOINTS": job.checkpoint.folder or f"{run}/checkpoints",
         "CLUSTERWRIGHT_CHECKPOINT_EVERY": _every(job),
-        "CLUSTERWRIGHT_CHECKPOINT_KEEP": str(job.checkpoint.keep),
+        "CLUSTERWRIGHT_SAVE_TOTAL_LIMIT": str(job.checkpoint.save_total_limit),
         **({"CLUSTERWRIGHT_CHECKPOINT_BEST": job.checkpoint.best} if job.checkpoint.best else {}),
     }
     return [{"name": name, "value": text} for name, text in environment.items()]

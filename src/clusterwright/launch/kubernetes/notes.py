@@ -79,14 +79,14 @@ def _of_recovery(job: Job) -> Iterator[str]:
     if registry.launcher(job.launcher).is_agent:
         yield (
             "launcher: agent: it asks Slurm; torchrun starts the ranks, each time cold, and nobody looks for ranks"
-            " that hang (recovery.hang) or hosts that are silent (recovery.host_silence, warm)"
+            " that hang (recovery.hang) or hosts that are silent (recovery.heartbeat_timeout, warm)"
         )
     if not registry.launcher(job.launcher).is_supervised:
         yield f"launcher: {job.launcher}: pods have no Slurm; torchrun starts the ranks"
     if not registry.adapter(job.framework).needs_only_torch:
         yield f"framework: {job.framework}: what its adapter sets is left out; say it on the line or in the variables"
-    if job.code or job.array or job.sweep or job.after:
-        yield "code, array, sweep, after: Slurm's; the code has to be in the image or on shared storage"
+    if job.code or job.array or job.sweep or job.dependencies:
+        yield "code, array, sweep, dependencies: Slurm's; the code has to be in the image or on shared storage"
     if job.checkpoint.memory != "never":
         yield "checkpoint.memory: no copies in the memory of other hosts; a restart reads the last one on storage"
     yield f"time: {format_duration(job.time)} are counted from each start anew"

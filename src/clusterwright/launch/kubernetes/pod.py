@@ -97,7 +97,7 @@ def _security_context(job: Job, cluster: Cluster) -> Object:
     user = cluster.users.get(job.user or "")
     if user is None:
         return {}
-    teams = [cluster.teams[team].gid for team in (user.team, *user.also_in)]
+    teams = [cluster.teams[team].gid for team in (user.team, *user.additional_teams)]
     more = {"supplementalGroups": teams[1:]} if teams[1:] else {}
     return {"securityContext": {"runAsUser": user.uid, "runAsGroup": teams[0], **more}}
 

@@ -88,11 +88,11 @@ class PowerActions:
         """A boot that came to nothing: off, so that the next one begins from off, and held until then."""
         for host in hosts:
             record = self.records.by_host[host]
-            record.tries += 1
+            record.failed_boots += 1
             message = _why(record)
             record.request_state("failed", now)
-            self.log(f"{host}: boot {record.tries} of {self.settings.tries} failed: {message}")
-            reason = f"boot {record.tries} of {self.settings.tries} failed: {message}"
+            self.log(f"{host}: boot {record.failed_boots} of {self.settings.max_attempts} failed: {message}")
+            reason = f"boot {record.failed_boots} of {self.settings.max_attempts} failed: {message}"
             self.slurm.update([host], "State=DOWN", "Reason=" + POWER + reason)
         self._off(hosts, now, hard=True)
         self._until_off(hosts)
@@ -100,8 +100,8 @@ class PowerActions:
         for host in hosts:
             record = self.records.by_host[host]
             record.sure = states[host] == "off" or states[host].startswith("?")
-            last = record.hopeless or record.tries >= self.settings.tries
-            record.next = now if last else now + decide.pause(record.tries, self.settings)
+            last = record.hopeless or record.failed_boots >= self.settings.max_attempts
+            record.next = now if last else now + decide.pause(record.failed_boots, self.settings)
 
     def resume(self, hosts: List[str], now: float) -> None:
         """Slurm may ask for it again."""
@@ -119,7 +119,7 @@ class PowerActions:
         """For a person to look at: no longer down, and no job asks for it."""
         for host in hosts:
             record = self.records.by_host[host]
-            count = "" if record.hopeless else f"{record.tries} boots failed: "
+            count = "" if record.hopeless else f"{record.failed_boots} boots failed: "
             reason = f"Reason={POWER}{count}{_why(record)}"
             error = self.slurm.update([host], "State=DRAIN", reason)
             record.drained, record.next = not error, now + SLOWEST_S
@@ -129,7 +129,7 @@ class PowerActions:
         """Somebody has fixed it: counted from nothing again."""
         for host in hosts:
             record = self.records.by_host[host]
-            record.tries, record.drained, record.hopeless, record.words = 0, False, False, ""
+            record.failed_boots, record.drained, record.hopeless, record.words = 0, False, False, ""
             record.request_state("off", now)
 
     def note(self, hosts: List[str], now: float) -> None:
@@ -137,7 +137,7 @@ class PowerActions:
         for host in hosts:
             record = self.records.by_host[host]
             record.request_state("", now)
-            record.tries, record.words, record.drained, record.hopeless = 0, "", False, False
+            record.failed_boots, record.words, record.drained, record.hopeless = 0, "", False, False
 
     def _on(self, hosts: List[str], now: float) -> None:
         for host, message in (self.provider.on(hosts) if hosts else {}).items():

@@ -81,7 +81,7 @@ def _failed(record: Record, now: float, settings: Settings) -> Step:
         return Step("fail")
     if now < record.next:
         return NOTHING
-    if record.hopeless or record.tries >= settings.tries:
+    if record.hopeless or record.failed_boots >= settings.max_attempts:
         return Step("drain")
     if not record.sure:
         return Step("kill", "so that the next try begins from off")

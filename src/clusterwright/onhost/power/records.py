@@ -11,14 +11,14 @@ class Record:
 
     `asked` is what the provider was asked for last: "", "on", "off", or "failed" while a boot that failed is
     undone. `since` is when first, `next` when it may be asked again, `calls` how often it was; `sure` that it
-    is off by the provider's own word. `tries` counts boots that failed in a row; `words` are the provider's last,
+    is off by the provider's own word. `failed_boots` counts them in a row; `words` are the provider's last,
     `seen` what it said of the host's power during a boot.
     """
 
     def __init__(self, stored_values: Optional[Dict[str, Any]] = None) -> None:
         self.asked, self.words, self.seen = "", "", ""
         self.since, self.next = 0.0, 0.0
-        self.calls, self.tries = 0, 0
+        self.calls, self.failed_boots = 0, 0
         self.sure = self.hopeless = self.drained = False
         vars(self).update(
             {name: value for name, value in (stored_values or {}).items() if name in vars(self)}

@@ -18,7 +18,7 @@ class Settings(NamedTuple):
     resume_timeout: int
     suspend_timeout: int
     spares: int
-    tries: int
+    max_attempts: int
     retry_after: int
 
 

@@ -338,7 +338,7 @@ def refuse_jobs(host: Host, changes: List[Json]) -> None:
     """A change that wants an empty host is not made under a job that has begun since; one that just ends may."""
     if not host.bundle.get("idle") or not any(change["cost"] in DISTURBS for change in changes):
         return
-    deadline = time.monotonic() + host.bundle.get("patience_s", 0)
+    deadline = time.monotonic() + host.bundle.get("lock_timeout_s", 0)
     while job_steps():
         if time.monotonic() > deadline:
             message = "a job has begun here since the plan was shown: left as it is; run again"
@@ -376,7 +376,7 @@ def wait_for_other_applies(host: Host) -> Optional[int]:
 
 def wait_for(host: Host, handle: int, how: int) -> None:
     """The lock is ours, or the error says who has it."""
-    deadline = time.monotonic() + host.bundle.get("patience_s", 0)
+    deadline = time.monotonic() + host.bundle.get("lock_timeout_s", 0)
     while True:
         try:
             fcntl.flock(handle, how | fcntl.LOCK_NB)

@@ -68,7 +68,12 @@ def listing(path: str) -> Row:
     outcomes = fates(rows, retention)
     for number, row in enumerate(rows):
         row["fate"] = outcomes[number]
-    return {"folder": str(folder), "keep": retention, "checkpoints": rows, "partial": partial_saves(folder)}
+    return {
+        "folder": str(folder),
+        "save_total_limit": retention,
+        "checkpoints": rows,
+        "partial": partial_saves(folder),
+    }
 
 
 def checkpoints_of(path: Path) -> Path:
@@ -180,7 +185,7 @@ def fates(rows: List[Row], retention: int) -> List[str]:
 def retention_of(folder: Path) -> int:
     """How many checkpoints the run keeps."""
     job = read_object(folder.parent / "job.json").get("job", {})
-    return max(2, int(job.get("checkpoint", {}).get("keep", DEFAULT_RETENTION)))
+    return max(2, int(job.get("checkpoint", {}).get("save_total_limit", DEFAULT_RETENTION)))
 
 
 def best_of(rows: List[Row]) -> Any:

@@ -76,7 +76,7 @@ class Failover:
             self._start(number, unresponsive_s)
         # whoever has it needs a moment; one that never beats is followed by the next number
         self._heartbeat = p.Heartbeat(
-            p.Beat(number), time.monotonic() + self._record.job.recovery.host_silence
+            p.Beat(number), time.monotonic() + self._record.job.recovery.heartbeat_timeout
         )
 
     def _start(self, number: int, silence_s: float) -> None:

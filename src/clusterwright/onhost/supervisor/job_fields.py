@@ -38,7 +38,7 @@ class RecoveryFields(NamedTuple):
     on_host_loss: str
     spare_nodes: int
     successors: int
-    host_silence: int
+    heartbeat_timeout: int
     hang: Union[int, str]
 
 
@@ -61,7 +61,7 @@ class CheckpointFields(NamedTuple):
 
     folder: Optional[str]
     every: EveryFields
-    keep: int
+    save_total_limit: int
     memory: Union[EveryFields, str]
     best: Optional[str]
 
@@ -145,6 +145,6 @@ class JobFields(NamedTuple):
     code: Optional[CodeFields]
     array: Optional[str]
     sweep: Dict[str, Tuple[Union[str, int, float, bool], ...]]
-    after: Tuple[str, ...]
+    dependencies: Tuple[str, ...]
     data: Tuple[DataFields, ...]
     trackers: Tuple[str, ...]

@@ -77,7 +77,7 @@ class Agent:
 
     @property
     def _timeout_s(self) -> float:
-        return FENCE * self.job.recovery.host_silence if self.orders else INITIAL_TIMEOUT_S
+        return FENCE * self.job.recovery.heartbeat_timeout if self.orders else INITIAL_TIMEOUT_S
 
     def _connect(self) -> Optional[wire.Line]:
         """A proven connection to whoever supervises, which may be a child of ours; None when nothing is left to do."""

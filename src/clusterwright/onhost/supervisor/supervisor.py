@@ -70,10 +70,10 @@ class Supervisor:
         last = folder.last_generation()
         trained = folder.trained_hosts(last, self.hosts, lost_hosts) if predecessor else ()
         self.state = d.State(phase_start=self.began, generation=last, lost_hosts=lost_hosts, members=trained)
-        self.beat_s = min(LONGEST_BEAT_S, recovery.host_silence / BEATS_PER_TIMEOUT)
+        self.beat_s = min(LONGEST_BEAT_S, recovery.heartbeat_timeout / BEATS_PER_TIMEOUT)
         self.listener = network.listen_inside(record.launch.management, int(scheduler.job_id))
         self.quorum = Quorum(folder, scheduler.job_id, self.number, self.host, self.listener)
-        self.peers = Peers(self.listener, folder.token(), self.hosts, recovery.host_silence, self.orders)
+        self.peers = Peers(self.listener, folder.token(), self.hosts, recovery.heartbeat_timeout, self.orders)
         self.hangs = hangs.Hangs(self.peers.send)
         self.meeting = meeting.Meeting(self.peers)
         self.ending = ending.Ending(folder, scheduler, self.events, self.log, local=record.local)
@@ -223,7 +223,7 @@ class Supervisor:
     def beat(self, now: float) -> None:
         """A sign of life on both ways: to every agent, and in the run's folder; none by who is cut off."""
         self.beaten, doubted = now, self.quorum.is_isolated
-        timeout_s = self.record.job.recovery.host_silence
+        timeout_s = self.record.job.recovery.heartbeat_timeout
         if not self.quorum.in_touch(self.peers.by_host, now, timeout_s, self.scheduler.in_reach):
             if not doubted:
                 self.log("neither another host nor Slurm is heard: cut off; whoever is not may take over")

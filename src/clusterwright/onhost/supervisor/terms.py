@@ -18,7 +18,7 @@ SHORTEST_GRACE_S, SHORTEST_JOIN_S = 5.0, 5.0
 def policy(record: Record, hosts: Tuple[str, ...], successors: int, *, inside: bool) -> Policy:
     """How to decide; `inside` a job whose agents are there already, and come within two silences."""
     recovery = record.job.recovery
-    return_s = max(SHORTEST_JOIN_S, 2 * recovery.host_silence)
+    return_s = max(SHORTEST_JOIN_S, 2 * recovery.heartbeat_timeout)
     return Policy(
         hosts=hosts,
         nodes=record.job.nodes,
@@ -48,7 +48,7 @@ def checkpoints(record: Record) -> Dict[str, str]:
     return {
         "CLUSTERWRIGHT_CHECKPOINTS": record.launch.checkpoints,
         "CLUSTERWRIGHT_CHECKPOINT_EVERY": _format_interval(record.job.checkpoint.every),
-        "CLUSTERWRIGHT_CHECKPOINT_KEEP": str(record.job.checkpoint.keep),
+        "CLUSTERWRIGHT_SAVE_TOTAL_LIMIT": str(record.job.checkpoint.save_total_limit),
     }
 
 

@@ -66,7 +66,7 @@ def _qos(name: str, qos: Qos) -> Row:
         "name": name,
         "Priority": str(qos.priority),
         "Preempt": ",".join(sorted(qos.preempts)),
-        "PreemptMode": qos.when_preempted,
+        "PreemptMode": qos.preempt_mode,
         "GraceTime": str(qos.grace or 0),
         "MaxWall": _number(qos.max_time and -(-qos.max_time // MINUTE_S)),
         f"GrpTRES {GPU}": _number(qos.max_gpus),
@@ -111,7 +111,7 @@ def _members(cluster: Cluster) -> tuple[Row, ...]:
             f"GrpTRES {GPU}": _number(cluster.teams[team].max_gpus_per_user),
         }
         for name, user in cluster.users.items()
-        for team in dict.fromkeys((user.team, *user.also_in))
+        for team in dict.fromkeys((user.team, *user.additional_teams))
     )
 
 

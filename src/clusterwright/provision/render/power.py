@@ -60,7 +60,7 @@ ResumeTimeout={saving.resume_timeout}
 
 def _excepted(cluster: Cluster, saving: PowerSaving) -> str:
     """Groups that stay on; so many of the others; and states. Slurm wants those with a count first."""
-    excluded_hosts = [host for group in saving.keep for host in cluster.nodes[group].names()]
+    excluded_hosts = [host for group in saving.exclude for host in cluster.nodes[group].names()]
     switched_hosts = [host.name for host in switched(cluster)]
     exceptions = [f"{fold(switched_hosts)}:{saving.spares}"] if saving.spares and saving.provider else []
     exceptions += [fold(excluded_hosts)] if excluded_hosts else []
@@ -74,7 +74,9 @@ def switched(cluster: Cluster) -> tuple[Host, ...]:
     """Compute hosts that may be switched off."""
     saving = cluster.slurm.power_saving
     return tuple(
-        host for host in cluster.hosts("compute") if saving is not None and host.group_name not in saving.keep
+        host
+        for host in cluster.hosts("compute")
+        if saving is not None and host.group_name not in saving.exclude
     )
 
 
@@ -92,7 +94,7 @@ def power_settings(cluster: Cluster, saving: PowerSaving) -> str:
         "resume_timeout": saving.resume_timeout,
         "suspend_timeout": saving.suspend_timeout,
         "spares": saving.spares,
-        "tries": saving.tries,
+        "max_attempts": saving.max_attempts,
         "retry_after": saving.retry_after,
     }
     return json.dumps(document, indent=1) + "\n"

@@ -38,7 +38,7 @@ def _access_lists(cluster: Cluster, reservation: Reservation) -> tuple[set[str],
         members = {
             name
             for name, user in cluster.users.items()
-            if {user.team, *user.also_in} & set(reservation.teams)
+            if {user.team, *user.additional_teams} & set(reservation.teams)
         }
         return members | set(reservation.users), set()
     if not reservation.users and not reservation.teams:

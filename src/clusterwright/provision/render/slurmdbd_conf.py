@@ -15,7 +15,7 @@ def slurmdbd_conf(cluster: Cluster, header: str) -> str:
     host = cluster.accountant
     if host is None:
         raise AssertionError("accounting is off")
-    retention = f"{-(-cluster.accounting.keep // DAY_S)}days"
+    retention = f"{-(-cluster.accounting.retention // DAY_S)}days"
     return f"""{header}
 # Where it runs, and as whom.
 DbdHost={host.name}

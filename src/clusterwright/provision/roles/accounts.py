@@ -14,7 +14,7 @@ HOME = "/home"
 
 @alike
 def accounts(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resource, ...]:
-    """A team is a group; a user's own team is the primary one, `also_in` are further ones.
+    """A team is a group; a user's own team is the primary one, `additional_teams` are further ones.
 
     Where /home is a shared folder, homes are made by its server alone, whose accounts are there first.
     """
@@ -26,8 +26,10 @@ def accounts(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Resour
                 name=name,
                 uid=user.uid,
                 group=user.team,
-                groups=user.also_in,
-                not_in=tuple(team for team in cluster.teams if team not in (user.team, *user.also_in)),
+                groups=user.additional_teams,
+                not_in=tuple(
+                    team for team in cluster.teams if team not in (user.team, *user.additional_teams)
+                ),
                 password=cluster.security.password_login,
                 home=server in (None, host.name),
             )

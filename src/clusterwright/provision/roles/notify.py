@@ -72,7 +72,7 @@ def _template(cluster: Cluster) -> tuple[Resource, ...]:
     """For a person to import into Zabbix."""
     if not _sites(cluster):
         return ()
-    text = zabbix_template(cluster.monitoring.language, cluster.monitoring.pages or PAGES)
+    text = zabbix_template(cluster.monitoring.language, cluster.monitoring.runbook_url or PAGES)
     return (File(path=TEMPLATE, content=text, gentle=".*"),)
 
 

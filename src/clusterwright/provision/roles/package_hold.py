@@ -47,7 +47,7 @@ def package_hold(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Re
     kernel = KERNEL if host.group.gpus else ()
     libraries = LIBRARIES if cluster.software.nvidia else ()
     amd = AMD if cluster.software.rocm else ()
-    patterns = (*DRIVER, *FABRIC, *SLURM, *kernel, *libraries, *amd, *cluster.system.hold)
+    patterns = (*DRIVER, *FABRIC, *SLURM, *kernel, *libraries, *amd, *cluster.system.hold_packages)
     hold_resource = Hold(name="packages", patterns=patterns)
     if cluster.platform.package_manager == "dnf":
         return (*packages(cluster, "versionlock"), hold_resource)

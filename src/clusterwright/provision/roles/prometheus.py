@@ -47,7 +47,7 @@ def prometheus(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Reso
     )  # fmt: skip
     rules_file = File(
         path=RULES,
-        content=header + rules(monitoring.language, monitoring.pages or PAGES),
+        content=header + rules(monitoring.language, monitoring.runbook_url or PAGES),
         gentle=".*",
         validate=("promtool", "check", "rules", "{}"),
     )

@@ -36,7 +36,11 @@ def python_environments(cluster: Cluster, host: Host, context: RoleContext) -> t
 
 def owner(cluster: Cluster, environment: PythonEnvironment) -> str | None:
     """Who makes it: as the file says, or the first member of the team."""
-    members = [name for name, user in cluster.users.items() if environment.team in (user.team, *user.also_in)]
+    members = [
+        name
+        for name, user in cluster.users.items()
+        if environment.team in (user.team, *user.additional_teams)
+    ]
     return environment.owner or next(iter(members), None)
 
 

@@ -67,7 +67,7 @@ def _people(cluster: Cluster, name: str, environment: PythonEnvironment) -> Iter
     members = [
         user_name
         for user_name, user in cluster.users.items()
-        if environment.team in (user.team, *user.also_in)
+        if environment.team in (user.team, *user.additional_teams)
     ]
     if not members:
         yield Clash(

@@ -175,7 +175,7 @@ def partition_teams(cluster: Cluster) -> Iterator[Clash]:
     lists = [partition.teams for partition in cluster.partitions.values()]
     if not lists or not all(lists) or not {team for teams in lists for team in teams} <= set(cluster.teams):
         return  # a partition without a list is open to all; a name that is unknown was to be one of them
-    members = {team for user in cluster.users.values() for team in (user.team, *user.also_in)}
+    members = {team for user in cluster.users.values() for team in (user.team, *user.additional_teams)}
     for name in cluster.teams:
         if name in members and not any(name in teams for teams in lists):
             first_partition = next(iter(cluster.partitions))

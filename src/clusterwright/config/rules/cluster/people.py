@@ -24,15 +24,15 @@ def people(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _also_in(cluster: Cluster, name: str, user: User) -> Iterator[Clash]:
-    for index, team in enumerate(user.also_in):
-        loc = ("users", name, "also_in", index)
+    for index, team in enumerate(user.additional_teams):
+        loc = ("users", name, "additional_teams", index)
         if team not in cluster.teams:
             yield unknown(_("user `{name}`", name=name), "team", team, cluster.teams, (loc, ("teams",)))
         elif team == user.team:
             yield Clash(
                 "repeated-item",
                 _("user `{name}` is of team `{team}` and also in it", name=name, team=team),
-                _("take `{team}` out of also_in", team=team),
+                _("take `{team}` out of additional_teams", team=team),
                 (loc, ("users", name, "team")),
             )
 
@@ -115,14 +115,14 @@ def _loops(parents: dict[str, tuple[str, ...]]) -> Iterator[Clash]:
 
 def _empty(cluster: Cluster, parents: set[str]) -> Iterator[Clash]:
     """A team that only holds other teams needs nobody of its own."""
-    members = {team for user in cluster.users.values() for team in (user.team, *user.also_in)}
+    members = {team for user in cluster.users.values() for team in (user.team, *user.additional_teams)}
     for name in cluster.teams:
         if name not in members and name not in parents:
             yield Clash(
                 "team-empty",
                 _("nobody is in team `{name}`, so its share would be used by nobody", name=name),
                 _(
-                    "add a user with `team: {name}`, or `also_in: [{name}]` to one who is there, or take "
+                    "add a user with `team: {name}`, or `additional_teams: [{name}]` to one who is there, or take "
                     "it out",
                     name=name,
                 ),

@@ -25,8 +25,8 @@ def power_saving(cluster: Cluster) -> Iterator[Clash]:
 
 def _suspend_exclude(cluster: Cluster, saving: PowerSaving) -> Iterator[Clash]:
     compute = [name for name, group in cluster.nodes.items() if group.role == "compute"]
-    for index, name in enumerate(saving.keep):
-        loc = (*_LOC, "keep", index)
+    for index, name in enumerate(saving.exclude):
+        loc = (*_LOC, "exclude", index)
         if name not in cluster.nodes:
             yield unknown("power_saving", _("node group"), name, compute, (loc, ("nodes",)))
         elif name not in compute:
@@ -125,7 +125,7 @@ def power_provider(cluster: Cluster) -> Iterator[Clash]:
 
 def _switched(cluster: Cluster, saving: PowerSaving) -> list[str]:
     return [
-        name for name, group in cluster.nodes.items() if group.role == "compute" and name not in saving.keep
+        name for name, group in cluster.nodes.items() if group.role == "compute" and name not in saving.exclude
     ]
 
 
@@ -187,7 +187,7 @@ def power_saving_servers(cluster: Cluster) -> Iterator[Clash]:
     groups = members(cluster, "compute")
     for name, folder in cluster.storage.items():
         group = groups.get(folder.server) if isinstance(folder, Nfs) else None
-        if saving and isinstance(folder, Nfs) and group and group not in saving.keep:
+        if saving and isinstance(folder, Nfs) and group and group not in saving.exclude:
             yield Clash(
                 "server-switched-off",
                 _(
@@ -196,7 +196,7 @@ def power_saving_servers(cluster: Cluster) -> Iterator[Clash]:
                     name=name,
                 ),
                 _(
-                    "add `{group}` to slurm.power_saving.keep, or let a control host serve `{name}`",
+                    "add `{group}` to slurm.power_saving.exclude, or let a control host serve `{name}`",
                     group=group,
                     name=name,
                 ),
