@@ -71,7 +71,7 @@ def main() -> int:
         folder = Path(scratch)
         environ = prepared(folder, nodes, jobs)
         print(f"{nodes} nodes, {jobs} jobs, load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
-        show("--once", [timed(environ, "--once") for _ in range(REPEATS)])
+        show("--batch", [timed(environ, "--batch") for _ in range(REPEATS)])
         show("--json", [timed(environ, "--json") for _ in range(REPEATS)])
         worst = show("screen", [painted(environ) for _ in range(REPEATS)])
     print(

@@ -61,7 +61,7 @@ def wright(environ, *words):
 
 def test_once_prints_one_screen_with_one_ssh(control, tmp_path):
     """Without colours, as there is no terminal; nothing that would act on one."""
-    done = wright(control[0], "--once")
+    done = wright(control[0], "--batch")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("lab  nodes 40")
@@ -79,10 +79,10 @@ def test_without_a_terminal_it_prints_once(control):
 @pytest.mark.parametrize(("lang", "words"), [("zh_CN.UTF-8", "节点 40"), ("de_DE.UTF-8", "nodes 40")])
 def test_the_language_is_that_of_the_locale(control, lang, words):
     """Or that of --lang."""
-    assert words in wright({**control[0], "LANG": lang, "PYTHONIOENCODING": "utf-8"}, "--once").stdout
+    assert words in wright({**control[0], "LANG": lang, "PYTHONIOENCODING": "utf-8"}, "--batch").stdout
     assert (
         "nodes 40"
-        in wright({**control[0], "LANG": lang, "PYTHONIOENCODING": "utf-8"}, "--once", "--lang", "en").stdout
+        in wright({**control[0], "LANG": lang, "PYTHONIOENCODING": "utf-8"}, "--batch", "--lang", "en").stdout
     )
 
 
@@ -101,14 +101,14 @@ def test_json_is_the_picture(control, recorded):
 def test_a_control_host_that_is_not_reached_is_an_error(control, tmp_path):
     """With ssh's words and its fix."""
     (tmp_path / "ssh").write_text("#!/bin/sh\necho ssh: connect: timed out >&2; exit 255\n")
-    done = wright(control[0], "--once")
+    done = wright(control[0], "--batch")
 
     assert done.returncode == 1
     assert "control was not reached: ssh: connect: timed out" in done.stderr
 
 
 def test_without_textual_the_mend_is_named(control, tmp_path):
-    """The screen needs it; --once does not."""
+    """The screen needs it; --batch does not."""
     (tmp_path / "hidden").mkdir()
     blocked = "import sys; sys.modules['textual'] = None; from clusterwright.cli import main; main()"
     program = tmp_path / "wright.py"
@@ -143,11 +143,11 @@ def test_who_leaves_does_not_wait_for_a_host_that_hangs(control, tmp_path):
 def test_no_color_is_obeyed(control):
     """Neither by the flag nor by the variable is a colour sent; bold and dim may be."""
     colour = re.compile(r"\x1b\[[0-9;]*(?:3[1-7]|38;[25]|48;[25])[0-9;]*m")
-    plain, _ = on_terminal([str(WRIGHT), "top", str(LAB), "--once", "--no-color"], control[0], until="100000")
+    plain, _ = on_terminal([str(WRIGHT), "top", str(LAB), "--batch", "--no-color"], control[0], until="100000")
     by_name, _ = on_terminal(
-        [str(WRIGHT), "top", str(LAB), "--once"], {**control[0], "NO_COLOR": "1"}, until="100000"
+        [str(WRIGHT), "top", str(LAB), "--batch"], {**control[0], "NO_COLOR": "1"}, until="100000"
     )
-    bright, _ = on_terminal([str(WRIGHT), "top", str(LAB), "--once"], control[0], until="100000")
+    bright, _ = on_terminal([str(WRIGHT), "top", str(LAB), "--batch"], control[0], until="100000")
 
     assert (colour.search(plain), colour.search(by_name)) == (None, None)
     assert colour.search(bright)

@@ -146,7 +146,7 @@ def test_a_run_that_writes_is_shown_with_its_job(slurm, look, lab_cluster):
 
 
 def test_without_slurmctld_the_hosts_are_there_and_what_is_missing_is_said(slurm, lab_cluster, capsys):
-    """By `wright top --once` and `--json`; that there is no Prometheus in this cluster is said too."""
+    """By `wright top --batch` and `--json`; that there is no Prometheus in this cluster is said too."""
     lab_cluster.sh("control", "systemctl stop slurmctld")
 
     assert top(lab_cluster.file, once=True) == 0

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from clusterwright.config.fields import Field
 
 
-def explain(what: str, /, *, lang: Literal["en", "zh"] | None = None, json: bool = False) -> int:
+def explain(topic: str, /, *, lang: Literal["en", "zh"] | None = None, json: bool = False) -> int:
     """Say what a field of the two files means and takes, or what an error code or a failure mode is about.
 
     Parameters
     ----------
-    what
+    topic
         A dotted path such as `nodes.gpus.count` or `job.checkpoint.every`, a code such as `gres-mismatch`, or a
         mode that `wright why` names, such as `shm/full`.
     lang
@@ -27,14 +27,14 @@ def explain(what: str, /, *, lang: Literal["en", "zh"] | None = None, json: bool
     from clusterwright.cli._show import show_json, show_text
 
     codes = pages()
-    if "/" in what:
-        text = _mode_page(what, lang)
-        show_json({"mode": what, "page": text}) if json else show_text(text)
+    if "/" in topic:
+        text = _mode_page(topic, lang)
+        show_json({"mode": topic, "page": text}) if json else show_text(text)
         return 0
-    if what in codes:
-        show_json({"code": what, "page": codes[what]}) if json else show_text(codes[what])
+    if topic in codes:
+        show_json({"code": topic, "page": codes[topic]}) if json else show_text(codes[topic])
         return 0
-    matches = _fields(what, list(codes))
+    matches = _fields(topic, list(codes))
     if json:
         show_json(matches)
     else:

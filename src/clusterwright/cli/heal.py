@@ -37,7 +37,7 @@ Local = Annotated[bool, Parameter(show=False)]  # on the control host itself, as
 
 @heal.default
 def run_once(
-    file: Path | None = None, /, *, plan: bool = False, json: bool = False, here: Local = False
+    file: Path | None = None, /, *, plan: bool = False, json: bool = False, local: Local = False
 ) -> int:
     """Look at the cluster, and do what its section `heal` allows; what it does not allow is proposed.
 
@@ -50,11 +50,11 @@ def run_once(
     json
         One JSON document.
     """
-    return _propose(file, local=here, json=json) if plan else _heal_once(file, local=here, json=json)
+    return _propose(file, local=local, json=json) if plan else _heal_once(file, local=local, json=json)
 
 
 @heal.command
-def watch(file: Path | None = None, /, *, here: Local = False) -> int:
+def watch(file: Path | None = None, /, *, local: Local = False) -> int:
     """Do so again and again, until it is ended; one loop at a time. A kill at any moment neither repeats nor forgets.
 
     Parameters
@@ -64,7 +64,7 @@ def watch(file: Path | None = None, /, *, here: Local = False) -> int:
     """
     from clusterwright.heal.loop import setup as joined
 
-    target = _target(file, local=here)
+    target = _target(file, local=local)
     _not_off(target)
     if target.is_remote:
         raise WrightError.from_code(
@@ -92,7 +92,7 @@ def watch(file: Path | None = None, /, *, here: Local = False) -> int:
 
 
 @heal.command
-def approve(id_: int, /, *, cluster: Path | None = None, here: Local = False) -> int:
+def approve(id_: int, /, *, cluster: Path | None = None, local: Local = False) -> int:
     """Let a proposed action be done, if it is still wanted at the next look.
 
     Parameters
@@ -105,7 +105,7 @@ def approve(id_: int, /, *, cluster: Path | None = None, here: Local = False) ->
     from clusterwright.heal.loop import setup as joined
     from clusterwright.heal.loop.action_runner import line
 
-    target = _target(cluster, local=here)
+    target = _target(cluster, local=local)
     if target.is_remote:
         return target.forward("approve", str(id_), "--cluster", target.file_on_control)
     journal = target.journal()
@@ -129,7 +129,7 @@ def approve(id_: int, /, *, cluster: Path | None = None, here: Local = False) ->
 
 
 @heal.command
-def undo(id_: int, /, *, cluster: Path | None = None, here: Local = False) -> int:
+def undo(id_: int, /, *, cluster: Path | None = None, local: Local = False) -> int:
     """Take an action back, where that can be done: a drain, a return, a spare, an excluded host.
 
     Parameters
@@ -142,7 +142,7 @@ def undo(id_: int, /, *, cluster: Path | None = None, here: Local = False) -> in
     from clusterwright.heal.actions import Order, action
     from clusterwright.heal.loop import setup as joined
 
-    target = _target(cluster, local=here)
+    target = _target(cluster, local=local)
     if target.is_remote:
         return target.forward("undo", str(id_), "--cluster", target.file_on_control)
     journal = target.journal()
@@ -172,7 +172,7 @@ def undo(id_: int, /, *, cluster: Path | None = None, here: Local = False) -> in
 
 
 @heal.command
-def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, here: Local = False) -> int:
+def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, local: Local = False) -> int:
     """Show what was done, proposed and told, each with its evidence and what takes it back.
 
     Parameters
@@ -184,7 +184,7 @@ def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, here
     json
         One JSON document.
     """
-    target = _target(cluster, local=here)
+    target = _target(cluster, local=local)
     if target.is_remote:
         arguments = ("log", "--cluster", target.file_on_control, "--last", str(last))
         return target.forward(*arguments, *(["--json"] if json else []))
@@ -290,7 +290,7 @@ class _Target:
         from clusterwright.edge.processes import stream
 
         remote, control = connection_to(self.cluster), self.cluster.control.name
-        command_line = shlex.join([self.cluster.heal.program, "heal", *arguments, "--here"])
+        command_line = shlex.join([self.cluster.heal.program, "heal", *arguments, "--local"])
         return stream(remote.argv(control, as_root(command_line) if remote.sudo else command_line))
 
 

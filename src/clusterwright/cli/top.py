@@ -28,7 +28,7 @@ def top(
     cluster: Path | None = None,
     /,
     *,
-    once: bool = False,
+    batch: bool = False,
     json: bool = False,
     lang: Literal["en", "zh"] | None = None,
     no_color: bool = False,
@@ -40,7 +40,7 @@ def top(
     ----------
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
-    once
+    batch
         Print it once and leave; so it is where there is no terminal.
     json
         All of it as one JSON document.
@@ -54,7 +54,7 @@ def top(
     options = TopOptions(cluster, lang, as_, colour=not no_color)
     if json:
         return as_json(options)
-    return print_once(options) if once or not terminal() else screen(options)
+    return print_once(options) if batch or not terminal() else screen(options)
 
 
 SCHEMA = 1
@@ -119,7 +119,7 @@ def screen(options: TopOptions) -> int:
         raise WrightError.from_code(
             "top-needs-textual",
             _("the screen is drawn with textual, which is not installed"),
-            _('pip install "clusterwright[tui]", or look once: wright top --once'),
+            _('pip install "clusterwright[tui]", or look once: wright top --batch'),
             exit_code=EXIT_USAGE,
         )
     if not options.colour:

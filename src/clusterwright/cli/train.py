@@ -1,4 +1,4 @@
-"""`wright train FILE`, `wright train -- PROGRAM`: the job of a file or of words; what is typed comes first."""
+"""`wright train FILE`, `wright train -- PROGRAM`: the job of a file or of a command line; what is typed comes first."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class How:
 UNSAID, SUBMIT = Typed(), How()
 
 
-def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
+def train(*program: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
     """Submit a training, and keep it alive until it is finished.
 
     `wright train job.yaml`, or `wright train --nodes 2 --gpus 8 -- python train.py --lr 1e-3`.
@@ -121,17 +121,17 @@ def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
 
     Parameters
     ----------
-    words
+    program
         The job file; or, behind --, a program and its arguments.
     """
     from clusterwright.config.load import load_cluster
     from clusterwright.launch.run import runs_folder
 
-    _something(words, how.resume)
-    if how.local and words:
-        return _local(resolve_job(words, job, None), how.folder.absolute(), dry_run=how.dry_run)
-    cluster = cluster_file(how.cluster, Path(words[0]) if words else None)
-    resolved_job = resolve_job(words, job, cluster) if words else None
+    _something(program, how.resume)
+    if how.local and program:
+        return _local(resolve_job(program, job, None), how.folder.absolute(), dry_run=how.dry_run)
+    cluster = cluster_file(how.cluster, Path(program[0]) if program else None)
+    resolved_job = resolve_job(program, job, cluster) if program else None
     cluster_config = resolved_job.cluster if resolved_job and resolved_job.cluster else load_cluster(cluster)
     if resolved_job and how.show:
         return _show_environment(resolved_job.job, cluster_config)
@@ -174,7 +174,7 @@ def _show_environment(job: Job, cluster: Cluster) -> int:
     return 0
 
 
-def _submitted(resolved_job: Asked | None, resume: str, cluster: Cluster, user: str | None) -> Run:
+def _submitted(resolved_job: ResolvedJob | None, resume: str, cluster: Cluster, user: str | None) -> Run:
     """A new run of the job; without a job, the run of that name once more."""
     from clusterwright.launch.submit import resume as resumed
     from clusterwright.launch.submit import submit
@@ -208,7 +208,7 @@ def _something(arguments: tuple[str, ...], resume: str | None) -> None:
         raise WrightError.from_code("no-job-file", _("no job file is named"), fix, exit_code=EXIT_USAGE)
 
 
-def _local(resolved_job: Asked, folder: Path, *, dry_run: bool) -> int:
+def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
     """Always followed: an interrupt asks the ranks to save, and ends the run; a second one ends the following."""
     from clusterwright.launch.local import interrupt, local
 
@@ -243,7 +243,7 @@ def _show_run(name: str, job_id: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ResolvedJob:
     """A job, the cluster it was held against, and where its relative paths begin."""
 
     job: Job
@@ -251,7 +251,7 @@ class Asked:
     base_folder: Path
 
 
-def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | None) -> Asked:
+def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | None) -> ResolvedJob:
     """The job; without a cluster file it is held against none.
 
     Raises:
@@ -288,18 +288,18 @@ def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | None) ->
             "code": None,
             "environment": {**values.get("environment", {}), "workdir": str(Path.cwd())},
         }
-    return Asked(_typed(_with_paths(values, typed), cluster_config), cluster_config, Path())
+    return ResolvedJob(_typed(_with_paths(values, typed), cluster_config), cluster_config, Path())
 
 
-def _of_file(file: Path, typed: Typed, cluster: Path | None) -> Asked:
+def _of_file(file: Path, typed: Typed, cluster: Path | None) -> ResolvedJob:
     from clusterwright.config.load import load_both, load_cluster, load_job, source_of
 
     if typed.fields() or typed.set:
         cluster_config = load_cluster(cluster) if cluster else None
         values = {**source_of(file).values, **typed.fields()}
-        return Asked(_typed(_with_paths(values, typed), cluster_config), cluster_config, file.parent)
+        return ResolvedJob(_typed(_with_paths(values, typed), cluster_config), cluster_config, file.parent)
     job, cluster_config = load_both(file, cluster) if cluster else (load_job(file), None)
-    return Asked(job, cluster_config, file.parent)
+    return ResolvedJob(job, cluster_config, file.parent)
 
 
 def _with_paths(values: dict[str, Any], typed: Typed) -> dict[str, Any]:

@@ -29,7 +29,7 @@ _MARKUP = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}  # of a log's own
 
 
 def why(
-    *what: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    *sources: Annotated[str, Parameter(allow_leading_hyphen=True)],
     lang: Literal["en", "zh"] | None = None,
     all: Annotated[bool, Parameter(name="--all")] = False,  # noqa: A002 (the flag's name)
     json: bool = False,
@@ -41,7 +41,7 @@ def why(
 
     Parameters
     ----------
-    what
+    sources
         Logs: files (packed ones too), folders, or `-` for what is piped in; else a job or a host of the cluster.
     lang
         The language of the answer; else that of $LC_ALL, $LC_MESSAGES or $LANG.
@@ -52,14 +52,14 @@ def why(
     cluster
         The cluster file, for a job or a host; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    if wrong := [source for source in what if source.startswith("-") and source != "-"]:
+    if wrong := [source for source in sources if source.startswith("-") and source != "-"]:
         raise WrightError.from_code(
             "unknown-name",
             _("there is no option {wrong}", wrong=wrong[0]),
             _("see wright why --help"),
             exit_code=EXIT_USAGE,
         )
-    if not what and sys.stdin.isatty():
+    if not sources and sys.stdin.isatty():
         raise WrightError.from_code(
             "missing-key",
             _("there is no log to read"),
@@ -67,9 +67,9 @@ def why(
             exit_code=EXIT_USAGE,
         )
     spoken = lang or language()
-    if not what or any(source == "-" or Path(source).exists() or "/" in source for source in what):
-        return answer(_of_logs(what or ("-",), spoken), spoken, everything=all, as_json=json)
-    return _why_cluster(what, lang=spoken, everything=all, as_json=json, cluster=cluster)
+    if not sources or any(source == "-" or Path(source).exists() or "/" in source for source in sources):
+        return answer(_of_logs(sources or ("-",), spoken), spoken, everything=all, as_json=json)
+    return _why_cluster(sources, lang=spoken, everything=all, as_json=json, cluster=cluster)
 
 
 def _of_logs(names: Iterable[str], lang: str) -> list[Diagnosis]:

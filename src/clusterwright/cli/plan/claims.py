@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 
-def claims(*, json: bool = False, page: bool = False) -> int:
+def claims(*, json: bool = False, markdown: bool = False) -> int:
     """Hold the field guides' own figures against the planner: agree, disagree, by how much, and why.
 
     Parameters
     ----------
     json
         One JSON document: every claim with its figures, our inputs and the verdict.
-    page
+    markdown
         The page docs/concepts/guides-checked.md, in Markdown.
     """
     from clusterwright.cli._show import show_json, show_table, show_text
@@ -20,7 +20,7 @@ def claims(*, json: bool = False, page: bool = False) -> int:
     checked_claims = checked()
     if json:
         show_json({"claims": checked_claims})
-    elif page:
+    elif markdown:
         show_text(pages.render_markdown(checked_claims))
     else:
         rows = [

@@ -51,7 +51,7 @@ class CheckpointOptions:
     stall: Annotated[float, Parameter(help="Share of that time that a checkpoint may hold the GPUs up.")] = (
         0.05
     )
-    keep: Annotated[int, Parameter(help="Checkpoints on storage at a time.")] = 3
+    save_total_limit: Annotated[int, Parameter(help="Checkpoints on storage at a time.")] = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +143,7 @@ def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageRe
     work = Workload(
         parameters=_parameters(checkpoint_options, model), dataset_bytes=size, samples=samples, samples_per_s=rate,
         files=files, precision=checkpoint_options.precision, optimizer=checkpoint_options.optimizer,
-        stall_share=checkpoint_options.stall, save_total_limit=checkpoint_options.keep,
+        stall_share=checkpoint_options.stall, save_total_limit=checkpoint_options.save_total_limit,
         checkpoint_every_s=_read(parse_duration, checkpoint_options.every, "--every"),
     )  # fmt: skip
     need, nodes = demand(work), max(1, math.ceil(on.gpus / on.gpus_per_node))

@@ -1,4 +1,4 @@
-"""One screen of the cluster as Rich prints it, for `--once` and for what is no terminal."""
+"""One screen of the cluster as Rich prints it, for `--batch` and for what is no terminal."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ StartLimitIntervalSec=0
 
 [Service]
 ExecStartPre=/bin/sh -c '[ -x {program} ] || {{ echo "{absent}" >&2; exit 1; }}'
-ExecStart={program} heal watch {folder}/cluster.yaml --here
+ExecStart={program} heal watch {folder}/cluster.yaml --local
 StateDirectory=clusterwright/heal
 StateDirectoryMode=0700
 UMask=0077

@@ -18,7 +18,7 @@ def claims():
 
 
 def test_the_page_is_current(claims):
-    """Made anew it is the same: `wright plan claims --page > docs/concepts/guides-checked.md`."""
+    """Made anew it is the same: `wright plan claims --markdown > docs/concepts/guides-checked.md`."""
     assert render_markdown(claims.values()).rstrip() == PAGE.read_text().rstrip()
 
 
