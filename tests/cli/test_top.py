@@ -143,7 +143,9 @@ def test_who_leaves_does_not_wait_for_a_host_that_hangs(control, tmp_path):
 def test_no_color_is_obeyed(control):
     """Neither by the flag nor by the variable is a colour sent; bold and dim may be."""
     colour = re.compile(r"\x1b\[[0-9;]*(?:3[1-7]|38;[25]|48;[25])[0-9;]*m")
-    plain, _ = on_terminal([str(WRIGHT), "top", str(LAB), "--batch", "--no-color"], control[0], until="100000")
+    plain, _ = on_terminal(
+        [str(WRIGHT), "top", str(LAB), "--batch", "--no-color"], control[0], until="100000"
+    )
     by_name, _ = on_terminal(
         [str(WRIGHT), "top", str(LAB), "--batch"], {**control[0], "NO_COLOR": "1"}, until="100000"
     )

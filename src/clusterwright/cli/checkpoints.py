@@ -156,7 +156,11 @@ def show_list(listing: dict[str, Any], *, json: bool, now: float | None = None) 
             )
         )
     show_message(
-        _("{listing} keeps {listing2} good ones", listing=listing["folder"], listing2=listing["save_total_limit"])
+        _(
+            "{listing} keeps {listing2} good ones",
+            listing=listing["folder"],
+            listing2=listing["save_total_limit"],
+        )
     )
     return 0
 

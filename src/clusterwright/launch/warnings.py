@@ -181,10 +181,7 @@ def _suspension(settings: Settings) -> Warned | None:
             "a job that is suspended holds its memory, and when it goes on its hosts take each "
             "other for lost: it begins a new generation"
         ),
-        _(
-            "`preempt_mode: cancel` for its qos in the cluster file; the run saves, and its "
-            "successor goes on"
-        ),
+        _("`preempt_mode: cancel` for its qos in the cluster file; the run saves, and its successor goes on"),
     )
 
 

@@ -125,7 +125,9 @@ def power_provider(cluster: Cluster) -> Iterator[Clash]:
 
 def _switched(cluster: Cluster, saving: PowerSaving) -> list[str]:
     return [
-        name for name, group in cluster.nodes.items() if group.role == "compute" and name not in saving.exclude
+        name
+        for name, group in cluster.nodes.items()
+        if group.role == "compute" and name not in saving.exclude
     ]
 
 
