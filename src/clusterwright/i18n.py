@@ -47,6 +47,14 @@ def N_(message: str, /) -> str:  # noqa: N802 (gettext's own name)
     return message
 
 
+def bilingual(message: str, /, **values: object) -> tuple[str, str]:
+    """Return the message in English and in Chinese, for pages that show both."""
+    with in_language("en"):
+        english = _(message, **values)
+    with in_language("zh"):
+        return english, _(message, **values)
+
+
 def current_language() -> Lang:
     """The language of `_` here and now."""
     return _language.get()

@@ -12,9 +12,7 @@ def made(role="root", has=(), certain=0.9, **more):
     given = [has] if isinstance(has, str | dict) else has
     return {
         "cause": "It broke.",
-        "cause_zh": "坏了。",
         "fix": "Fix it.",
-        "fix_zh": "修好它。",
         "role": role,
         "retry": "no",
         "certain": certain,
@@ -30,7 +28,7 @@ MODES = {
     "shm/bus-error": made(has={"has": "is killed by signal: Bus error", "like": r"worker \(pid (?P<pid>\d+)\)"}),
     "network-connectivity/connect": made(
         has={"has": "Connect to peer", "like": r"peer (?P<peer>[\w.]+) failed"},
-        cause="{peer} cannot be reached.", cause_zh="无法连接 {peer}。", exclude="host",
+        cause="{peer} cannot be reached.", exclude="host",
     ),
     "network-connectivity/closed": made("cascade", "Connection closed by remote peer", 0.8),
     "other/stopped": made("teardown", "Sending process closing signal SIGTERM", 0.8),

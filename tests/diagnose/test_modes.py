@@ -8,9 +8,7 @@ from clusterwright.diagnose.mode import mode, tables
 TABLES = tables()
 GOOD = {
     "cause": "It broke at {path}.",
-    "cause_zh": "它在 {path} 处坏了。",
     "fix": "Fix it.",
-    "fix_zh": "修好它。",
     "role": "root",
     "retry": "no",
     "certain": 0.9,
@@ -36,8 +34,8 @@ def test_modes_with_one_signature_are_told_apart():
     ("change", "said"),
     [
         ({"colour": "red"}, "colour: unknown key"),
-        ({"cause_zh": None}, "cause_zh: is missing"),
-        ({"cause_zh": "It broke."}, "cause_zh: holds no Chinese"),
+        ({"cause": None}, "cause: is missing"),
+        ({"cause": "坏了。"}, "cause: is not English"),
         ({"role": "reason"}, "role: 'reason' is none of"),
         ({"retry": "maybe"}, "retry: 'maybe' is none of"),
         ({"exclude": "gpu"}, "exclude: 'gpu' is none of"),

@@ -2,6 +2,7 @@
 
 from clusterwright.diagnose.mode import tables
 from clusterwright.diagnose.reference import _code, page_of, pages
+from clusterwright.i18n import bilingual
 
 
 def test_each_mode_has_its_section_in_both_languages():
@@ -10,7 +11,7 @@ def test_each_mode_has_its_section_in_both_languages():
 
     for name, table in tables().items():
         kind, _, own = name.partition("/")
-        for page, cause in ((f"{kind}.md", table["cause"]), (f"{kind}.zh-CN.md", table["cause_zh"])):
+        for page, cause in zip((f"{kind}.md", f"{kind}.zh-CN.md"), bilingual(table["cause"]), strict=True):
             assert f"\n## {own}\n" in made[page]
             assert cause.partition("{")[0] in made[page]
 

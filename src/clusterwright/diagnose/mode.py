@@ -50,9 +50,7 @@ class Mode:
     id: str  # CLASS/NAME
     role: str
     cause: str
-    cause_zh: str
     fix: str
-    fix_zh: str
     retry: str
     certain: float
     signatures: tuple[Signature, ...]
@@ -92,9 +90,7 @@ def mode(name: str, table: Table) -> Mode:
         id=name,
         role=table["role"],
         cause=table["cause"],
-        cause_zh=table["cause_zh"],
         fix=table["fix"],
-        fix_zh=table["fix_zh"],
         retry=table["retry"],
         certain=float(table["certain"]),
         signatures=tuple(_signature(signature) for signature in table["signature"]),

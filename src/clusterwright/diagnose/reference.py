@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from clusterwright.diagnose.mode import CLASSES, Mode, Signature, mode, tables
+from clusterwright.i18n import _, in_language
 
 _ANNOTATIONS = {
     "en": {
@@ -71,11 +72,8 @@ def _class_page(kind: str, modes: list[Mode], lang: str) -> str:
 
 def _mode(failure_mode: Mode, lang: str) -> str:
     labels = _ANNOTATIONS[lang]
-    cause, fix = (
-        (failure_mode.cause, failure_mode.fix)
-        if lang == "en"
-        else (failure_mode.cause_zh, failure_mode.fix_zh)
-    )
+    with in_language("zh" if lang == "zh" else "en"):
+        cause, fix = _(failure_mode.cause), _(failure_mode.fix)
     rows = [
         (labels["cause"], _spoken(cause)),
         (labels["fix"], _spoken(fix)),

@@ -41,7 +41,6 @@ class Rule:
     name: str
     about: str
     tell: str
-    tell_zh: str
     answers: Mapping[str, tuple[str, ...]]
     steps: tuple[Step, ...]
     proof: tuple[str, ...] = ()
@@ -77,7 +76,7 @@ def parse(name: str, table: Mapping[str, Any]) -> Rule:
     Raises:
         ValueError: a key, a source or an action that there is not; with the rule's name.
     """
-    allowed_keys = {"about", "tell", "tell_zh", "answers", "step", "proof", "final", "looks"}
+    allowed_keys = {"about", "tell", "answers", "step", "proof", "final", "looks"}
     if strange := (set(table) - allowed_keys) or (set(table["answers"]) - set(SOURCES)):
         raise ValueError(_("rule {name}: there is no key `{strange}`", name=name, strange=min(strange)))
     steps = tuple(Step(**step) for step in table.get("step", ()))
@@ -95,7 +94,6 @@ def parse(name: str, table: Mapping[str, Any]) -> Rule:
         name,
         table["about"],
         table["tell"],
-        table["tell_zh"],
         answers,
         steps,
         tuple(table.get("proof", ())),

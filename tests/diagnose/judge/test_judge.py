@@ -3,6 +3,10 @@
 import pytest
 
 from clusterwright.diagnose.judge import Observations, judge
+from clusterwright.diagnose.knowledge import Knowledge
+from clusterwright.diagnose.mode import mode, tables
+from clusterwright.diagnose.reading import of_text, read
+from clusterwright.i18n import bilingual
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
 CLOSED = "node1:12:34 [0] NCCL WARN Connection closed by remote peer node2<40000>"
@@ -166,11 +170,15 @@ def test_nothing_in_nothing_out():
     assert judge(Observations()) == []
 
 
-def test_a_diagnosis_speaks_chinese(told):
-    """Cause and fix, with the names in them."""
-    (only,) = told("[rank0]: Connect to peer node7 failed", lang="zh")
+def test_a_diagnosis_is_in_chinese():
+    """With the names of the line in it."""
+    name = "network-connectivity/hydra-connect"
+    text = tables()[name]["cause"]
+    signature = {"has": "Connect to peer", "like": r"peer (?P<peer>[\w.]+) failed"}
+    known = Knowledge({name: mode(name, tables()[name] | {"signature": [signature]})})
+    (only,) = judge(read([of_text("0.log", "[rank0]: Connect to peer node7 failed")], known), "zh")
 
-    assert (only.cause, only.fix) == ("无法连接 node7。", "修好它。")
+    assert only.cause == bilingual(text)[1].replace("{peer}", "node7")
 
 
 def test_evidence_is_quoted_with_its_place(told):

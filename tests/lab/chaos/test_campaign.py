@@ -74,10 +74,10 @@ def test_every_kind_is_one_that_the_lab_can_plant_and_whose_cause_somebody_can_s
     ("row", "said"),
     [
         ('fault = "kill-host"\non = "member"\nask = "none"', "actions"),
-        ('about = ""\nabout_zh = ""\nactions = []\non = "member"\nask = "none"', "one of fault, signal"),
-        ('about = ""\nabout_zh = ""\nactions = []\non = "roof"\nask = "none"\nfault = "x"', "`on` or `ask`"),
+        ('about = ""\nactions = []\non = "member"\nask = "none"', "one of fault, signal"),
+        ('about = ""\nactions = []\non = "roof"\nask = "none"\nfault = "x"', "`on` or `ask`"),
         (
-            'about = ""\nabout_zh = ""\nactions = []\non = "none"\nask = "run"\nfault = "x"',
+            'about = ""\nactions = []\non = "none"\nask = "run"\nfault = "x"',
             "a cause is asked",
         ),
     ],

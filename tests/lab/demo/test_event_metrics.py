@@ -105,8 +105,8 @@ def test_each_part_of_the_recovery_is_what_the_events_say(faulted):
 
     parts = {part.name: round(part.seconds, 2) for part in took.parts}
     assert parts == {
-        "detection": 5.2, "new generation": 0.5, "launch": 0.9, "import": 3.2, "rendezvous": 0.8, "load": 0.4,
-        "first step": 0.2, "catching up": 1.2,
+        "detection": 5.2, "new generation": 0.5, "launch": 0.9, "import": 3.2, "rendezvous": 0.8,
+        "load checkpoint": 0.4, "first step": 0.2, "catching up": 1.2,
     }  # fmt: skip
     assert (took.at_step, took.resumed_step) == (KILLED_AT, RESUMED)
     assert took.next_step_seconds == pytest.approx(took.seconds - 1.2, abs=0.01)

@@ -3,6 +3,7 @@
 import pytest
 
 from clusterwright.catalog.watch.alert import alerts as known
+from clusterwright.i18n import bilingual
 from clusterwright.monitor.gather.alerts import _BLANK, alerts, localized_summary
 
 
@@ -11,11 +12,9 @@ from clusterwright.monitor.gather.alerts import _BLANK, alerts, localized_summar
 def test_every_alert_of_ours_is_said_in_both_languages(one, language):
     """Whichever language Prometheus filled in; with the same labels and values in both."""
     number = iter(range(100))
-    filled = {
-        blank: f"x{next(number)}"
-        for blank in _BLANK.findall(one.texts["en"].summary + one.texts["zh"].summary)
-    }
-    said = {of: _BLANK.sub(lambda blank: filled[blank[1]], words.summary) for of, words in one.texts.items()}
+    summaries = dict(zip(("en", "zh"), bilingual(one.text.summary), strict=True))
+    filled = {blank: f"x{next(number)}" for blank in _BLANK.findall("".join(summaries.values()))}
+    said = {of: _BLANK.sub(lambda blank: filled[blank[1]], summary) for of, summary in summaries.items()}
 
     assert localized_summary(one.name, said[language]) == (said["en"], said["zh"])
 

@@ -1,4 +1,4 @@
-"""Alerts as data: `alerts/NAME.toml`, with what they say in both languages and the test that each must pass."""
+"""Alerts as data: `alerts/NAME.toml`, with their text and the test that each must pass."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from clusterwright.i18n import _
 
 Severity = Literal["critical", "warning", "info", "none"]  # page, ticket, note; nobody is told of `none`
 Component = Literal["gpu", "fabric", "host", "storage", "slurm", "job", "monitoring"]
-Language = Literal["en", "zh"]
 Incident = Literal["node", "job", "run", "storage", "slurm", "hosts", "monitoring"]
 STEP_S = 15  # between two values of a test's series
 
 
 @dataclass(frozen=True, slots=True)
 class AlertText:
-    """What a person reads, in one language; labels and value as Prometheus's templates name them."""
+    """What a person reads; labels and value as Prometheus's templates name them."""
 
     summary: str
     description: str
     fix: str
+
+    def translated(self) -> AlertText:
+        """The same in the current language."""
+        return AlertText(_(self.summary), _(self.description), _(self.fix))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Alert:
     severity: Severity
     incident: Incident
     expression: str
-    texts: Mapping[Language, AlertText]
+    text: AlertText
     cases: tuple[Case, ...]
     muted_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # alert: labels that are the same
     wait: str = "0s"  # how long it must be true
@@ -86,13 +89,10 @@ def read(name: str, text: str) -> Alert:
     """
     rows = tomllib.loads(text)
     try:
-        texts: dict[Language, AlertText] = {
-            "en": AlertText(**rows.pop("en")),
-            "zh": AlertText(**rows.pop("zh")),
-        }
+        alert_text = AlertText(**rows.pop("text"))
         cases = tuple(_case(row) for row in rows.pop("test"))
         alert = Alert(
-            name=name, texts=texts, cases=cases, wait=rows.pop("for", "0s"),
+            name=name, text=alert_text, cases=cases, wait=rows.pop("for", "0s"),
             expression=rows.pop("expression").strip(), **rows,
         )  # fmt: skip
     except (TypeError, KeyError) as problem:

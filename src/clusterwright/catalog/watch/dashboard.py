@@ -32,7 +32,6 @@ class Panel:
 
     kind: Kind
     title: str
-    title_zh: str
     queries: tuple[Query, ...] = ()
     unit: str = "short"
     width: int = 12  # of 24
@@ -41,7 +40,6 @@ class Panel:
     marks: tuple[float, ...] = ()
     descending: bool = False
     about: str = ""
-    about_zh: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,6 @@ class Variable:
 
     name: str
     title: str
-    title_zh: str
     series: str
     label: str
     many: bool = True
@@ -62,7 +59,6 @@ class Dashboard:
 
     name: str
     title: str
-    title_zh: str
     variables: tuple[Variable, ...]
     panels: tuple[Panel, ...]
 

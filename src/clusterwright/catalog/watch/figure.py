@@ -16,14 +16,13 @@ LABELS: dict[Scope, tuple[str, ...]] = {"node": ("node",), "gpu": ("node", "gpu"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number of each host or GPU; `en` and `zh` are what it is called, with Zabbix's words for which."""
+    """One number of each host or GPU; `name` holds Zabbix's macros of the host and GPU."""
 
     key: str
     of: Scope
     expression: str
     unit: str
-    en: str
-    zh: str
+    name: str
 
 
 @cache

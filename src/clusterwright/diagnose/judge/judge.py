@@ -12,6 +12,7 @@ from clusterwright.diagnose.judge.case import Case, cases, votes
 from clusterwright.diagnose.judge.counting import absent, counted
 from clusterwright.diagnose.judge.sighting import Observations, Position
 from clusterwright.diagnose.judge.weigh import followed, weigh
+from clusterwright.i18n import _, in_language
 
 NAMES = ("host", "gpu", "path", "rank", "peer")
 _BLAMES = 2  # ranks: a peer that so many name is the one
@@ -151,7 +152,8 @@ def _diagnoses(weighed: list[tuple[float, Case]], lang: str) -> list[Diagnosis]:
 
 def _diagnosis(case: Case, sure: float, lang: str) -> Diagnosis:
     mode, case_subject, called = case.mode, subject(case), names(case)
-    cause, fix = (mode.cause, mode.fix) if lang == "en" else (mode.cause_zh, mode.fix_zh)
+    with in_language("zh" if lang == "zh" else "en"):
+        cause, fix = _(mode.cause), _(mode.fix)
     return Diagnosis(
         kind=mode.kind,
         mode=mode.id,

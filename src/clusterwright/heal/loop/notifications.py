@@ -10,7 +10,7 @@ from clusterwright.edge.host import Host
 from clusterwright.heal.actions.executor import Executor, failed
 from clusterwright.heal.journal.journal import Telling
 from clusterwright.heal.rule import Rule
-from clusterwright.i18n import _
+from clusterwright.i18n import _, bilingual
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import HEAL
 
@@ -53,6 +53,10 @@ def send_notification(telling: Telling, rules: Mapping[str, Rule], executor: Exe
 def alert(telling: Telling, rules: Mapping[str, Rule]) -> dict[str, dict[str, str]]:
     """As Alertmanager takes it: the node's label groups it with the node's other alerts."""
     rule = rules.get(telling.rule)
+    summary, summary_zh = bilingual(
+        "{host}: operator action required ({rule})", host=telling.host, rule=telling.rule
+    )
+    fix, fix_zh = bilingual(rule.tell if rule else "")
     return {
         "labels": {
             "alertname": ALERT,
@@ -63,11 +67,11 @@ def alert(telling: Telling, rules: Mapping[str, Rule]) -> dict[str, dict[str, st
             "topic": telling.topic,
         },
         "annotations": {
-            "summary": f"{telling.host}: a person is needed ({telling.rule})",
-            "summary_zh": f"{telling.host}: 需要人工处理 ({telling.rule})",
+            "summary": summary,
+            "summary_zh": summary_zh,
             "description": telling.words,
-            "fix": rule.tell if rule else "",
-            "fix_zh": rule.tell_zh if rule else "",
+            "fix": fix,
+            "fix_zh": fix_zh,
         },
     }
 

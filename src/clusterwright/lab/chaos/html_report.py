@@ -7,21 +7,21 @@ from html import escape
 from typing import Any
 
 from clusterwright.drawing.html_page import document
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _, bilingual
 from clusterwright.lab.chaos.score import Score, summary
 
-# Figure, its name in both languages, and what it is to reach.
+# Figure, its name, and the share that it has to reach.
 FIGURES = (
-    ("causes_right", "causes right", "原因判断正确", 0.95),
-    ("finished", "trainings finished that could", "可完成的训练均已完成", 1.0),
-    ("steps_exact", "without a lost or doubled step", "步骤无丢失、无重复", 1.0),
-    ("actions_right", "actions right", "处置正确", None),
-    ("detected", "noticed", "已发现", None),
-    ("goodput", "goodput against the undisturbed", "与无故障相比的有效率", None),
+    ("causes_right", N_("correct causes"), 0.95),
+    ("finished", N_("recoverable trainings finished"), 1.0),
+    ("steps_exact", N_("without lost or repeated steps"), 1.0),
+    ("actions_right", N_("correct actions"), None),
+    ("detected", N_("detected"), None),
+    ("goodput", N_("goodput relative to a run without faults"), None),
 )
 COLUMNS = (
-    ("", ""), ("fault", "故障"), ("host", "主机"), ("noticed", "发现"), ("training again", "恢复训练"),
-    ("cause", "原因"), ("done", "处置"), ("steps lost", "丢失步数"), ("in service again", "重新服役"), ("", ""),
+    "", N_("fault"), N_("host"), N_("detected"), N_("training resumed"), N_("cause"), N_("action"), N_("steps lost"),
+    N_("in service again"), "",
 )  # fmt: skip
 STYLE = """
 .figures { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; margin: 1.5rem 0 }
@@ -45,8 +45,8 @@ def render_html(scores: Sequence[Score], seed: int, fault_count: int, machine: s
     )
     figures = "".join(_figure(totals, *row) for row in FIGURES)
     harmed = totals["healthy_hosts_taken_out"]
-    figures += _tile(str(harmed), "healthy hosts taken out", "误伤的健康主机", missed=harmed > 0)
-    heads = "".join(f"<th>{english}<br>{chinese}</th>" for english, chinese in COLUMNS)
+    figures += _tile(str(harmed), *bilingual("healthy hosts drained"), missed=harmed > 0)
+    heads = "".join(f"<th>{'<br>'.join(bilingual(name))}</th>" for name in COLUMNS)
     rows = "".join(_row(score) for score in scores)
     body = (
         f"<h1>{escape(title)}</h1><p>{escape(machine)}</p><dl class='figures'>{figures}</dl>"
@@ -55,7 +55,8 @@ def render_html(scores: Sequence[Score], seed: int, fault_count: int, machine: s
     return document(title, body, style=STYLE)
 
 
-def _figure(totals: dict[str, Any], key: str, english: str, chinese: str, goal: float | None) -> str:
+def _figure(totals: dict[str, Any], key: str, name: str, goal: float | None) -> str:
+    english, chinese = bilingual(name)
     share = totals[key]
     text = "-" if share is None else f"{share:.1%}"
     goal_text = f" (≥ {goal:.0%})" if goal is not None else ""
@@ -73,7 +74,7 @@ def _row(score: Score) -> str:
     record, kind = score.seen, score.planned.kind
     cells = (
         (str(score.planned.number), None),
-        (f"{kind.about}<br>{kind.about_zh}", None),
+        ("<br>".join(bilingual(kind.about)), None),
         (record.host or "-", None),
         (_seconds(record.detected_s), score.detected),
         (_seconds(record.progress_s), score.finished),

@@ -28,7 +28,6 @@ class Kind:
 
     name: str
     about: str
-    about_zh: str
     on: On
     ask: DiagnosisSubject
     actions: frozenset[str]

@@ -149,7 +149,7 @@ _END_EVENTS = {
     "launch": "the process of every rank is there",
     "import": "every rank has Python and torch loaded",
     "rendezvous": "all ranks are one process group",
-    "load": "every rank has the checkpoint in memory",
+    "load checkpoint": "every rank has the checkpoint in memory",
     "first step": "the first step after the fault is complete",
     "catching up": "the first step beyond the last one before the fault is complete",
 }
@@ -164,7 +164,11 @@ def _moments(window: Events) -> Iterator[tuple[str, float | None]]:
     yield "new generation", _latest(event.time for event in window if event.kind == "generation_start")
     started = _last_per_rank(window, "process_start")
     yield "launch", _latest(float(event.more.get("started", event.time)) for event in started)
-    for name, kind in (("import", "process_start"), ("rendezvous", "group_ready"), ("load", "resumed")):
+    for name, kind in (
+        ("import", "process_start"),
+        ("rendezvous", "group_ready"),
+        ("load checkpoint", "resumed"),
+    ):
         yield name, _latest(event.time for event in _last_per_rank(window, kind))
 
 

@@ -9,7 +9,7 @@ from string import Template
 
 from clusterwright.check.verdict import Verdict
 from clusterwright.drawing.html_page import document, responsive_html
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _, bilingual
 from clusterwright.lab.demo.draw.bar import bar, colour
 from clusterwright.lab.demo.draw.cluster import cluster
 from clusterwright.lab.demo.draw.curves import curves
@@ -17,7 +17,6 @@ from clusterwright.lab.demo.draw.timeline import timeline
 from clusterwright.lab.demo.event_metrics import Part
 from clusterwright.lab.demo.figures import figures
 from clusterwright.lab.demo.messages import (
-    ZH,
     applied_text,
     footer,
     headline,
@@ -27,6 +26,8 @@ from clusterwright.lab.demo.messages import (
     repeat_commands,
 )
 from clusterwright.lab.demo.report import Report
+
+STATUSES = (N_("ok"), N_("warn"), N_("fail"), N_("unknown"), N_("skipped"))  # of check.verdict
 
 
 def render_html(report: Report) -> str:
@@ -56,7 +57,7 @@ def render_html(report: Report) -> str:
 
 
 def _zh(english: str) -> str:
-    return f'<span lang="zh">{escape(ZH[english])}</span>'
+    return f'<span lang="zh">{escape(bilingual(english)[1])}</span>'
 
 
 def _row(name: str, cells: Iterable[str]) -> str:
@@ -100,7 +101,7 @@ def _part(part: Part) -> str:
 def _checks(report: Report) -> str:
     if report.checks is None:
         return ""
-    title = _("Proof before the training {zh}", zh=_zh("Proof before the training"))
+    title = f"{_('Proof before the training')} {_zh('Proof before the training')}"
     items = "".join(
         f'<li class="{name if count else "zero"}"><b>{count}</b>{name} {_zh(name)}</li>'
         for name, count in report.checks.items()

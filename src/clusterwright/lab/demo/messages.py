@@ -1,23 +1,23 @@
-"""What the page says, in English and, where it is short, in Chinese."""
+"""The sentences of the page."""
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
-from clusterwright.i18n import _
+from clusterwright.i18n import _, bilingual
 from clusterwright.lab.demo.report import Report
-
-ZH: dict[str, str] = tomllib.loads(Path(__file__).with_name("zh.toml").read_text())
 
 
 def headline(report: Report) -> tuple[str, str]:
     """The one sentence, in both languages."""
     if report.fault is None or not report.ok:
-        return "The demo did not do all that it claims.", ZH["headline not"]
-    step, victim = report.fault["at_step"], "host" if report.mode == "lab" else "rank"
-    sentence = f"A {victim} died after step {step}. The training finished as if nothing had happened."
-    return sentence, ZH[f"headline {report.mode}"].format(step=step)
+        return bilingual("The demo did not do all that it claims.")
+    step = report.fault["at_step"]
+    if report.mode == "lab":
+        return bilingual(
+            "A host died after step {step}. The training finished as if nothing had happened.", step=step
+        )
+    return bilingual(
+        "A rank died after step {step}. The training finished as if nothing had happened.", step=step
+    )
 
 
 def hero(report: Report) -> tuple[tuple[str, str, str], ...]:

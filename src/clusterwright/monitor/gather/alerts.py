@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from clusterwright.catalog.watch.alert import AlertText, read
+from clusterwright.i18n import in_language
 from clusterwright.monitor.snapshot import Alert
 
 _BLANK = re.compile(r"\{\{ *(.*?) *\}\}")
@@ -34,8 +35,9 @@ def _messages(name: str) -> tuple[AlertText, AlertText] | None:
     file = files("clusterwright.catalog.watch") / "alerts" / f"{name}.toml"
     if not file.is_file():
         return None
-    messages = read(name, file.read_text(encoding="utf-8")).texts
-    return messages["en"], messages["zh"]
+    text = read(name, file.read_text(encoding="utf-8")).text
+    with in_language("zh"):
+        return text, text.translated()
 
 
 def _filled(template: str, summary: str) -> dict[str, str] | None:

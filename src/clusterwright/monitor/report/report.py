@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from clusterwright.i18n import bilingual
+
 Bilingual = tuple[str, str]  # English, Chinese
 Language = Literal["en", "zh"]
 
@@ -105,12 +107,11 @@ def ratio(part: float | None, total: float | None) -> float | None:
 
 def message(name: str, **values: object) -> Bilingual:
     """The advice with what was seen."""
-    english, chinese = messages()[name]
-    return english.format(**values), chinese.format(**values)
+    return bilingual(messages()[name], **values)
 
 
 @cache
-def messages() -> dict[str, Bilingual]:
+def messages() -> dict[str, str]:
     """All advice by name."""
     text = files(__package__).joinpath("advice.toml").read_text(encoding="utf-8")
-    return {name: (texts["en"], texts["zh"]) for name, texts in tomllib.loads(text).items()}
+    return dict(tomllib.loads(text))

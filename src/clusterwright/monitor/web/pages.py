@@ -13,17 +13,16 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
+from clusterwright.i18n import LANGUAGES, _, in_language
 from clusterwright.monitor.web.compact import Json
-
-LANGUAGES = ("en", "zh")
 
 
 @cache
 def words(lang: str) -> Mapping[str, str]:
     """Key to text."""
-    text = files("clusterwright.monitor.web").joinpath("words.toml").read_text(encoding="utf-8")
-    column = LANGUAGES.index(lang)
-    return {key: texts[column] for key, texts in tomllib.loads(text).items()}
+    text = files("clusterwright.monitor.web").joinpath("messages.toml").read_text(encoding="utf-8")
+    with in_language("zh" if lang == "zh" else "en"):
+        return {key: _(text) for key, text in tomllib.loads(text).items()}
 
 
 def script(lang: str) -> str:

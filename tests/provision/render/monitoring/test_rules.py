@@ -9,13 +9,14 @@ import pytest
 
 from clusterwright.catalog.watch.alert import alerts, read, recordings
 from clusterwright.check.kernel.xids import table
+from clusterwright.i18n import bilingual
 from clusterwright.provision.render.monitoring.rules import case_files, rules
 
 promtool = pytest.mark.skipif(not shutil.which("promtool"), reason="promtool is not installed (prometheus)")
 LABELS = re.compile(r"\$labels\.(\w+)")
 AN_ALERT = (
     'component = "gpu"\nseverity = "info"\nincident = "node"\nexpression = "a > 1"\n'
-    '[en]\nsummary = "a"\ndescription = "a"\nfix = "a"\n[zh]\nsummary = "a"\ndescription = "a"\nfix = "a"\n'
+    '[text]\nsummary = "a"\ndescription = "a"\nfix = "a"\n'
     '[[test]]\nseries = {}\nat = "1m"\nfires = []\n'
 )
 
@@ -89,7 +90,8 @@ def test_dcgms_names_and_ours_become_one(tmp_path):
 def test_an_alert_fires_and_does_not(alert):
     """It has a case for each, and its words name only labels that it has, the same in both languages."""
     firing = [found for case in alert.cases for found in case.fires]
-    words = {one: (text.summary, text.description, text.fix) for one, text in alert.texts.items()}
+    pairs = [bilingual(text) for text in (alert.text.summary, alert.text.description, alert.text.fix)]
+    words = {"en": [pair[0] for pair in pairs], "zh": [pair[1] for pair in pairs]}
     named = {one: set(LABELS.findall(" ".join(texts))) for one, texts in words.items()}
 
     assert firing

@@ -138,7 +138,7 @@ def test_hosts_and_gpus_are_rows_with_their_figures(template):
     ("text", "said"),
     [
         ('[[figure]]\nkey = "a"\n', "figures.toml"), ("", "figures.toml: 'figure'"),
-        ('[[figure]]\nkey="a"\nof="rack"\nexpression="1"\nunit=""\nen="a"\nzh="b"\n', "`rack` is none of"),
+        ('[[figure]]\nkey="a"\nof="rack"\nexpression="1"\nunit=""\nname="a"\n', "`rack` is none of"),
     ],
 )  # fmt: skip
 def test_a_figure_that_makes_no_sense_is_refused(text, said):

@@ -13,10 +13,13 @@ from clusterwright.drawing.svg import (
     text_element,
     ticks,
 )
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.lab.demo.event_metrics import Part, Recovery
 
-ORDER = ("detection", "new generation", "launch", "import", "rendezvous", "load", "first step", "catching up")
+ORDER = (
+    N_("detection"), N_("new generation"), N_("launch"), N_("import"), N_("rendezvous"), N_("load checkpoint"),
+    N_("first step"), N_("catching up"),
+)  # fmt: skip
 TOP, THICK, LETTER = 6.0, 40.0, 9.0  # LETTER: a bold digit of the labels and some air, measured on the page
 
 

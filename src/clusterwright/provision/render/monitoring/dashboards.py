@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clusterwright.catalog.watch.dashboard import Dashboard, Panel, Query, Variable, dashboards
+from clusterwright.i18n import bilingual
 
 SCHEMA = 36  # of Grafana 9.0, the oldest that is meant; newer ones bring it up to theirs when they read it
 COLUMNS = 24
@@ -47,7 +48,8 @@ def dashboard(board: Dashboard) -> Json:
 
 def _bilingual_title(named: Dashboard | Panel | Variable) -> str:
     """The title in both languages, once where they are the same."""
-    return named.title if named.title == named.title_zh else f"{named.title} · {named.title_zh}"
+    english, chinese = bilingual(named.title)
+    return english if english == chinese else f"{english} · {chinese}"
 
 
 def _source() -> Json:
@@ -124,7 +126,7 @@ def _panel(panel: Panel) -> Json:
     head: Json = {"type": panel.kind, "title": _bilingual_title(panel)}
     if panel.kind == "row":
         return head | {"collapsed": False, "panels": []}
-    about = "\n\n".join(filter(None, (panel.about, panel.about_zh)))
+    about = "\n\n".join(bilingual(panel.about)) if panel.about else ""
     targets = [_target(panel, query, index) for index, query in enumerate(panel.queries)]
     return head | {
         "description": about,

@@ -9,7 +9,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from clusterwright.catalog.watch.alert import STEP_S, Alert, Case, Language, alerts, recordings
+from clusterwright.catalog.watch.alert import STEP_S, Alert, Case, alerts, recordings
+from clusterwright.i18n import Lang, in_language
 
 EVERY, SELDOM = "5s", "30s"
 _INCIDENTS = {
@@ -21,7 +22,7 @@ _DASHBOARDS = {"host": "node", "monitoring": "cluster"}  # the others have a com
 Json = dict[str, Any]
 
 
-def rules(language: Language, pages: str = "docs/reference/alerts") -> str:
+def rules(language: Lang, pages: str = "docs/reference/alerts") -> str:
     """What `prometheus.yml` names as its rule file; `pages` is where the alerts' pages lie."""
     quick: list[Json] = [
         _record(recording.record, recording.expression) for recording in recordings() if not recording.slow
@@ -66,8 +67,9 @@ def _alert(alert: Alert, annotations: Mapping[str, str]) -> Json:
     return rule | ({"annotations": dict(annotations)} if annotations else {})
 
 
-def _annotations(alert: Alert, language: Language, pages: str) -> dict[str, str]:
-    text = alert.texts[language]
+def _annotations(alert: Alert, language: Lang, pages: str) -> dict[str, str]:
+    with in_language(language):
+        text = alert.text.translated()
     end = ".zh-CN.md" if language == "zh" else ".md"
     return {
         "summary": text.summary,

@@ -11,8 +11,9 @@ import json
 import re
 from typing import Any
 
-from clusterwright.catalog.watch.alert import Alert, Language, Severity, alerts
+from clusterwright.catalog.watch.alert import Alert, Severity, alerts
 from clusterwright.catalog.watch.figure import LABELS, Figure, Scope, figures
+from clusterwright.i18n import Lang, _, current_language, in_language
 
 TEMPLATE, GROUP = "Clusterwright", "Templates/Clusterwright"
 SENDERS = "{$CLUSTERWRIGHT.SENDERS}"
@@ -22,49 +23,36 @@ FIRING, OVER = "PROBLEM", "OK"
 FINGERPRINT, NODE, INCIDENT, SUMMARY, FIX = 1, 2, 3, 4, 6
 _PRIORITY: dict[Severity, str] = {"critical": "HIGH", "warning": "WARNING", "info": "INFO"}
 _MOST_NAME = 255
-_MESSAGES = {
-    "en": {
-        "about": "Clusterwright sends alerts and figures of a GPU cluster to this host, as a trapper.",
-        "senders": "Addresses of the cluster's control host, by commas: nobody else may send.",
-        "alive": "Monitoring of the cluster is alive",
-        "silent": "Clusterwright: monitoring of {HOST.NAME} is silent, and no alert can come",
-        "silent about": "Nothing has come for five minutes, or Prometheus and Alertmanager do not answer."
-        " On the control host: systemctl status clusterwright-notify prometheus prometheus-alertmanager.",
-        "other": "Alert of the site's own rules, or of monitoring itself",
-        "node": "Hosts", "gpu": "GPUs", "fix": "What to do", "page": "Page", "up": "up", "down": "down",
-    },
-    "zh": {
-        "about": "Clusterwright 以 trapper 方式把 GPU 集群的告警和数值发送到这台主机。",
-        "senders": "集群控制节点的地址，用逗号分隔：其他来源一律拒绝。",
-        "alive": "集群的监控在正常工作",
-        "silent": "Clusterwright：{HOST.NAME} 的监控没有声音，不会再有告警",
-        "silent about": "五分钟没有收到任何数据，或 Prometheus 与 Alertmanager 没有响应。"
-        "在控制节点上：systemctl status clusterwright-notify prometheus prometheus-alertmanager。",
-        "other": "站点自有规则或监控自身的告警",
-        "node": "节点", "gpu": "GPU", "fix": "处理", "page": "详情", "up": "正常", "down": "宕机",
-    },
-}  # fmt: skip
 
 Json = dict[str, Any]
 
 
-def zabbix_template(language: Language, pages: str) -> str:
+def zabbix_template(language: Lang, pages: str) -> str:
     """A file for Data collection, Templates, Import; the same uuids in both languages, so either replaces the other."""
-    messages = _MESSAGES[language]
+    with in_language(language):
+        return _template(pages)
+
+
+def _template(pages: str) -> str:
+    senders = _(
+        "Addresses of the cluster's control host, separated by commas: values from elsewhere are refused."
+    )
     template: Json = {
         "uuid": uuid("template", TEMPLATE),
         "template": TEMPLATE,
         "name": TEMPLATE,
-        "description": messages["about"],
+        "description": _(
+            "Clusterwright sends alerts and figures of a GPU cluster to this host, as a trapper."
+        ),
         "groups": [{"name": GROUP}],
         "items": [
-            _alive(messages),
-            *(_alert(alert, language, pages) for alert in template_alerts()),
-            *(_level_item(level, messages) for level in _PRIORITY),
+            _alive(),
+            *(_alert(alert, pages) for alert in template_alerts()),
+            *(_level_item(level) for level in _PRIORITY),
         ],
-        "discovery_rules": [_rows(scope, language) for scope in LABELS],
-        "macros": [{"macro": SENDERS, "value": "127.0.0.1", "description": messages["senders"]}],
-        "valuemaps": [_up_and_down(messages)],
+        "discovery_rules": [_rows(scope) for scope in LABELS],
+        "macros": [{"macro": SENDERS, "value": "127.0.0.1", "description": senders}],
+        "valuemaps": [_up_and_down()],
     }
     groups = [{"uuid": uuid("group", GROUP), "name": GROUP}]
     document = {"zabbix_export": {"version": "6.0", "groups": groups, "templates": [template]}}
@@ -105,16 +93,15 @@ def other_key(level: Severity) -> str:
     return f"clusterwright.other[{level}]"
 
 
-def _alert(alert: Alert, language: Language, pages: str) -> Json:
-    text, messages = alert.texts[language], _MESSAGES[language]
-    page_url = (
-        f"{pages.rstrip('/')}/{alert.component}{'.zh-CN' if language == 'zh' else ''}.md#{alert.name.lower()}"
-    )
+def _alert(alert: Alert, pages: str) -> Json:
+    text = alert.text.translated()
+    suffix = ".zh-CN" if current_language() == "zh" else ""
+    page_url = f"{pages.rstrip('/')}/{alert.component}{suffix}.md#{alert.name.lower()}"
     about = "\n\n".join(
         (
             _replace_placeholders(text.description),
-            f"{messages['fix']}: {_replace_placeholders(text.fix)}",
-            f"{messages['page']}: {page_url}",
+            f"{_('What to do')}: {_replace_placeholders(text.fix)}",
+            f"{_('Page')}: {page_url}",
         )
     )
     name = f"{alert.name}: {_replace_placeholders(text.summary)}"[:_MOST_NAME]
@@ -126,8 +113,8 @@ def _alert(alert: Alert, language: Language, pages: str) -> Json:
     return item | {"triggers": [trigger]}
 
 
-def _level_item(level: Severity, messages: dict[str, str]) -> Json:
-    name = f"{messages['other']} ({level})"
+def _level_item(level: Severity) -> Json:
+    name = _("Alert of the site's own rules, or of monitoring itself") + f" ({level})"
     item = _text_item(other_key(level), name, name)
     return item | {"triggers": [_trigger(item["key"], name, name, _PRIORITY[level])]}
 
@@ -181,29 +168,32 @@ def _line(number: int) -> str:
     return f'{{{{ITEM.VALUE}}.regsub("^(?:[^\\n]*\\n){{{number}}}([^\\n]*)", "\\1")}}'
 
 
-def _alive(messages: dict[str, str]) -> Json:
+def _alive() -> Json:
     item_path = f"/{TEMPLATE}/{ALIVE}"
     trigger = {
         "uuid": uuid("trigger", ALIVE),
-        "name": messages["silent"],
-        "description": messages["silent about"],
+        "name": _("Clusterwright: monitoring of {HOST.NAME} is silent, and no alert can arrive"),
+        "description": _(
+            "No value has arrived for five minutes, or Prometheus and Alertmanager do not respond."
+            " On the control host: systemctl status clusterwright-notify prometheus prometheus-alertmanager."
+        ),
         "priority": "HIGH",
         "expression": f"nodata({item_path},{NODATA_TIMEOUT})=1 or last({item_path})=0",
     }
-    return _item(ALIVE, messages["alive"]) | {"triggers": [trigger]}
+    return _item(ALIVE, _("Monitoring of the cluster is alive")) | {"triggers": [trigger]}
 
 
-def _rows(scope: Scope, language: Language) -> Json:
+def _rows(scope: Scope) -> Json:
     key = _rule(scope)
     return {
         "uuid": uuid("rows", key),
-        "name": _MESSAGES[language][scope],
+        "name": _("Hosts") if scope == "node" else _("GPUs"),
         "type": "TRAP",
         "key": key,
         "delay": "0",
         "allowed_hosts": SENDERS,
         "lifetime": "7d",
-        "item_prototypes": [_figure(figure, language) for figure in figures() if figure.of == scope],
+        "item_prototypes": [_figure(figure) for figure in figures() if figure.of == scope],
     }
 
 
@@ -211,9 +201,9 @@ def _rule(scope: Scope) -> str:
     return f"clusterwright.{scope}s"
 
 
-def _figure(figure: Figure, language: Language) -> Json:
+def _figure(figure: Figure) -> Json:
     key = f"{figure.key}[{','.join(f'{{#{label.upper()}}}' for label in LABELS[figure.of])}]"
-    item = _item(key, figure.zh if language == "zh" else figure.en) | {
+    item = _item(key, _(figure.name)) | {
         "value_type": "FLOAT",
         "units": figure.unit,
     }
@@ -224,8 +214,8 @@ def _figure(figure: Figure, language: Language) -> Json:
 _MAP = "Clusterwright up"
 
 
-def _up_and_down(messages: dict[str, str]) -> Json:
-    rows = [{"value": "0", "newvalue": messages["down"]}, {"value": "1", "newvalue": messages["up"]}]
+def _up_and_down() -> Json:
+    rows = [{"value": "0", "newvalue": _("down")}, {"value": "1", "newvalue": _("up")}]
     return {"uuid": uuid("valuemap", _MAP), "name": _MAP, "mappings": rows}
 
 
