@@ -55,6 +55,11 @@ def bilingual(message: str, /, **values: object) -> tuple[str, str]:
         return english, _(message, **values)
 
 
+def both_languages(message: str, /, **values: object) -> str:
+    """Return `English 中文`, for labels inside a drawing; the text once where both are the same."""
+    return " ".join(dict.fromkeys(bilingual(message, **values)))
+
+
 def current_language() -> Lang:
     """The language of `_` here and now."""
     return _language.get()

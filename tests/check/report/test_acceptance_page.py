@@ -40,8 +40,8 @@ def test_it_stands_alone_and_what_hosts_say_is_no_markup():
 
 def test_it_says_whether_one_may_sign():
     """The headline is the verdict; a lab is called a lab."""
-    assert "is not ready: 2 checks fail" in made(*BAD)
-    assert "is as the file wants it" in made(BAD[3])
+    assert "is not ready; failed checks: 2" in made(*BAD)
+    assert "matches the cluster file" in made(BAD[3])
     assert "proves nothing about hardware" in made(BAD[3])
 
 

@@ -10,6 +10,7 @@ from clusterwright.check.report.drawing import STATUS_LABELS, cluster, is_small,
 from clusterwright.check.report.findings import Findings, contact
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.drawing.sheet import Figure, Section, Theme, drawn, legend, paragraphs, sheet, table
+from clusterwright.i18n import bilingual
 
 _STYLE = """
 .tile { stroke-width: 1.6; fill: var(--card); } .part { stroke-width: 0; }
@@ -22,7 +23,7 @@ _STYLE = """
 .sign { display: grid; grid-template-columns: 1fr 1fr; gap: 34px; margin-top: 34px; }
 .sign div { border-top: 1px solid var(--ink); padding-top: 6px; color: var(--soft); }
 """
-_THEME = Theme(("Acceptance", "验收"), _STYLE)
+_THEME = Theme(bilingual("Acceptance"), _STYLE)
 _LAB = "A lab: hosts are virtual and GPUs are simulated. This page proves nothing about hardware."
 _TILES = "A tile is a host; in it, from above: its links, its GPUs, its disks and folders."
 _SQUARES = "A square is a host, in the colour of the worst that was found on it or any of its parts."
@@ -34,12 +35,12 @@ def render_page(findings: Findings, networks: Sequence[str]) -> str:
     """The whole page as HTML; it needs nothing beside it."""
     parts = [
         Section(
-            ("The cluster", "集群"),
+            bilingual("The cluster"),
             drawn(lambda width: cluster(findings, width), _key(), paragraphs(_how(findings))),
         ),
-        Section(("What is wrong, and who fixes it", "问题与负责方"), _wrong(findings, networks)),
-        Section(("What was expected, and what was seen", "预期与实测"), _all(findings)),
-        Section(("Accepted", "签收"), _sign()),
+        Section(bilingual("What is wrong, and who fixes it"), _wrong(findings, networks)),
+        Section(bilingual("What was expected, and what was seen"), _all(findings)),
+        Section(bilingual("Accepted"), _sign()),
     ]
     footer = (
         f"{findings.cluster}, {findings.checked_at}, clusterwright "
@@ -54,29 +55,24 @@ def _how(findings: Findings) -> tuple[str, ...]:
 
 def _headline(findings: Findings) -> tuple[str, str]:
     if findings.passed:
-        return f"{findings.cluster} is as the file wants it", f"{findings.cluster} 符合配置"
-    bad = findings.counts[Status.FAIL]
-    if bad:
-        return (
-            f"{findings.cluster} is not ready: {bad} checks fail",
-            f"{findings.cluster} 未达标: {bad} 项不合格",
+        return bilingual("{cluster} matches the cluster file", cluster=findings.cluster)
+    if failed := findings.counts[Status.FAIL]:
+        return bilingual(
+            "{cluster} is not ready; failed checks: {count}", cluster=findings.cluster, count=failed
         )
-    unseen = findings.counts[Status.UNKNOWN]
-    return (
-        f"{findings.cluster}: {unseen} checks could not be made",
-        f"{findings.cluster}: {unseen} 项无法检测",
-    )
+    unknown = findings.counts[Status.UNKNOWN]
+    return bilingual("{cluster}: checks without a result: {count}", cluster=findings.cluster, count=unknown)
 
 
 def _figures(findings: Findings) -> list[Figure]:
     return [
-        Figure(str(findings.counts[status]), "", STATUS_LABELS[status])
+        Figure(str(findings.counts[status]), "", bilingual(STATUS_LABELS[status]))
         for status in (Status.OK, Status.WARN, Status.FAIL, Status.UNKNOWN)
     ]
 
 
 def _key() -> str:
-    return legend((style(status), labels) for status, labels in STATUS_LABELS.items())
+    return legend((style(status), bilingual(label)) for status, label in STATUS_LABELS.items())
 
 
 def _wrong(findings: Findings, networks: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from clusterwright.check.report.findings import Findings, HostFindings, Part
 from clusterwright.check.verdict import Status
 from clusterwright.drawing.svg import is_narrow, svg_image, tag, text_element
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 MAX_TILES = 40  # ours: as many tiles fill a screen; more hosts are drawn as small squares
 TILE, HIGH, AIR = 176.0, 96.0, 10.0
@@ -15,11 +15,11 @@ SQUARE = 18.0
 LINK_W, GPU_W, DISK_W = 30.0, 16.0, 22.0
 
 STATUS_LABELS = {
-    Status.OK: ("as wanted", "符合预期"),
-    Status.WARN: ("warning", "警告"),
-    Status.FAIL: ("fails", "不合格"),
-    Status.UNKNOWN: ("could not be seen", "无法检测"),
-    Status.SKIPPED: ("not looked at", "未检测"),
+    Status.OK: N_("as wanted"),
+    Status.WARN: N_("warning"),
+    Status.FAIL: N_("fails"),
+    Status.UNKNOWN: N_("could not be seen"),
+    Status.SKIPPED: N_("not looked at"),
 }
 
 
@@ -42,7 +42,7 @@ def cluster(findings: Findings, width: float) -> str:
         drawn, y = _tiles(hosts, y + 26, width) if is_small(findings) else _squares(hosts, y + 26, width)
         parts += drawn
         y += 12
-    wrong = [f"{host.name} {STATUS_LABELS[worst][0]}" for host in findings.hosts if (worst := _bad(host))]
+    wrong = [f"{host.name} {_(STATUS_LABELS[worst])}" for host in findings.hosts if (worst := _bad(host))]
     description = _(
         "{count} hosts. {wrong}.", count=len(findings.hosts), wrong="; ".join(wrong) or "Nothing is wrong"
     )
@@ -65,7 +65,7 @@ def _tiles(hosts: Sequence[HostFindings], top: float, width: float) -> tuple[lis
 
 
 def _tile(host: HostFindings, x: float, top: float, wide: float) -> Iterator[str]:
-    title = tag("title", f"{host.name}: {STATUS_LABELS[host.status or Status.SKIPPED][0]}")
+    title = tag("title", f"{host.name}: {_(STATUS_LABELS[host.status or Status.SKIPPED])}")
     shape = {"x": x + 1, "y": top, "width": wide - 2, "height": HIGH, "rx": 7}
     yield tag("rect", title, class_=f"tile {style(host.status)}", **shape)
     yield text_element(host.name, x + 10, top + 20, "host-name")
@@ -83,7 +83,7 @@ def _strip(
     start_x, top, strip_width = area
     step = min(size[0] + 4, strip_width / max(1, len(parts)))
     for number, part in enumerate(parts):
-        title = tag("title", f"{host.name}, {part.name}: {STATUS_LABELS[part.status or Status.SKIPPED][0]}")
+        title = tag("title", f"{host.name}, {part.name}: {_(STATUS_LABELS[part.status or Status.SKIPPED])}")
         x, wide = start_x + number * step, max(1.0, step - 3)
         yield tag(
             "rect", title, x=x, y=top, width=wide, height=size[1], rx=2, class_=f"part {style(part.status)}"
@@ -96,7 +96,7 @@ def _squares(hosts: Sequence[HostFindings], top: float, width: float) -> tuple[l
     drawn = []
     for number, host in enumerate(hosts):
         worst = _bad(host) or host.status
-        title = tag("title", f"{host.name}: {STATUS_LABELS[worst or Status.SKIPPED][0]}")
+        title = tag("title", f"{host.name}: {_(STATUS_LABELS[worst or Status.SKIPPED])}")
         x, y = number % in_row * SQUARE, top + number // in_row * SQUARE
         side = SQUARE - 3
         drawn.append(

@@ -18,8 +18,7 @@ from clusterwright.drawing.svg import (
     text_element,
     ticks,
 )
-from clusterwright.i18n import _
-from clusterwright.plan.charts.sheet import PAGE_LABELS, both_languages
+from clusterwright.i18n import _, both_languages
 from clusterwright.units import GiB
 
 HIGH, LEFT, RIGHT, TOP, BOTTOM = 300.0, 62.0, 16.0, 30.0, 42.0  # in the drawing's own units
@@ -90,14 +89,12 @@ def scatter(dots: Sequence[Dot], limit_bytes: float, width: float) -> str:
     drawn = [
         *axes(
             plot,
-            both_languages(PAGE_LABELS["GiB per GPU"]),
-            both_languages(PAGE_LABELS["seconds per iteration"]),
+            both_languages("GiB per GPU"),
+            both_languages("seconds per iteration"),
         ),
         tag("rect", x=edge, y=TOP, width=max(plot.width - RIGHT - edge, 0.0), height=HIGH, class_="band"),
         line(edge, TOP, edge, TOP + HIGH, "fault-line"),
-        text_element(
-            both_languages(PAGE_LABELS["limit"]), edge - 5, TOP + 12, "fault-text", text_anchor="end"
-        ),
+        text_element(both_languages("usable memory"), edge - 5, TOP + 12, "fault-text", text_anchor="end"),
         *(_dot(plot, dot, top, most) for dot in dots),
         *_best(plot, best),
     ]
@@ -107,7 +104,7 @@ def scatter(dots: Sequence[Dot], limit_bytes: float, width: float) -> str:
         best=best.name,
         seconds=best.seconds,
     )
-    return svg_image(plot.size, PAGE_LABELS["layouts"][0], description, *drawn)
+    return svg_image(plot.size, _("Layouts: speed against memory"), description, *drawn)
 
 
 def _dot(plot: Frame, dot: Dot, top: float, most: float) -> str:
@@ -119,7 +116,7 @@ def _dot(plot: Frame, dot: Dot, top: float, most: float) -> str:
 def _best(plot: Frame, best: Dot) -> Iterator[str]:
     x, y = plot.x(best.memory_bytes / GiB), plot.y(best.seconds)
     yield tag("circle", cx=x, cy=y, r=7, class_="best-ring")
-    name = f"{both_languages(PAGE_LABELS['best'])}: {best.name}"
+    name = f"{both_languages('best')}: {best.name}"
     yield label(name, x + 12, y + 18, "new-text", (LEFT, plot.width - RIGHT))
 
 
@@ -139,7 +136,7 @@ def scaling(points: Sequence[Point], unit: str, width: float) -> str:
     ideal = baseline.rate / baseline.gpus * last.gpus
     plot = frame((0, last.gpus * 1.04), (0, max(ideal, last.high) * 1.06), width)
     drawn = [
-        *axes(plot, both_languages(PAGE_LABELS["GPUs"]), unit),
+        *axes(plot, both_languages("number of GPUs"), unit),
         _band(plot, points),
         path(((plot.x(0), plot.y(0)), (plot.x(last.gpus), plot.y(ideal))), "ideal-line"),
         path(((plot.x(point.gpus), plot.y(point.rate)) for point in points), "progress"),
@@ -147,7 +144,7 @@ def scaling(points: Sequence[Point], unit: str, width: float) -> str:
         *_named(last, ideal),
     ]
     description = "; ".join(f"{point.gpus} GPUs: {point.rate:.4g} {unit}" for point in points)
-    return svg_image(plot.size, PAGE_LABELS["scaling"][0], description, *drawn)
+    return svg_image(plot.size, _("Scaling"), description, *drawn)
 
 
 def _band(plot: Frame, points: Sequence[Point]) -> str:
@@ -170,9 +167,9 @@ def _named(last: Point, ideal: float) -> Iterator[str]:
     left, top = LEFT + 12, TOP + 16
     yield line(left, top - 4, left + 26, top - 4, "progress")
     reached = f"{last.rate / ideal:.0%} @ {last.gpus}"
-    yield text_element(f"{both_languages(PAGE_LABELS['predicted'])} {reached}", left + 34, top, "place")
+    yield text_element(f"{both_languages('predicted')} {reached}", left + 34, top, "place")
     yield line(left, top + 18, left + 26, top + 18, "ideal-line")
-    yield text_element(both_languages(PAGE_LABELS["ideal line"]), left + 34, top + 22, "tick")
+    yield text_element(both_languages("linear"), left + 34, top + 22, "tick")
 
 
 YEAR_H = 8760.0
@@ -197,7 +194,7 @@ def break_even(lines: Sequence[Line], hours: float | None, currency: str, width:
     top = max(series.cost(YEAR_H) for series in lines)
     plot = frame((0, YEAR_H), (0, top * 1.05), width)
     drawn = [
-        *axes(plot, both_languages(PAGE_LABELS["hours per year"]), currency),
+        *axes(plot, both_languages("hours per year"), currency),
         *(piece for series in lines for piece in _line(plot, series)),
         *(_crossing(plot, hours) if hours is not None else ()),
     ]
@@ -207,7 +204,7 @@ def break_even(lines: Sequence[Line], hours: float | None, currency: str, width:
         lines=", ".join(series.name for series in lines),
         crossing=crossing,
     )
-    return svg_image(plot.size, PAGE_LABELS["cost"][0], description, *drawn)
+    return svg_image(plot.size, _("Cost against hours"), description, *drawn)
 
 
 def _line(plot: Frame, series: Line) -> Iterator[str]:
@@ -220,5 +217,5 @@ def _line(plot: Frame, series: Line) -> Iterator[str]:
 def _crossing(plot: Frame, hours: float) -> Iterator[str]:
     x = plot.x(hours)
     yield line(x, TOP, x, TOP + HIGH, "new-line")
-    caption = f"{both_languages(PAGE_LABELS['break-even'])} {hours:.0f} h"
+    caption = f"{both_languages('break-even')} {hours:.0f} h"
     yield label(caption, x + 6, TOP + HIGH - 8, "new-text", (LEFT, plot.width - RIGHT))

@@ -16,7 +16,8 @@ from clusterwright.drawing.svg import (
     text_element,
     ticks,
 )
-from clusterwright.plan.charts.sheet import MEMORY, PAGE_LABELS, both_languages
+from clusterwright.i18n import _, both_languages
+from clusterwright.plan.charts.sheet import MEMORY
 from clusterwright.plan.prediction import Memory
 from clusterwright.units import GiB
 
@@ -33,7 +34,7 @@ def memory_bars(stages: Sequence[tuple[str, Memory]], limit_bytes: float, width:
         *(piece for row, (name, memory) in enumerate(stages) for piece in _bar(x, name, memory, row)),
         line(x(limit_bytes), TOP - 6, x(limit_bytes), bottom, "fault-line"),
         text_element(
-            f"{both_languages(PAGE_LABELS['limit'])} {limit_bytes / GiB:.1f} GiB",
+            f"{both_languages('usable memory')} {limit_bytes / GiB:.1f} GiB",
             x(limit_bytes) - 5,
             TOP - 9,
             "fault-text",
@@ -41,7 +42,7 @@ def memory_bars(stages: Sequence[tuple[str, Memory]], limit_bytes: float, width:
         ),
     ]
     description = "; ".join(f"{name}: {float(memory.total) / GiB:.1f} GiB" for name, memory in stages)
-    return svg_image((width, bottom + BOTTOM), PAGE_LABELS["memory"][0], description, *drawn)
+    return svg_image((width, bottom + BOTTOM), _("Memory of one GPU, stage by stage"), description, *drawn)
 
 
 def colour(part: str) -> str:
@@ -73,6 +74,4 @@ def _axis(x: Scale, most: float, bottom: float, width: float) -> Iterator[str]:
         tick_x = x(value * GiB)
         yield line(tick_x, TOP - 4, tick_x, bottom, "grid")
         yield text_element(short(value), tick_x, bottom + 16, "tick", text_anchor="middle")
-    yield text_element(
-        both_languages(PAGE_LABELS["GiB per GPU"]), width - 6, bottom + 34, "axis", text_anchor="end"
-    )
+    yield text_element(both_languages("GiB per GPU"), width - 6, bottom + 34, "axis", text_anchor="end")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from clusterwright.drawing import sheet as drawing
 from clusterwright.drawing.sheet import Figure, Section, Theme
+from clusterwright.i18n import N_, bilingual
 
 _STYLE = """
 .ideal-line { fill: none; stroke: var(--soft); stroke-width: 1.4; stroke-dasharray: 5 5; }
@@ -30,58 +31,30 @@ def sheet(
     headline: tuple[str, str], figures: Sequence[Figure], sections: Sequence[Section], *, footer: str = ""
 ) -> str:
     """The whole page as HTML; every text of the caller's but a section's body is escaped there."""
-    return drawing.sheet(Theme(PAGE_LABELS["brand"], _STYLE), headline, figures, sections, footer=footer)
+    return drawing.sheet(Theme(bilingual("Plan"), _STYLE), headline, figures, sections, footer=footer)
 
 
-MEMORY = {  # field of Memory -> English, Chinese
-    "weights": ("weights", "权重"),
-    "gradients": ("gradients", "梯度"),
-    "optimizer": ("optimiser states", "优化器状态"),
-    "activations": ("activations", "激活"),
-    "transients": ("transients", "临时缓冲"),
-    "fragmentation": ("fragmentation", "显存碎片"),
-    "context": ("CUDA and NCCL", "CUDA 与 NCCL"),
+MEMORY = {  # field of Memory -> its name
+    "weights": N_("weights"),
+    "gradients": N_("gradients"),
+    "optimizer": N_("optimiser states"),
+    "activations": N_("activations"),
+    "transients": N_("transients"),
+    "fragmentation": N_("fragmentation"),
+    "context": N_("CUDA and NCCL"),
 }
-TIME = {  # field of Time -> English, Chinese
-    "ideal": ("ideal: FLOPs at the peak", "理想 (峰值算力)"),
-    "inefficiency": ("matrix products below the peak", "矩阵乘未达峰值"),
-    "recompute": ("recomputation", "重计算"),
-    "memory_bound": ("memory-bound operations", "访存受限算子"),
-    "tensor_parallel": ("tensor-parallel communication", "张量并行通信"),
-    "context_parallel": ("context-parallel communication", "上下文并行通信"),
-    "expert_parallel": ("expert communication", "专家并行通信"),
-    "pipeline_bubble": ("pipeline bubble", "流水线气泡"),
-    "pipeline_comm": ("pipeline communication", "流水线通信"),
-    "data_parallel": ("data-parallel communication", "数据并行通信"),
-    "optimizer": ("optimiser step", "优化器更新"),
-    "input": ("input", "数据输入"),
-    "jitter": ("jitter and stragglers", "抖动与掉队"),
+TIME = {  # field of Time -> its name
+    "ideal": N_("ideal: FLOPs at the peak"),
+    "inefficiency": N_("matrix products below the peak"),
+    "recompute": N_("recomputation"),
+    "memory_bound": N_("memory-bound operations"),
+    "tensor_parallel": N_("tensor-parallel communication"),
+    "context_parallel": N_("context-parallel communication"),
+    "expert_parallel": N_("expert communication"),
+    "pipeline_bubble": N_("pipeline bubble"),
+    "pipeline_comm": N_("pipeline communication"),
+    "data_parallel": N_("data-parallel communication"),
+    "optimizer": N_("optimiser step"),
+    "input": N_("input"),
+    "jitter": N_("jitter and stragglers"),
 }
-PAGE_LABELS = {
-    "brand": ("Plan", "规划"),
-    "memory": ("Memory of one GPU, stage by stage", "单卡显存 (逐级流水线)"),
-    "waterfall": ("From the ideal to the wall clock", "从理想到实际耗时"),
-    "scaling": ("Scaling", "扩展曲线"),
-    "layouts": ("Layouts: speed against memory", "并行方案 (速度与显存)"),
-    "fabric": ("The network", "网络"),
-    "cost": ("Cost against hours", "成本与使用时长"),
-    "figures": ("Every figure", "全部数据"),
-    "limit": ("usable memory", "可用显存"),
-    "ideal line": ("linear", "线性"),
-    "predicted": ("predicted", "预测"),
-    "range": ("P10 to P90", "P10 至 P90"),
-    "best": ("best", "最优"),
-    "owned": ("owned", "自建"),
-    "rented": ("rented", "租用"),
-    "break-even": ("break-even", "盈亏平衡"),
-    "GPUs": ("GPUs", "GPU 数"),
-    "GiB per GPU": ("GiB per GPU", "每卡 GiB"),
-    "seconds per iteration": ("seconds per iteration", "每步秒数"),
-    "tokens per second": ("tokens per second", "每秒 token 数"),
-    "hours per year": ("hours per year", "每年小时数"),
-}
-
-
-def both_languages(pair: tuple[str, str]) -> str:
-    """`English 中文`, for labels inside a drawing."""
-    return f"{pair[0]} {pair[1]}"

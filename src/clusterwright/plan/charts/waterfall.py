@@ -16,7 +16,8 @@ from clusterwright.drawing.svg import (
     text_element,
     ticks,
 )
-from clusterwright.plan.charts.sheet import TIME, both_languages
+from clusterwright.i18n import _, both_languages
+from clusterwright.plan.charts.sheet import TIME
 from clusterwright.plan.prediction import Time
 
 THICK, AIR, TOP, BOTTOM = 20.0, 7.0, 6.0, 26.0  # in the drawing's own units
@@ -42,7 +43,7 @@ def waterfall(time: Time, width: float) -> str:
         start += value
     bottom = TOP + len(time_parts) * pitch
     drawn += _seconds(x, total, bottom, width)
-    description = ", ".join(f"{TIME[name][0]} {value:.3g} s" for name, value in time_parts)
+    description = ", ".join(f"{_(TIME[name])} {value:.3g} s" for name, value in time_parts)
     return svg_image((width, bottom + BOTTOM), f"One iteration in {total:.3g} seconds", description, *drawn)
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
+from clusterwright.i18n import bilingual
 from clusterwright.plan.charts.curves import Line, break_even
 from clusterwright.plan.charts.sheet import sheet
 from clusterwright.plan.cost import tornado
@@ -21,15 +22,19 @@ def render_html(costs: Costs, inputs: Inputs, currency: str, title: str) -> str:
     owned, *rented = costs.ways
     demand = rented[0]
     even = demand.even.hours_a_year if demand.even else math.inf
-    headline = (
-        f"{title}: {owned.per_gpu_hour:.2f} {currency} a GPU-hour owned, {demand.per_gpu_hour:.2f} rented"
+    headline = bilingual(
+        "{cluster}: {owned:.2f} {currency} per GPU-hour owned, {rented:.2f} rented",
+        cluster=title,
+        owned=owned.per_gpu_hour,
+        rented=demand.per_gpu_hour,
+        currency=currency,
     )
     return sheet(
-        (headline, f"每卡时成本 {currency}: 自建 {owned.per_gpu_hour:.2f}, 租用 {demand.per_gpu_hour:.2f}"),
+        headline,
         [
-            Figure(f"{costs.hours:,.0f}", "h", ("training a year", "每年训练时长")),
-            Figure(f"{costs.purchase / 1e6:.3g}", f"M {currency}", ("to buy", "购置")),
-            Figure(f"{even:,.0f}" if even <= 8760 else "never", "h", ("break-even a year", "每年盈亏平衡")),
+            Figure(f"{costs.hours:,.0f}", "h", bilingual("training a year")),
+            Figure(f"{costs.purchase / 1e6:.3g}", f"M {currency}", bilingual("to buy")),
+            Figure(f"{even:,.0f}" if even <= 8760 else "never", "h", bilingual("break-even a year")),
         ],
         [_curves(costs, currency), _options(costs, currency), _drivers(costs, currency), _inputs(inputs)],
         footer="wright plan cost",
@@ -49,12 +54,12 @@ def lines(costs: Costs) -> list[Line]:
 def _curves(costs: Costs, currency: str) -> Section:
     evens = [option.even.hours_a_year for option in costs.ways if option.even and option.even.reachable]
     chart = partial(break_even, lines(costs), evens[0] if evens else None, f"{currency}/year")
-    return Section(("Cost against hours", "成本与使用时长"), drawn(chart))
+    return Section(bilingual("Cost against hours"), drawn(chart))
 
 
 def _options(costs: Costs, currency: str) -> Section:
     heads = ("", f"{currency}/GPU-h", "from - to", f"{currency}/year", "goodput", "even at h/year")
-    return Section(("Each way", "各种方式"), table(heads, [_option_row(option) for option in costs.ways]))
+    return Section(bilingual("Each way"), table(heads, [_option_row(option) for option in costs.ways]))
 
 
 def _option_row(option: CostOption) -> tuple[str, ...]:
@@ -79,7 +84,7 @@ def _option_row(option: CostOption) -> tuple[str, ...]:
 def _drivers(costs: Costs, currency: str) -> Section:
     likely = costs.ways[0].per_gpu_hour
     chart = partial(tornado.drawn, costs.drivers, likely, f"{currency}/GPU-h")
-    return Section(("What drives an owned hour", "自建成本的主要因素"), drawn(chart))
+    return Section(bilingual("What drives an owned hour"), drawn(chart))
 
 
 def _inputs(inputs: Inputs) -> Section:
@@ -94,4 +99,4 @@ def _inputs(inputs: Inputs) -> Section:
         )
         for name, estimate in inputs.items()
     ]
-    return Section(("Every input", "全部输入"), table(("", "low", "likely", "high", "unit", "source"), rows))
+    return Section(bilingual("Every input"), table(("", "low", "likely", "high", "unit", "source"), rows))

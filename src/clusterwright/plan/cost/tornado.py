@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.svg import Scale, is_narrow, line, scale, svg_image, tag, text_element
+from clusterwright.i18n import N_, both_languages
 from clusterwright.plan.cost.figures import likely
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ def ends(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[float, flo
 
 THICK, PITCH, TOP, BOTTOM = 18.0, 28.0, 8.0, 22.0  # in the drawing's own units
 MAX_BARS = 8
-NAMES = {  # of Figures -> English and Chinese
-    "server": "server 服务器", "network_share": "network 网络", "storage_share": "storage 存储",
-    "installation_share": "installation 安装", "staff": "staff 人员", "support_share": "support 维保",
-    "node_kw": "power of a node 节点功率", "pue": "PUE 能效", "energy": "electricity 电价",
-    "colocation": "colocation 机房", "residual_share": "residual value 残值", "life_years": "life 使用年限",
+NAMES = {  # of Figures -> its name
+    "server": N_("server"), "network_share": N_("network"), "storage_share": N_("storage"),
+    "installation_share": N_("installation"), "staff": N_("staff"), "support_share": N_("support"),
+    "node_kw": N_("power of a node"), "pue": N_("PUE"), "energy": N_("electricity"),
+    "colocation": N_("colocation"), "residual_share": N_("residual value"), "life_years": N_("life"),
 }  # fmt: skip
 
 
@@ -82,7 +83,7 @@ def drawn(bars: Sequence[Bar], likely: float, unit: str, width: float) -> str:
 
 
 def _bar(x: Scale, top: float, bar: Bar, width: float) -> Iterator[str]:
-    name = NAMES.get(bar.name, bar.name)
+    name = both_languages(NAMES.get(bar.name, bar.name))
     if is_narrow(width):
         yield text_element(name, 2, top + 12, "said")
         top += 16

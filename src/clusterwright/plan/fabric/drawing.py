@@ -8,28 +8,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.svg import svg_image, tag, text_element
+from clusterwright.i18n import N_, bilingual, both_languages
 from clusterwright.plan.fabric.cables import links
 from clusterwright.plan.fabric.parts import Kind
 
 if TYPE_CHECKING:
     from clusterwright.plan.fabric.parts import Fabric
 
-FABRIC_LABELS = {  # English, Chinese
-    "node": ("node", "节点"),
-    "leaf": ("leaf", "叶"),
-    "spine": ("spine", "脊"),
-    "core": ("core", "核心"),
-    "cables": ("cables", "条线缆"),
-    "nodes": ("nodes", "个节点"),
-    "ports": ("ports", "个端口"),
-    "planes": ("planes alike", "个相同平面"),
-    "star": ("star", "星形"),
-    "ring": ("ring", "环形"),
-    "direct": ("direct", "直连"),
-    "leaf-spine": ("leaf-spine", "叶脊"),
-    "fat-tree": ("fat tree", "胖树"),
-    "rail-optimized": ("rail-optimised", "轨道优化"),
-    "rail-only": ("rails apart", "独立轨道"),
+FABRIC_LABELS = {
+    "node": N_("node"),
+    "leaf": N_("leaf"),
+    "spine": N_("spine"),
+    "core": N_("core"),
+    "cables": N_("cables"),
+    "nodes": N_("nodes"),
+    "ports": N_("ports"),
+    "planes": N_("planes alike"),
+    "star": N_("star"),
+    "ring": N_("ring"),
+    "direct": N_("direct"),
+    "leaf-spine": N_("leaf-spine"),
+    "fat-tree": N_("fat tree"),
+    "rail-optimized": N_("rail-optimised"),
+    "rail-only": N_("rails apart"),
 }
 MOST = 10  # boxes in a row; a row of more shows its first ones, a gap with their number, and its last
 BOX_W, BOX_H, PITCH, TOP, LEFT = 62.0, 26.0, 104.0, 34.0, 12.0
@@ -76,8 +77,9 @@ def svg(fabric: Fabric, language: str = "en", width: float = 900.0, *, standalon
 
 
 def _label(name: str, language: str) -> str:
-    english, chinese = FABRIC_LABELS[name]
-    return {"en": english, "zh": chinese}.get(language, f"{english} {chinese}")
+    label = FABRIC_LABELS[name]
+    english, chinese = bilingual(label)
+    return {"en": english, "zh": chinese}.get(language, both_languages(label))
 
 
 def _planes(fabric: Fabric, language: str) -> str:

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
-from clusterwright.plan.charts.sheet import PAGE_LABELS, sheet
+from clusterwright.i18n import bilingual, both_languages
+from clusterwright.plan.charts.sheet import sheet
 from clusterwright.plan.fabric.drawing import FABRIC_LABELS, svg
 
 if TYPE_CHECKING:
@@ -19,26 +20,27 @@ HEAD = ("kind", "switches", "cables", "bisection", "oversubscribed", "all-reduce
 
 def render_html(chosen: Fabric, rows: Sequence[Compared]) -> str:
     """The whole page as HTML."""
-    english, chinese = FABRIC_LABELS[chosen.kind]
     count = sum(level.count for level in chosen.levels)
     return sheet(
-        (
-            f"{chosen.nodes} nodes, {english}: {count} switches",
-            f"{chosen.nodes} 个节点, {chinese}: {count} 台交换机",
+        bilingual(
+            "{nodes} nodes, {kind}: {switches} switches",
+            nodes=chosen.nodes,
+            kind=both_languages(FABRIC_LABELS[chosen.kind]),
+            switches=count,
         ),
         [
-            Figure(f"{count}", "", ("switches", "交换机")),
-            Figure(f"{chosen.cables}", "", ("cables", "线缆")),
-            Figure(f"{chosen.bisection_bits_per_s / 1e12:.4g}", "Tbit/s", ("bisection", "对分带宽")),
+            Figure(f"{count}", "", bilingual("switches")),
+            Figure(f"{chosen.cables}", "", bilingual("cables")),
+            Figure(f"{chosen.bisection_bits_per_s / 1e12:.4g}", "Tbit/s", bilingual("bisection")),
         ],
-        [network(chosen), Section(("All kinds side by side", "各种拓扑对比"), table(HEAD, map(_row, rows)))],
+        [network(chosen), Section(bilingual("All kinds side by side"), table(HEAD, map(_row, rows)))],
         footer="wright plan fabric",
     )
 
 
 def network(chosen: Fabric) -> Section:
     """The drawing, for this page and for others."""
-    return Section(PAGE_LABELS["fabric"], drawn(partial(svg, chosen, "both")))
+    return Section(bilingual("The network"), drawn(partial(svg, chosen, "both")))
 
 
 def _row(row: Compared) -> tuple[str, ...]:

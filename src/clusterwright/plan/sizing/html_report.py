@@ -8,12 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
+from clusterwright.i18n import bilingual
 from clusterwright.plan.charts.curves import Point, scaling
 from clusterwright.plan.charts.memory_bars import memory_bars
 from clusterwright.plan.charts.sheet import sheet
 from clusterwright.plan.charts.waterfall import waterfall
 from clusterwright.plan.fabric.html_report import network
 from clusterwright.plan.sizing.fewest import sized
+from clusterwright.units import human_number
 
 if TYPE_CHECKING:
     from clusterwright.plan.sizing.answer import Answer
@@ -28,22 +30,25 @@ def render_html(answer: Answer, bought: Materials, assumptions: Assumptions) -> 
     memory_rows, usable = [("GPU", result.planned_layout.memory)], result.machine.gpu.usable_bytes
     parts = [(part.what, part.shown, part.why) for part in answer.parts]
     return sheet(
-        (
-            f"{model}: {result.hours:.3g} hours on {result.gpus} x {gpu}",
-            f"{model}: {result.gpus} 张 {gpu}, 约 {result.hours:.3g} 小时",
+        bilingual(
+            "{model}: {hours} hours on {count} x {gpu}",
+            model=model,
+            hours=human_number(result.hours),
+            count=result.gpus,
+            gpu=gpu,
         ),
         [
-            Figure(f"{answer.nodes}", "nodes", ("to buy", "购置节点")),
-            Figure(f"{result.hours:.3g}", "h", ("for one training", "单次训练")),
-            Figure(f"{total.likely:,.0f}", money, ("for all of it", "总价")),
+            Figure(f"{answer.nodes}", "nodes", bilingual("to buy")),
+            Figure(f"{result.hours:.3g}", "h", bilingual("for one training")),
+            Figure(f"{total.likely:,.0f}", money, bilingual("for all of it")),
         ],
         [
             _scaling(result, assumptions),
-            Section(("Memory of one GPU", "单卡显存"), drawn(partial(memory_bars, memory_rows, usable))),
-            Section(("One iteration", "单步耗时"), drawn(partial(waterfall, result.planned_layout.time))),
-            Section(("A node beside its GPUs", "节点配置"), table(("", "", "why"), parts)),
+            Section(bilingual("Memory of one GPU"), drawn(partial(memory_bars, memory_rows, usable))),
+            Section(bilingual("One iteration"), drawn(partial(waterfall, result.planned_layout.time))),
+            Section(bilingual("A node beside its GPUs"), table(("", "", "why"), parts)),
             *([network(bought.networks.compute)] if bought.networks else []),
-            Section(("What is bought", "物料清单"), _bill(bought)),
+            Section(bilingual("What is bought"), _bill(bought)),
         ],
         footer="wright plan size",
     )
@@ -68,7 +73,7 @@ def points(result: Sized, assumptions: Assumptions) -> Iterator[Point]:
 
 def _scaling(result: Sized, assumptions: Assumptions) -> Section:
     curve = sorted(points(result, assumptions), key=lambda point: point.gpus)
-    return Section(("Scaling", "扩展曲线"), drawn(partial(scaling, curve, "tokens/s")))
+    return Section(bilingual("Scaling"), drawn(partial(scaling, curve, "tokens/s")))
 
 
 def _bill(bought: Materials) -> str:

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clusterwright.drawing.svg import is_narrow, line, svg_image, tag, text_element
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _, both_languages
 from clusterwright.lab.demo.report import DrawnCluster, DrawnHost, Report
 
 Fate = Literal["control", "trained", "lost", "took over", "held ready", "not asked"]
-LABELS: dict[Fate, tuple[str, str]] = {
-    "control": ("runs Slurm's controller", "控制节点"),
-    "trained": ("trained to the end", "训练到最后"),
-    "lost": ("killed", "被断电"),
-    "took over": ("took over", "接替"),
-    "held ready": ("held ready", "备用"),
-    "not asked": ("not in the job", "未参与"),
+LABELS: dict[Fate, str] = {
+    "control": N_("runs Slurm's controller"),
+    "trained": N_("trained to the end"),
+    "lost": N_("killed"),
+    "took over": N_("took over"),
+    "held ready": N_("held ready"),
+    "not asked": N_("not in the job"),
 }
 RAIL, HOST, CONTROL, AIR, WIDEST = 26.0, 118.0, 66.0, 14.0, 260.0  # in the drawing's own units
 FIRST_DROP, NEXT_DROP = 14.0, 12.0  # where a host's lines to its networks leave it
@@ -105,8 +105,7 @@ def _host(report: Report, box: Box) -> Iterator[str]:
     host, left, wide = box.host, box.left, box.wide
     status = fate(report, host.name, host.role)
     style = status.replace(" ", "-")
-    english, chinese = LABELS[status]
-    label = f"{english} {chinese}" if wide >= WIDEST * 0.8 else english
+    label = both_languages(LABELS[status]) if wide >= WIDEST * 0.8 else _(LABELS[status])
     yield tag("rect", x=left + 1, y=box.top, width=wide - 2, height=box.high, rx=7, class_=f"host {style}")
     yield text_element(host.name, left + 12, box.top + 21, "host-name")
     yield text_element(host.address, left + 12, box.top + 38, "tick")
@@ -165,7 +164,7 @@ def _machine(report: Report, width: float) -> str:
     ranks = max(report.world_sizes, default=len(report.hosts))
     killed_rank = report.fault["rank"] if report.fault else None
     box = tag("rect", x=1, y=1, width=width - 2, height=108, rx=7, class_="host")
-    parts = [box, text_element("this machine 本机", 20, 26, "host-name")]
+    parts = [box, text_element(both_languages("this machine"), 20, 26, "host-name")]
     for rank in range(ranks):
         parts += _rank(rank, killed_rank, (width - 32) / max(1, ranks), width)
     return svg_image(
@@ -183,7 +182,7 @@ def _rank(rank: int, killed_rank: int | None, pitch: float, width: float) -> Ite
 
 
 def _description(report: Report, drawn: DrawnCluster) -> str:
-    hosts = ", ".join(f"{host.name}: {LABELS[fate(report, host.name, host.role)][0]}" for host in drawn.hosts)
+    hosts = ", ".join(f"{host.name}: {_(LABELS[fate(report, host.name, host.role)])}" for host in drawn.hosts)
     return (
         f"{len(drawn.networks)} networks ({', '.join(network.name for network in drawn.networks)}). {hosts}."
     )

@@ -17,7 +17,7 @@ from clusterwright.drawing.svg import (
     text_element,
     ticks,
 )
-from clusterwright.i18n import _
+from clusterwright.i18n import _, both_languages
 from clusterwright.lab.demo.report import Report
 
 # in the drawing's own units
@@ -58,7 +58,7 @@ def _padded_range(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _grid(y: Scale, values: Sequence[float], width: float) -> list[str]:
-    drawn = [text_element("loss 损失", 2, 13, "axis")]
+    drawn = [text_element(both_languages("loss"), 2, 13, "axis")]
     for value in ticks(*_padded_range(values), 5):
         drawn.append(line(LEFT, y(value), width - RIGHT, y(value), "grid"))
         drawn.append(text_element(short(value), LEFT - 7, y(value) + 4, "tick", text_anchor="end"))
@@ -67,7 +67,7 @@ def _grid(y: Scale, values: Sequence[float], width: float) -> list[str]:
 
 def _steps(x: Scale, steps: int, width: float) -> list[str]:
     top, bottom = TOP + HIGH, TOP + HIGH + GAP + PANEL
-    drawn = [text_element("step 步", width - RIGHT, bottom + 35, "axis", text_anchor="end")]
+    drawn = [text_element(both_languages("step"), width - RIGHT, bottom + 35, "axis", text_anchor="end")]
     for value in ticks(0, steps, 3 if is_narrow(width) else 6):
         tick_x = x(max(value, 1))
         drawn.append(line(tick_x, top, tick_x, top + 4, "axis-line"))
@@ -107,7 +107,7 @@ def _difference(report: Report, x: Scale, width: float) -> list[str]:
     )
     return [
         tag("rect", x=LEFT, y=top, width=width - RIGHT - LEFT, height=PANEL, class_="panel"),
-        text_element("difference 差值", LEFT + 8, top + 16, "axis"),
+        text_element(both_languages("difference"), LEFT + 8, top + 16, "axis"),
         text_element(
             summary if gaps else "unknown", width - RIGHT - 8, top + 16, "zero-text", text_anchor="end"
         ),

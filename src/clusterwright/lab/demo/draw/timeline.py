@@ -18,19 +18,20 @@ from clusterwright.drawing.svg import (
     text_element,
     ticks,
 )
+from clusterwright.i18n import N_, bilingual, both_languages
 from clusterwright.lab.demo.lanes import Lane, Span
 from clusterwright.lab.demo.report import Report
 
 TOP, PROGRESS, GAP, ROW, BAR = 50.0, 150.0, 22.0, 34.0, 24.0  # in the drawing's own units
 LETTER = 7.2  # width of a letter of the labels, measured on the page
 LABELS = {
-    "training": "training 训练",
-    "starting": "starting 启动",
-    "waiting": "waiting 等待",
-    "spare": "held ready 备用",
-    "down": "down 断电",
-    "booting": "booting 重启",
-    "back": "back in Slurm 归队",
+    "training": N_("training"),
+    "starting": N_("starting"),
+    "waiting": N_("waiting"),
+    "spare": N_("held ready"),
+    "down": N_("down"),
+    "booting": N_("booting"),
+    "back": N_("back in Slurm"),
 }
 
 
@@ -75,7 +76,7 @@ def _recovery(report: Report, x: Scale, bottom: float) -> list[str]:
 def _progress(report: Report, x: Scale, left: float) -> list[str]:
     """Steps complete over time; the line falls back to the checkpoint that was resumed."""
     y = scale(0, max(report.steps_total, 1), TOP + PROGRESS, TOP)
-    drawn = [text_element("steps 步", 2, TOP - 12, "axis")]
+    drawn = [text_element(both_languages("steps"), 2, TOP - 12, "axis")]
     drawn += [
         text_element(short(value), left - 8, y(value) + 4, "tick", text_anchor="end")
         for value in ticks(0, report.steps_total, 3)
@@ -110,7 +111,7 @@ def _diamond(x: float, y: float, title: str) -> str:
 def _row(lane: Lane, top: float, x: Scale) -> Iterator[str]:
     yield text_element(lane.place, 2, top + BAR / 2 + 5, "place")
     if not lane.spans:
-        yield text_element("not in the job 未参与", x(0) + 7, top + BAR / 2 + 4.5, "nobody")
+        yield text_element(both_languages("not in the job"), x(0) + 7, top + BAR / 2 + 4.5, "nobody")
     for span in lane.spans:
         yield from _span(lane.place, span, top, x)
 
@@ -120,8 +121,8 @@ def _span(worker: str, span: Span, top: float, x: Scale) -> Iterator[str]:
     tooltip = f"{worker}: {span.doing}, {span.start:.1f} to {span.end:.1f} s"
     style = f"span {span.doing}"
     yield tag("rect", tag("title", tooltip), x=start, y=top, width=wide, height=BAR, rx=3, class_=style)
-    english = LABELS[span.doing]
-    for caption in (english, english.rsplit(" ", 1)[0], english.rsplit(" ", 1)[1]):
+    text = LABELS[span.doing]
+    for caption in (both_languages(text), *bilingual(text)):
         if wide > LETTER * len(caption) + 12 + 6 * (not caption.isascii()):
             yield text_element(caption, start + 7, top + BAR / 2 + 4.5, f"said on-{span.doing}")
             return

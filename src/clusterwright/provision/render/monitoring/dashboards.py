@@ -30,7 +30,7 @@ def dashboard(board: Dashboard) -> Json:
     return {
         "id": None,
         "uid": board.uid,
-        "title": f"Clusterwright: {_bilingual_title(board)}",
+        "title": f"Clusterwright: {_both(board.title)}",
         "tags": ["clusterwright", "slurm", "gpu"],
         "schemaVersion": SCHEMA,
         "version": 1,
@@ -46,10 +46,9 @@ def dashboard(board: Dashboard) -> Json:
     }
 
 
-def _bilingual_title(named: Dashboard | Panel | Variable) -> str:
+def _both(title: str) -> str:
     """The title in both languages, once where they are the same."""
-    english, chinese = bilingual(named.title)
-    return english if english == chinese else f"{english} · {chinese}"
+    return " · ".join(dict.fromkeys(bilingual(title)))
 
 
 def _source() -> Json:
@@ -71,7 +70,7 @@ def _variable(variable: Variable) -> Json:
     question = f"label_values({variable.series}, {variable.label})"
     return {
         "name": variable.name,
-        "label": _bilingual_title(variable),
+        "label": _both(variable.title),
         "type": "query",
         "datasource": _SOURCE,
         "hide": 0,
@@ -88,7 +87,7 @@ def _variable(variable: Variable) -> Json:
 def _alerts() -> Json:
     """A line in every picture where an alert began."""
     return {
-        "name": "Alerts · 告警",
+        "name": _both("Alerts"),
         "datasource": _SOURCE,
         "enable": False,
         "iconColor": "red",
@@ -123,7 +122,7 @@ def _panels(panels: tuple[Panel, ...]) -> Iterator[Json]:
 
 
 def _panel(panel: Panel) -> Json:
-    head: Json = {"type": panel.kind, "title": _bilingual_title(panel)}
+    head: Json = {"type": panel.kind, "title": _both(panel.title)}
     if panel.kind == "row":
         return head | {"collapsed": False, "panels": []}
     about = "\n\n".join(bilingual(panel.about)) if panel.about else ""
