@@ -163,7 +163,7 @@ def test_a_job_reads_its_data_locally_and_the_next_one_copies_nothing(site):
     first, second = stage(site, "gpu-node1", "501"), stage(site, "gpu-node1", "502")
 
     assert "1 files, 3.0 MB, copied in" in first.out
-    assert "is here already" in second.out
+    assert "already on this host" in second.out
     path = "/scratch/jobs/502/data/shared/text"
     assert site.sh("gpu-node1", f"readlink {path}").startswith("/scratch/staged/5000/text-")
     assert site.sh("gpu-node1", f"md5sum < {path}/part") == site.sh(

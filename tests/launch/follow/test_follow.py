@@ -48,7 +48,7 @@ def run(tmp_path):
         {"time": now - 4, "event": "job_end", "outcome": "failed"},
     ]  # fmt: skip
     (run / "events" / "rank-00000.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
-    why = "too many restarts; first: rank 1 (local1, local 1) raised ValueError: no"
+    why = "too many restarts; first failure: rank 1 (local1, local 1) raised ValueError: no"
     (run / "ended.json").write_text(json.dumps({"outcome": "failed", "code": 1, "why": why}))
     (run / "ledger.json").write_text("{}")
     return run
@@ -72,7 +72,9 @@ def test_a_log_file_gets_lines_and_the_end_names_the_first_rank(run):
     ]  # fmt: skip
     (line,) = done.stderr.decode().splitlines()
     assert line.startswith("step 20/40, loss 3, 200 tokens/s, MFU 10.0%, data wait 20.0%, goodput ")
-    assert line.endswith("failed: too many restarts; first: rank 1 (local1, local 1) raised ValueError: no")
+    assert line.endswith(
+        "failed: too many restarts; first failure: rank 1 (local1, local 1) raised ValueError: no"
+    )
 
 
 def test_json_is_an_object_a_line(run):

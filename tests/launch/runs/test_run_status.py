@@ -83,7 +83,7 @@ def test_failures_and_the_ledger_so_far(found):
     """With its first fault in words, and a ledger until now."""
     (failure,) = found["failures"]
 
-    assert failure["first"] == "host b was lost, silent for 2.5 s"
+    assert failure["first"] == "host b was lost, no message for 2.5 s"
     assert failure["recovery_s"] == pytest.approx(32.5, abs=0.5)
     assert found["ledger"]["wall_s"] >= 120
     assert found["ledger"]["gpu_s"]["queue"] == pytest.approx(20 * 6, abs=6)
@@ -97,7 +97,9 @@ def test_people_get_lines(run, done_far):
     assert "step        60 of 100, 2 steps/s, time left 20.0 s\n" in out
     assert "checkpoint  none verified; step 60 is being written; damaged: 25\n" in out
     assert "standby     ready on a; c: too little memory\n" in out
-    assert "  generation 1, host-lost: host b was lost, silent for 2.5 s; new progress after 32.5 s\n" in out
+    assert (
+        "  generation 1, host-lost: host b was lost, no message for 2.5 s; new progress after 32.5 s\n" in out
+    )
     assert "\nledger: 6 GPUs" in out
     assert len(out.splitlines()) <= 24
 

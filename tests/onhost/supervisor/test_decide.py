@@ -81,7 +81,7 @@ def test_too_few_hosts_hand_over():
     """After a minute the missing hosts count as lost, and the policy says what follows."""
     _, actions = told(SPARE, on("joined", "b"), ("tick", {"now": 61}))
 
-    assert actions == [Handoff("lost a, c, and 1 hosts left are fewer than 2", ("a", "c"))]
+    assert actions == [Handoff("lost a, c; 1 of 2 required hosts left", ("a", "c"))]
 
 
 def test_a_spare_takes_the_place_of_a_lost_host():
@@ -104,7 +104,7 @@ def test_a_host_that_cannot_end_its_ranks_is_dropped():
     events = on("lost", "b", now=10), ("tick", {"now": 10 + CLEAR_S})
     _, actions = told(SPARE, *events, state=running())
 
-    assert actions[1:] == [Drop("a"), Handoff("lost b, a, and 1 hosts left are fewer than 2", ("b", "a"))]
+    assert actions[1:] == [Drop("a"), Handoff("lost b, a; 1 of 2 required hosts left", ("b", "a"))]
 
 
 def test_a_spare_is_used_before_the_job_shrinks():
@@ -131,7 +131,7 @@ def test_a_successor_keeps_away_from_the_lost_host():
     """The hand-over names the hosts to exclude."""
     policy = Policy(hosts=("a", "b"), nodes=2, min_nodes=2)
 
-    assert lose(policy)[1][-1] == Handoff("lost b, and 1 hosts left are fewer than 2", ("b",))
+    assert lose(policy)[1][-1] == Handoff("lost b; 1 of 2 required hosts left", ("b",))
 
 
 def test_without_successors_left_a_lost_host_ends_the_run():
@@ -345,7 +345,7 @@ def test_all_ranks_leaving_well_is_the_end():
         SPARE, *events, on("idle", "a", generation=1), on("idle", "b", generation=1), state=running()
     )
 
-    assert actions[-1] == End("finished", "every rank left with exit code 0")
+    assert actions[-1] == End("finished", "every rank exited with code 0")
     assert state.phase == ENDED
 
 
@@ -440,7 +440,7 @@ def test_a_broken_host_is_left_out_even_when_it_comes_back():
     events = on("joined", "b"), on("lost", "c"), on("idle", "a", generation=2)
     _, actions = told(SPARE, *events, state=state)
 
-    assert actions[-1] == Handoff("lost b, c, and 1 hosts left are fewer than 2", ("b", "c"))
+    assert actions[-1] == Handoff("lost b, c; 1 of 2 required hosts left", ("b", "c"))
 
 
 def test_a_host_that_reaches_no_others_counts_as_lost_and_trains_no_more():
@@ -506,7 +506,7 @@ def test_no_restarts_wanted_means_none():
 
 @pytest.mark.parametrize(
     ("why", "last"),
-    [("time-limit", Handoff("time-limit", ())), ("cancelled", End("cancelled", "cancelled by a person"))],
+    [("time-limit", Handoff("time-limit", ())), ("cancelled", End("cancelled", "canceled by the user"))],
 )
 def test_ranks_that_were_asked_leave_and_then_it_is_decided(why, last):
     """A time limit leads to a successor, a person's wish to the end."""

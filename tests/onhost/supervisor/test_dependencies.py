@@ -55,4 +55,4 @@ def test_a_run_that_ended_otherwise_ends_this_one(runs, outcome):
     code = look(runs)
     why = json.loads((runs / "mine" / "ended.json").read_text())["why"]
 
-    assert (code, why) == (dependencies.FAILED, f"other has not finished well: {outcome}")
+    assert (code, why) == (dependencies.FAILED, f"other did not finish: {outcome}")

@@ -109,7 +109,7 @@ def test_of_two_hosts_the_one_that_asked_is_blamed():
     found, _ = asked("a", "b")
 
     assert found.receive("b", {"met": 3, "well": False}) == [
-        ("b", "nothing passes between it and a in the ranks' network")
+        ("b", "no connection between it and a on the ranks' network")
     ]
 
 

@@ -97,7 +97,7 @@ def test_a_flood_of_output_is_cut(local_run):
     assert local_run.process.wait(timeout=150) == 0, local_run.said()
     log = next(local_run.folder.glob("logs/1/*/0.out"))
     assert log.stat().st_size < 280e6
-    assert b"bytes are left out here" in log.read_bytes()
+    assert b"bytes omitted" in log.read_bytes()
 
 
 def test_two_jobs_on_one_host_do_not_meet(local_run, tmp_path):
@@ -126,7 +126,7 @@ def test_an_import_that_starts_a_thread_is_not_held_ready(local_run):
     local_run.start(script=script, nodes=1, imports=["threaded", "json"])
 
     assert local_run.process.wait(timeout=150) == 0, local_run.said()
-    assert "threaded starts threads when it is imported" in str(local_run.events("standby")[0]["problems"])
+    assert "threaded starts threads on import" in str(local_run.events("standby")[0]["problems"])
 
 
 def test_an_import_that_is_missing_is_said_and_costs_nothing(local_run):
@@ -158,7 +158,7 @@ def test_without_memory_no_ranks_are_held_ready(monkeypatch, tmp_path):
     os.waitpid(server, 0)
     ranks._server.stdin.close()
 
-    assert said == [{"standby": {"why": "300 MiB of memory are left, and 1024 are wanted; ranks start cold"}}]
+    assert said == [{"standby": {"why": "300 of 1024 MiB of memory available; ranks start cold"}}]
     assert b"clusterwright.onhost.supervisor.host.stores\0" in line
 
 
@@ -206,6 +206,6 @@ def test_a_fork_server_that_stands_still_is_done_without(tmp_path, monkeypatch):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
-    why = "the fork server has done nothing for 0 s; ranks start cold until it is back"
+    why = "the fork server was idle for 0 s; ranks start cold until it restarts"
     assert said == [{"standby": {"why": why}}, {"store": ranks.next_store}]
     assert ranks.next_store > 0

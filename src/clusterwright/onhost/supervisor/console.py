@@ -1,4 +1,4 @@
-"""Words for people, in the job's output and the agents' log; a disk that is full loses them, and nothing else."""
+"""Lines for the job's output and the agents' log; on a full disk they are lost, and nothing else fails."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import os
 
 
 def out(text: str) -> None:
-    """One line to standard output."""
+    """Write one line to standard output."""
     _write(1, text)
 
 
 def error(text: str) -> None:
-    """One line to standard error."""
+    """Write one line to standard error."""
     _write(2, text)
 
 
 def _write(file: int, text: str) -> None:
-    """Past Python's buffer: what does not fit would stay there, fail again at the end, and change the exit code."""
+    """Write unbuffered: a failed write in Python's buffer would fail again at exit and change the exit code."""
     try:
         os.write(file, f"{text}\n".encode(errors="replace"))
     except OSError:

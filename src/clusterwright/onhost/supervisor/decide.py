@@ -1,7 +1,7 @@
-"""What a supervisor does next: `decide(policy, state, event) -> (state, actions)`, with no clock, file or process.
+"""The supervisor's state machine: `decide(policy, state, event) -> (state, actions)`, without clock, file or process.
 
-One generation trains at a time. Before the next one begins, every member of the last one has said that its ranks are
-gone, or has been silent for `silence_s`, after which its own agent has ended them (see node.py).
+One generation trains at a time. The next one starts only after every member of the last one has reported that
+its ranks ended, or has sent nothing for `silence_s`, after which its own agent has ended them (node.py).
 """
 
 from __future__ import annotations
@@ -12,22 +12,20 @@ from typing import Optional, Tuple, Union
 GATHERING, RUNNING, STOPPING, ENDED = "gathering", "running", "stopping", "ended"
 HOST_LOST, RANKS_FAILED, HUNG, STOPPED, GROWN = "host-lost", "ranks-failed", "hung", "stopped", "grown"
 REQUESTED_STOPS = (STOPPED, GROWN)
-NOT_RETRYABLE = frozenset({"not-finite"})  # causes for which a rank leaves (runtime/codes.py)
+NOT_RETRYABLE = frozenset({"not-finite"})  # error codes of ranks that leave on purpose (runtime/codes.py)
 FINISHED, FAILED, NO_PROGRESS, CANCELLED = "finished", "failed", "no-progress", "cancelled"
 
-# Fewer hosts than wanted take in another one no sooner: a restart costs 0.4 s, so 2 % of the time at most.
+# A generation on fewer hosts than requested grows after this at the earliest: a restart costs 0.4 s, so at most 2 %.
 GROW_S = 30
-SETTLE_S = 8  # a host that has just come imports torch first; ranks that wait for that do not train
-GROW_TIMEOUT_S = (
-    600  # ranks that are to make room leave after the step that is under way; a longer one is done again
-)
-LINGER_S = 2  # with enough hosts there, the others are waited for this long: srun starts all within a second
-CLEAR_S = 10  # a host that cannot kill its ranks in this time has a hung kernel, and counts as lost
+SETTLE_S = 8  # a host that has just joined imports torch first; ranks that wait for it do not train
+GROW_TIMEOUT_S = 600  # ranks leave after the current step; a step longer than this is ended and repeated
+LINGER_S = 2  # with enough hosts ready, wait this long for the others: srun starts all within a second
+CLEAR_S = 10  # a host that cannot kill its ranks in this time has a hung kernel and counts as lost
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What the job file says, as far as it matters here."""
+    """The settings of the job file that decide uses; times in seconds."""
 
     hosts: Tuple[str, ...]
     nodes: int
@@ -36,13 +34,16 @@ class Policy:
     restarts: int = 3
     successors: int = 5
     join_s: float = 60
-    return_s: float = 6  # a host that was only slow, or cut off for a moment, is back in this time
+    return_s: float = 6  # a host that was slow or briefly isolated is back within this time
     grace_s: float = 30
 
 
 @dataclass(frozen=True)
 class RankExit:
-    """How a rank ended: `signature` is what is the same if it ends so again; empty when the cause came from outside."""
+    """How a rank failed.
+
+    `signature` is the same text for the same failure; empty when the cause lies outside the rank.
+    """
 
     message: str = ""
     signature: str = ""
@@ -51,13 +52,13 @@ class RankExit:
 
 @dataclass(frozen=True)
 class State:
-    """Where the job stands."""
+    """The state of the job's current generation and of its hosts."""
 
     phase: str = GATHERING
     phase_start: float = 0
     generation: int = 0
     ready: Tuple[str, ...] = ()
-    joined_at: float = 0  # when the last of them came
+    joined_at: float = 0  # when the last of them joined
     lost_hosts: Tuple[str, ...] = ()
     members: Tuple[str, ...] = ()
     finished_hosts: Tuple[str, ...] = ()
@@ -65,24 +66,24 @@ class State:
     why: str = ""
     stop_reason: str = ""
     stop_requested_at: float = 0
-    growing: bool = False  # the ranks are asked to make room for a generation with more of them
+    growing: bool = False  # the ranks are requested to stop for a generation on more hosts
     growing_at: float = 0
-    step: int = 0  # the furthest that any generation came
-    signature: str = ""  # how the last generation failed, if that may happen again the same way
-    failed: Optional[RankExit] = None  # how this one does
+    step: int = 0  # the furthest step that any generation reached
+    signature: str = ""  # of the last generation's failure; empty if its cause lay outside the ranks
+    failed: Optional[RankExit] = None  # how this generation failed
     failed_on: str = ""  # on which host
-    stuck: int = 0  # failures in a row that led no further
-    deserted: bool = False  # all who trained were lost, and may be back in a moment
-    barred: Tuple[str, ...] = ()  # hosts that are there and may not train any more
+    stuck: int = 0  # consecutive failures without progress
+    deserted: bool = False  # all members were lost and may rejoin within Policy.return_s
+    barred: Tuple[str, ...] = ()  # hosts that may not train any more in this job
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something happened: joined, lost, idle, done, failed, broken, apart, hung, deaf (of a host), asked, tick.
+    """One event of the job: joined, lost, idle, done, failed, broken, apart, hung, deaf (of a host), asked, tick.
 
-    `broken` is a failure that is the host's own; `apart` is a host whose ranks reach no others; `is_unresponsive` are
-    ranks that
-    cannot be asked to leave; `stop_reason` is a wish to stop, and `why` its reason; `exit` is how a rank failed.
+    `broken`: a failure caused by the host itself. `apart`: the host's ranks reach no others. `deaf`: the
+    ranks cannot receive a stop request. `asked`: a stop is requested, `why` is its reason. `exit`: how a rank
+    failed.
     """
 
     kind: str
@@ -97,7 +98,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Start:
-    """Begin a generation on these hosts, the first of them serving the rendezvous."""
+    """Start a generation on these hosts; the first one serves the rendezvous store."""
 
     generation: int
     hosts: Tuple[str, ...]
@@ -105,14 +106,14 @@ class Start:
 
 @dataclass(frozen=True)
 class RequestStop:
-    """Ask the ranks to save and leave; with GROWN, into memory, since others go on from there at once."""
+    """Request that the ranks save and leave; with GROWN they save into memory, since others resume at once."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Kill:
-    """End the ranks of the generation at once, on these hosts."""
+    """Kill the ranks of the generation on these hosts at once."""
 
     generation: int
     hosts: Tuple[str, ...]
@@ -121,14 +122,14 @@ class Kill:
 
 @dataclass(frozen=True)
 class Drop:
-    """Hear no more from a host that does not do what it is told."""
+    """Disconnect a host that does not execute its orders."""
 
     host: str
 
 
 @dataclass(frozen=True)
 class Handoff:
-    """Let a successor job take over, away from the lost hosts."""
+    """Let a successor job on other hosts than the lost ones continue the run."""
 
     why: str
     lost_hosts: Tuple[str, ...]
@@ -136,7 +137,7 @@ class Handoff:
 
 @dataclass(frozen=True)
 class End:
-    """The run is over."""
+    """End the run with this outcome."""
 
     outcome: str
     why: str
@@ -147,7 +148,7 @@ Decision = Tuple[State, Tuple[Action, ...]]
 
 
 def decide(policy: Policy, state: State, event: Event) -> Decision:
-    """The next state and what to do now."""
+    """Return the next state and the actions to execute now."""
     if state.phase == ENDED:
         return state, ()
     current = _present(state, event)
@@ -161,7 +162,7 @@ def decide(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _present(state: State, event: Event) -> State:
-    """The hosts that are there and those that are not, after the event."""
+    """Update the ready, lost and barred hosts after the event."""
     if event.kind == "joined" and event.host not in state.barred:
         return replace(
             state,
@@ -195,7 +196,7 @@ def _gathering(policy: Policy, state: State, event: Event) -> Decision:
 
 def _running(policy: Policy, state: State, event: Event, *, stop_requested: bool) -> Decision:
     if event.host in state.members and event.kind in ("lost", "joined"):
-        # an agent that joins again has lost its ranks on the way, even if nobody saw it go
+        # an agent that joins again has lost its ranks, even if no disconnect was observed
         return _stop(state, event, HOST_LOST)
     if event.generation == state.generation and event.kind in ("failed", "broken"):
         failed = replace(state, failed=event.exit, failed_on=event.host)
@@ -218,12 +219,12 @@ def _running(policy: Policy, state: State, event: Event, *, stop_requested: bool
 
 
 def _requested_outcome(state: State) -> str:
-    """Why the ranks have been asked to leave, if they have."""
+    """Return STOPPED or GROWN if the ranks were requested to leave, else nothing."""
     return STOPPED if state.stop_reason else GROWN if state.growing else ""
 
 
 def _growing(policy: Policy, state: State, event: Event) -> Decision:
-    """The ranks are asked to make room, and ended when they cannot hear that, or have not for too long."""
+    """Request that ranks stop for a larger generation; kill them if they cannot receive that or time out."""
     if not state.growing and _can_grow(policy, state, event):
         return replace(state, growing=True, growing_at=event.now), (RequestStop(GROWN),)
     is_unresponsive = event.kind == "deaf" and event.generation == state.generation
@@ -237,7 +238,7 @@ def _growing(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _can_grow(policy: Policy, state: State, event: Event) -> bool:
-    """Fewer train than the job wants, and a host is there that may, with time to get ready."""
+    """Return True if the job trains on fewer hosts than requested and another one has been ready long enough."""
     few = len(state.members) < policy.nodes and set(state.ready) - set(state.members) - set(state.barred)
     earliest = max(state.phase_start + GROW_S, state.joined_at + SETTLE_S)
     return bool(few) and not state.stop_reason and not state.finished_hosts and event.now >= earliest
@@ -259,7 +260,7 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
     )
     busy = _exclude(state.busy, event.host) if is_cleared else state.busy
     if event.kind == "lost" and event.host in state.members and state.why in (RANKS_FAILED, HUNG):
-        state = replace(state, why=HOST_LOST)  # the host took the ranks with it, and was only noticed now
+        state = replace(state, why=HOST_LOST)  # the cause was the lost host
     if busy and event.now >= state.phase_start + CLEAR_S:
         reduced = replace(_set_lost(state, *busy), busy=())
         drops: tuple[Action, ...] = tuple(Drop(host) for host in busy)
@@ -272,9 +273,9 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _next(policy: Policy, state: State, event: Event) -> Decision:
-    """What follows when nothing of the last generation is left."""
+    """Decide what follows after all ranks of the last generation ended."""
     if state.why == FINISHED or event.finished:
-        return _end(state, FINISHED, "every rank left with exit code 0")
+        return _end(state, FINISHED, "every rank exited with code 0")
     if state.stop_reason:
         return _after_stop(policy, state, event)
     state = _check_deserted(policy, state, event)
@@ -287,7 +288,7 @@ def _next(policy: Policy, state: State, event: Event) -> Decision:
 
 
 def _check_deserted(policy: Policy, state: State, event: Event) -> State:
-    """Nobody who trained is there, and with them went what they hold in memory: they are waited for a moment."""
+    """Set `deserted` while no member is ready: wait up to `return_s` for their in-memory checkpoints."""
     trained = set(state.members) - set(state.barred)
     deserted = (
         bool(trained) and policy.on_host_loss != "fail" and (state.deserted or not trained & set(state.ready))
@@ -297,25 +298,23 @@ def _check_deserted(policy: Policy, state: State, event: Event) -> State:
 
 
 def _after_loss(policy: Policy, state: State, event: Event) -> Decision:
-    """As the job file says: a spare, fewer hosts, a successor, or the end."""
+    """Continue on a standby host, on fewer hosts or in a successor job, or end, by `recovery.on_host_loss`."""
     lost_names = ", ".join(state.lost_hosts)
     if policy.on_host_loss == "fail":
-        return _end(state, FAILED, f"lost {lost_names}; on_host_loss is `fail`")
+        return _end(state, FAILED, f"lost {lost_names}; `recovery.on_host_loss` is `fail`")
     fewest = _fewest(policy)
     if len(state.ready) >= fewest:
         return _start(policy, state, event)
-    return _handoff(
-        policy, state, f"lost {lost_names}, and {len(state.ready)} hosts left are fewer than {fewest}"
-    )
+    return _handoff(policy, state, f"lost {lost_names}; {len(state.ready)} of {fewest} required hosts left")
 
 
 def _fewest(policy: Policy) -> int:
-    """The fewest hosts to go on with."""
+    """Return the smallest number of hosts that the job continues with."""
     return policy.min_nodes if policy.on_host_loss == "shrink" else policy.nodes
 
 
 def _after_failure(policy: Policy, state: State, event: Event) -> Decision:
-    """Once more from where the state is kept, as long as that leads further."""
+    """Restart from the newest checkpoint, as long as restarts lead to progress."""
     failed = state.failed or RankExit()
     if not failed.retryable:
         return _end(state, FAILED, f"{failed.message}; not retryable")
@@ -330,7 +329,7 @@ def _after_failure(policy: Policy, state: State, event: Event) -> Decision:
         )
     current = replace(state, stuck=stuck, signature=failed.signature, failed_on="")
     if stuck > 1 and state.failed_on and len(state.ready) > policy.nodes:
-        # twice without a step between: whatever it is, another host may not have it, and one is ready
+        # two failures without progress, and a standby host is ready that may not have the fault
         return _next(policy, _bar(current, state.failed_on), event)
     if len(state.ready) < _fewest(policy):
         return _after_loss(policy, current, event)
@@ -341,12 +340,12 @@ def _after_stop(policy: Policy, state: State, event: Event) -> Decision:
     if event.finished:
         return _end(state, FINISHED, "the training is complete")
     if state.stop_reason == CANCELLED:
-        return _end(state, CANCELLED, "cancelled by a person")
+        return _end(state, CANCELLED, "canceled by the user")
     return _handoff(policy, state, state.stop_reason)
 
 
 def _start(policy: Policy, state: State, event: Event) -> Decision:
-    """The next generation: those who trained stay, in the order of the allocation; then whoever is ready."""
+    """Start the next generation: its members stay, in the order of the allocation, then other ready hosts."""
     order = {host: index for index, host in enumerate(policy.hosts)}
     ready = sorted(
         state.ready,
@@ -364,7 +363,7 @@ def _start(policy: Policy, state: State, event: Event) -> Decision:
 
 def _handoff(policy: Policy, state: State, why: str) -> Decision:
     if policy.successors <= 0:
-        return _end(state, FAILED, f"{why}; no successor is left (`recovery.successors`)")
+        return _end(state, FAILED, f"{why}; no successor job is left (`recovery.successors`)")
     return replace(state, phase=ENDED), (Handoff(why, state.lost_hosts),)
 
 
@@ -373,12 +372,12 @@ def _end(state: State, outcome: str, why: str) -> Decision:
 
 
 def _bar(state: State, host: str) -> State:
-    """The host trains no more in this job, even if it says that it is ready."""
+    """Exclude the host from training in this job, even if it reports ready."""
     return replace(state, barred=(*_exclude(state.barred, host), host))
 
 
 def _set_lost(state: State, *hosts: str) -> State:
-    """These hosts count as lost."""
+    """Move these hosts from ready to lost."""
     return replace(
         state, ready=_exclude(state.ready, *hosts), lost_hosts=(*_exclude(state.lost_hosts, *hosts), *hosts)
     )

@@ -1,7 +1,7 @@
-"""Whether the runs that this one waits for are over: `python -m ...agent.after RUN OTHERS...`, in the script.
+"""Check in the job script whether the runs that this one depends on have ended: `... dependencies RUN OTHERS...`.
 
-Slurm counts a job that handed its run over as ended well. So a run that is not over is waited for once more, by a
-new job of this run that depends on its newest one.
+Slurm counts a job that handed off its run as completed. While a run has not ended, a new job of this run is
+therefore submitted that depends on that run's newest job.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OVER, FAILED, WAITS = 0, 1, 3
 
 
 def newest(run: str) -> str:
-    """The id of the run's newest job; empty where none is known."""
+    """Return the id of the run's newest job; empty if unknown."""
     chain = os.path.join(run, "chain")
     numbers = [int(name) for name in os.listdir(chain) if name.isdigit()] if os.path.isdir(chain) else []
     path = os.path.join(chain, str(max(numbers))) if numbers else os.path.join(run, "jobs")
@@ -30,21 +30,21 @@ def newest(run: str) -> str:
 
 
 def submit_dependent_job(folder: Folder, job_id: str) -> str:
-    """A new job of this run, once that one has ended; what Slurm said where it took none."""
+    """Submit a new job of this run that starts after the given job; return the error of sbatch, if any."""
     env = [f"{name}={os.environ[name]}" for name in schedulers.FORWARDED_VARIABLES if name in os.environ]
     dependency = f"--dependency=afterany:{job_id}"
     code, out = schedulers.slurm(
         "env", "-i", *env, "sbatch", "--parsable", dependency, folder.path_to("job.sh")
     )
     if code != 0 or not out:
-        return out or "nothing"
+        return out or "sbatch printed no job id"
     with open(folder.path_to("jobs"), "a", encoding="utf-8") as file:
         file.write(out.splitlines()[-1].split(";")[0] + "\n")
     return ""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 where all are over, and well."""
+    """Return OVER if all other runs have finished, WAITS if a new job waits for one, FAILED if one failed."""
     folder, runs = Folder(arguments[0]), arguments[1:]
     for run in runs:
         name, ended = os.path.basename(run), Folder(run).read("ended.json")
@@ -52,9 +52,9 @@ def main(arguments: Sequence[str]) -> int:
             continue
         error = "" if ended else submit_dependent_job(folder, newest(run))
         if not ended and not error:
-            console.out(f"{time.strftime('%H:%M:%S')} {name} goes on in job {newest(run)}: waiting for that")
+            console.out(f"{time.strftime('%H:%M:%S')} {name} continues in job {newest(run)}; waiting for it")
             return WAITS
-        reason = f"{name} has not finished well: {ended.get('outcome') or error}"
+        reason = f"{name} did not finish: {ended.get('outcome') or error}"
         console.out(f"{time.strftime('%H:%M:%S')} failed: {reason}")
         folder.write("ended.json", {"outcome": "failed", "code": 1, "why": reason, "time": time.time()})
         return FAILED

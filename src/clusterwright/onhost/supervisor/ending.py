@@ -1,4 +1,4 @@
-"""How a job of a run ends: the run is over, or another job goes on; each answers with the exit code."""
+"""The end of a job: the run ends, or another job continues it; each function returns the supervisor's exit code."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from clusterwright.onhost.supervisor import schedulers
 from clusterwright.onhost.supervisor.folder import Events, Folder
 
 EXIT = {d.FINISHED: 0, d.FAILED: 1, d.NO_PROGRESS: 4, d.CANCELLED: 143}
-EXIT_HANDOFF = 75  # sysexits.h EX_TEMPFAIL, for the stand-in alone; under Slurm a hand-over is a success
+EXIT_HANDOFF = 75  # sysexits.h EX_TEMPFAIL, for local_scheduler.py only; under Slurm a handoff exits with 0
 
 
 class Ending:
-    """What is written and said at the end of one job; `began` is what went wrong first, or nothing."""
+    """Logs, events and files at the end of one job; `began` is the first failure, or empty."""
 
     def __init__(
         self,
@@ -34,10 +34,10 @@ class Ending:
         )
 
     def end_with_handoff(self, action: d.Handoff, generation: int, began: str) -> int:
-        """A successor goes on; when Slurm refuses one, the run has failed."""
+        """Submit a successor job; if Slurm refuses it, leave the run to the standby job or end it as failed."""
         job_id, error = self._scheduler.submit_successor(action.lost_hosts)
         if not job_id and self._scheduler.has_standby:
-            self._log(f"{action.why}; Slurm refused a successor: {error}; the job that stands by follows")
+            self._log(f"{action.why}; Slurm refused a successor: {error}; the standby job continues the run")
             return 1
         if not job_id:
             return self.end(d.FAILED, f"{action.why}; Slurm refused a successor: {error}", generation, began)
@@ -49,9 +49,9 @@ class Ending:
         return EXIT_HANDOFF if self._local else 0
 
     def end(self, outcome: str, reason: str, generation: int, began: str) -> int:
-        """The run is over: nobody follows."""
+        """End the run: no job follows."""
         self._scheduler.cancel_standby()
-        reason = f"{reason}; first: {began}" if began else reason
+        reason = f"{reason}; first failure: {began}" if began else reason
         self._log(f"{outcome}: {reason}")
         ended = {"outcome": outcome, "code": EXIT[outcome], "why": reason, "time": time.time()}
         self._folder.write("ended.json", ended)

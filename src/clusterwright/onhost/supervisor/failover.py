@@ -1,8 +1,9 @@
-"""Who supervises a job, as its agents see it, and what they do when nobody does.
+"""How agents detect a lost supervisor, and start another one inside the job.
 
-An agent that hears nothing ends its ranks first (node.py). Then it looks at the pulse in the run's folder. If that
-goes on, the agent itself is cut off. If it stands still, the supervisor is gone, and whoever claims the next number
-of the chain starts another one on its own host, as its child. Who cannot reach Slurm claims nothing.
+An agent without messages ends its ranks first (node.py), then reads the heartbeat in the run's folder. If the
+heartbeat advances, the agent itself is isolated. If it has stopped, the supervisor is lost, and the agent
+that claims the next number of the chain starts a supervisor as its child. An agent that cannot reach Slurm
+claims nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
 from clusterwright.onhost.supervisor.job import Record
 
-MISSED_BEATS = 2.5  # of the pulse that must be missing: two may be late on a busy file server
+MISSED_BEATS = 2.5  # heartbeats that must be missing: two may be late on a busy file server
 FAILOVER_MODULE = "clusterwright.onhost.supervisor.failover_supervisor"
-SHUTDOWN_S = 60.0  # our own supervisor gets this long to end the job, with its calls of scancel and sbatch
+SHUTDOWN_S = 60.0  # time for a child supervisor to end the job, with its calls of scancel and sbatch
 
 
 class Failover:
-    """What one agent knows of its supervisors, and the one that it has started itself, if any."""
+    """The current supervisor as one agent knows it, and the supervisor that the agent has started itself, if any."""
 
     def __init__(self, folder: Folder, record: Record, supervisor_address: Tuple[str, int]) -> None:
         self.supervisor_address = supervisor_address
@@ -36,7 +37,7 @@ class Failover:
 
     @property
     def over(self) -> bool:
-        """The run has ended, or another job goes on with it: nothing is left to do for this one."""
+        """True when the run has ended or another job continues it, so that this job has nothing left to do."""
         newest = self._folder.read(p.NAME)
         job_id = os.environ.get("SLURM_JOB_ID", newest.get("job_id"))
         return bool(
@@ -44,16 +45,16 @@ class Failover:
         )
 
     def greeted(self, orders: Mapping[str, Any]) -> None:
-        """A supervisor has proved itself."""
+        """Store the orders of a supervisor that has authenticated itself."""
         self._orders = orders
         self.record_beats(0)
 
     def record_beats(self, count: int) -> None:
-        """It has beaten so often."""
+        """Record the supervisor's heartbeat counter."""
         self._heartbeat = p.Heartbeat(p.Beat(int(self._orders["number"]), count), time.monotonic())
 
     def turn(self) -> None:
-        """Look who supervises now; when nobody does, try to become the host of the next one."""
+        """Read who supervises now; if nobody does, try to start the next supervisor."""
         document = self._folder.read(p.NAME)
         stalled_s = self._heartbeat.stalled_s(p.Beat.from_document(document), time.monotonic())
         if self._heartbeat.last_beat.number > int(self._orders.get("number", 0)) and document.get("port"):
@@ -62,7 +63,7 @@ class Failover:
             self._claim(self._heartbeat.last_beat.number + 1, round(stalled_s, 2))
 
     def wait(self) -> None:
-        """Our own supervisor leaves before we do: Slurm ends with an agent what the agent has started."""
+        """Wait until the child supervisor has ended: when an agent ends, Slurm kills its children."""
         deadline = time.monotonic() + SHUTDOWN_S
         while self.child and time.monotonic() < deadline:
             if self.child in [pid for pid, _ in processes.reap()] or self.child not in _descendants():
@@ -74,13 +75,13 @@ class Failover:
             return
         if self._folder.claim(f"chain/{number}", os.environ["SLURM_JOB_ID"]):
             self._start(number, unresponsive_s)
-        # whoever has it needs a moment; one that never beats is followed by the next number
+        # the claimant needs time to start; if it never sends a heartbeat, the next number is claimed
         self._heartbeat = p.Heartbeat(
             p.Beat(number), time.monotonic() + self._record.job.recovery.heartbeat_timeout
         )
 
     def _start(self, number: int, silence_s: float) -> None:
-        """The next supervisor, to die with us."""
+        """Start the next supervisor as a child that dies with this agent."""
         orders = {
             **self._orders,
             "number": number,
@@ -97,7 +98,7 @@ class Failover:
 
 
 def child_environment() -> Dict[str, str]:
-    """Ours without what srun has said of this one step, which would be taken for options of the next."""
+    """Return the environment without srun's variables of this step, which srun would read as options."""
     inherited_names = (
         "SLURM_JOB_ID",
         "SLURM_CONF",

@@ -1,6 +1,7 @@
-"""A supervisor that goes on inside a job whose batch step is gone: `python -m ...takeover RUN`, orders on stdin.
+"""A supervisor inside a job whose batch step is lost: `python -m ...failover_supervisor RUN`, orders on stdin.
 
-It is the child of the agent that claimed its number (succession.py). The other agents find it by the pulse.
+It is the child of the agent that claimed its number (failover.py). The other agents find it by its heartbeat
+file.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from clusterwright.onhost.supervisor.supervisor import Supervisor
 
 
 def main() -> int:
-    """Keep the run alive from here on; the exit code is read by nobody."""
+    """Supervise the rest of the job; nothing reads the exit code."""
     orders = json.loads(sys.stdin.readline())
     folder = Folder(sys.argv[1])
     record = read_record(folder.path)

@@ -1,4 +1,4 @@
-"""The folder of a run, as far as supervisor and agents write it; it is all that survives a host."""
+"""The folder of a run: files that supervisor and agents write, and the only state that outlives a host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterwright.onhost.supervisor.job import InvalidRecordError, Record, read
 
 
 class Folder:
-    """Paths of a run and the claims in it; every claim is one O_EXCL creation, which NFS since version 3 keeps."""
+    """Paths and claims of a run's folder; a claim is one O_EXCL creation, which is atomic on NFS since version 3."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -23,15 +23,15 @@ class Folder:
             os.makedirs(os.path.join(path, name), exist_ok=True)
 
     def path_to(self, *parts: str) -> str:
-        """A path inside."""
+        """Return the path of a file or folder inside the run's folder."""
         return os.path.join(self.path, *parts)
 
     def has(self, name: str) -> bool:
-        """True when the file is there."""
+        """Return True if the file exists."""
         return os.path.exists(self.path_to(name))
 
     def write(self, name: str, document: Dict[str, Any]) -> bool:
-        """Written whole or not at all; False when the storage does not take it, which must not end a training."""
+        """Write a JSON document atomically; return False if the storage fails, which must not end a training."""
         try:
             write_atomic(self.path_to(name), json.dumps(document), durable=False)
         except OSError as error:
@@ -40,7 +40,7 @@ class Folder:
         return True
 
     def read(self, name: str) -> Dict[str, Any]:
-        """The document; empty when it is not there or not whole."""
+        """Return the JSON document; empty if it is missing or incomplete."""
         try:
             with open(self.path_to(name), encoding="utf-8") as file:
                 document = json.load(file)
@@ -49,14 +49,14 @@ class Folder:
         return document if isinstance(document, dict) else {}
 
     def remove(self, name: str) -> None:
-        """Removed, or not there to begin with."""
+        """Remove the file if it exists."""
         try:
             os.unlink(self.path_to(name))
         except FileNotFoundError:
             return
 
     def claim(self, name: str, text: str) -> bool:
-        """True for the one who creates the file."""
+        """Create the file with this text; return False if it exists already."""
         try:
             handle = os.open(self.path_to(name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileExistsError:
@@ -66,36 +66,35 @@ class Folder:
         return True
 
     def token(self) -> str:
-        """The run's secret, made by whoever asks first; only the run's user can read it (mode 0600)."""
+        """Return the run's secret, created on the first call; only the run's user can read it (mode 0600)."""
         self.claim("token", secrets.token_hex(32))
-        deadline = (
-            time.monotonic() + 5
-        )  # the creator writes 64 bytes; 5 s is ten thousand times what that takes
+        # the creator writes 64 bytes; 5 s is ten thousand times what that takes
+        deadline = time.monotonic() + 5
         while time.monotonic() < deadline:
             with open(self.path_to("token"), encoding="utf-8") as file:
                 text = file.read()
             if len(text) == 64:
                 return text
             time.sleep(0.01)
-        raise OSError(f"{self.path_to('token')} is not whole; remove it and submit again")
+        raise OSError(f"{self.path_to('token')} is incomplete; remove it and submit the job again")
 
     def join_chain(self, job_id: str) -> int:
-        """This job's number in the chain of jobs of this run, from 1; a later one takes over from all before it."""
+        """Add this job to the run's chain and return its number, from 1; the highest number supervises."""
         number = 1 + max(_numbers(self.path_to("chain")), default=0)
         while not self.claim(f"chain/{number}", job_id):
             number += 1
         return number
 
     def successor(self, number: int) -> str:
-        """The job of the supervisor that follows this one, which must then let go; empty while there is none."""
+        """Return the job of the supervisor with the next number, for which this one must stop; empty if none."""
         return self._text(f"chain/{number + 1}")
 
     def jobs_to(self, number: int) -> int:
-        """How many jobs the chain has had up to this number; a job whose supervisor died may hold several."""
+        """Return the number of distinct jobs in the chain up to this number; one job has several after a failover."""
         return len({self._text(f"chain/{link}") for link in range(1, number + 1)})
 
     def _text(self, name: str) -> str:
-        """What a claim says; a question mark when it is just being written."""
+        """Return the text of a claim; `?` while it is being written, empty if there is none."""
         try:
             with open(self.path_to(name), encoding="utf-8") as file:
                 return file.read() or "?"
@@ -103,18 +102,18 @@ class Folder:
             return ""
 
     def last_generation(self) -> int:
-        """The newest generation that was ever begun."""
+        """Return the newest generation that was started; 0 for none."""
         return max(_numbers(self.path_to("logs")), default=0)
 
     def trained_hosts(
         self, generation: int, hosts: Sequence[str], lost_hosts: Sequence[str] = ()
     ) -> Tuple[str, ...]:
-        """Those of these hosts that have begun the generation; of them that count as lost, only where no other has."""
+        """Return those of `hosts` that started the generation; lost ones only if no other did."""
         begun = tuple(host for host in hosts if self.has(os.path.join("logs", str(generation), host)))
         return tuple(host for host in begun if host not in lost_hosts) or begun
 
     def newest_step(self, checkpoints: Optional[str] = None) -> int:
-        """The step of the newest checkpoint folder; whether it is good is the runtime's to say."""
+        """Return the step of the newest checkpoint folder, unverified: the runtime verifies it; 0 for none."""
         folder = checkpoints or self.path_to("checkpoints")
         names = [name[5:] for name in _names(folder) if name.startswith("step-")]
         return max((int(name) for name in names if name.isdigit()), default=0)
@@ -123,7 +122,7 @@ class Folder:
 class Events:
     """One writer's file under events/; each event is one `write` to a file opened for appending.
 
-    A write that fails is said once and ends nothing; where it left half a line, the next event begins a new one.
+    A failed write is reported once and raises nothing; after half a line, the next event starts a new one.
     """
 
     def __init__(self, folder: Folder, name: str, host: str) -> None:
@@ -159,7 +158,7 @@ def _numbers(folder: str) -> List[int]:
 
 
 def open_run(path: str) -> Tuple[Folder, Record]:
-    """The folder of a run and its record; the run ends here when the record is invalid."""
+    """Return the folder of a run and its record; an invalid record ends the run and this process."""
     folder = Folder(path)
     try:
         return folder, read_record(path)

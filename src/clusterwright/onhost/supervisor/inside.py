@@ -1,8 +1,8 @@
-"""Agents in an image: what srun is told for each runtime, and a look at the image before anything waits for it.
+"""Agents in a container image: srun's options per runtime, and a check of the image before the training starts.
 
-Ranks are children of the agent, so they are in the image as it is. The supervisor stays outside, where Slurm's
-commands are. `python -m ...agent.inside RUN RUNTIME IMAGE MOUNTS PYTHON` ends with 1, and the run with a reason,
-where the image cannot run a training.
+Ranks are children of the agent, so they run in the image too. The supervisor stays outside, where Slurm's
+commands are. `python -m ...supervisor.inside RUN RUNTIME IMAGE MOUNTS PYTHON` exits with 1, and ends the run
+with the reason, if the image cannot run a training.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ sys.exit(0 if importlib.util.find_spec("torch") else "there is no torch in " + s
 
 @dataclass(frozen=True)
 class Image:
-    """An image, what starts it, and the Python in it that runs our agent."""
+    """A container image, its runtime, and the Python in it that runs the agent."""
 
     runtime: str
     image: str
@@ -34,7 +34,7 @@ class Image:
     python: str
 
     def step(self) -> List[str]:
-        """Further options of srun."""
+        """Return further options of srun."""
         if self.runtime == "oci":
             return [f"--container={self.image}"]
         if self.runtime == "pyxis":
@@ -43,7 +43,7 @@ class Image:
         return []
 
     def command(self, arguments: Sequence[str]) -> List[str]:
-        """Arguments for the image's Python, as srun is to start them."""
+        """Return the command line that srun starts to run the image's Python with these arguments."""
         ours = [self.python, *arguments]
         if self.runtime != "apptainer":
             return ours
@@ -52,13 +52,13 @@ class Image:
 
 
 def parse_image(arguments: Sequence[str]) -> Image:
-    """The image that the words name: runtime, image, mounts with colons between, Python."""
+    """Parse the four arguments runtime, image, mounts (separated by colons) and Python."""
     runtime, image, mounts, python = arguments
     return Image(runtime, image, tuple(filter(None, mounts.split(":"))), python)
 
 
 def unfit(image: Image) -> str:
-    """Why a training cannot run in the image, in the words of whoever refused; nothing if it can."""
+    """Return why a training cannot run in the image (the last line of the failed check); empty if it can."""
     argv = ["srun", "--overlap", "--nodes=1", "--ntasks=1", "--quiet", *image.step()]
     result = processes.run([*argv, *image.command(("-c", CHECK_SCRIPT))], CHECK_TIMEOUT_S, merge=True)
     if result.stopped:
@@ -69,7 +69,7 @@ def unfit(image: Image) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Look, and end the run if need be."""
+    """Check the image; end the run and return 1 if it cannot run a training."""
     run, *image_arguments = arguments
     image = parse_image(image_arguments)
     reason = unfit(image)

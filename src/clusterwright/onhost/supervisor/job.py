@@ -14,26 +14,26 @@ NAME = "job.json"
 class Launch(NamedTuple):
     """What the launch derives from the job and the cluster; times in seconds."""
 
-    command: Tuple[str, ...]  # arguments for Python; of a program that nobody supervises, its words
+    command: Tuple[str, ...]  # arguments for Python; the whole command line of an unsupervised program
     launcher: str
     restarts: int
-    grace_s: int  # that ranks get to save and leave
+    grace_s: int  # time for ranks to save and leave
     checkpoints: str  # the folder
     imports: Tuple[str, ...]  # modules that the fork server imports beside torch
     workdir: Optional[str]  # the run's folder if None
-    management: str  # network of the heartbeats, as 10.0.0.0/24
+    management: str  # network of the heartbeats, such as 10.0.0.0/24
     compute: str  # network of the ranks
-    gres: Optional[str]  # what Slurm gives each host, as gpu:a100:4
-    image: Optional[Tuple[str, ...]]  # runtime, image, mounts and Python, as inside.py reads them
+    gres: Optional[str]  # Slurm's --gres for each host, such as gpu:a100:4
+    image: Optional[Tuple[str, ...]]  # runtime, image, mounts and Python, for inside.py
 
 
 class Record(NamedTuple):
-    """The whole of job.json."""
+    """All fields of job.json."""
 
     run: str
     user: Optional[str]
     submitted: float
-    local: bool  # local processes stand for the hosts
+    local: bool  # the hosts are local processes
     price: Optional[Dict[str, Any]]
     gpu: Optional[Dict[str, Any]]
     code: Optional[str]  # digest of the copied code
@@ -42,7 +42,7 @@ class Record(NamedTuple):
 
     @property
     def min_nodes(self) -> int:
-        """The fewest hosts that the run goes on with."""
+        """The smallest number of hosts that the run continues with."""
         return self.job.elastic.min_nodes if self.job.elastic else self.job.nodes
 
 
@@ -51,10 +51,10 @@ class InvalidRecordError(Exception):
 
 
 def read_record(run: str) -> Record:
-    """The record in the folder of a run.
+    """Return the record in the folder of a run.
 
     Raises:
-        InvalidRecordError: there is none, or a field is missing or unknown.
+        InvalidRecordError: job.json is missing, or a field is missing or unknown.
     """
     path = os.path.join(run, NAME)
     try:
@@ -67,7 +67,7 @@ def read_record(run: str) -> Record:
 
 
 def _section(kind: Any, fields: Any, path: str, prefix: str) -> Any:
-    """The fields as a named tuple, sections in it as theirs."""
+    """Convert a JSON object to a named tuple, nested objects included."""
     types = get_type_hints(kind)
     names = set(fields) if isinstance(fields, dict) else set()
     for problem, wrong in (("missing", set(types) - names), ("unknown", names - set(types))):
@@ -79,7 +79,7 @@ def _section(kind: Any, fields: Any, path: str, prefix: str) -> Any:
 
 
 def _value(kind: Any, value: Any, path: str, prefix: str) -> Any:
-    """A value of JSON as the type that the field has."""
+    """Convert a JSON value to the type of its field."""
     inner: Tuple[Any, ...] = getattr(kind, "__args__", ())
     if isinstance(value, list):
         return tuple(_value(inner[0], item, path, prefix) for item in value)

@@ -1,6 +1,7 @@
-"""Stands in for Slurm on one machine: `python -m clusterwright.onhost.supervisor.local_scheduler RUN`.
+"""Slurm's stand-in on one machine: `python -m clusterwright.onhost.supervisor.local_scheduler RUN`.
 
-It starts a supervisor, and the next one when that hands over or dies, as Slurm starts the job that stands by.
+It starts a supervisor, and the next one after a handoff or a killed supervisor, as Slurm starts successor and
+standby jobs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ SUPERVISOR = "clusterwright.onhost.supervisor.supervisor"
 
 
 def main() -> int:
-    """The run's outcome as an exit code."""
+    """Run supervisors until the run has ended; return the exit code of the last one."""
     folder, record = open_run(sys.argv[1])
     current: List[int] = []
 

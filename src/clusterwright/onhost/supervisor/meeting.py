@@ -1,7 +1,7 @@
-"""Whether the hosts of a job reach the store of a generation, in the network of its ranks.
+"""Test whether the hosts of a job reach the rendezvous store on the network of the ranks.
 
-Agents hear the supervisor in another network, so that one where nothing passes shows in ranks that wait, and in
-nothing else. Each agent connects to the store now and then, and says whether that went; spares do too, as witnesses.
+Heartbeats use another network, so a broken network of the ranks shows only in ranks that wait. Each agent,
+also on standby hosts, therefore connects to the store periodically and reports the result.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Callable, Dict, Iterable, List, Set, Tuple
 from clusterwright.onhost.supervisor.peers import Peer, Peers
 from clusterwright.onhost.supervisor.wire import Message
 
-LIMIT_S = 8.0  # the kernel tries again after 1, 3 and 7 s (tcp(7), tcp_syn_retries); a switch's port comes back in less
-RECHECK_S = 10.0  # when every answer is there
+LIMIT_S = 8.0  # the kernel retries after 1, 3, 7 s (tcp(7), tcp_syn_retries); a switch port recovers sooner
+RECHECK_S = 10.0  # interval between tests
 MOST_PER_S = 100  # connections to one store
-PAUSE_S = 0.5  # where there is no way at all, the kernel says so at once
+PAUSE_S = 0.5  # without a route, connect fails at once
 
 
 def start_probe(message: Message, local_address: str, answer: Callable[[Message], None]) -> None:
-    """Connect from this host's own address, beside everything else, and say how that went."""
+    """Connect to the store from this host's address in a thread of its own, and pass the result to `answer`."""
     target = (str(message["address"]), int(message["port"]))
     threading.Thread(
         target=_probe, args=(message["meet"], target, local_address, answer), daemon=True
@@ -41,14 +41,14 @@ def _probe(
             socket.create_connection(target, timeout=timeout_s, source_address=(local_address, 0)).close()
             well = True
         except ConnectionError:
-            well = True  # refused or reset: the store is gone already, and its host has answered
+            well = True  # refused or reset: the store is closed already, but its host responds
         except OSError:
             time.sleep(PAUSE_S)
     answer({"met": number, "well": well})
 
 
 class Meeting:
-    """What the hosts of one generation have said, and who was found apart in any of them."""
+    """The connection tests of one generation, and the hosts found isolated in any generation."""
 
     def __init__(self, peers: Peers) -> None:
         self._peers = peers
@@ -58,11 +58,11 @@ class Meeting:
 
     @property
     def joined(self) -> Dict[str, Peer]:
-        """The agents whose hosts' ranks reach each other, as far as is known."""
+        """The connected agents whose hosts are not known to be isolated on the ranks' network."""
         return {host: peer for host, peer in self._peers.by_host.items() if host not in self._isolated_hosts}
 
     def probe_all(self, number: int, store_peer: Peer, port: int, now: float) -> None:
-        """All who are joined try the way to the store on the first host."""
+        """Request that every joined host test its connection to the store on the first host."""
         joined = self.joined
         self._begin(number, store_peer.host, joined)
         self._port, self._requested_at = port, now
@@ -70,16 +70,16 @@ class Meeting:
             self._peers.send(host, {"meet": number, "address": store_peer.address, "port": port})
 
     def reprobe(self, now: float) -> None:
-        """Of the same generation, now and then: perhaps nothing passes any more."""
+        """Repeat the test of the same generation when it is due."""
         store_peer = self._peers.by_host.get(self._store_host)
         if store_peer and now >= self._requested_at + max(RECHECK_S, len(self._probed_hosts) / MOST_PER_S):
             self.probe_all(self._number, store_peer, self._port, now)
 
     def receive(self, host: str, message: Message) -> List[Tuple[str, str]]:
-        """The hosts to blame and why, as far as this answer decides it; mostly nobody.
+        """Return the hosts that this result proves isolated, with reasons; mostly none.
 
-        Who does not reach the store, though others do, is to blame; where several do not and nobody does, it is the
-        store's host.
+        A host that does not reach the store while others do is isolated itself; if several do not and none
+        does, the store's host is.
         """
         if message["met"] != self._number or host not in self._probed_hosts:
             return []
@@ -94,7 +94,7 @@ class Meeting:
             guilty, counterpart = [self._store_host], "the others"
         self._isolated_hosts.update(guilty)
         return [
-            (suspect, f"nothing passes between it and {counterpart} in the ranks' network")
+            (suspect, f"no connection between it and {counterpart} on the ranks' network")
             for suspect in guilty
         ]
 

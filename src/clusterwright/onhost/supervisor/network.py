@@ -1,4 +1,4 @@
-"""This host's addresses and ports, as the kernel says them."""
+"""IPv4 addresses and free ports of this host."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Dict, Optional
 SIOCGIFADDR = 0x8915  # netdevice(7)
 IFREQ_BYTES = 40  # sizeof(struct ifreq) on 64-bit Linux
 
-# Ports of ours: above 10,000 where site services live less, under Linux's ephemeral range (32768 to 60999), Slurm's
+# Our port range: above 10,000, where site services are rarer, below Linux's ephemeral range (32768 to 60999), Slurm's
 # daemons (6817 to 6819) and the srun ports of the cluster file (60001 to 63000).
 FIRST_PORT, LAST_PORT = 20000, 27999
 
 
 def interfaces() -> Dict[str, str]:
-    """Interface name to its first IPv4 address; blind to further addresses of the same interface."""
+    """Return each interface's first IPv4 address; further addresses of an interface are ignored."""
     addresses = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
@@ -32,7 +32,7 @@ def interfaces() -> Dict[str, str]:
 
 
 def inside(subnet: str, have: Dict[str, str]) -> Optional["tuple[str, str]"]:
-    """The interface and the address of it that lie inside the network; None when this host is not on it."""
+    """Return the interface and its address inside the subnet; None if this host has none."""
     network = ipaddress.ip_network(subnet)
     for name, address in have.items():
         if ipaddress.ip_address(address) in network:
@@ -41,7 +41,7 @@ def inside(subnet: str, have: Dict[str, str]) -> Optional["tuple[str, str]"]:
 
 
 def listen(address: str, seed: int, backlog: int = 1024) -> socket.socket:
-    """A socket that listens on a port of our range; runs with different seeds begin at different places.
+    """Return a socket that listens on the first free port of the range; `seed` is the offset of the first attempt.
 
     Raises:
         OSError: no port of the range is free, or the address is not this host's.
@@ -55,10 +55,10 @@ def listen(address: str, seed: int, backlog: int = 1024) -> socket.socket:
 
 
 def listen_inside(subnet: str, seed: int) -> socket.socket:
-    """The same, on this host's address inside the network.
+    """Return a listening socket on this host's address inside the subnet.
 
     Raises:
-        OSError: this host is not on it.
+        OSError: this host has no address there.
     """
     interface = inside(subnet, interfaces())
     if interface is None:
@@ -67,7 +67,7 @@ def listen_inside(subnet: str, seed: int) -> socket.socket:
 
 
 def _bound(address: str, port: int, backlog: int) -> Optional[socket.socket]:
-    """The listening socket; None when somebody else has the port."""
+    """Return the listening socket; None if the port is in use."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -82,6 +82,6 @@ def _bound(address: str, port: int, backlog: int) -> Optional[socket.socket]:
 
 
 def free_port(address: str, seed: int) -> int:
-    """A port that could be listened on just now, for a program that binds it itself."""
+    """Return a port that is free now, for a program that binds it itself."""
     with listen(address, seed) as listener:
         return int(listener.getsockname()[1])

@@ -1,7 +1,7 @@
 """The agent of one host: `python -m clusterwright.onhost.supervisor.node RUN ADDRESS PORT`.
 
-It starts and ends the ranks as the supervisor says, and ends them by itself when it hears nothing from the
-supervisor: a host that was cut off never trains on beside the generation that replaced it.
+It starts and ends ranks on the supervisor's orders. Without messages from the supervisor it ends them by
+itself, so an isolated host never trains in parallel with the generation that replaced it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from clusterwright.onhost.supervisor.job import InvalidRecordError, read_record
 from clusterwright.onhost.supervisor.replicas.replicas import Replicas
 from clusterwright.onhost.supervisor.root_cause import exits
 
-# An agent counts silence from what it last heard, the supervisor from what it last heard; ours ends first even when
-# one beat was lost on the way.
+# Agent and supervisor each count from the last message that they received; the agent's timeout is shorter, so it
+# expires first even when one heartbeat was lost.
 FENCE = 0.7
-INITIAL_TIMEOUT_S = 30.0  # until the supervisor has said what silence means
+INITIAL_TIMEOUT_S = 30.0  # until the supervisor has sent its timeout
 RETRY_S = 0.1
-CONNECT_S = 0.3  # a round trip and more; a host that is down does not answer at all, and is asked again
+CONNECT_S = 0.3  # more than a round trip; a host that is down does not answer, and the agent retries
 
 
 class Agent:
-    """One host of the job."""
+    """The agent of one host of the job."""
 
     def __init__(self, run: str, address: str, port: int) -> None:
         self.folder = Folder(run)
@@ -50,24 +50,24 @@ class Agent:
         self.orders: Dict[str, Any] = {}
         self.leaving = False
         self._failover = Failover(self.folder, self.record, (address, port))
-        self._exit_reported = False  # that we are to leave
+        self._exit_reported = False  # Slurm's SIGTERM was reported to the supervisor
         self._events = Events(self.folder, f"agent-{self.host}", self.host)
         self._ranks = Ranks(run, self.folder.path_to("logs", "agents.log"), wake.Pipe())
         self._standstill: Optional[Standstill] = None
         self._replicas: Optional[Replicas] = None
-        self._notes: Deque[str] = collections.deque()  # lines for people, which only this thread may send
-        self._answers: Deque[wire.Message] = collections.deque()  # of questions that take their time
+        self._notes: Deque[str] = collections.deque()  # log lines that the main thread sends
+        self._answers: Deque[wire.Message] = collections.deque()  # of connection tests
         self._generation = 0
         self._training: Optional[g.Generation] = None
-        self._ended: Set[int] = set()  # local ranks of the generation that are known to have ended
+        self._ended: Set[int] = set()  # local ranks of the generation whose exit is recorded
         self._interface = ("", "")
 
     def serve(self) -> int:
-        """Until a supervisor says that it is over, or there is none and will be none."""
+        """Serve supervisors until one ends the run, or none is left; return the exit code."""
         while True:
             line = self._connect()
             if line is None:
-                return 1  # Slurm ends this job, and starts the one that stands by
+                return 1  # Slurm ends this job and starts the standby job
             over = self._follow(line)
             line.close()
             self._end_ranks()
@@ -80,7 +80,7 @@ class Agent:
         return FENCE * self.job.recovery.heartbeat_timeout if self.orders else INITIAL_TIMEOUT_S
 
     def _connect(self) -> Optional[wire.Line]:
-        """A proven connection to whoever supervises, which may be a child of ours; None when nothing is left to do."""
+        """Return an authenticated connection to the current supervisor, possibly a child process; None to give up."""
         first_until = time.monotonic() + INITIAL_TIMEOUT_S
         while not self.leaving and not self._failover.over:
             if not self.orders and time.monotonic() > first_until:
@@ -107,7 +107,7 @@ class Agent:
         line.send({"host": self.host, "pid": os.getpid(), "challenge": ours, "proof": proof})
         welcome = _read_message(line)
         if not wire.proven(welcome, token, "supervisor", ours):
-            raise wire.Broken("what answers there is not the supervisor of this run")
+            raise wire.Broken("the peer is not the supervisor of this run")
         self.orders = welcome["orders"]
         self._failover.greeted(self.orders)
         interface = network.inside(self.launch.compute, network.interfaces())
@@ -127,7 +127,7 @@ class Agent:
             self._ranks.prepare_store(self._interface[1], self._seed)
 
     def _facts(self) -> wire.Message:
-        """What the supervisor is told of this host when it is ready, and when it is idle."""
+        """Return this host's store port and in-memory replicas, which the agent reports when ready and when idle."""
         port = (
             network.free_port(self._interface[1], self._seed)
             if self._launcher.on_host
@@ -139,7 +139,7 @@ class Agent:
         return {"store": port, **replica_facts}
 
     def _start_replicas(self, token: str) -> None:
-        """Memory for the state of this host's ranks, for as long as this agent lives."""
+        """Open the memory for in-memory checkpoints of this host's ranks; it lasts as long as this agent."""
         if not self._replicas and not self._launcher.on_host and self.job.checkpoint.memory != "never":
             listener = network.listen(self._interface[1], self._seed)
             self._replicas = Replicas(
@@ -147,12 +147,12 @@ class Agent:
             )
 
     def _acknowledge(self, local_rank: int, step: int) -> None:
-        """The rank's copy of this step has reached the next host."""
+        """Record for the rank that its replica of this step has reached the peer host."""
         if self._standstill:
             self._standstill.pages[local_rank][progress.SHIPPED] = step
 
     def _follow(self, line: wire.Line) -> bool:
-        """Do what is said; True when the supervisor says that it is over, False when it is lost."""
+        """Execute the supervisor's messages; return True when it ends the run, False when the connection is lost."""
         beat_s = float(self.orders["beat"])
         last_message_at, beaten = time.monotonic(), 0.0
         with selectors.DefaultSelector() as selector:
@@ -181,7 +181,7 @@ class Agent:
         return False
 
     def _send_notes(self, line: wire.Line) -> None:
-        """What people are to know, and once that Slurm wants us to leave."""
+        """Send queued log lines and results, and once that Slurm ends this step."""
         while self._notes:
             line.send({"note": self._notes.popleft()})
         while self._answers:
@@ -244,23 +244,23 @@ class Agent:
         self._ranks.prepare_store(self._interface[1], self._seed)
 
     def _variables(self, local_rank: int) -> Dict[str, str]:
-        """What one rank is told of where it shows itself and where it copies its state."""
+        """Return the environment of one rank for its progress page and its replicas."""
         progress_variables = self._standstill.variables(local_rank) if self._standstill else {}
         return {**progress_variables, **(self._replicas.variables(local_rank) if self._replicas else {})}
 
     def _end_ranks(self, *, with_stacks: bool = False) -> bool:
-        """No rank is left; False when something cannot die."""
+        """End all ranks; return False if a process cannot be killed."""
         if self._standstill:
             self._standstill.end(with_stacks=with_stacks)
         return self._ranks.end()
 
     @property
     def _seed(self) -> int:
-        """Where to begin among the ports; 31: jobs that begin together do not try the same ones."""
+        """Offset into the port range; the factor 31 keeps jobs that start together from trying the same ports."""
         return int(os.environ.get("SLURM_JOB_ID") or os.getpid()) * 31 + self._generation
 
     def _base(self) -> Mapping[str, str]:
-        """What all ranks of this host find."""
+        """Return the environment that all ranks of this host share."""
         local_hosts = self.job.nodes if self.record.local else 1  # local hosts share one machine
         threads = max(1, len(os.sched_getaffinity(0)) // (self.job.gpus_per_node * local_hosts))
         ours = {**os.environ, **private.secrets_of_user()}
@@ -273,7 +273,7 @@ class Agent:
             line.send(self._exited(message) if "exited" in message else message)
 
     def _exited(self, message: wire.Message) -> wire.Message:
-        """What is known of it; one that raised is told of twice, when it says so and when it is gone."""
+        """Return a rank's exit with its step; record it once, since a rank that raises is reported twice."""
         exit_message = exits.describe_exit(message, self._training, by_launcher=bool(self._launcher.on_host))
         step = self._standstill.pages[message["local_rank"]][progress.STEP] if self._standstill else 0
         exit_message.update({"step": step} if step else {})
@@ -285,7 +285,7 @@ class Agent:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve the supervisor named on the command line."""
+    """Run the agent for the run and the supervisor address of the command line; return the exit code."""
     run, address, port = arguments
     processes.adopt_orphans()
     try:
@@ -293,10 +293,10 @@ def main(arguments: Sequence[str]) -> int:
     except InvalidRecordError as error:
         console.error(str(error))
         return 1
-    # Slurm's SIGTERM goes to every step at once: at the end of a job, and first of all when it is pushed aside with a
-    # grace time, of which the batch step hears nothing. The supervisor is told, and answers it.
+    # Slurm sends SIGTERM to every step at the end of a job, and at a preemption with a grace time, of which the batch
+    # step gets no signal. The agent reports it, and the supervisor responds.
     signal.signal(signal.SIGTERM, lambda *_: setattr(agent, "leaving", True))
-    signal.signal(signal.SIGCHLD, lambda *_: None)  # wakes `_follow`, which looks who has ended
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # wakes `_follow`, which reaps ended ranks
     return agent.serve()
 
 

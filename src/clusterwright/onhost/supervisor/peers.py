@@ -1,4 +1,4 @@
-"""The agents of a job, as their supervisor hears them: who is there, what they say, who is gone."""
+"""The supervisor's connections to the agents of its job."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
 from clusterwright.onhost.supervisor import wakeup_socket, wire
 
 JOINED, MESSAGE, DISCONNECTED, NOTE = "joined", "said", "lost", "note"
-FAREWELL_S = 2.0  # agents get this long to leave by themselves
+FAREWELL_S = 2.0  # time that agents get to leave by themselves
 
 
 class Peer:
-    """An agent at the other end of a connection; a stranger until it has proved the token."""
+    """One connection to an agent; `host` is empty until the agent has proved that it has the token."""
 
     def __init__(self, line: wire.Line) -> None:
         self.line, self.challenge = line, wire.nonce()
         self.host, self.pid, self.address = "", 0, ""
-        self.store = 0  # port of the store that stands ready there
-        self.facts: wire.Message = {}  # what it said last of itself: ports, holdings
-        self.last_message_at = time.monotonic()  # clocks on the wall may jump
+        self.store = 0  # port of the rendezvous store that is open on that host
+        self.facts: wire.Message = {}  # its last report: ports, in-memory replicas
+        self.last_message_at = time.monotonic()  # monotonic, since wall clocks may jump
 
 
 class PeerEvent(NamedTuple):
-    """One thing that happened on a connection."""
+    """One event of a connection: joined, disconnected, a message, or a note to log."""
 
     kind: str
     peer: Peer
@@ -34,7 +34,7 @@ class PeerEvent(NamedTuple):
 
 
 class Peers:
-    """All connections of a supervisor."""
+    """All agent connections of a supervisor."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Peers:
         self._selector.register(wakeup_socket.open_wakeup_socket(), selectors.EVENT_READ, wakeup_socket.drain)
 
     def turn(self, wait_s: float) -> Iterator[PeerEvent]:
-        """What has happened since the last turn; waits for it no longer than that, or until a signal comes."""
+        """Yield the events since the last call; wait for them at most `wait_s`, or until a signal arrives."""
         for key, _ in self._selector.select(0 if self._pending else wait_s):
             if isinstance(key.data, Peer):
                 self._read(key.data)
@@ -64,29 +64,29 @@ class Peers:
         yield from pending
 
     def send(self, host: str, message: wire.Message) -> None:
-        """Send, if the host is there; who cannot be told is lost."""
+        """Send to the agent if it is connected; a host that cannot be reached is lost."""
         peer = self.by_host.get(host)
         if peer:
             self._send(peer, message)
 
     def broadcast(self, message: wire.Message) -> None:
-        """Send to every agent."""
+        """Send to every connected agent."""
         for host in list(self.by_host):
             self.send(host, message)
 
     def drop_unresponsive(self, now: float) -> None:
-        """Whoever has said nothing for too long is lost."""
+        """Close every connection without a message for longer than the timeout."""
         for peer in [*self.by_host.values(), *self._strangers]:
             if now - peer.last_message_at > self._timeout_s:
-                self.close(peer, "silent")
+                self.close(peer, "heartbeat timeout")
 
     def drop(self, host: str, why: str) -> None:
-        """Hear no more from it."""
+        """Close the connection of a host."""
         if host in self.by_host:
             self.close(self.by_host[host], why)
 
     def farewell(self, limit_s: float = FAREWELL_S) -> None:
-        """It is over: they end their ranks and leave; what does not is ended by Slurm with the job."""
+        """Request that all agents end their ranks and leave; after `limit_s` Slurm ends the rest with the job."""
         self.broadcast({"end": True})
         deadline = time.monotonic() + limit_s
         while self.by_host and time.monotonic() < deadline:
@@ -94,14 +94,14 @@ class Peers:
                 pass
 
     def disconnect_all(self) -> None:
-        """They look for another supervisor at once: who is told nothing and can connect to nobody does so."""
+        """Close all connections and the listener: agents that lose the supervisor search for another at once."""
         self._selector.unregister(self._listener)
         self._listener.close()
         for peer in [*self.by_host.values(), *self._strangers]:
-            self.close(peer, "let go")
+            self.close(peer, "the supervisor stops")
 
     def close(self, peer: Peer, why: str) -> None:
-        """The end of a connection; if it was a host of ours, the host is lost until it joins again."""
+        """Close a connection; the loss of an admitted agent becomes a DISCONNECTED event."""
         if peer.line.fileno() < 0:
             return
         self._selector.unregister(peer.line)
@@ -113,7 +113,7 @@ class Peers:
             self._pending.append(PeerEvent(DISCONNECTED, peer, {}, why))
 
     def _accept(self) -> None:
-        """A stranger gets a challenge."""
+        """Accept a connection and send it a challenge."""
         connection, _ = self._listener.accept()
         connection.setblocking(False)  # noqa: FBT003 (the socket's own signature)
         wire.enable_keepalive(connection, self._timeout_s)
@@ -123,7 +123,7 @@ class Peers:
         self._send(peer, {"challenge": peer.challenge})
 
     def _read(self, peer: Peer) -> None:
-        """Whatever one connection says; a broken one is a lost host."""
+        """Read the messages of one connection; a broken connection is closed."""
         try:
             messages = peer.line.read()
         except wire.Broken as error:
@@ -137,12 +137,12 @@ class Peers:
                 self._greet(peer, message)
 
     def _greet(self, peer: Peer, message: wire.Message) -> None:
-        """First the proof, then the address; only then is it one of ours."""
+        """Check the proof, then wait for the agent's address; only then is the agent admitted."""
         if not peer.host:
             host = str(message.get("host", ""))
             if host not in self._hosts or not wire.proven(message, self._token, host, peer.challenge):
-                self._note(peer, "turned away a connection that does not know the run's token")
-                self.close(peer, "stranger")
+                self._note(peer, "rejected a connection without the run's token")
+                self.close(peer, "not authenticated")
                 return
             peer.host, peer.pid = host, int(message["pid"])
             proof = wire.proof(self._token, "supervisor", str(message["challenge"]))
@@ -154,7 +154,7 @@ class Peers:
             self.close(peer, "refused")
 
     def _admit(self, peer: Peer, message: wire.Message) -> None:
-        """One agent a host: the same one again replaces itself, another one is sent away."""
+        """Admit one agent per host: a reconnected one replaces its old connection, a second one is ended."""
         previous = self.by_host.get(peer.host)
         if previous and previous.pid != peer.pid:
             self._send(peer, {"end": True})
@@ -162,7 +162,7 @@ class Peers:
             return
         if previous:
             del self.by_host[peer.host]
-            self.close(previous, "connected again")
+            self.close(previous, "reconnected")
         peer.address, peer.facts = str(message["ready"]), message
         self._strangers.remove(peer)
         self.by_host[peer.host] = peer

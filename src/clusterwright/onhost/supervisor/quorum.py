@@ -1,7 +1,7 @@
-"""Where a supervisor stands: its place in the chain, its pulse, and whether anybody is in touch with it.
+"""A supervisor's number in the chain, its heartbeat file, and whether it is isolated.
 
-Who hears no other host and cannot reach Slurm either is cut off, whatever the others are. Its pulse stops, so that
-one of them takes over, and it decides nothing until somebody has, or until it hears them again.
+A supervisor that reaches no other host and no Slurm controller is isolated. Its heartbeat stops, so that
+another host can take over, and it decides nothing until one has, or until it receives messages again.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from clusterwright.onhost.supervisor import heartbeat
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.peers import Peer
 
-DOUBT = 0.5  # of the silence that makes a host lost: nobody heard for so long is a reason to ask Slurm
+DOUBT = 0.5  # share of the host timeout without any message after which Slurm is asked
 RETRY_S = 1.0
 
 
 class Predecessor(NamedTuple):
-    """What a supervisor leaves to the one that follows it inside its job."""
+    """What a failover supervisor knows of the lost one."""
 
-    number: int  # of the one that follows
-    host: str  # where it was
-    silence_s: float  # for how long
-    end_time: float  # of the job, in seconds since the epoch
+    number: int  # of the new supervisor
+    host: str  # of the lost supervisor
+    silence_s: float  # since its last heartbeat
+    end_time: float  # of the job, epoch seconds
 
 
 class Quorum:
-    """One supervisor's; times are those of Peer.heard."""
+    """Isolation state and heartbeat file of one supervisor; times are monotonic, as Peer.last_message_at."""
 
     def __init__(self, folder: Folder, job_id: str, number: int, host: str, listener: socket.socket) -> None:
         self.is_isolated = False
-        self.asking = False  # Slurm has not said yet whether it is we who are cut off
+        self.asking = False  # Slurm's answer whether this host is isolated is pending
         self.number, self.host = number, host
         self._folder, self._job_id = folder, job_id
         self._listen_address = listener.getsockname()
@@ -40,7 +40,7 @@ class Quorum:
     def in_touch(
         self, peers: Mapping[str, Peer], now: float, timeout_s: float, in_reach: Callable[[], Optional[bool]]
     ) -> bool:
-        """Whether anybody is heard; Slurm is asked only after others were heard and are no more."""
+        """Return True unless isolated; `in_reach` asks Slurm only after all other hosts fell silent."""
         remote_peers = [peer for host, peer in peers.items() if host != self.host]
         if any(now - peer.last_message_at < DOUBT * timeout_s for peer in remote_peers):
             self._had, self.is_isolated, self.asking = True, False, False
@@ -49,11 +49,11 @@ class Quorum:
             self.asking = answer is None
             if answer is not None:
                 self.is_isolated, self._requested_at = not answer, now
-                self._had = self.is_isolated  # alone, and not cut off: it was the others
+                self._had = self.is_isolated  # if not isolated, the other hosts were lost
         return not self.is_isolated
 
     def show(self, beats: int, *, over: bool = False) -> None:
-        """The pulse, which also says where we are, and at last that nobody is to follow inside this job."""
+        """Write the heartbeat file with this supervisor's address; `over`: no supervisor may follow in this job."""
         address, port = self._listen_address
         self._folder.write(
             heartbeat.NAME,
@@ -70,10 +70,10 @@ class Quorum:
 
     @property
     def followed_by(self) -> str:
-        """The job of the supervisor that follows; empty while there is none."""
+        """The job of the supervisor with the next number; empty if there is none."""
         return self._folder.successor(self.number)
 
     @property
     def followed_inside(self) -> bool:
-        """Whether the one that follows is in our own job, which must not end with us."""
+        """Whether the next supervisor runs in this same job, which must not end with this one."""
         return self.followed_by == self._job_id

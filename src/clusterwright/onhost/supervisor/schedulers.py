@@ -1,4 +1,4 @@
-"""Where a job's hosts are: in a Slurm allocation, or as local processes that stand for them."""
+"""The hosts of a job, and its standby and successor jobs: in Slurm, or as local processes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,20 @@ from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
 from clusterwright.onhost.supervisor.job import Record
 
-CONTROL_LIMIT_S = (
-    30  # an answer of slurmctld; its own MessageTimeout is 10 s by default, and clients try again
-)
+CONTROL_LIMIT_S = 30  # for slurmctld: its MessageTimeout is 10 s by default, and clients retry
 AGENT = "clusterwright.onhost.supervisor.node"
 STATE_LIMIT_S = 10.0  # a third of KillWait
-# What ends a job besides scancel (decision 0005). Of a batch host that comes back without its batch step it is 0:1, of
-# one whose batch step was killed because the host had been given up 0:9.
+# Ends of a job other than scancel (decision 0005). ExitCode is 0:1 when the batch host comes back without its batch
+# step, and 0:9 when Slurm killed the batch step because the host was down.
 NOT_BY_A_PERSON = r"Reason=TimeLimit|ExitCode=0:[19]\b"
 FORWARDED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "SLURM_CONF")
 
 AT_ONCE_S = 2.0  # a slurmctld that answers does so in 0.03 s
-FORGOTTEN_S = 1.0  # an answer that nobody wanted for so long says nothing of now
+FORGOTTEN_S = 1.0  # an answer not read for this long is stale
 
 
 class Slurm:
-    """The hosts of this job's allocation, by srun; successors, by sbatch."""
+    """The hosts of this job's allocation: agents by srun, successor jobs by sbatch."""
 
     def __init__(self, record: Record, folder: Folder) -> None:
         self.job_id = os.environ["SLURM_JOB_ID"]
@@ -39,14 +37,14 @@ class Slurm:
         self._reach = Reach(("scontrol", "--oneliner", "show", "job", self.job_id), "JobState=RUNNING")
 
     def hosts(self) -> Tuple[str, ...]:
-        """The hosts of the allocation, as Slurm orders them."""
+        """Return the hosts of the allocation in Slurm's order."""
         code, out = slurm("scontrol", "show", "hostnames", os.environ["SLURM_JOB_NODELIST"])
         if code != 0 or not out.split():
             raise OSError(f"scontrol show hostnames: {out}")
         return tuple(out.split())
 
     def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
-        """One step with one agent on each of the hosts; a host that is lost does not end it for the others."""
+        """Start one step with one agent on each host; the loss of a host does not end the step on the others."""
         count = str(len(hosts))
         launch = self._record.launch
         gres = [f"--gres={launch.gres}"] if launch.gres else []
@@ -74,9 +72,9 @@ class Slurm:
         self._steps.append(processes.start([*step, *agent], os.environ, log))
 
     def in_reach(self) -> Optional[bool]:
-        """Whether Slurm answers, and the job runs; None while that is being asked.
+        """Return whether slurmctld responds and the job runs; None while the query is pending.
 
-        Who hears no other host and not Slurm either is cut off.
+        A supervisor that reaches no peer and no Slurm controller is isolated.
         """
         return self._reach.answer()
 
@@ -85,13 +83,13 @@ class Slurm:
         self._steps = [step for step in self._steps if step.poll() is None]
 
     def end(self) -> None:
-        """Let go of the steps; one on a dead host would never end by itself."""
+        """Kill the srun processes; a step on a dead host would never end by itself."""
         for step in self._steps:
             step.kill()
             step.wait()
 
     def submit_standby(self) -> Optional[str]:
-        """A job that begins when this one ends badly, even by the death of the host this runs on."""
+        """Submit a job that starts if this one fails, even by the loss of this host; return the error, if any."""
         dependency = (f"--dependency=afternotok:{self.job_id}", "--kill-on-invalid-dep=yes")
         self._standby, error = submit(self._folder, self._record, dependency)
         self._folder.write("standby.json", {"job_id": self._standby or ""})
@@ -99,23 +97,23 @@ class Slurm:
 
     @property
     def has_standby(self) -> bool:
-        """Whether a job follows when this one ends badly."""
+        """Whether a standby job is submitted."""
         return bool(self._standby)
 
     def cancel_standby(self) -> None:
-        """No job follows; what Slurm has taken note of is not said again, since an ending run waits for it."""
+        """Cancel the standby job once; a canceled one is not canceled again, which would delay the end of the run."""
         if self._standby and slurm("scancel", self._standby)[0] == 0:
             self._standby = None
 
     def submit_successor(self, lost_hosts: Sequence[str]) -> Tuple[str, str]:
-        """The successor's job id, or nothing and what Slurm said."""
+        """Submit the successor job; return its id, or an empty id and the error of sbatch."""
         job_id, error = succeed(self._folder, self._record, lost_hosts)
         if job_id:
             self.cancel_standby()
         return job_id, error
 
     def was_cancelled(self) -> bool:
-        """True when somebody cancelled the job; one that was pushed aside has the time of it."""
+        """Return True if the user canceled the job; a preempted one has a PreemptTime."""
         code, out = slurm("scontrol", "--oneliner", "show", "job", self.job_id, limit_s=STATE_LIMIT_S)
         ending = "JobState=COMPLETING" in out or "JobState=CANCELLED" in out
         aside = re.search("PreemptTime=[0-9]", out) is not None
@@ -123,7 +121,7 @@ class Slurm:
 
 
 class Inherited(Slurm):
-    """The hosts of a job whose batch step is gone: nobody but us ends it."""
+    """The hosts of a job whose batch step is lost: this supervisor must end the job."""
 
     def __init__(self, record: Record, folder: Folder, hosts: Tuple[str, ...]) -> None:
         super().__init__(record, folder)
@@ -131,17 +129,17 @@ class Inherited(Slurm):
         self._standby = folder.read("standby.json").get("job_id") or None
 
     def hosts(self) -> Tuple[str, ...]:
-        """Those that the job began with."""
+        """Return the hosts that the job started with."""
         return self._hosts
 
     def end(self) -> None:
-        """Let go of our own steps, and of the job: with its batch step gone it would run for ever."""
+        """Kill the srun processes and cancel the job, which would run forever without its batch step."""
         super().end()
         slurm("scancel", self.job_id)
 
 
 class Local:
-    """Local processes that stand for hosts; the stand-in for Slurm (standin.py) starts the successor."""
+    """Local processes in place of hosts; local_scheduler.py, in place of Slurm, starts the successor."""
 
     def __init__(self, record: Record, folder: Folder) -> None:
         self.job_id = str(os.getppid())
@@ -149,19 +147,19 @@ class Local:
         self._agents: Dict[str, Process] = {}
 
     def hosts(self) -> Tuple[str, ...]:
-        """`local1`, `local2` and so on: as many as the job has hosts and spares."""
+        """Return `local1`, `local2` and so on: one per host and standby host of the job."""
         job = self._record.job
         return tuple(f"local{number}" for number in range(1, job.nodes + job.recovery.spare_nodes + 1))
 
     def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
-        """One agent for each host."""
+        """Start one agent per host."""
         for host in hosts:
             agent = [sys.executable, "-m", AGENT, self._folder.path, address, str(port)]
             env = {**os.environ, "CLUSTERWRIGHT_HOST": host}
             self._agents[host] = processes.start(agent, env, self._folder.path_to("logs", "agents.log"))
 
     def in_reach(self) -> Optional[bool]:
-        """Local hosts are never cut off."""
+        """Return True: local hosts are never isolated."""
         return True
 
     def reap(self) -> None:
@@ -170,50 +168,50 @@ class Local:
             agent.poll()
 
     def end(self) -> None:
-        """End the agents that are still there."""
+        """Kill the agents that still run."""
         for agent in self._agents.values():
             agent.kill()
             agent.wait()
 
     def submit_standby(self) -> Optional[str]:
-        """The stand-in is the standby."""
+        """Return no error: local_scheduler.py is the standby."""
         return None
 
     @property
     def has_standby(self) -> bool:
-        """The stand-in reads the outcome."""
+        """Whether a standby job is submitted; local_scheduler.py reads the exit code instead."""
         return False
 
     def cancel_standby(self) -> None:
-        """The stand-in reads the outcome."""
+        """Do nothing: local_scheduler.py reads the exit code."""
 
     def submit_successor(self, lost_hosts: Sequence[str]) -> Tuple[str, str]:  # noqa: ARG002 (Slurm's signature)
-        """The stand-in starts the next supervisor when this one leaves with code 75."""
+        """Return a job id: local_scheduler.py starts the next supervisor after exit code 75."""
         return f"{self.job_id}", ""
 
     def was_cancelled(self) -> bool:
-        """Who ends a local run from outside is a person: nothing here preempts."""
+        """Return True: nothing preempts a local run, so only the user ends it from outside."""
         return True
 
 
 def in_reach(job_id: str) -> bool:
-    """Whether slurmctld says, at once, that the job runs."""
+    """Return True if slurmctld reports within 2 s that the job runs."""
     code, out = slurm("scontrol", "--oneliner", "show", "job", job_id, limit_s=AT_ONCE_S)
     return code == 0 and "JobState=RUNNING" in out
 
 
 def slurm(*argv: str, limit_s: float = CONTROL_LIMIT_S) -> Tuple[int, str]:
-    """A Slurm command's exit code and what it said."""
+    """Run a Slurm command; return its exit code and its output."""
     result = run(argv, limit_s, merge=True)
     return (1, f"{argv[0]}: {result.stopped}") if result.stopped else (result.code, result.out.strip())
 
 
 def submit(folder: Folder, record: Record, more: Sequence[str]) -> Tuple[str, str]:
-    """The id of a new job with the run's own script, or nothing and what sbatch said.
+    """Submit a job with the run's script; return its id, or an empty id and the error of sbatch.
 
-    Of this job's environment only a few names are handed on: SBATCH_ names would override the script's lines.
+    sbatch gets only a few variables of this job: SBATCH_ variables would override the script's options.
     """
-    # a host that is down must not make a successor wait for a spare
+    # the successor starts without standby hosts rather than wait for them
     job = record.job
     fewest = record.min_nodes if job.recovery.on_host_loss == "shrink" else job.nodes
     sizes = f"--nodes={fewest}-{job.nodes + job.recovery.spare_nodes}"
@@ -224,13 +222,13 @@ def submit(folder: Folder, record: Record, more: Sequence[str]) -> Tuple[str, st
 
 
 def succeed(folder: Folder, record: Record, lost_hosts: Sequence[str]) -> Tuple[str, str]:
-    """A successor away from the lost hosts; on any host when there are not enough others."""
+    """Submit a successor that excludes the lost hosts; on any hosts if Slurm refuses that."""
     job_id, error = submit(folder, record, (f"--exclude={','.join(lost_hosts)}",)) if lost_hosts else ("", "")
     return (job_id, error) if job_id else submit(folder, record, ())
 
 
 class Reach:
-    """One question at a time: a command, and the words of a good answer."""
+    """A command run in the background, one at a time, whose output must contain `expected_text`."""
 
     def __init__(self, command: Sequence[str], expected_text: str, limit_s: float = AT_ONCE_S) -> None:
         self._command, self._expected_text, self._limit_s = list(command), expected_text, limit_s
@@ -238,7 +236,7 @@ class Reach:
         self._deadline = 0.0
 
     def answer(self) -> Optional[bool]:
-        """Ask, if nobody has; None while it is open, and no for what comes too late."""
+        """Start the command if none runs; return None while it runs, False if it is too late."""
         now = time.monotonic()
         if self._process and now > self._deadline + FORGOTTEN_S:
             self._end()
@@ -253,7 +251,7 @@ class Reach:
         return self._expected_text in self._end()
 
     def _end(self) -> str:
-        """What it has said; who is still at it is ended, and has said nothing."""
+        """Return the output of the command and clear it; a command that still runs is killed, its output discarded."""
         process, self._process = self._process, None
         if process is None:
             return ""

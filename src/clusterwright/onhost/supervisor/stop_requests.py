@@ -1,4 +1,4 @@
-"""Why a training is to save and leave: a person's wish, Slurm's, or the clock's."""
+"""Why a training must save and leave: canceled by the user, preempted by Slurm, or the time limit."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ TIME_LIMIT, PREEMPTED = "time-limit", "preempted"
 
 
 class StopRequests:
-    """What one supervisor has been told; `due` is when its time is over (monotonic), infinite where Slurm says it."""
+    """The stop requests of one supervisor; `due` is its own time limit (monotonic), infinite where Slurm signals it."""
 
     def __init__(
         self, folder: Folder, scheduler: Union[schedulers.Slurm, schedulers.Local], due: float
     ) -> None:
-        self.over = False  # nothing matters any more but that Slurm wants us gone
+        self.over = False  # the run has ended: reasons no longer matter, only SIGTERM does
         self.termination_requested = False
-        self.news = False  # since `why` was asked, a signal has come
+        self.news = False  # a signal arrived since the last call of `why`
         self._folder, self._scheduler, self._due = folder, scheduler, due
         self._signalled = ""
 
     def on_signal(self, number: int) -> None:
-        """USR1 comes before the time limit; TERM from a preemption or from scancel; INT from a terminal."""
+        """Handle SIGUSR1 (before the time limit), SIGTERM (preemption or scancel) or SIGINT (terminal)."""
         self.news = True
         if number == signal.SIGUSR1:
             self._signalled = self._signalled or TIME_LIMIT
@@ -35,12 +35,12 @@ class StopRequests:
             self._signalled = self._termination_reason()
 
     def leaving(self) -> None:
-        """An agent has been told to go: with a grace time, Slurm tells the steps long before the batch step."""
+        """Handle an agent's SIGTERM: with a grace time, Slurm signals steps long before the batch step."""
         if not self._signalled:
             self.on_signal(signal.SIGTERM)
 
     def why(self, now: float, reason: str) -> str:
-        """The reason, the first one first; empty to go on."""
+        """Return the reason to stop, the first one if there are several; empty to continue."""
         self.news = False
         if self._signalled or reason:
             return self._signalled or reason

@@ -1,7 +1,7 @@
-"""Keeps one training alive on the hosts of one job: `python -m ...agent.supervisor RUN`.
+"""Supervisor of one training on the hosts of one job: `python -m clusterwright.onhost.supervisor.supervisor RUN`.
 
-It is the batch step. Every host of the job has an agent (node.py); what to do next is decided in decide.py; here are
-the signals, the clock and the run's folder.
+It runs as the batch step; every host of the job runs an agent (node.py). decide.py chooses each action; this
+module holds the event loop, the signal handling and the access to the run's folder.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from clusterwright.onhost.supervisor.stop_requests import StopRequests
 TICK_S = 0.2
 BEATS_PER_TIMEOUT = 6  # a busy host may miss five
 LONGEST_BEAT_S = 1.0
-# How often an agent is started anew on a lost host: a reboot takes a lab host 2 s and a server minutes.
+# Interval between attempts to restart the agent of a lost host: a reboot takes a lab host 2 s and a server minutes.
 REJOIN_S = 15.0
 
 
 class Supervisor:
-    """One job of the run's chain, or what is left of it."""
+    """Event loop of one job of the run; with a `predecessor`, it takes over that supervisor's job."""
 
     def __init__(
         self, record: Record, folder: Folder, scheduler: Union[schedulers.Slurm, schedulers.Local],
@@ -61,7 +61,8 @@ class Supervisor:
         self.host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
         end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + record.job.time)
         self.end_time = predecessor.end_time if predecessor else end
-        by_clock = bool(record.job.time) and (record.local or predecessor)  # Slurm tells the batch step alone
+        # Slurm signals only the batch step
+        by_clock = bool(record.job.time) and (record.local or predecessor)
         ends = self.began + self.end_time - self.started if by_clock else float("inf")
         self.stop_requests = StopRequests(folder, scheduler, ends - record.launch.grace_s)
         self.events = Events(folder, f"supervisor-{self.number}", self.host)
@@ -79,14 +80,14 @@ class Supervisor:
         self.ending = ending.Ending(folder, scheduler, self.events, self.log, local=record.local)
         self.rejoin: Dict[str, float] = dict.fromkeys(lost_hosts, self.began + LONGEST_BEAT_S)
         self.waiting: Optional[d.Start] = None
-        self.faults: List[Dict[str, Any]] = []  # of this generation, as first.py reads them
+        self.faults: List[Dict[str, Any]] = []  # of this generation, for first_failure.py
         if not folder.has("cancelled"):
-            folder.remove("stop")  # of a job before this one, which Slurm killed before it could take it back
+            folder.remove("stop")  # left by an earlier job that Slurm killed before it removed the file
         self.beaten, self.beats, self.polled_at = 0.0, 0, 0.0
-        self.deferred_losses: Set[str] = set()  # lost while we were cut off
+        self.deferred_losses: Set[str] = set()  # hosts lost while this supervisor was isolated
 
     def run(self) -> int:
-        """Until the run is over, or another job has it; the exit code."""
+        """Supervise until the run ends or another job continues it, and return the exit code."""
         self.log(f"job {self.scheduler.job_id}, number {self.number} of the run, on {','.join(self.hosts)}")
         self.beat(time.monotonic())
         self.follow(self.predecessor) if self.predecessor else self.begin()
@@ -98,33 +99,33 @@ class Supervisor:
         self.farewell()
         quorum, requests = self.quorum, self.stop_requests
         while quorum.followed_inside and not self.predecessor and not requests.termination_requested:
-            time.sleep(TICK_S)  # a job ends with its batch step, and this one is not over
+            time.sleep(TICK_S)  # another supervisor still uses this job, which ends with its batch step
         if self.state.phase == d.ENDED:
             closing.close(self.folder, self.log)
         return self.code
 
     def begin(self) -> None:
-        """A job begins: agents on all its hosts, and a job that stands by."""
+        """Start the agents on all hosts of a new job and submit the standby job."""
         ranks = self.record.job.gpus_per_node
         self.write("job_start", job_id=self.scheduler.job_id, hosts=list(self.hosts), ranks=ranks)
         self.scheduler.start_agents(self.hosts, *self.listener.getsockname())
         wants_standby = self.remaining_successors > 0 and self.record.job.recovery.on_host_loss != "fail"
         refused = self.scheduler.submit_standby() if wants_standby else ""
         if refused:
-            self.log(f"no successor stands by: {refused}")
+            self.log(f"no standby job: {refused}")
 
     def follow(self, predecessor: Predecessor) -> None:
-        """A job goes on without its supervisor: its agents are there, and come by themselves."""
-        silent = f"{predecessor.host} and its supervisor are silent"
-        self.log(f"{silent}: going on inside the job, from {self.host}")
+        """Take over a job after the loss of its supervisor; its agents connect by themselves."""
+        silent = f"no heartbeat from {predecessor.host} and its supervisor"
+        self.log(f"{silent}: failover to {self.host} inside the job")
         host_loss = {"lost": predecessor.host, "silence_s": predecessor.silence_s}
         self.write("takeover", job_id=self.scheduler.job_id, number=self.number, lost=predecessor.host)
-        self.write("host_lost", why="the supervisor's host is silent", **host_loss)
+        self.write("host_lost", why="no heartbeat from the supervisor's host", **host_loss)
         self.record_fault("host_lost", **host_loss)
         self.end_generation(d.Kill(self.state.generation, (), d.HOST_LOST))
 
     def turn(self) -> None:
-        """One round: what arrived, then what time brings."""
+        """Run one iteration of the event loop: handle messages from agents, then timers."""
         for event in self.peers.turn(min(TICK_S, self.beat_s / 2)):
             if self.code is None:
                 self.handle_event(event)
@@ -137,7 +138,7 @@ class Supervisor:
             self.feed("tick")
 
     def handle_event(self, event: PeerEvent) -> None:
-        """What happened on one connection."""
+        """Handle an agent that joined, disconnected or sent a message."""
         if event.kind == JOINED:
             self.rejoin.pop(event.peer.host, None)
             self.log(f"{event.peer.host} is ready at {event.peer.address}")
@@ -154,9 +155,9 @@ class Supervisor:
             self.log(event.why)
 
     def handle_host_loss(self, peer: Peer, why: str) -> None:
-        """A host is gone until it joins again."""
+        """Record that a host is lost and schedule the restart of its agent."""
         unresponsive_s = round(time.monotonic() - peer.last_message_at, 2)
-        self.log(f"lost {peer.host} ({why}); last heard {unresponsive_s} s ago")
+        self.log(f"lost {peer.host} ({why}); last message {unresponsive_s} s ago")
         self.write("host_lost", lost=peer.host, silence_s=unresponsive_s, why=why)
         if peer.host in self.state.members:
             self.record_fault("host_lost", lost=peer.host, silence_s=unresponsive_s)
@@ -164,7 +165,7 @@ class Supervisor:
         self.feed("lost", host=peer.host)
 
     def understand(self, peer: Peer, message: wire.Message) -> None:
-        """What an agent reports."""
+        """Handle one message from an agent."""
         peer.facts.update({name: message[name] for name in ("copies", "memory") if name in message})
         if "store" in message:
             peer.store = message["store"]
@@ -186,7 +187,7 @@ class Supervisor:
                 self.feed(kind, host=peer.host, generation=message[kind])
 
     def feed_exit(self, host: str, message: wire.Message) -> None:
-        """A rank ended badly; only the first of a generation is the cause."""
+        """Handle the failed exit of a rank; the first one of a generation counts as the root cause."""
         fault = {"on": host, **{name: value for name, value in message.items() if name != "exited"}}
         if message["exited"] == self.state.generation:
             if self.state.phase == d.RUNNING:
@@ -196,7 +197,7 @@ class Supervisor:
         self.feed(kind, host=host, generation=message["exited"], exit=rank_exit)
 
     def handle_standstill(self, host: str, message: wire.Message) -> None:
-        """Ranks that are found hung end the generation."""
+        """Handle an agent's report about stalled ranks; ranks found hung end the generation."""
         for fault in self.hangs.receive(host, message, time.monotonic()):
             self.write("rank_hung", **fault)
             self.record_fault("rank_hung", **fault)
@@ -204,7 +205,7 @@ class Supervisor:
             self.feed("hung", host=self.hangs.guilty, generation=self.state.generation)
 
     def handle_isolation(self, host: str, message: wire.Message) -> None:
-        """A host that its ranks' network does not join to the others trains no more."""
+        """Handle an agent's connection test; a host isolated on the ranks' network is barred from training."""
         for guilty, reason in self.meeting.receive(host, message):
             self.log(f"{guilty}: {reason}")
             self.write("host_lost", lost=guilty, why=reason)
@@ -213,20 +214,20 @@ class Supervisor:
             self.feed("apart", host=guilty)
 
     def write(self, event: str, **about: Any) -> None:
-        """Write an event of this generation."""
+        """Write an event of the current generation to the run's event file."""
         self.events.write(event, self.state.generation, **about)
 
     def record_fault(self, event: str, **fault: Any) -> None:
-        """Remember what went wrong in this generation."""
+        """Store a fault of the current generation for the root cause."""
         self.faults.append({"event": event, "time": time.time(), **fault})
 
     def beat(self, now: float) -> None:
-        """A sign of life on both ways: to every agent, and in the run's folder; none by who is cut off."""
+        """Send a heartbeat to every agent and write one to the run's folder; an isolated supervisor sends none."""
         self.beaten, doubted = now, self.quorum.is_isolated
         timeout_s = self.record.job.recovery.heartbeat_timeout
         if not self.quorum.in_touch(self.peers.by_host, now, timeout_s, self.scheduler.in_reach):
             if not doubted:
-                self.log("neither another host nor Slurm is heard: cut off; whoever is not may take over")
+                self.log("isolated: no other host and no Slurm controller responds; failover may start")
             self.resign_if_replaced()
             return
         self.beats += 1
@@ -238,17 +239,17 @@ class Supervisor:
             self.feed("lost", host=self.deferred_losses.pop())
 
     def resign_if_replaced(self) -> bool:
-        """Another supervisor has begun: this one decides nothing more."""
+        """Stop deciding and return True if another supervisor of this run has started."""
         job_id = self.quorum.followed_by
         if job_id and self.code is None:
-            self.log(f"another supervisor of this run has begun, in job {job_id}: letting go")
+            self.log(f"another supervisor of this run has started, in job {job_id}; this one stops")
             if not self.quorum.followed_inside:
                 self.scheduler.cancel_standby()
             self.code = 0
         return bool(job_id)
 
     def poll(self, now: float) -> None:
-        """Signals, wishes, newer jobs, hosts that may be back."""
+        """Poll signals, stop requests, newer supervisors and lost hosts that may be back."""
         self.polled_at = now
         self.scheduler.reap()
         if self.resign_if_replaced() or self.quorum.is_isolated:
@@ -264,8 +265,8 @@ class Supervisor:
                 self.scheduler.start_agents([host], *self.listener.getsockname())
 
     def feed(self, kind: str, **about: Any) -> None:
-        """Let decide.py see the event, and do what it says."""
-        # no reason to ask the storage five times a second
+        """Pass an event to decide.decide and execute the actions that it returns."""
+        # while ranks run, ticks need no read of the storage five times a second
         idly = kind == "tick" and self.state.phase == d.RUNNING
         event = d.Event(
             kind, time.monotonic(), **about,
@@ -277,13 +278,16 @@ class Supervisor:
             self.do(action)
 
     def newest_step(self, *, last: bool) -> int:
-        """The newest step that a generation could begin with; what is in memory only counts with the `last` report."""
+        """Return the newest step that a generation can resume from.
+
+        In-memory checkpoints count only if `last`: every agent has then reported its replicas.
+        """
         on_disk = self.folder.newest_step(self.record.launch.checkpoints)
         choice = recall.chosen(self.meeting.joined, on_disk) if last else None
         return choice.step if choice else on_disk
 
     def do(self, action: d.Action) -> None:
-        """One action; nothing that others would see before a look at whether we are followed."""
+        """Execute one action; a replaced supervisor executes none that others could observe."""
         if isinstance(action, (d.Start, d.Handoff, d.End)) and self.resign_if_replaced():
             return
         if isinstance(action, d.Start):
@@ -306,8 +310,8 @@ class Supervisor:
             self.code = self.ending.end(action.outcome, action.why, self.state.generation, began)
 
     def request_stop(self, why: str) -> None:
-        """The ranks are to leave: those who read no file hear of a person's wish too."""
-        self.log(f"asking the ranks to save and leave: {why}")
+        """Request that the ranks save and leave, through the run's `stop` file or, without one, through the agents."""
+        self.log(f"requesting the ranks to save and leave: {why}")
         if why != d.GROWN:
             self.folder.write("stop", {"why": why})
         order = {d.GROWN: "regroup", d.CANCELLED: "leave"}.get(why, "")
@@ -315,21 +319,21 @@ class Supervisor:
             self.peers.send(host, {order: self.state.generation})
 
     def end_generation(self, action: d.Kill) -> None:
-        """Say why, and what began it."""
+        """Log and record why a generation ends and its first failure."""
         self.log(f"ending generation {action.generation}: {action.why}")
         began = self.began_with(action.why)
         if began:
-            self.log(f"first: {began}")
+            self.log(f"first failure: {began}")
         self.events.write("generation_end", action.generation, why=action.why, first=began)
 
     def began_with(self, why: str) -> str:
-        """What went wrong first in this generation; nothing where that is not why it ends."""
+        """Describe the first failure of this generation; empty when the generation ends for another reason."""
         if why in (d.FINISHED, d.CANCELLED, *d.REQUESTED_STOPS):
             return ""
         return first_failure.line(self.faults, self.record.job.gpus_per_node)
 
     def start_ranks(self) -> None:
-        """Every member is told the same, once the first one's store listens."""
+        """Send the start of the waiting generation to every member once the first host's store listens."""
         hosts = self.waiting.hosts if self.waiting else ()
         store_peer = self.peers.by_host.get(hosts[0]) if hosts else None
         if self.waiting is None or store_peer is None or not store_peer.store:
@@ -354,15 +358,15 @@ class Supervisor:
         }  # fmt: skip
         for host in hosts:
             if host in self.peers.by_host:
-                self.peers.by_host[host].store = 0  # each makes a new one, lest two generations meet
+                self.peers.by_host[host].store = 0  # each opens a new one: generations must not share a store
             self.peers.send(host, message)
         if registry.launcher(
             self.record.launch.launcher
-        ).is_agent:  # the store of another does not listen yet
+        ).is_agent:  # another launcher's store does not listen yet
             self.meeting.probe_all(number, store_peer, port, time.monotonic())
 
     def farewell(self) -> None:
-        """Agents end their ranks and leave with the job, or keep what they hold for whoever follows us inside it."""
+        """End the agents with the job, or disconnect them for a supervisor that follows in this job."""
         if self.quorum.followed_inside:
             self.peers.disconnect_all()
             return
@@ -370,19 +374,19 @@ class Supervisor:
         self.scheduler.end()
 
     def orders(self) -> wire.Message:
-        """What an agent needs beside the run's record, also to start the next supervisor when we are gone."""
+        """Return what an agent needs besides the run's record, also to start a failover supervisor."""
         return {
             "supervisor": self.host, "beat": self.beat_s, "number": self.number,
             "hosts": list(self.hosts), "end_time": self.end_time,
         }  # fmt: skip
 
     def log(self, text: str) -> None:
-        """One line for people, into the job's own output."""
+        """Write one line with the time to the job's output."""
         console.out(f"{time.strftime('%H:%M:%S')} {text}")
 
 
 def main() -> int:
-    """Take the run if nobody else has it, and keep it alive."""
+    """Supervise the run in the folder of the first argument, unless it has ended; return the exit code."""
     folder, record = open_run(sys.argv[1])
     if folder.has("ended.json") or folder.has("finished.json"):
         sys.stdout.write("the run is over already; nothing to do\n")

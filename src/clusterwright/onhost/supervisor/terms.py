@@ -1,4 +1,4 @@
-"""What a supervisor makes of a run's record: the policy by which it decides, and what it tells the ranks. Pure."""
+"""The supervisor's policy and the ranks' environment, derived from a run's record; pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clusterwright.onhost.supervisor.job import Record
 from clusterwright.onhost.supervisor.job_fields import EveryFields
 
 SAVED_BY_S = (
-    10  # ranks are to have saved this long before the time limit: srun and Slurm need the rest to end the job
+    10  # ranks must have saved this long before the time limit: srun and Slurm need it to end the job
 )
-JOIN_S = 60.0  # a new job's agents are started by srun, on hosts that may have much else to do
+JOIN_S = 60.0  # time for srun to start the agents of a new job on busy hosts
 SHORTEST_GRACE_S, SHORTEST_JOIN_S = 5.0, 5.0
 
 
 def policy(record: Record, hosts: Tuple[str, ...], successors: int, *, inside: bool) -> Policy:
-    """How to decide; `inside` a job whose agents are there already, and come within two silences."""
+    """Return the policy for decide; `inside`: the job's agents run already and rejoin within two timeouts."""
     recovery = record.job.recovery
     return_s = max(SHORTEST_JOIN_S, 2 * recovery.heartbeat_timeout)
     return Policy(
@@ -33,7 +33,7 @@ def policy(record: Record, hosts: Tuple[str, ...], successors: int, *, inside: b
 
 
 def environment(record: Record, end_time: float) -> Dict[str, str]:
-    """What all ranks of a generation are told, in a job that ends at `end_time` (seconds since the epoch)."""
+    """Return the variables that all ranks of a generation share, in a job that ends at `end_time` (epoch seconds)."""
     checkpoint = record.job.checkpoint
     return {
         **checkpoints(record),
@@ -44,7 +44,7 @@ def environment(record: Record, end_time: float) -> Dict[str, str]:
 
 
 def checkpoints(record: Record) -> Dict[str, str]:
-    """Where checkpoints go, how often, and how many are stored: what a program without a supervisor reads too."""
+    """Return the checkpoint variables (folder, interval, retention), also for a program without supervisor."""
     return {
         "CLUSTERWRIGHT_CHECKPOINTS": record.launch.checkpoints,
         "CLUSTERWRIGHT_CHECKPOINT_EVERY": _format_interval(record.job.checkpoint.every),
@@ -53,7 +53,7 @@ def checkpoints(record: Record) -> Dict[str, str]:
 
 
 def _format_interval(every: Union[EveryFields, str]) -> str:
-    """`steps:25`, `seconds:600`, or the word that the job has."""
+    """Return `steps:25`, `seconds:600`, or the job file's word."""
     if isinstance(every, str):
         return every
     return f"steps:{every.steps}" if every.steps else f"seconds:{every.seconds}"

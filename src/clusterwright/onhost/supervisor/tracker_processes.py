@@ -1,4 +1,4 @@
-"""Trackers of experiments run beside the supervisor: started with it, and ended after it has ended the run."""
+"""Experiment trackers, processes beside the supervisor: started with it, ended after the run has ended."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from clusterwright.onhost.supervisor.host import processes
 from clusterwright.onhost.supervisor.host.private import secrets_of_user
 
 PROGRAM = "clusterwright.onhost.trackers.follower"
-LAST_S = 30.0  # for the last words; a tracker gives up before
+LAST_S = 30.0  # to send the last events; a tracker gives up earlier
 
 
 @contextlib.contextmanager
 def trackers(names: Sequence[str], folder: Folder) -> Iterator[None]:
-    """Inside, each of them follows the run; the user's secrets are in their environment, and nowhere else."""
+    """Run one follower process per tracker inside the context; only they get the user's secrets."""
     running = [_start(name, folder) for name in names]
     try:
         yield

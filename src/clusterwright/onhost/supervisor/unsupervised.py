@@ -1,8 +1,7 @@
-"""Starts a program as Slurm or MPI do, once: `python -m ...supervisor.plain RUN`.
+"""Start a program once, as Slurm or MPI do: `python -m clusterwright.onhost.supervisor.unsupervised RUN`.
 
-It is the batch step. Ranks are not looked after: when one ends badly, so do all, and `recovery.restarts` begins
-them anew only where the job asks for it. Logs, events, outcome and ledger of the run
-are as everywhere.
+It is the batch step. Ranks are not monitored: a failed rank ends all of them, and they restart only as often
+as `recovery.restarts` allows. Logs, events, outcome and goodput accounting are those of every run.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _TASK = re.compile(r"srun: error: (\S+): tasks? (\d+)[^:]*: (.*)")
 
 
 class UnsupervisedJob:
-    """One job."""
+    """One job of a run whose launcher has no agents."""
 
     def __init__(self, record: Record, folder: Folder) -> None:
         self.record, self.folder = record, folder
@@ -48,7 +47,7 @@ class UnsupervisedJob:
         self.beaten = 0.0
 
     def run(self) -> int:
-        """Until the program has ended; the exit code."""
+        """Run the program until it has ended, and return the exit code."""
         self.events.write(
             "job_start", 0, job_id=self.job_id, hosts=list(self.hosts), ranks=self.record.job.gpus_per_node
         )
@@ -58,7 +57,7 @@ class UnsupervisedJob:
             if code == 0 or self.stop_reason:
                 break
         outcome = "cancelled" if self.stop_reason else "failed" if code else "finished"
-        reason = self.stop_reason or reason or "the program has ended well"
+        reason = self.stop_reason or reason or "the program exited with code 0"
         console.out(f"{time.strftime('%H:%M:%S')} {outcome}: {reason}")
         self.events.write("job_end", generation, outcome=outcome, why=reason)
         document = {"outcome": outcome, "code": CODES[outcome], "why": reason, "time": time.time()}
@@ -67,7 +66,7 @@ class UnsupervisedJob:
         return CODES[outcome]
 
     def run_once(self, generation: int) -> Tuple[int, str]:
-        """The program from its beginning; its exit code, and what began a bad end."""
+        """Run the program once; return its exit code and the first failure."""
         compute = self.record.launch.compute
         interface = network.inside(compute, network.interfaces())
         if interface is None:
@@ -93,11 +92,11 @@ class UnsupervisedJob:
 
     @property
     def batch(self) -> bool:
-        """Whether the program starts its own steps."""
+        """Whether the program is a batch script that starts its own steps."""
         return self.launcher.kind == "batch"
 
     def argv(self) -> List[str]:
-        """The launcher's command line; each process of it becomes the program by begin.py."""
+        """Return the launcher's command line; begin.py turns each of its processes into the program."""
         if self.launcher.job_command is None:
             raise AssertionError(f"launcher {self.record.launch.launcher} is supervised")
         job, cpus = self.record.job, int(os.environ.get("SLURM_CPUS_PER_TASK", "1"))
@@ -105,7 +104,7 @@ class UnsupervisedJob:
         return self.launcher.job_command(Allocation(self.hosts, job.gpus_per_node, cpus), arguments)
 
     def environment(self, address: str, port: int, logs: str) -> Dict[str, str]:
-        """What a task cannot know by itself."""
+        """Return the environment with what begin.py in each task needs."""
         variables = {
             "CLUSTERWRIGHT_HOSTS": ",".join(self.hosts),
             "CLUSTERWRIGHT_RANKS": str(self.record.job.gpus_per_node),
@@ -119,16 +118,15 @@ class UnsupervisedJob:
         return {**os.environ, **variables}
 
     def wait(self, process: Process) -> int:
-        """Its exit code; a person's wish, or Slurm's, ends it before."""
+        """Wait for the program and return its exit code; a stop request or a signal from Slurm ends it early."""
         deadline = float("inf")
         while process.poll() is None:
             now = time.monotonic()
             if now - self.beaten >= BEAT_S:
                 self.beaten = now
                 self.folder.write("pulse", {"job_id": self.job_id, "host": self.host})
-                self.stop_reason = self.stop_reason or (
-                    "a person's wish" if self.folder.has("cancelled") else ""
-                )
+                if not self.stop_reason and self.folder.has("cancelled"):
+                    self.stop_reason = "canceled by the user"
             if self.stop_reason and deadline == float("inf"):
                 deadline = now + TERMINATE_S
                 process.send_signal(signal.SIGTERM)
@@ -138,11 +136,11 @@ class UnsupervisedJob:
         return int(process.returncode)
 
     def why(self, code: int, log: str, logs: str) -> str:
-        """The first task that ended badly, and its last words; else those of whoever started them."""
+        """Describe the first failed task by its last output, else by the launcher's."""
         line = next(filter(None, map(_TASK.match, exits.tail(log).splitlines())), None)
         if line is None:
             message = exits.read_last_output(log, signalled=code < 0)[0] if not self.batch else ""
-            return message or f"the program left with {code}"
+            return message or f"the program exited with code {code}"
         host, task = line[1], int(line[2])
         local = task % self.record.job.gpus_per_node if self.launcher.has_task_per_rank else 0
         message = exits.read_last_output(os.path.join(logs, host, f"{local}.err"), signalled=False)[0]
@@ -150,7 +148,7 @@ class UnsupervisedJob:
 
 
 def main() -> int:
-    """Start it, if the run is not over."""
+    """Run the program unless the run has ended; return the exit code."""
     folder, record = open_run(sys.argv[1])
     if folder.has("ended.json"):
         console.out("the run is over already; nothing to do")

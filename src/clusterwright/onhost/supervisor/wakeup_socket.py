@@ -1,4 +1,4 @@
-"""Signals wake who waits in a selector: without this, Python runs their handlers and waits on (PEP 475)."""
+"""A socket that wakes a selector on a signal; without it, Python runs the handler and keeps waiting (PEP 475)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ENDS: List[socket.socket] = []
 
 
 def open_wakeup_socket() -> socket.socket:
-    """Readable after a signal that has a handler; one for this process, of its main thread."""
+    """Return the process's socket that is readable after a signal with a handler; call it in the main thread."""
     if not _ENDS:
         ours, pythons = socket.socketpair()
         for end in (ours, pythons):
@@ -21,7 +21,7 @@ def open_wakeup_socket() -> socket.socket:
 
 
 def drain() -> None:
-    """What has been is known; the next signal makes it readable again."""
+    """Empty the socket, so that only the next signal makes it readable."""
     try:
         while open_wakeup_socket().recv(4096):
             pass

@@ -1,4 +1,4 @@
-"""What supervisor and node agents say to each other: one JSON object a line, after both proved the run's token."""
+"""The protocol of supervisor and agents: one JSON object per line, after both have proved the run's token."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import Any, Dict, List
 
 Message = Dict[str, Any]
 
-LONGEST = 1 << 20  # bytes of one line; a stranger who never ends a line is shown the door
+LONGEST = 1 << 20  # bytes of one line; a peer that sends a longer one is disconnected
 
 
-class Broken(Exception):  # noqa: N818 (it reads as what it says: the line is broken)
-    """The other side is gone, or is not one of ours."""
+class Broken(Exception):  # noqa: N818 (the state of the line)
+    """The peer is gone, or does not speak this protocol."""
 
 
 class Line:
-    """One connection; `read` gives what has arrived, and never a part of a message."""
+    """One connection; `read` returns complete messages only."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
         self._partial = b""
 
     def fileno(self) -> int:
-        """For selectors."""
+        """File descriptor, for selectors."""
         return self.connection.fileno()
 
     def send(self, message: Message) -> None:
-        """Send whole.
+        """Send one message completely.
 
         Raises:
-            Broken: the other side is gone, or has not read for so long that the buffer is full.
+            Broken: the peer is gone, or its buffer is full because it no longer reads.
         """
         try:
             self.connection.sendall(json.dumps(message).encode() + b"\n")
@@ -41,10 +41,10 @@ class Line:
             raise Broken(str(error)) from error
 
     def read(self) -> List[Message]:
-        """The messages that have arrived by now.
+        """Return the messages that have arrived by now.
 
         Raises:
-            Broken: the other side closed, or said what is not ours.
+            Broken: the peer closed the connection or sent something else.
         """
         try:
             data = self.connection.recv(65536)
@@ -58,27 +58,27 @@ class Line:
         return [_message(line) for line in lines]
 
     def close(self) -> None:
-        """Close; twice is once."""
+        """Close the connection; may be called twice."""
         self.connection.close()
 
 
 def nonce() -> str:
-    """A fresh challenge."""
+    """Return a fresh challenge."""
     return secrets.token_hex(16)
 
 
 def proof(token: str, identity: str, challenge: str) -> str:
-    """That `identity` knows the token, without saying it: a listener on the network learns nothing to use."""
+    """Return the HMAC that proves to the challenger that `identity` has the token, without sending the token."""
     return hmac.new(token.encode(), f"{identity}|{challenge}".encode(), hashlib.sha256).hexdigest()
 
 
 def proven(message: Message, token: str, identity: str, challenge: str) -> bool:
-    """True when the message carries the right proof."""
+    """Return True if the message carries the right proof."""
     return hmac.compare_digest(str(message.get("proof", "")), proof(token, identity, challenge))
 
 
 def enable_keepalive(connection: socket.socket, timeout_s: float) -> None:
-    """A connection over which nothing is acknowledged for that long is broken (tcp(7))."""
+    """Make the kernel break the connection when sent data stays unacknowledged for `timeout_s` (tcp(7))."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(timeout_s * 1000))
 

@@ -43,7 +43,7 @@ def test_failures_and_how_long_they_took():
     assert (lost.why, lost.recovered / SECOND, lost.first_failure) == (
         "host-lost",
         15,
-        "host b was lost, silent for 1 s",
+        "host b was lost, no message for 1 s",
     )
 
 

@@ -17,7 +17,9 @@ HEAD = (
     "import os, sys, threading, time\n"
     "from clusterwright.onhost.supervisor.hang import stacks\nstacks.listen({path!r})\n"
 )
-NOWHERE = "runs and gets nowhere in train.py:41 (batch), no byte moved"
+HUNGRY = "is ready to run and gets only 10% of a core"
+WAITS = "waits in train.py:41 (batch); no bytes read or written"
+NOWHERE = "runs without progress in train.py:41 (batch); no bytes read or written"
 HERE, THERE = ('  File "train.py", line 41 in batch',), ('  File "train.py", line 43 in other',)
 NEXT = ('  File "train.py", line 42 in batch',)
 BESIDE = '  File "train.py", line 9 in {}'
@@ -39,20 +41,20 @@ def looks(*answers, state="S", **each_s):
 @pytest.mark.parametrize(
     ("seen", "verdict", "words"),
     [
-        (looks(HERE, HERE, HERE), "hung", "waits in train.py:41 (batch), no byte moved"),
+        (looks(HERE, HERE, HERE), "hung", WAITS),
         (looks(HERE, HERE, HERE, state="R", cpu=1.0), "hung", NOWHERE),
         (looks((), (), (), state="T"), "hung", "stopped by a signal (state T)"),
-        (looks((), (), ()), "hung", "waits in a place it does not tell, no byte moved"),
+        (looks((), (), ()), "hung", "waits in an unknown place; no bytes read or written"),
         (looks(HERE, HERE, THERE), "active", "works in train.py:43 (other)"),
         (looks(HERE, NEXT, HERE, state="R", cpu=1.0), "hung", NOWHERE),
-        (looks(HERE, HERE, HERE, beside=0.9), "active", "its threads work (90% of a core)"),
-        (looks(HERE, HERE, HERE, moved=9000), "active", "moves 9 kB/s"),
-        (looks(HERE, HERE, HERE, moved=9000, written=9000), "hung", "waits in train.py:41 (batch), no byte moved"),
-        (looks(HERE, HERE, HERE, others=0.9), "active", "its processes run or want to (90% of a core)"),
+        (looks(HERE, HERE, HERE, beside=0.9), "active", "its other threads run (90% of a core)"),
+        (looks(HERE, HERE, HERE, moved=9000), "active", "reads and writes 9 kB/s"),
+        (looks(HERE, HERE, HERE, moved=9000, written=9000), "hung", WAITS),
+        (looks(HERE, HERE, HERE, others=0.9), "active", "its child processes run or are ready to run (90% of a core)"),
         (looks(HERE, HERE, HERE, state="D"), "active", "waits for storage or for a driver (state D)"),
-        (looks((), (), (), state="R", cpu=1.0), "active", "computes, and writes no stacks that would show where"),
-        (looks(HERE, HERE, HERE, state="R", cpu=0.1, waited=0.9), "starved", "wants to run and got 10% of a core"),
-        (looks(HERE, HERE, HERE, state="R", cpu=0.1), "starved", "wants to run and got 10% of a core"),
+        (looks((), (), (), state="R", cpu=1.0), "active", "computes, but writes no stacks"),
+        (looks(HERE, HERE, HERE, state="R", cpu=0.1, waited=0.9), "starved", HUNGRY),
+        (looks(HERE, HERE, HERE, state="R", cpu=0.1), "starved", HUNGRY),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
@@ -123,9 +125,9 @@ def examined(process, tmp_path):
     ("text", "words"),
     [
         ("while True: time.sleep(1)\n", "waits in train.py:5"),
-        ("while True: pass\n", "runs and gets nowhere in train.py:5"),
-        ("while True:\n    sys.argv\n    os.sep\n", "runs and gets nowhere in train.py:"),
-        ("import re\nre.match('(a+)+$', 'a' * 40 + 'b')\n", "runs and gets nowhere in train.py:6"),
+        ("while True: pass\n", "runs without progress in train.py:5"),
+        ("while True:\n    sys.argv\n    os.sep\n", "runs without progress in train.py:"),
+        ("import re\nre.match('(a+)+$', 'a' * 40 + 'b')\n", "runs without progress in train.py:6"),
         ("import ctypes\nwhile True: ctypes.PyDLL(None).sleep(60)\n", "waits in train.py:6"),
         ("threading.Event().wait()\n", "waits in train.py:5"),
     ],

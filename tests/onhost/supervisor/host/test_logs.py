@@ -9,7 +9,7 @@ def test_a_log_that_is_too_long_keeps_its_beginning_and_its_end(tmp_path):
     log.write_bytes(b"begin" + b"x" * 1000 + b"end")
 
     assert cut_log(str(log), most=100, edge_bytes=5)
-    assert log.read_bytes().startswith(b"begin\n[clusterwright: 998 bytes are left out")
+    assert log.read_bytes().startswith(b"begin\n[clusterwright: 998 bytes omitted")
     assert log.read_bytes().endswith(b"]\nxxend")
 
 

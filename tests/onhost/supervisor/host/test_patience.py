@@ -49,7 +49,7 @@ def test_who_stands_still_is_given_up(started):
 
     assert patience.over(idle, 1) == ""
     assert patience.over(idle, 1 + IDLE_S - 1) == ""
-    assert patience.over(idle, 1 + IDLE_S + 1) == f"has done nothing for {IDLE_S:.0f} s"
+    assert patience.over(idle, 1 + IDLE_S + 1) == f"was idle for {IDLE_S:.0f} s"
 
 
 def test_who_only_reads_is_waited_for(started):
@@ -72,7 +72,7 @@ def test_there_is_an_end_to_it():
     patience.begin(0)
 
     assert patience.over(os.getpid(), LONGEST_S - 1) == ""
-    assert patience.over(os.getpid(), LONGEST_S + 1) == f"has not been ready for {LONGEST_S:.0f} s"
+    assert patience.over(os.getpid(), LONGEST_S + 1) == f"was not ready after {LONGEST_S:.0f} s"
     patience.begin(LONGEST_S)
     assert patience.over(os.getpid(), LONGEST_S + 2) == ""
 

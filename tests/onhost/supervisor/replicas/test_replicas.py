@@ -132,7 +132,7 @@ def test_a_dead_neighbour_stops_nothing_but_its_own_copies(hosts, monkeypatch):
 
     monkeypatch.setattr(sending, "UNREACHABLE_S", 0.5)  # ten seconds in earnest
     until(lambda: hosts[0].reached[0] == NO_PEER)
-    assert "copies stay on this host" in hosts[0].said[1]
+    assert "no replicas on another host" in hosts[0].said[1]
     third = Host()
     hosts[0].copies.begin(2, third.place)
     key = hosts[0].rank_copies(8, generation=2)
@@ -163,7 +163,7 @@ def test_without_memory_there_are_no_copies_and_that_is_said(hosts):
     hosts[0].rank_says(generation=1, local_rank=0, room=1 << 50)
     until(lambda: hosts[0].pages[0].capacity == REFUSED)
 
-    assert "no copies in memory" in hosts[0].said[0]
+    assert "no in-memory checkpoints" in hosts[0].said[0]
 
 
 def test_a_new_generation_may_ask_for_room_again(hosts):
@@ -182,7 +182,7 @@ def test_a_neighbour_without_memory_is_not_waited_for(hosts, monkeypatch):
     hosts[0].rank_copies(7)
     until(lambda: hosts[0].reached.get(0) == NO_PEER)
 
-    assert "takes no copies" in hosts[0].said[0]
+    assert "refused a replica" in hosts[0].said[0]
     assert hosts[1].holds() == []
 
 

@@ -15,12 +15,12 @@ from clusterwright.onhost.supervisor.root_cause.error_lines import (
 # Programs that fail, run here, so that the text is this Python's own.
 PROGRAMS = {
     "raise RuntimeError('out of luck')": "RuntimeError: out of luck",
-    "try: {}['x']\nexcept KeyError as e: raise ValueError('bad') from e": "ValueError: bad; at first KeyError: 'x'",
-    "try: {}['x']\nexcept KeyError: raise ValueError('bad')": "ValueError: bad; at first KeyError: 'x'",
+    "try: {}['x']\nexcept KeyError as e: raise ValueError('bad') from e": "ValueError: bad; after KeyError: 'x'",
+    "try: {}['x']\nexcept KeyError: raise ValueError('bad')": "ValueError: bad; after KeyError: 'x'",
     "raise ExceptionGroup('many', [ValueError('one'), OSError(5, 'two')])":
-        "ExceptionGroup: many (2 sub-exceptions); the first of them ValueError: one",
+        "ExceptionGroup: many (2 sub-exceptions); first sub-exception ValueError: one",
     "def f(): raise ValueError('in')\ntry: f()\nexcept ValueError as e: raise ExceptionGroup('g', [e])":
-        "ExceptionGroup: g (1 sub-exception); the first of them ValueError: in",
+        "ExceptionGroup: g (1 sub-exception); first sub-exception ValueError: in",
     "raise RuntimeError('one\\ntwo')": "RuntimeError: one",
     "x = = 3": "SyntaxError: invalid syntax",
     "class Own(Exception): pass\nraise Own('of mine')": "Own: of mine",

@@ -48,7 +48,7 @@ def test_one_that_left_is_quoted(second, tmp_path):
     (tmp_path / "1.err").write_text("cannot open train.bin\n\n")
 
     left = describe_exit(exited(3), second)
-    assert (left["words"], left["cause"]) == ("left with 'cannot open train.bin'", "exit")
+    assert (left["words"], left["cause"]) == ("exited with 'cannot open train.bin'", "exit")
 
 
 def test_without_a_log_nothing_is_said(second):

@@ -71,7 +71,7 @@ def test_the_next_job_of_the_team_copies_nothing(source, place, capfd):
     files = [place(job) / "jobs" / job / "data" / str(source).lstrip("/") / "one" for job in ("7", "8")]
 
     assert files[0].stat().st_ino == files[1].stat().st_ino
-    assert "is here already" in capfd.readouterr().out
+    assert "already on this host" in capfd.readouterr().out
 
 
 def test_data_that_changed_is_another_copy(source, kept):
@@ -185,7 +185,7 @@ def test_two_jobs_at_once_copy_once(source, place, capfd):
         job.join(20)
     said = capfd.readouterr().out
 
-    assert (said.count("copied in"), said.count("is here already")) == (1, 1)
+    assert (said.count("copied in"), said.count("already on this host")) == (1, 1)
 
 
 def test_a_file_that_the_team_may_not_read_stays_the_owners(source, kept):

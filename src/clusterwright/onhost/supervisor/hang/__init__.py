@@ -1,1 +1,1 @@
-"""Ranks that hang: what they show, how long a standstill may last, and the proof."""
+"""Detection of hung ranks: their progress pages, limits of standstill, and the examination that proves a hang."""

@@ -1,7 +1,7 @@
-"""How long ranks may stand still, learned from how they move: values in, values out, no clock.
+"""How long ranks may make no progress, learned from their usual progress; pure, without a clock.
 
-A rank moves when it completes a step, or starts a collective where the script shows no steps. The envelope belongs
-to one host and lives as long as its agent, so that a new generation begins with what the last ones taught.
+Progress is a completed step, or a started collective where the script reports no steps. The envelope belongs
+to one host and lives as long as its agent, so a new generation starts with what earlier ones taught.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections import deque
 from typing import Deque, NamedTuple, Union
 
 LEAST_S = 1.0
-STOPPED_S = 3.0  # who was stopped by a signal does nothing, however long a step may take
-TIMES = 8  # a step that takes eight times as long as nearly all others
+STOPPED_S = 3.0  # a process stopped by a signal does nothing, however long a step may take
+TIMES = 8  # a step may take eight times as long as nearly all others
 NEARLY_ALL = 0.95
 REMEMBERED = 512
-ENOUGH = 5  # looks at moving ranks before the limit is the learned one
+ENOUGH = 5  # observations before the learned limit applies
 
-# The first looks at a moving generation are apart: compilers, caches and connections are made in them.
+# The first observations of a generation count separately: compilation, caches and connections take time then.
 WARM_UP_POLLS = 10
 FIRST_TIMES = 10
 
-# With nothing learned at all: longer than nearly every compilation, as torch's own limit for NCCL.
+# Before anything is learned: longer than nearly every compilation, as torch's own limit for NCCL.
 START_S = 600.0
 START_LEAST_S = 60.0
 
@@ -30,14 +30,14 @@ LONG_TIMES = 3
 
 
 class Limits(NamedTuple):
-    """Seconds of standstill: of ranks that are behind others, and of all together."""
+    """Limits of standstill in seconds: of ranks that others wait for, and of all ranks together."""
 
     straggler: float
     everyone: float
 
 
 class Envelope:
-    """What one host has seen of its ranks; `hang` is `auto`, `never` or seconds."""
+    """The usual progress of one host's ranks; `hang` is `auto`, `never` or seconds."""
 
     def __init__(self, hang: Union[str, float] = "auto") -> None:
         self._hang = hang
@@ -46,11 +46,11 @@ class Envelope:
         self._polls = 0
 
     def begin(self) -> None:
-        """A generation begins."""
+        """Start a generation."""
         self._polls = 0
 
     def observe(self, seconds: float, longest: float = 0.0) -> None:
-        """A look found that the ranks had moved: so long for one change, and so long without any before it."""
+        """Record progress: `seconds` per step or collective, `longest` the standstill before it."""
         self._polls += 1
         longest = max(seconds, longest)
         if self._polls <= WARM_UP_POLLS:
@@ -61,11 +61,11 @@ class Envelope:
 
     @property
     def expects(self) -> bool:
-        """Whether a rank that has not moved yet is known to be one that will."""
+        """Whether a rank without progress so far is expected to make some."""
         return not isinstance(self._hang, str) or bool(self._usual)
 
     def limits(self, timeout_factor: float = 1, *, stopped: bool = False) -> Limits:
-        """What holds now; `timeout_factor` grows with each verdict that may have been wrong."""
+        """Return the current limits; `timeout_factor` grows with each verdict that may have been wrong."""
         if self._hang == "never":
             return Limits(math.inf, math.inf)
         if isinstance(self._hang, str):

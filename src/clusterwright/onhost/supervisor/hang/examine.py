@@ -1,10 +1,10 @@
-"""Whether a rank that stands still is hung, works, or is not let run: evidence for a second, then a pure judge.
+"""Decide whether a rank without progress is hung, works, or gets no CPU time: a second of samples, then a pure judge.
 
-A loop without end in Python goes from line to line too, so another line of the same function is no sign of work.
+An endless loop in Python executes changing lines too, so another line of the same function is no sign of
+work.
 
-What it cannot see: work inside one function, or one call into C, that lasts longer than the second, on one thread,
-and reads and writes nothing; it looks like a loop without end. The verdict then costs a restart, and doubles the
-limit.
+Limit: work in one function or one C call that takes longer than the second, on one thread, without reads or
+writes, looks like an endless loop. The verdict then costs a restart and doubles the limit.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
 from clusterwright.onhost.supervisor.hang import stacks
 from clusterwright.onhost.supervisor.host import processes
 
-POLL_INTERVAL_S = 0.33  # four looks in a second
-EVIDENCE_S = 1.0  # of time in which it was let run
+POLL_INTERVAL_S = 0.33  # four samples per second
+EVIDENCE_S = 1.0  # of time in which the process was not waiting for a CPU
 MOST_S = 10.0
 HUNG, ACTIVE, STARVED, EXITED = "hung", "active", "starved", "gone"
 
-# Below these, what a process does is not taken for work: a store that is asked once a second, a log line.
+# Less than this is not work: a store that is polled once a second, a log line.
 LEAST_BYTES_PER_S = 4096
 BUSY = 0.2  # of one core
 
@@ -28,7 +28,7 @@ _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class Sample(NamedTuple):
-    """What the kernel and the process itself say at one moment; counters since the process began."""
+    """Kernel counters and stacks of a process at one moment; counters since the process started."""
 
     time: float
     state: str
@@ -42,7 +42,7 @@ class Sample(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What a rank was found to be, in one word and in one line; `proven` leaves no doubt."""
+    """The result for one rank: verdict, one line of text, and whether it is `proven` beyond doubt."""
 
     verdict: str
     words: str
@@ -50,7 +50,7 @@ class Finding(NamedTuple):
 
 
 class Examination:
-    """One rank, looked at a few times; `look` when `due`, then `finding`."""
+    """The samples of one rank; call `poll` when `due` is 0 until it returns a finding."""
 
     def __init__(self, pid: int, stacks_path: str) -> None:
         self._pid, self._path = pid, stacks_path
@@ -58,11 +58,11 @@ class Examination:
         self._offset, self._dump_requested = 0, False
 
     def due(self, now: float) -> float:
-        """Seconds until the next look."""
+        """Return the seconds until the next sample."""
         return max(0.0, self._samples[-1].time + POLL_INTERVAL_S - now) if self._samples else 0.0
 
     def poll(self, now: float) -> Optional[Finding]:
-        """Look once; the finding when that was enough."""
+        """Take a sample; return the finding once there are enough."""
         sample = sample_process(self._pid, now, self._stacks())
         if not sample.state or sample.state in "ZX":
             return Finding(EXITED, "has ended")
@@ -77,7 +77,7 @@ class Examination:
 
 
 def sample_process(pid: int, now: float, written: Tuple[str, ...] = ()) -> Sample:
-    """One look at a process and at those that it started."""
+    """Sample a process and its descendants."""
     descendants = processes.descendants(pid)
     fields = _stat(pid)
     return Sample(
@@ -93,7 +93,7 @@ def sample_process(pid: int, now: float, written: Tuple[str, ...] = ()) -> Sampl
 
 
 def enough(samples: Sequence[Sample]) -> bool:
-    """A second in which the process was let run has been seen, or too much time has passed for that."""
+    """Return True after a second in which the process was not waiting for a CPU, or after MOST_S."""
     first_sample, last = samples[0], samples[-1]
     seconds = last.time - first_sample.time
     if last.state == stacks.STOPPED:
@@ -105,7 +105,7 @@ def enough(samples: Sequence[Sample]) -> bool:
 
 
 def judge(samples: Sequence[Sample]) -> Finding:
-    """What the looks say; the first has no stacks yet, since it was the one that asked for them."""
+    """Derive the finding from the samples; the first has no stacks, since it only requested them."""
     if samples[-1].state == stacks.STOPPED:
         return Finding(HUNG, "stopped by a signal (state T)", proven=True)
     spent = _spent(samples)
@@ -113,13 +113,13 @@ def judge(samples: Sequence[Sample]) -> Finding:
     finding = _starved(samples, spent) or _moves(samples, spent) or _works(answers, spent)
     if finding:
         return finding
-    location = stacks.location(answers[-1]) if answers else "a place it does not tell"
-    does = "runs and gets nowhere" if spent.busy >= BUSY else "waits"
-    return Finding(HUNG, f"{does} in {location}, no byte moved")
+    location = stacks.location(answers[-1]) if answers else "an unknown place"
+    does = "runs without progress" if spent.busy >= BUSY else "waits"
+    return Finding(HUNG, f"{does} in {location}; no bytes read or written")
 
 
 class _Spent(NamedTuple):
-    """Between the first look and the last; shares are of one core, while the process was let run."""
+    """Resource use from the first to the last sample; shares are of one core, without time spent waiting for a CPU."""
 
     seconds: float
     let_s: float
@@ -148,37 +148,39 @@ def _spent(samples: Sequence[Sample]) -> _Spent:
 
 
 def _starved(samples: Sequence[Sample], spent: _Spent) -> Optional[Finding]:
-    """Ready to run, and not let."""
+    """Ready to run, but without CPU time."""
     ready = sum(sample.state == "R" for sample in samples) * 2 > len(samples)
     if spent.let_s < EVIDENCE_S / 2 or (ready and spent.cpu_s < EVIDENCE_S / 2):
-        return Finding(STARVED, f"wants to run and got {spent.cpu_s / spent.seconds:.0%} of a core")
+        return Finding(STARVED, f"is ready to run and gets only {spent.cpu_s / spent.seconds:.0%} of a core")
     return None
 
 
 def _moves(samples: Sequence[Sample], spent: _Spent) -> Optional[Finding]:
-    """It, or what it started, reads, writes, waits for storage or computes."""
+    """The process or a descendant reads, writes, waits for storage or computes."""
     if sum(sample.state == "D" for sample in samples) * 2 >= len(samples):
         return Finding(ACTIVE, "waits for storage or for a driver (state D)")
     if spent.bytes_per_s >= LEAST_BYTES_PER_S:
-        return Finding(ACTIVE, f"moves {spent.bytes_per_s / 1000:.0f} kB/s")
+        return Finding(ACTIVE, f"reads and writes {spent.bytes_per_s / 1000:.0f} kB/s")
     if spent.child_load >= BUSY:
-        return Finding(ACTIVE, f"its processes run or want to ({spent.child_load:.0%} of a core)")
+        return Finding(
+            ACTIVE, f"its child processes run or are ready to run ({spent.child_load:.0%} of a core)"
+        )
     return None
 
 
 def _works(answers: Sequence[str], spent: _Spent) -> Optional[Finding]:
-    """Its code goes on: in the main thread, whose stacks these are, or in others that spend time."""
+    """Code makes progress: in the main thread, by its stacks, or in other threads, by their CPU time."""
     if spent.busy >= BUSY and not answers:
-        return Finding(ACTIVE, "computes, and writes no stacks that would show where")
+        return Finding(ACTIVE, "computes, but writes no stacks")
     if len({stacks.functions(stack) for stack in answers}) > 1:
         return Finding(ACTIVE, f"works in {stacks.location(answers[-1])}")
     if spent.thread_load >= BUSY:
-        return Finding(ACTIVE, f"its threads work ({spent.thread_load:.0%} of a core)")
+        return Finding(ACTIVE, f"its other threads run ({spent.thread_load:.0%} of a core)")
     return None
 
 
 def _stat(pid: int, task: str = "") -> List[str]:
-    """The fields of /proc/PID/stat from the state on (proc(5), field 3), or those of one of its threads."""
+    """Return the fields of /proc/PID/stat from the state on (proc(5), field 3), or those of one of its threads."""
     try:
         with open(f"/proc/{pid}/{task}stat", "rb") as file:
             return file.read().rpartition(b")")[2].decode().split()
@@ -191,7 +193,7 @@ def _cpu_s(fields: Sequence[str]) -> float:
 
 
 def _bytes(pid: int) -> int:
-    """Read and written by calls, and read through mapped memory."""
+    """Bytes read and written by system calls, and read through mapped memory."""
     try:
         with open(f"/proc/{pid}/io", "rb") as file:
             return sum(_numbers(file))
@@ -207,7 +209,7 @@ def _numbers(lines: Iterable[bytes]) -> Iterable[int]:
 
 
 def _waited_s(pid: int) -> float:
-    """How long the main thread was ready to run and another ran (sched-stats, nanoseconds)."""
+    """Seconds that the main thread waited for a CPU (sched-stats, nanoseconds)."""
     try:
         with open(f"/proc/{pid}/schedstat", "rb") as file:
             return int(file.read().split()[1]) / 1e9

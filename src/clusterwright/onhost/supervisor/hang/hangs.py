@@ -1,6 +1,6 @@
-"""The supervisor's part in finding hung ranks: whom it asks about whom, and what it says of a verdict.
+"""The supervisor's side of hang detection: it requests examinations and turns findings into events.
 
-Its memory over the generations is one number: each verdict that may have been wrong doubles the limits.
+Across generations it stores one number: each verdict that may have been wrong doubles the limits.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from clusterwright.onhost.supervisor.wire import Message
 
 
 class Hangs:
-    """Of one job; `now` is a clock that nobody sets."""
+    """Hang detection of one job; `now` is the monotonic clock."""
 
     def __init__(self, send: Callable[[str, Message], None]) -> None:
         self.timeout_factor = 1
-        self.guilty = ""  # the host of the last verdict, when it named one only
+        self.guilty = ""  # the host of the last verdict; empty if it names several
         self._send = send
         self._generation, self._log_dir = 0, ""
         self._inquiry = Inquiry(())
 
     def begin(self, generation: int, members: Sequence[str], log_dir: str) -> None:
-        """These hosts begin this generation."""
+        """Start a generation on these hosts."""
         self._generation, self._log_dir = generation, log_dir
         self._inquiry = Inquiry(members)
 
     def end(self) -> None:
-        """The generation ends; what is still said of it no longer matters."""
+        """End the generation; later reports about it are ignored."""
         self._generation = 0
 
     def receive(self, host: str, message: Message, now: float) -> List[Dict[str, Any]]:
-        """What a host says of standstills; the fields of a `rank_hung` event for each rank, if that is a verdict."""
+        """Handle a host's report on stalled ranks; for a verdict, return the fields of a `rank_hung` event per rank."""
         if message.get("stalled") == self._generation:
             self._inquiry.receive(host, message["ranks"], message["again_s"], now)
             for target_host, ranks in self._inquiry.due(now).items():

@@ -1,8 +1,8 @@
-"""Which ranks of a generation are to be examined, and what follows: pure, of what the hosts have said and when.
+"""Choose the ranks to examine and derive the verdict from the hosts' reports; pure.
 
-In a collective, whoever comes late holds all others up. So of ranks that stand still, those are suspected that have
-started fewer collectives of a group than its other members have, or completed fewer steps. When nobody is behind,
-all of them may be saving, loading or evaluating, and the limit is a much longer one.
+In a collective, late ranks hold up all others. Of the ranks without progress, suspects are those that have
+started fewer collectives of a group than other members, or completed fewer steps. When none is behind, all
+ranks may be saving, loading or evaluating, and a much longer limit applies.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from clusterwright.onhost.supervisor.hang import stacks
 
-LATE_S = 2.0  # what was to be said again may be late by so much
+LATE_S = 2.0  # tolerated delay of a repeated report
 ANSWER_S = 15.0  # an examination takes one second, and at most ten
 RETRY_S = 30.0
 
@@ -21,7 +21,7 @@ _PAUSED = 2
 
 @dataclass(frozen=True)
 class Rank:
-    """A rank that stands still, as its host tells it."""
+    """A rank without progress, as its host reports it."""
 
     rank: int
     local_rank: int
@@ -38,13 +38,13 @@ class Rank:
 
     @property
     def allowed_s(self) -> float:
-        """How long it may stand still though others wait for it."""
+        """Limit of standstill in seconds while others wait for this rank."""
         return self.long_s if self.phase == _PAUSED else self.limit_s
 
 
 @dataclass(frozen=True)
 class Hung:
-    """A rank found hung; `proven` says that there is no doubt."""
+    """A rank found hung; `proven` means beyond doubt."""
 
     rank: int
     local_rank: int
@@ -56,25 +56,25 @@ class Hung:
 
 
 class Inquiry:
-    """One generation's; `now` is the supervisor's clock."""
+    """The inquiry of one generation; `now` is the supervisor's monotonic clock."""
 
     def __init__(self, members: Sequence[str]) -> None:
         self._members = frozenset(members)
-        self._reports: Dict[str, Tuple[float, List[Rank]]] = {}  # until when it holds
+        self._reports: Dict[str, Tuple[float, List[Rank]]] = {}  # expiry and ranks of each host's report
         self._examining: Dict[int, Rank] = {}
         self._examining_since = self._not_before = float("-inf")
         self._hung: List[Hung] = []
         self._everyone = self._excused = False
 
     def receive(self, host: str, ranks: Sequence[Mapping[str, Any]], again_s: float, now: float) -> None:
-        """A host says that its ranks stand still, and will again so soon; without ranks, that they move."""
+        """Store a host's report, valid until its repetition in `again_s`; without ranks, all of them make progress."""
         self._reports[host] = (
             now + again_s + LATE_S if ranks else now,
             [Rank(host=host, **fields) for fields in ranks],
         )
 
     def due(self, now: float) -> Dict[str, List[int]]:
-        """Whom to have examined now: ranks of each host; mostly nobody."""
+        """Return the ranks to examine now, by host; mostly none."""
         if now < self._not_before or (self._examining and now < self._examining_since + ANSWER_S):
             return {}
         fresh = {host: ranks for host, (expiry, ranks) in self._reports.items() if now < expiry}
@@ -93,9 +93,10 @@ class Inquiry:
         return ranks_by_host
 
     def examined(self, findings: Sequence[Mapping[str, Any]], now: float) -> List[Hung]:
-        """What was found on one host; who is hung, once that is enough to end the generation.
+        """Store one host's findings; return the hung ranks once they suffice to end the generation.
 
-        Of suspects one is enough. When nobody was behind, all must be hung: one that works excuses those that wait.
+        One hung suspect suffices. When no rank was behind, all must be hung: one that works explains why the
+        others wait.
         """
         for finding in findings:
             rank = self._examining.pop(int(finding["rank"]), None)
@@ -110,12 +111,12 @@ class Inquiry:
 
 
 def stopped(stalled_ranks: Sequence[Rank]) -> List[Rank]:
-    """Those that a signal has stopped for too long, whatever the others do."""
+    """Return the ranks that a signal has stopped for longer than their limit."""
     return [rank for rank in stalled_ranks if rank.state == stacks.STOPPED and rank.still_s >= rank.limit_s]
 
 
 def suspects(stalled_ranks: Sequence[Rank]) -> List[Rank]:
-    """Of all ranks of a generation, those that hold the others up for too long."""
+    """Return those of all ranks of a generation that hold up the others for longer than their limit."""
     late = {rank.rank for rank in stragglers(stalled_ranks)}
     return [
         rank
@@ -125,7 +126,7 @@ def suspects(stalled_ranks: Sequence[Rank]) -> List[Rank]:
 
 
 def stragglers(stalled_ranks: Sequence[Rank]) -> List[Rank]:
-    """Those that others wait for and that wait for nobody: fewer collectives in a group, or fewer steps."""
+    """Return the ranks that others wait for and that wait for none: fewer collectives in a group, or fewer steps."""
     most: Dict[str, int] = {}
     least: Dict[str, int] = {}
     for rank in stalled_ranks:
@@ -148,7 +149,7 @@ def stragglers(stalled_ranks: Sequence[Rank]) -> List[Rank]:
 
 
 def overdue(stalled_ranks: Sequence[Rank]) -> List[Rank]:
-    """All of them, when one that is known to move has stood still for longer than everyone together may."""
+    """Return all ranks if one that made progress before exceeds the limit for all ranks together."""
     return (
         list(stalled_ranks)
         if any(rank.moves and rank.still_s >= rank.long_s for rank in stalled_ranks)

@@ -1,8 +1,8 @@
-"""What a rank shows of itself: one page of memory that its agent reads, at no cost to either.
+"""The progress page of a rank: one page of memory that its agent reads, at no cost to either.
 
-The page belongs to the agent; a rank opens it as `/proc/AGENT/fd/N` and keeps writing even while the script that it
-runs knows nothing of us. Words are read and written whole, in the machine's own order (little-endian on what Slurm
-runs on). The numbers mean something only together with those of the other ranks: see inquiry.py.
+The page belongs to the agent; a rank opens it as `/proc/AGENT/fd/N` and updates it even if the script does
+not use the runtime. Words are read and written atomically, in native byte order (little-endian wherever Slurm
+runs). Counters are meaningful only in comparison with those of other ranks: see inquiry.py.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Snapshot(NamedTuple):
 
 
 class Page:
-    """One rank's page, for whoever has the file."""
+    """One rank's page, mapped from the file."""
 
     def __init__(self, file: int, offset: int = 0) -> None:
         self._memory = mmap.mmap(file, offset + PAGE)
@@ -54,12 +54,12 @@ class Page:
         self._cells[index] = value
 
     def close(self) -> None:
-        """The memory is no longer ours."""
+        """Unmap the page."""
         self._cells.release()
         self._memory.close()
 
     def read(self) -> Snapshot:
-        """What the rank shows now."""
+        """Return the page's content."""
         cells = self._cells[: GROUPS + 2 * MOST_GROUPS].tolist()
         groups: Dict[int, int] = {}
         for offset in range(GROUPS, len(cells), 2):
@@ -71,7 +71,7 @@ class Page:
         )
 
     def clear(self) -> None:
-        """A new rank begins: nothing of the one before is left."""
+        """Clear the page for a new rank."""
         for index in range(PAGE // 8):
             self._cells[index] = 0
 
@@ -91,43 +91,43 @@ class Pages:
         return self._pages[local_rank]
 
     def variable(self, local_rank: int) -> Tuple[str, str]:
-        """Name and value of the variable by which a rank finds its page."""
+        """Return name and value of the variable by which a rank finds its page."""
         return VARIABLE, f"/proc/{os.getpid()}/fd/{self._file}:{local_rank * PAGE}"
 
     def close(self) -> None:
-        """The memory is given back."""
+        """Unmap the pages and close the file."""
         for page in self._pages:
             page.close()
         os.close(self._file)
 
 
 class Collectives:
-    """Counts the collectives that this process has started, over all its process groups; it never goes back."""
+    """Counts the collectives that this process has started over all its process groups; the count never falls."""
 
     def __init__(self) -> None:
         self._total = 0
         self._last: Dict[str, int] = {}
 
     def count(self) -> Dict[str, int]:
-        """What each group has started; empty before the script has imported and joined a process group."""
+        """Return the count of each group; empty before the script has joined a process group."""
         numbers = _sequence_numbers()
         for name, number in numbers.items():
             last = self._last.get(name, 0)
-            self._total += number - last if number >= last else number  # a group made anew begins at nothing
+            self._total += number - last if number >= last else number  # a recreated group starts at 0
         self._last.update(numbers)
         return numbers
 
     @property
     def total(self) -> int:
-        """All of them so far; a group that is gone keeps what it did."""
+        """The number of all collectives so far, also of destroyed groups."""
         return self._total
 
 
 def show(path: str, offset: int, stacks_to: str = "") -> None:
-    """Keep this process's page up to date from a thread of its own, and have its stacks written when asked.
+    """Update this process's page from a thread of its own; with `stacks_to`, write stacks there at a signal.
 
-    Ten times a second: 0.03 % of a core. The thread stands still when the interpreter does (a C function that
-    keeps the lock, a stopped process), and that is seen too.
+    Ten updates per second: 0.03 % of a core. The thread stops when the interpreter does (a C function that
+    holds the GIL, a stopped process), which the agent detects.
     """
     if stacks_to:
         stacks.listen(stacks_to)
@@ -140,14 +140,14 @@ def show(path: str, offset: int, stacks_to: str = "") -> None:
 
 
 def show_agent(environ: Mapping[str, str] = os.environ) -> None:
-    """Show the agent that started this process; without one, nobody is shown anything."""
+    """Update the page of the agent that started this process; without an agent, do nothing."""
     path, _, offset = environ.get(VARIABLE, "").rpartition(":")
     if not path:
         return
     try:
         show(path, int(offset), environ.get(stacks.VARIABLE, ""))
-    except OSError as error:  # a rank trains on unwatched rather than not at all
-        sys.stderr.write(f"no progress is shown to the agent: {error}\n")
+    except OSError as error:  # better a rank without hang detection than none
+        sys.stderr.write(f"cannot report progress to the agent: {error}\n")
 
 
 def _update_loop(page: Page) -> None:
@@ -168,13 +168,13 @@ def _write(page: Page, collectives: Collectives) -> None:
 
 
 def _sequence_numbers() -> Dict[str, int]:
-    """From torch, if the script has loaded it; group names are the same on all ranks of a group."""
+    """Return the counters of torch's process groups, if loaded; all ranks of a group use the same name."""
     module = sys.modules.get("torch.distributed.distributed_c10d")
     world: Any = getattr(module, "_world", None)
     numbers: Dict[str, int] = {}
     for group in list(getattr(world, "pg_map", ())):
         try:
-            numbers[str(world.pg_names.get(group, ""))] = int(group._get_sequence_number_for_group())  # noqa: SLF001 (torch has no public name for it)
-        except Exception:  # noqa: BLE001, S112 (one run's damaged files are no reason to leave out all others)
+            numbers[str(world.pg_names.get(group, ""))] = int(group._get_sequence_number_for_group())  # noqa: SLF001 (torch has no public API for it)
+        except Exception:  # noqa: BLE001, S112 (one broken group must not hide the others)
             continue
     return numbers

@@ -1,7 +1,7 @@
-"""The Python stacks of a rank, written by itself when it is asked by a signal, whatever it is doing.
+"""The Python stacks of a rank, which it writes itself at a signal, whatever it is doing.
 
-faulthandler writes them inside the signal's handler, in C: also while a C function keeps the interpreter's lock. A
-process that waits in the kernel without being killable (state D) cannot answer, nor can one that is stopped.
+faulthandler writes them in the signal handler, in C, even while a C function holds the GIL. A process that
+waits uninterruptibly in the kernel (state D) or is stopped cannot respond.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import signal
 import time
 from typing import List, Sequence, Tuple
 
-# A real-time signal, since scripts use USR1 and USR2 themselves; glibc keeps the first two, and others count from
-# either end, so it lies in the middle.
+# A real-time signal, since scripts use USR1 and USR2 themselves; glibc reserves the first two, and other programs
+# count from either end, so it lies in the middle.
 SIGNAL = signal.SIGRTMIN + 13
 VARIABLE = "CLUSTERWRIGHT_STACKS"
 TIME_TO_WRITE_S = 0.2
-STOPPED = "T"  # what `state` says of a process that a signal has stopped
+STOPPED = "T"  # `state` of a process that a signal has stopped
 
 _THREAD = re.compile(
     r"^(?:Current thread|Thread) 0x[0-9a-f]+[^\n]*\(most recent call first\):$", re.MULTILINE
@@ -26,22 +26,22 @@ _THREAD = re.compile(
 _FRAME = re.compile(r'^  File "(?P<file>[^"\n]*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
 _PROGRESS_FILE = "clusterwright/onhost/supervisor/hang/progress.py"
 
-_FILES: List[int] = []  # kept open for as long as the process lives
+_FILES: List[int] = []  # open as long as the process lives
 
 
 def path(log_dir: str, local_rank: int) -> str:
-    """Where a rank's stacks are, beside what it says."""
+    """Return the path of a rank's stacks, beside its log."""
     return os.path.join(log_dir, f"{local_rank}.stacks")
 
 
 def listen(path: str) -> None:
-    """From now on the signal appends the stacks of all threads of this process to the file."""
+    """Append the stacks of all threads of this process to the file at each signal."""
     _FILES.append(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o644))
     faulthandler.register(SIGNAL, file=_FILES[-1], all_threads=True)
 
 
 def listens(pid: int) -> bool:
-    """True when the process would answer; any other would be ended by the signal."""
+    """Return True if the process handles the signal, which would kill any other."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
             caught = re.search(r"^SigCgt:\s*([0-9a-f]+)$", file.read(), re.MULTILINE)
@@ -51,7 +51,7 @@ def listens(pid: int) -> bool:
 
 
 def request_dump(pid: int) -> bool:
-    """Ask for the stacks; False when the process cannot answer."""
+    """Request that the process write its stacks; return False if it cannot."""
     if not listens(pid):
         return False
     try:
@@ -62,19 +62,19 @@ def request_dump(pid: int) -> bool:
 
 
 def dump_all(pids: Sequence[int]) -> None:
-    """Have all of them write their stacks before they are killed; a stopped one is let go on for it."""
+    """Make all processes write their stacks before they are killed; stopped ones are continued for that."""
     responsive_pids = [pid for pid in pids if request_dump(pid)]
     if responsive_pids:
         time.sleep(TIME_TO_WRITE_S)
     stopped = [pid for pid in responsive_pids if state(pid) == "T"]
     for pid in stopped:
-        os.kill(pid, signal.SIGCONT)  # the waiting signal is served before anything else
+        os.kill(pid, signal.SIGCONT)  # the pending signal is handled first
     if stopped:
         time.sleep(TIME_TO_WRITE_S / 2)
 
 
 def state(pid: int) -> str:
-    """As proc(5) names it: R runs, S sleeps, D waits in the kernel, T is stopped; empty when it is gone."""
+    """Return the state as in proc(5): R running, S sleeping, D waiting in the kernel, T stopped; empty if ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[0].decode()
@@ -83,7 +83,7 @@ def state(pid: int) -> str:
 
 
 def size(path: str) -> int:
-    """Of what has been written so far."""
+    """Return the size of the file in bytes; 0 without a file."""
     try:
         return os.stat(path).st_size
     except OSError:
@@ -91,7 +91,7 @@ def size(path: str) -> int:
 
 
 def read_from(path: str, offset: int) -> str:
-    """What was written from there on."""
+    """Return the file's text from the offset on."""
     try:
         with open(path, "rb") as file:
             file.seek(offset)
@@ -101,13 +101,13 @@ def read_from(path: str, offset: int) -> str:
 
 
 def threads(text: str) -> Tuple[str, ...]:
-    """The stacks of one answer, the main thread's last; our own thread is left out."""
+    """Parse the stacks of one dump, the main thread last; the progress thread is left out."""
     parts = _THREAD.split(text)[1:]
     return tuple("\n".join(_frame_lines(part)) for part in parts if _PROGRESS_FILE not in part)
 
 
 def location(stack: str) -> str:
-    """Where it is, in the words of a person: the innermost line of the script itself, not of a library."""
+    """Return file, line and function of the innermost frame of the script, not of a library."""
     frames = [match.groupdict() for match in _FRAME.finditer(stack)]
     if not frames:
         return "no Python code"
@@ -119,7 +119,7 @@ def location(stack: str) -> str:
 
 
 def functions(stack: str) -> Tuple[str, ...]:
-    """What has called what, whatever the lines."""
+    """Return the functions of a stack, without line numbers."""
     return tuple(match["file"] + match["name"] for match in _FRAME.finditer(stack))
 
 

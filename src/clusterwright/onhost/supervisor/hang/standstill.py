@@ -1,6 +1,6 @@
-"""What an agent does about ranks that stand still: it looks, says so, examines whom it is told to, takes the stacks.
+"""The agent's side of hang detection: it watches ranks, examines those that the supervisor names, and takes stacks.
 
-It answers with messages for the supervisor, whose part is inquiry.py.
+Its methods return messages for the supervisor, whose side is inquiry.py.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from clusterwright.onhost.supervisor.wire import Message
 
 MODES = ("auto", "never")  # or seconds
 
-# torch keeps the last collectives of NCCL, and writes them when one of them runs into its own timeout. Newer releases
-# have new names and know the old ones; 2000 is the number that torch's documentation shows. Not tried on a GPU.
+# torch's flight recorder stores the last NCCL collectives and writes them at a collective's timeout. Newer releases
+# accept new and old names; 2000 is the example of torch's documentation. Not tested on a GPU.
 RECORDER = {
     "TORCH_FR_BUFFER_SIZE": "2000",
     "TORCH_NCCL_TRACE_BUFFER_SIZE": "2000",
@@ -27,7 +27,7 @@ RECORDER_FILES = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 
 
 class Standstill:
-    """One host's; `now` is the monotonic clock."""
+    """Hang detection of one host; `now` is the monotonic clock."""
 
     def __init__(self, ranks: int, hang: str = "auto") -> None:
         self.pages = Pages(ranks)
@@ -39,7 +39,7 @@ class Standstill:
         self._findings: Dict[int, Finding] = {}
 
     def prepare(self, message: Message, log_dir: str, first_rank: int) -> None:
-        """The supervisor says that ranks begin, here with rank `first_rank`; their pages show nothing yet."""
+        """Clear the pages for the ranks of a start message, here with rank `first_rank`."""
         self.end()
         self._awaited, self._generation = message, int(message["start"])
         self._log_dir, self._first_rank = log_dir, first_rank
@@ -47,14 +47,14 @@ class Standstill:
             self.pages[local_rank].clear()
 
     def variables(self, local_rank: int) -> Dict[str, str]:
-        """What a rank is told, so that it shows itself; of torch's own, what the user has set stays as it is."""
+        """Return a rank's variables for page, stacks and torch's flight recorder; the user's own take precedence."""
         files = dict.fromkeys(RECORDER_FILES, os.path.join(self._log_dir, "nccl-"))  # torch adds the rank
         recorder = {name: value for name, value in {**RECORDER, **files}.items() if name not in os.environ}
         stacks_path = stacks.path(self._log_dir, local_rank)
         return {**recorder, **dict([self.pages.variable(local_rank), (stacks.VARIABLE, stacks_path)])}
 
     def turn(self, pids: Sequence[int], now: float) -> List[Message]:
-        """What time brings; `pids` are the ranks in order, once all are there."""
+        """Do what is due and return messages; `pids` are the ranks by local rank, once all have started."""
         if self._awaited and pids:
             timeout_factor = float(self._awaited.get("patience", 1))
             for index, pid in enumerate(pids):
@@ -66,21 +66,21 @@ class Standstill:
         return self.poll(now)
 
     def end(self, *, with_stacks: bool = False) -> None:
-        """The ranks are to be killed next; with stacks, each first writes where it is, in a fifth of a second."""
+        """Stop watching before the ranks are killed; `with_stacks`: each first gets 0.2 s to write its stacks."""
         if with_stacks:
             stacks.dump_all([rank.pid for rank in self._ranks.values()])
         self._ranks, self._examined, self._findings, self._awaited = {}, {}, {}, None
         self._watch.begin((), 0.0)
 
     def request_regroup(self) -> bool:
-        """Ask the ranks to leave with their state in memory; False when one of them shows no steps, and asks nobody."""
+        """Request that the ranks leave with their state in memory; return False if one reports no steps and cannot."""
         pages = [self.pages[local_rank] for local_rank in range(len(self.pages))]
         for page in pages:
             page[progress.REGROUP] = 1
         return all(page[progress.PHASE] != progress.STARTING for page in pages)
 
     def examine(self, message: Message) -> None:
-        """The supervisor wants to know about these ranks."""
+        """Start the examination of the ranks that the supervisor names."""
         if message["examine"] != self._generation:
             return
         self._findings = {}
@@ -91,12 +91,12 @@ class Standstill:
         }
 
     def due(self, now: float) -> Optional[float]:
-        """Seconds until there is something to do; None for never."""
+        """Return the seconds until the next poll; None for never."""
         times = [self._watch.due(now), *(examination.due(now) for examination in self._examined.values())]
         return min((seconds for seconds in times if seconds is not None), default=None)
 
     def poll(self, now: float) -> List[Message]:
-        """Do what is due; what the supervisor is to know."""
+        """Do what is due; return messages for the supervisor."""
         messages: List[Message] = []
         if self._watch.due(now) == 0:
             stall = self._watch.poll(now)

@@ -1,4 +1,4 @@
-"""Looks at the pages of one host's ranks a few times a second, and says when they stand still for too long."""
+"""Poll the progress pages of one host's ranks and report standstills."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from clusterwright.onhost.supervisor.hang.envelope import STOPPED_S, Envelope, L
 from clusterwright.onhost.supervisor.hang.progress import Page, Snapshot
 
 POLL_INTERVAL_S = 0.2
-# A standstill is said again, and forgotten by the supervisor when it is not: at first twice a second, then more and
-# more seldom, since a thousand hosts may stand still while one of them saves.
+# A standstill is reported repeatedly, and expires at the supervisor otherwise: at first twice a second, then less
+# often, since a thousand hosts may wait while one of them saves.
 REPORT_S, REPORT_MAX_S, REPORT_SHARE = 0.5, 10.0, 1 / 8
-AT_ONCE = 1.5  # ranks that moved between two looks: several changes lie in one
-LATE_S = 1.0  # an agent that was not let run itself does not know how long ranks stood still
+AT_ONCE = 1.5  # shorter standstills, in polls, contain several changes
+LATE_S = 1.0  # an agent that got no CPU time itself cannot tell how long ranks stood still
 
 
 class Watched(NamedTuple):
@@ -25,7 +25,7 @@ class Watched(NamedTuple):
 
 
 class Stall(NamedTuple):
-    """What is said of a standstill, and after how many seconds it will be said again; no ranks when it is over."""
+    """A report of a standstill, and the seconds until it is repeated; no ranks when it is over."""
 
     again_s: float
     ranks: List[Dict[str, Any]]
@@ -45,7 +45,7 @@ class Watch:
         self._reported_at: Optional[float] = None
 
     def begin(self, ranks: Sequence[Watched], now: float, timeout_factor: float = 1) -> None:
-        """A generation begins on this host; with no ranks there is nothing to watch."""
+        """Start to watch the ranks of a generation; with no ranks, stop."""
         self._ranks, self._timeout_factor = tuple(ranks), timeout_factor
         self._snapshots = {member.rank: member.page.read() for member in ranks}
         self._moved_at = {member.rank: now for member in ranks}
@@ -56,11 +56,11 @@ class Watch:
         self.envelope.begin()
 
     def due(self, now: float) -> Optional[float]:
-        """Seconds until the next look; None when there is nothing to look at."""
+        """Return the seconds until the next poll; None when there are no ranks."""
         return max(0.0, self._polled_at + POLL_INTERVAL_S - now) if self._ranks else None
 
     def poll(self, now: float) -> Optional[Stall]:
-        """What to tell the supervisor, if anything: what every rank of this host shows, or that they move again."""
+        """Poll the pages; return a report for the supervisor if one is due: a standstill, or its end."""
         late, self._polled_at = now - self._polled_at - POLL_INTERVAL_S, now
         if late > LATE_S:
             self._moved_at = {rank: moved_at + late for rank, moved_at in self._moved_at.items()}
@@ -77,7 +77,7 @@ class Watch:
         return Stall(_repeat_s(stalled_s), [self._rank_fields(member, now, limits) for member in self._ranks])
 
     def _is_report_due(self, stalled_s: float, now: float, limits: Limits) -> bool:
-        """A standstill is said when it is one, now and then, and when the long limit is reached; and its end."""
+        """Report a standstill when it starts, repeatedly, when it reaches the limit of all ranks, and when it ends."""
         if stalled_s <= limits.straggler or self._reported_at is None:
             return (stalled_s > limits.straggler) != (self._reported_at is not None)
         reached = self._reported_stall_s <= limits.everyone < stalled_s
@@ -123,7 +123,7 @@ def _repeat_s(stalled_s: float) -> float:
 
 
 def _change_s(previous: Snapshot, snapshot: Snapshot, stalled_s: float) -> float:
-    """How long one change took: exactly, where the script shows its steps."""
+    """Return the duration of one step or collective; exact where the script reports its steps."""
     steps = snapshot.step - previous.step
     if steps > 0 and previous.moved and snapshot.moved > previous.moved:
         return (snapshot.moved - previous.moved) / steps

@@ -1,1 +1,1 @@
-"""The processes of one host: the fork server, ranks, stores, and how they are ended without a trace."""
+"""The processes of one host: fork server, ranks and stores, and how none of them is left behind."""

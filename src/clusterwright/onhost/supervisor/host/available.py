@@ -1,4 +1,4 @@
-"""How much memory a job may still take on this host: the machine's, and its control group's."""
+"""The memory that a job can still allocate on this host, by the machine's and the cgroup's limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ V1, V2 = "/sys/fs/cgroup/memory", "/sys/fs/cgroup"
 
 
 def available_bytes() -> int:
-    """The least of what is left; a limit that cannot be read does not count."""
+    """Return the smallest remainder of the machine and of all cgroups; unreadable limits are ignored."""
     return min([_machine(), *_groups()])
 
 
@@ -22,7 +22,7 @@ def _machine() -> int:
 
 
 def _groups() -> List[int]:
-    """What is left in this process's control group and in those above it (cgroups(7))."""
+    """Return the remainders of this process's cgroup and of those above it (cgroups(7))."""
     with open("/proc/self/cgroup", encoding="utf-8") as file:
         rows = [line.rstrip("\n").split(":", 2) for line in file]
     free_bytes = []

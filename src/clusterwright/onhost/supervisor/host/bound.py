@@ -1,8 +1,8 @@
-"""Becomes a rank that cannot outlive its torchrun: `python bound.py COMMAND...`.
+"""Wrapper by which torchrun's ranks die with it: `python bound.py COMMAND...`.
 
-torchrun starts each rank in a session of its own and leaves it running when it is killed itself (measured: two
-ranks trained on for 15 s). The parent-death signal survives execve(2), so setting it first is enough. Run by path
-and with -S, it imports next to nothing: 15 ms before Python with torch starts.
+torchrun starts each rank in a session of its own and leaves it running when it is killed itself (measured:
+two ranks trained on for 15 s). The parent-death signal survives execve(2), so setting it first is enough. Run
+by path and with -S, it imports next to nothing: 15 ms before Python with torch starts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def main() -> None:
-    """Bind to the parent's life, then become the command."""
+    """Set the parent-death signal, then execute the command."""
     parent = os.getppid()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

@@ -1,8 +1,8 @@
-"""A Python with torch imported that becomes ranks by forking: `python -m ...forkserver RUN AGENT MODULES...`.
+"""A Python with torch imported that forks ranks: `python -m ...forkserver RUN AGENT MODULES...`.
 
-Importing torch is what a new rank waits for longest: 2 to 6 s. Here it has happened once, ahead, and each fork
-shares the memory of it. Orders come as JSON lines on stdin; answers go to the agent's wake pipe (wake.py).
-What is forked is the agent's child, not ours: our death ends no rank.
+The import of torch is the longest part of a rank's start: 2 to 6 s. The fork server imports it once, and all
+forks share its memory. Orders are JSON lines on stdin; answers go to the agent's pipe (wake.py). A forked
+process is the agent's child, so it survives the fork server.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TORCH = ("torch", "torch.distributed", "torch._dynamo")
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Import, then fork at each order; a child returns from `serve` and becomes what the order says."""
+    """Import the modules, then fork at each order; the child returns from `serve` and becomes what the order says."""
     run, agent, *modules = arguments
     begun = time.monotonic()
     problems = os.environ.pop(PROBLEMS, "").splitlines()
@@ -39,14 +39,14 @@ def main(arguments: Sequence[str]) -> None:
     seconds = round(time.monotonic() - begun, 3)
     wake.send(forkserver=os.getpid(), seconds=seconds, bytes=resident(), problems=problems)
     gc.collect()
-    gc.freeze()  # collections of the ranks pass over what is here, and so do not write to pages that all share
+    gc.freeze()  # the ranks' garbage collections skip these objects and so do not write to shared pages
     order = serve(int(agent))
     if order:
         become(order)
 
 
 def imported(module: str) -> str:
-    """Import it; what was in the way, in words, or nothing. The rank itself will report it with its traceback."""
+    """Import the module; return the error, or an empty text. The rank itself reports it with a traceback."""
     try:
         importlib.import_module(module)
     except Exception as error:  # noqa: BLE001 (a thread that must never end)
@@ -55,23 +55,23 @@ def imported(module: str) -> str:
 
 
 def no_fork_after(threads: int) -> str:
-    """Why this process can be forked no longer, given how many threads it had; empty when it can."""
+    """Return why this process can no longer be forked, given its earlier number of threads; empty if it can."""
     if len(os.listdir("/proc/self/task")) > threads:
-        return "starts threads when it is imported, and a fork would lack them"
+        return "starts threads on import, which a fork would lack"
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
-        return "uses CUDA when it is imported, and CUDA does not outlive a fork"
+        return "uses CUDA on import, which does not survive a fork"
     return ""
 
 
 def restart(run: str, agent: str, modules: Sequence[str], problems: Sequence[str]) -> None:
-    """This very process, without the module that cannot be forked."""
+    """Replace this process by a fork server without the module that prevents forks."""
     os.environ[PROBLEMS] = "\n".join(problems)
     os.execv(sys.executable, [sys.executable, "-u", "-m", NAME, run, agent, *modules])  # noqa: S606 (ourselves)
 
 
 def serve(agent: int) -> Optional[Dict[str, Any]]:
-    """The order that this process is to become; None when the agent wants no more."""
+    """Fork at each order; return the order in the child, None in the fork server when the agent closes stdin."""
     while True:
         line = sys.stdin.readline()
         if not line:
@@ -82,9 +82,9 @@ def serve(agent: int) -> Optional[Dict[str, Any]]:
 
 
 def _forked_for(agent: int) -> bool:
-    """True in a new process that is the agent's own child; False here.
+    """Fork twice; return True in the new process, the agent's child, and False here.
 
-    The process between the two ends at once, and the agent, as a subreaper, inherits its child.
+    The process in between ends at once, and the agent, as a subreaper, inherits its child.
     """
     child = os.fork()
     if child:
@@ -100,7 +100,7 @@ def _forked_for(agent: int) -> bool:
 
 
 def become(order: Dict[str, Any]) -> None:
-    """Take over files, folder and variables; say who we are; go."""
+    """Set up files, folder and environment of an order, report the start to the agent, and run it."""
     os.setsid()
     for number, path in ((1, order["out"]), (2, order["err"])):
         target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -109,7 +109,7 @@ def become(order: Dict[str, Any]) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 (a rank's for as long as it lives)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 (open as long as the rank lives)
     os.environ.update(order["env"])
     os.chdir(order["cwd"])
     processes.name(order["name"])
@@ -121,7 +121,7 @@ def become(order: Dict[str, Any]) -> None:
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds (proc(5), statm)."""
+    """Return the resident memory of this process in bytes (proc(5), statm)."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 

@@ -1,4 +1,4 @@
-"""One generation, seen from one of its hosts, and what its ranks are told: plain values."""
+"""One generation as one of its hosts sees it, and the environment of its ranks; plain values."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 from dataclasses import dataclass
 from typing import Dict, Mapping, Tuple
 
-# c10d's C++ side warns with a page of stack at every regular end; its errors are shown. Read when torch is imported.
+# c10d's C++ code warns with a page of stack at every regular end; errors remain. Read when torch is imported.
 QUIET = {"TORCH_CPP_LOG_LEVEL": "ERROR"}
-EXIT = "exit"  # the cause of a rank that left by itself, without an exception; others are in runtime/codes.py
+EXIT = "exit"  # error code of a rank that called exit without an exception; others are in runtime/codes.py
 
 
 @dataclass(frozen=True)
 class Generation:
-    """A set of hosts with the same number of ranks each, and the store at which they meet."""
+    """The hosts of a generation, its number of ranks per host, and its rendezvous store."""
 
     number: int
     hosts: Tuple[str, ...]
@@ -29,20 +29,20 @@ class Generation:
 
 
 def environment(base: Mapping[str, str], run: str, host: str, interface: str, threads: int) -> Dict[str, str]:
-    """What is the same for all ranks of a host and all generations; a name that the user has set stays as it is."""
+    """Return the variables that all ranks of a host and all generations share; the user's values take precedence."""
     defaults = {
         **QUIET,
         "GLOO_SOCKET_IFNAME": interface,
         "NCCL_SOCKET_IFNAME": interface,
         "OMP_NUM_THREADS": str(threads),
-        # lets torch count GPUs without waking CUDA, which does not outlive a fork (torch, notes on CUDA semantics)
+        # lets torch count GPUs without initializing CUDA, which does not survive a fork (torch, CUDA semantics)
         "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     }
     return {**defaults, **base, "CLUSTERWRIGHT_RUN": run, "CLUSTERWRIGHT_HOST": host}
 
 
 def variables(generation: Generation, local_rank: int) -> Dict[str, str]:
-    """Of one rank: torchrun's (torch/distributed/elastic/agent/server), and the generation."""
+    """Return the variables of one rank: torchrun's (torch/distributed/elastic/agent/server), and the generation."""
     group_rank = generation.hosts.index(generation.host)
     rank, world_size = group_rank * generation.ranks + local_rank, len(generation.hosts) * generation.ranks
     numbers = {
@@ -56,6 +56,6 @@ def variables(generation: Generation, local_rank: int) -> Dict[str, str]:
         "MASTER_ADDR": generation.address,
         "ROLE_NAME": "default",
         "TORCHELASTIC_RUN_ID": f"{os.path.basename(generation.run)}-{generation.number}",
-        "TORCHELASTIC_USE_AGENT_STORE": "True",  # the store is a process of its own: no rank serves it
+        "TORCHELASTIC_USE_AGENT_STORE": "True",  # a separate process serves the store, no rank
     }
     return {**{name: str(number) for name, number in numbers.items()}, **strings}

@@ -1,4 +1,4 @@
-"""Secrets of the job's user: names and values in a file that only the user can read, never in a script."""
+"""The user's secrets: names and values in a file that only the user can read, never in a script."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ SECRETS_FILE = "~/.config/clusterwright/secrets.env"
 
 
 def secrets_of_user() -> dict[str, str]:
-    """The lines NAME=VALUE of the file; none when there is no file.
+    """Return the NAME=VALUE lines of the file; empty without a file.
 
     Raises:
-        PermissionError: others can read it.
+        PermissionError: others can read the file.
     """
     path = os.path.expanduser(SECRETS_FILE)
     try:

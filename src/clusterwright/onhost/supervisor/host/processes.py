@@ -1,4 +1,4 @@
-"""Processes that cannot outlive who started them (Linux prctl(2), kill(2))."""
+"""Processes that die with their parent (Linux prctl(2), kill(2))."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def adopt_orphans() -> None:
-    """What our descendants leave behind becomes our child, so that `end_descendants` finds it."""
+    """Make this process the parent of its orphaned descendants, so that `end_descendants` finds them."""
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with(parent: int) -> None:
-    """The kernel kills this process when its parent dies; a parent that is already gone counts."""
+    """Make the kernel kill this process when its parent dies, also if the parent is dead already."""
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def name(text: str) -> None:
-    """What `ps -o comm` and `top` call this process; 15 characters of it (proc(5))."""
+    """Set the name that `ps -o comm` and `top` show for this process; 15 characters (proc(5))."""
     with open("/proc/self/comm", "w", encoding="ascii") as file:
         file.write(text[:15])
 
@@ -43,7 +43,7 @@ def start(
     cwd: Optional[str] = None,
     orders: bool = False,
 ) -> processes.Process:
-    """Start in a session of its own, to die with us; what it says is appended to the files `out` and `err`.
+    """Start a process in its own session that dies with this one; its output is appended to `out` and `err`.
 
     With `orders`, its stdin is a pipe.
     """
@@ -62,9 +62,9 @@ def start(
 
 
 def descendants(root: int, *, excluded_pid: int = 0) -> list[int]:
-    """Every living process below `root`, but `excluded_pid` and what is below it, from one reading of /proc.
+    """Return every living process below `root`, except `excluded_pid` and its descendants, from one read of /proc.
 
-    Blind to one born during the reading.
+    Processes that start during the read may be missing.
     """
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
@@ -79,9 +79,9 @@ def descendants(root: int, *, excluded_pid: int = 0) -> list[int]:
 
 
 def end_descendants(limit_s: float, *, survivors: Container[int] = (), excluded_pid: int = 0) -> bool:
-    """Kill everything below us, and wait for it; False when something is left (in D state nothing dies).
+    """Kill all descendants and wait for them; return False if some remain (state D cannot be killed).
 
-    `survivors` lives on, and `excluded_pid` with all of its own. What has died is left to `reap`.
+    `survivors` and `excluded_pid` with its descendants live on. `reap` collects the dead.
     """
     deadline = time.monotonic() + limit_s
     while True:
@@ -94,7 +94,7 @@ def end_descendants(limit_s: float, *, survivors: Container[int] = (), excluded_
 
 
 def reap() -> Iterator[Tuple[int, int]]:
-    """Every child that has ended, and how: its exit code, or the signal that killed it as a negative number."""
+    """Yield every ended child with its exit code, or the signal that killed it as a negative number."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -106,7 +106,7 @@ def reap() -> Iterator[Tuple[int, int]]:
 
 
 def signal_process(pid: int, number: int) -> None:
-    """Send a signal; a process that is already gone is as wanted."""
+    """Send a signal; a process that has ended is no error."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:
@@ -114,7 +114,7 @@ def signal_process(pid: int, number: int) -> None:
 
 
 def _parent(pid: int) -> int:
-    """The parent of a process; 0 for one that is gone or only waits to be reaped."""
+    """Return the parent of a process; 0 for one that has ended or is a zombie."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             state, parent = file.read().rpartition(b")")[2].split()[:2]  # proc(5): after the name in brackets

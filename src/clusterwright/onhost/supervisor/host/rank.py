@@ -1,6 +1,6 @@
-"""A rank: runs the job's command in this very process, which the fork server forked or the agent started cold.
+"""A rank: runs the job's command in this process, which the fork server forked or the agent started cold.
 
-`python -m clusterwright.onhost.supervisor.host.rank COMMAND...`, where COMMAND is what would stand after `python`.
+`python -m clusterwright.onhost.supervisor.host.rank COMMAND...`, where COMMAND is the arguments of `python`.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from clusterwright.onhost.supervisor.hang import progress
 from clusterwright.onhost.supervisor.host import processes, wake
 from clusterwright.onhost.supervisor.host.generation import EXIT
 
-# What the program leaves behind, until this process is gone. A DistributedDataParallel that is freed after
-# `destroy_process_group` can wait for ever: its last Gloo group joins a thread that wants the lock of Python, which
-# who frees it holds (torch 2.13, ~ProcessGroupGloo under ~Reducer).
+# The program's objects, referenced until this process ends. Freeing a DistributedDataParallel after
+# `destroy_process_group` can deadlock: its last Gloo group joins a thread that waits for the GIL, which the freeing
+# thread holds (torch 2.13, ~ProcessGroupGloo under ~Reducer).
 _REFERENCES: List[object] = []
-LONGEST_MESSAGE = 500  # characters of an exception that are passed on; the whole is in the rank's log
+LONGEST_MESSAGE = 500  # characters of an exception in a message to the agent; the rank's log has all
 
 
 def run(command: Sequence[str]) -> None:
-    """Become the program; an exception is told to the agent at once, before this process unwinds."""
+    """Run the program and exit; an exception is reported to the agent before this process unwinds."""
     progress.show_agent()
     bind_workers()
     code: object = 0
     try:
         program(list(command))
     except SystemExit as leaving:
-        _REFERENCES.append(leaving)  # and with it what its frames hold
+        _REFERENCES.append(leaving)  # and the objects of its frames
         if leaving.code not in (None, 0):
-            message = getattr(leaving, "message", f"left with {leaving.code!r}")
+            message = getattr(leaving, "message", f"exited with {leaving.code!r}")
             _report(message, str(getattr(leaving, "cause", EXIT)))
         code = leaving.code
-    except BaseException as error:  # noqa: BLE001 (whatever the program raises is told, and ends it)
+    except BaseException as error:  # noqa: BLE001 (any exception is reported and ends the rank)
         traceback.print_exception(type(error), error, _of_program(error))
         _report("".join(traceback.format_exception_only(type(error), error)).strip())
         code = 1
@@ -49,7 +49,7 @@ def run(command: Sequence[str]) -> None:
 
 
 def program(command: Sequence[str]) -> None:
-    """As `python COMMAND` would: a script, `-m MODULE` or `-c CODE`."""
+    """Run a script, `-m MODULE` or `-c CODE` as `python COMMAND` would."""
     if command[0] == "-m":
         sys.path[0] = os.getcwd()
         sys.argv = list(command[1:])
@@ -71,7 +71,7 @@ def program(command: Sequence[str]) -> None:
 
 
 def _of_program(why: BaseException) -> Optional[TracebackType]:
-    """The traceback from the program's first frame on, as `python COMMAND` would show it."""
+    """Return the traceback from the program's first frame on, as `python COMMAND` would print it."""
     frames = why.__traceback__
     while frames and frames.tb_next and frames.tb_frame.f_globals.get("__name__") != "__main__":
         frames = frames.tb_next
@@ -84,16 +84,17 @@ def _report(message: str, cause: str = "") -> None:
 
 
 def exit_process(code: object) -> None:
-    """End this process: threads are waited for, exit functions run, files are flushed; nothing is torn down.
+    """End this process: wait for threads, run exit functions, flush files, free nothing.
 
-    Python would collect and free all that was imported. In a forked process that copies each page that it touches:
-    1.1 to 5.5 s for torch on a busy machine, where this takes 0.1 s. What C libraries have registered is not run.
+    Python would collect and free all imported modules. In a forked process that copies each page that it
+    touches: 1.1 to 5.5 s for torch on a busy machine, against 0.1 s here. Exit functions of C libraries are
+    not run.
     """
     if code is not None and not isinstance(code, int):
         sys.stderr.write(f"{code}\n")
         code = 1
-    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 (what Py_FinalizeEx does first)
-    atexit._run_exitfuncs()  # noqa: SLF001 (and second)
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 (the first step of Py_FinalizeEx)
+    atexit._run_exitfuncs()  # noqa: SLF001 (its second step)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
@@ -101,7 +102,7 @@ def exit_process(code: object) -> None:
 
 
 class _Binding:
-    """Which process forks; kept for as long as the process lives."""
+    """Fork hooks that bind multiprocessing workers to this process."""
 
     def __init__(self) -> None:
         self.parent = 0
@@ -109,11 +110,11 @@ class _Binding:
         util.register_after_fork(self, _Binding.bind)
 
     def note(self) -> None:
-        """The kernel looks at the thread that forked: one that ends before its process would take the workers along."""
+        """Store this process as parent if its main thread forks: the death signal follows the forking thread."""
         self.parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
 
     def bind(self) -> None:
-        """In the new process, and only where multiprocessing made it: what else a program forks is its own affair."""
+        """Bind the new process to its parent; multiprocessing calls this only in processes that it started."""
         if self.parent:
             processes.die_with(self.parent)
 
@@ -122,10 +123,10 @@ _bindings: list[_Binding] = []
 
 
 def bind_workers() -> None:
-    """What this process forks by multiprocessing, a DataLoader's workers above all, dies with it; once is enough.
+    """Make processes that multiprocessing forks, such as DataLoader workers, die with this rank; may be called twice.
 
-    When an agent is killed, the kernel kills its ranks; their workers would look for them every five seconds only, and
-    hold memory, files and ports of the store until then.
+    When an agent is killed, the kernel kills its ranks; their workers check for their parent every five
+    seconds only, and would hold memory, files and ports of the store until then.
     """
     if not _bindings:
         _bindings.append(_Binding())

@@ -1,6 +1,6 @@
-"""The ranks of one host: forked from a Python that has torch imported, or started cold; ended without a trace.
+"""Start and end the ranks of one host: forked from a Python that has torch imported, or started cold.
 
-`read_messages`, `reap` and `poll` answer with what the supervisor is to know, as messages.
+`read_messages`, `reap` and `poll` return messages for the supervisor.
 """
 
 from __future__ import annotations
@@ -18,32 +18,25 @@ from clusterwright.onhost.supervisor.host import available, processes, wake
 from clusterwright.onhost.supervisor.host.generation import Generation, variables
 from clusterwright.onhost.supervisor.wire import Message
 
-KILL_S = 3.0  # shorter than the shortest sensible silence, since no beat is sent meanwhile
-# A fork server takes 0.3 GB, and each rank its model on top; with less than this, nothing is held ready.
+KILL_S = 3.0  # shorter than any sensible host timeout, since no heartbeat is sent meanwhile
+# A fork server takes 0.3 GB, and each rank its model on top; with less available, ranks start cold.
 STANDBY_BYTES = 1 << 30
 LOG_POLL_S = 1.0
-COLD_STORE_S = (
-    10.0  # a store that has to import torch by itself, for want of any server, lets the ranks do so first
-)
-REFILL_S = 5.0  # a fork server that died is started again when the ranks have their own start behind them
-F_SETPIPE_SZ, ORDERS_BYTES = (
-    1031,
-    1 << 20,
-)  # fcntl(2); orders for 128 ranks fit in while torch is being imported
+COLD_STORE_S = 10.0  # without a fork server, the next store imports torch only after the ranks have
+REFILL_S = 5.0  # a fork server that died restarts after the ranks have started
+F_SETPIPE_SZ, ORDERS_BYTES = 1031, 1 << 20  # fcntl(2); holds orders for 128 ranks during the import of torch
 HOST = "clusterwright.onhost.supervisor.host"
 MOST_BYTES = 256 << 20  # of one file; 100 MB/s fill a terabyte in three hours
-EDGE_BYTES = 1 << 20  # of the beginning, and of the end
+EDGE_BYTES = 1 << 20  # kept of the beginning, and of the end
 
-# An import that waits for the network is alive when a byte arrives in this time, and one that computes when it gets
-# a hundredth of a second of a processor: at a load of 30, two of them, it got one each third of a second.
+# An import makes progress if it reads a byte or gets 0.01 s of CPU time within this: at a load of 30, two imports got
+# that each third of a second.
 IDLE_S = 30.0
-LONGEST_S = (
-    1800.0  # an import that works for ever: half an hour is beyond any file system that can be trained from
-)
+LONGEST_S = 1800.0  # an import that never ends: no file system fit for training takes half an hour
 
 
 class Ranks:
-    """What runs on this host for the job."""
+    """The ranks, stores and fork server of one host."""
 
     def __init__(self, run: str, log: str, pipe: wake.Pipe) -> None:
         self.pipe = pipe
@@ -52,20 +45,19 @@ class Ranks:
         self._modules: Sequence[str] = ()
         self._server: Any = None
         self._server_pid = 0
-        self._forks: Sequence[str] = ()  # the kinds of orders that the server takes
+        self._forks: Sequence[str] = ()  # the kinds of orders that the fork server takes
         self._progress_timeout, self._why = ProgressTimeout(), ""
         self._standby = False
         self._restart_at = float("inf")
-        self._pending_orders: Dict[str, Dict[str, Any]] = {}  # orders that nobody has answered yet
-        self._stores: Dict[int, int] = {}  # process and port of each store
-        self.next_store = 0  # port of the store that stands ready
-        self.excluded_pid = 0  # a process of this host that is no rank, with all of its own
-        self._making = self._store_count = (
-            0  # the store that has not told its port yet, and how many were ordered
-        )
+        self._pending_orders: Dict[str, Dict[str, Any]] = {}  # orders without a started process yet
+        self._stores: Dict[int, int] = {}  # port of each store by process id
+        self.next_store = 0  # port of the store for the next generation; 0 for none
+        self.excluded_pid = 0  # a child that is no rank (a supervisor); it and its descendants live on
+        # process id of the store that has not reported its port yet, and the number of stores ordered
+        self._making = self._store_count = 0
         self._store_address: Optional[Tuple[str, int]] = None  # where stores listen
-        self._pids: Dict[int, int] = {}  # process and local rank
-        self._early: Dict[int, int] = {}  # ended before they were announced
+        self._pids: Dict[int, int] = {}  # local rank by process id
+        self._early: Dict[int, int] = {}  # exit codes of processes reaped before their start was reported
         self._finished_ranks: Set[int] = set()
         self._generation = 0
         self._size = 0
@@ -74,7 +66,7 @@ class Ranks:
         self._begun = float("-inf")
 
     def warm(self, env: Mapping[str, str], modules: Sequence[str], *, standby: bool) -> List[Message]:
-        """Hold a fork server ready, one of stores alone if no other is wanted or fits; what people are to know."""
+        """Start a fork server, or one for stores only if none is requested or memory is short; return notes to log."""
         self._env = {**env, **dict([self.pipe.variable()])}
         self._modules, self._standby = modules, standby
         if self._server_pid:
@@ -84,7 +76,7 @@ class Ranks:
             self._start_server("forkserver", modules, forks=("store", "rank"))
             return []
         self._start_server("stores", (), forks=("store",))
-        reason = f"{free_bytes >> 20} MiB of memory are left, and {STANDBY_BYTES >> 20} are wanted; ranks start cold"
+        reason = f"{free_bytes >> 20} of {STANDBY_BYTES >> 20} MiB of memory available; ranks start cold"
         return [{"standby": {"why": reason}}] if standby else []
 
     def _start_server(self, module: str, modules: Sequence[str], *, forks: Sequence[str]) -> None:
@@ -96,7 +88,7 @@ class Ranks:
         fcntl.fcntl(self._server.stdin.fileno(), F_SETPIPE_SZ, ORDERS_BYTES)
 
     def prepare_store(self, address: str, seed: int) -> None:
-        """A store for the next generation; `read_messages` tells its port."""
+        """Order a store for the next generation; `read_messages` reports its port."""
         self._store_address = (address, seed)
         cold = not self._server_pid and time.monotonic() < self._begun + COLD_STORE_S
         if (
@@ -123,7 +115,7 @@ class Ranks:
 
     @property
     def running(self) -> List[int]:
-        """The processes of all ranks, in order; empty until every one is there, and when one has left."""
+        """The process ids of all ranks, by local rank; empty before all have started and after one has ended."""
         pids = {local_rank: pid for pid, local_rank in self._pids.items()}
         return [pids[local_rank] for local_rank in range(self._size)] if len(pids) == self._size else []
 
@@ -135,9 +127,9 @@ class Ranks:
         cwd: str,
         rank_variables: Callable[[int], Mapping[str, str]] = lambda _: {},
     ) -> None:
-        """Start the ranks in place of earlier ones; `env` and `rank_variables` extend the environment of `warm`."""
+        """End earlier ranks and start a generation's; `env` and `rank_variables` extend the environment of `warm`."""
         self.end()
-        self.next_store = 0  # it serves this generation now, if this is its first host
+        self.next_store = 0  # on the first host, that store serves this generation now
         self._generation, self._size, self._finished_ranks = generation.number, generation.ranks, set()
         self._begun, self._logs = time.monotonic(), []
         for local_rank in range(generation.ranks):
@@ -159,7 +151,7 @@ class Ranks:
     def start_launcher(
         self, generation: Generation, argv: List[str], env: Mapping[str, str], cwd: str
     ) -> None:
-        """Start a launcher of this host's ranks, in place of whatever was there; it counts as one rank."""
+        """End earlier ranks and start a launcher of this host's ranks; the launcher counts as one rank."""
         self.end()
         self._generation, self._size, self._finished_ranks = generation.number, 1, set()
         log = os.path.join(generation.log_dir, "launcher.log")
@@ -168,7 +160,7 @@ class Ranks:
         self._pids[started.pid] = 0
 
     def read_messages(self) -> List[Message]:
-        """What the processes of this host have told."""
+        """Handle the messages of this host's processes; return messages for the supervisor."""
         messages: List[Message] = []
         for message in self.pipe.read():
             if "started" in message:
@@ -186,7 +178,7 @@ class Ranks:
         return messages
 
     def reap(self) -> List[Message]:
-        """Who has ended by itself since the last time."""
+        """Collect ended processes; return messages for the supervisor."""
         messages: List[Message] = []
         for pid, code in processes.reap():
             if pid == self._server_pid:
@@ -204,7 +196,7 @@ class Ranks:
         return messages
 
     def poll(self) -> List[Message]:
-        """What time brings: logs that grow too long, a fork server again, or no more patience with one."""
+        """Truncate long logs, restart a dead fork server, kill a stuck one; return messages for the supervisor."""
         if time.monotonic() >= self._logs_polled_at + LOG_POLL_S:
             self._logs_polled_at = time.monotonic()
             for log in self._logs:
@@ -220,13 +212,13 @@ class Ranks:
         return []
 
     def terminate(self) -> None:
-        """SIGTERM: the runtime saves and leaves, and who has no answer to it dies."""
+        """Send SIGTERM to all ranks: the runtime saves and leaves, a rank without a handler dies."""
         for pid in self._pids:
             processes.signal_process(pid, signal.SIGTERM)
 
     def end(self) -> bool:
-        """No rank is left on this host, nor what ranks started; False when something cannot die."""
-        self._pending_orders.clear()  # a store too: one that has not said its name yet is ended here, unseen
+        """Kill all ranks and their descendants; return False if a process cannot be killed."""
+        self._pending_orders.clear()  # stores included: one not yet started is killed when it starts
         self._pids.clear()
         self._begun = float("-inf")
         next_store = [pid for pid, port in self._stores.items() if port == self.next_store]
@@ -234,7 +226,7 @@ class Ranks:
         return processes.end_descendants(KILL_S, survivors=survivors, excluded_pid=self.excluded_pid)
 
     def _order(self, order: Dict[str, Any]) -> None:
-        """To the fork server, or, where that does not do such things, done at once."""
+        """Send the order to the fork server, or start it cold if that does not take such orders."""
         if not self._pending_orders:
             self._progress_timeout.begin(time.monotonic())
         self._pending_orders[order["id"]] = order
@@ -244,7 +236,7 @@ class Ranks:
         try:
             self._server.stdin.write(json.dumps(order).encode() + b"\n")
             self._server.stdin.flush()
-        except OSError:  # it has just died, which `reap` will see
+        except OSError:  # the fork server has died; `reap` handles that
             return
 
     def _start_cold(self, order: Dict[str, Any]) -> None:
@@ -261,7 +253,7 @@ class Ranks:
         self._started(order["id"], started.pid)
 
     def _started(self, order: str, pid: int) -> List[Message]:
-        """An order has become a process; one of a generation that was ended meanwhile is not wanted any more."""
+        """Record the process of an order; kill it if its generation has ended meanwhile."""
         pending_order = self._pending_orders.pop(order, None)
         if pending_order is None:
             processes.signal_process(pid, signal.SIGKILL)
@@ -286,7 +278,7 @@ class Ranks:
         return dict(exited, cause=cause) if cause else exited
 
     def _lost_server(self) -> List[Message]:
-        """What it has not done yet is done cold."""
+        """Start the pending orders of a dead fork server cold, and schedule its restart."""
         reason, self._why = self._why or "died", ""
         with contextlib.suppress(OSError):  # orders that it has not read
             self._server.stdin.close()
@@ -295,13 +287,13 @@ class Ranks:
         for order in list(self._pending_orders.values()):
             self._start_cold(order)
         effect = "ranks start" if "rank" in self._forks else "stores start"
-        return [{"standby": {"why": f"the fork server {reason}; {effect} cold until it is back"}}]
+        return [{"standby": {"why": f"the fork server {reason}; {effect} cold until it restarts"}}]
 
 
 def cut_log(path: str, most: int = MOST_BYTES, edge_bytes: int = EDGE_BYTES) -> bool:
-    """Cut a log in place if it is larger: its beginning and its end stay; True when it was.
+    """Truncate a log in place if it exceeds `most` bytes, and return whether it did; beginning and end stay.
 
-    The rank appends to it meanwhile (O_APPEND); what it writes within this moment may be lost.
+    The rank appends meanwhile (O_APPEND); what it writes during the truncation may be lost.
     """
     try:
         file = os.open(path, os.O_RDWR | os.O_APPEND)
@@ -313,7 +305,7 @@ def cut_log(path: str, most: int = MOST_BYTES, edge_bytes: int = EDGE_BYTES) -> 
             return False
         head, tail = os.pread(file, edge_bytes, 0), os.pread(file, edge_bytes, size - edge_bytes)
         omitted = size - 2 * edge_bytes
-        notice = f"\n[clusterwright: {omitted} bytes are left out here: a log is cut at {most}]\n".encode()
+        notice = f"\n[clusterwright: {omitted} bytes omitted; a log is limited to {most} bytes]\n".encode()
         os.ftruncate(file, 0)
         os.write(file, head + notice + tail)
     finally:
@@ -322,7 +314,7 @@ def cut_log(path: str, most: int = MOST_BYTES, edge_bytes: int = EDGE_BYTES) -> 
 
 
 class ProgressTimeout:
-    """How long a process is waited for: while it gets on with its work, by the counts of the kernel (proc(5)).
+    """Timeout for a process without progress, by the kernel's counters of CPU time and reads (proc(5)).
 
     One process at a time; `now` is the monotonic clock.
     """
@@ -332,22 +324,22 @@ class ProgressTimeout:
         self._work_counts: Optional[Tuple[int, ...]] = None
 
     def begin(self, now: float) -> None:
-        """From now on it is waited for."""
+        """Start waiting for a process."""
         self._begun = self._moved = now
         self._work_counts = None
 
     def over(self, pid: int, now: float) -> str:
-        """Why it is waited for no longer; empty while it works."""
+        """Return why the wait is over; empty while the process makes progress."""
         counts = work(pid)
         if counts != self._work_counts:
             self._work_counts, self._moved = counts, now
         if now - self._moved > IDLE_S:
-            return f"has done nothing for {IDLE_S:.0f} s"
-        return f"has not been ready for {LONGEST_S:.0f} s" if now - self._begun > LONGEST_S else ""
+            return f"was idle for {IDLE_S:.0f} s"
+        return f"was not ready after {LONGEST_S:.0f} s" if now - self._begun > LONGEST_S else ""
 
 
 def work(pid: int) -> Optional[Tuple[int, ...]]:
-    """Processor time in ticks, of the user and the kernel, and bytes read; None for a process that is gone."""
+    """Return user and system CPU time in ticks, and bytes read; None if the process has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             user, kernel = file.read().rpartition(b")")[2].split()[11:13]

@@ -1,7 +1,7 @@
-"""The store of one generation (torch's TCPStore), in a process of its own: `python -m ...store ADDRESS SEED`.
+"""The rendezvous store of one generation (torch's TCPStore), in its own process: `python -m ...store ADDRESS SEED`.
 
-It listens before anybody is told its port, dies with its agent and not with rank 0, and serves one generation only:
-ranks that come back never meet what dead ones left in it.
+It listens before its port is announced, dies with its agent and not with rank 0, and serves one generation
+only, so restarted ranks never read keys of dead ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from clusterwright.onhost.supervisor.host import wake
 
 
 def serve(address: str, seed: int) -> None:
-    """Listen, say where, serve until killed."""
+    """Listen, report the port to the agent, and serve until killed."""
     import torch.distributed as dist
 
     listener = network.listen(address, seed)

@@ -1,7 +1,7 @@
-"""A Python that forks stores where ranks start cold: `python -m ...stores RUN AGENT`.
+"""A Python that forks stores on hosts where ranks start cold: `python -m ...stores RUN AGENT`.
 
-A store that had to import torch by itself would keep the ranks of the next generation waiting for 1 to 2 s, or take
-the processors from those of this one.
+A store that imported torch by itself would delay the ranks of the next generation by 1 to 2 s, or take CPU
+time from those of this one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from clusterwright.onhost.supervisor.host import forkserver
 
 
 def main(agent: int) -> None:
-    """Import what a store needs, then fork one at each order."""
+    """Import torch.distributed, then fork a store at each order."""
     importlib.import_module("torch.distributed")
     order = forkserver.serve(agent)
     if order:

@@ -1,7 +1,7 @@
-"""What the processes of a host tell their agent: JSON lines through one pipe of the agent's.
+"""Messages from the processes of a host to their agent: JSON lines through one pipe.
 
-The pipe is found as a path, /proc/AGENT/fd/N, so that it needs not be inherited. A line is shorter than PIPE_BUF
-(4096 bytes on Linux), so that lines of several writers never mix (pipe(7)).
+A process opens the pipe by its path, /proc/AGENT/fd/N, so it need not be inherited. A line is shorter than
+PIPE_BUF (4096 bytes on Linux), so lines of several writers never mix (pipe(7)).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LONGEST = 4000  # bytes of a line, below PIPE_BUF
 
 
 def send(**fields: Any) -> None:
-    """Tell the agent; without one, nobody is told."""
+    """Send a message to the agent; without an agent, do nothing."""
     path = os.environ.get(VARIABLE)
     if not path:
         return
@@ -24,18 +24,18 @@ def send(**fields: Any) -> None:
         raise ValueError(f"{len(data)} bytes are too long for a line: {data[:80]!r}")
     try:
         pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:  # the agent is gone, and this process will be in a moment
+    except OSError:  # the agent has ended, and this process soon will
         return
     try:
         os.write(pipe, data + b"\n")
-    except BlockingIOError:  # 64 KiB that the agent has not read yet: it is busy ending us
+    except BlockingIOError:  # the agent has 64 KiB unread: it is killing this process
         return
     finally:
         os.close(pipe)
 
 
 class Pipe:
-    """The agent's end."""
+    """The agent's end of the pipe."""
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
@@ -43,15 +43,15 @@ class Pipe:
         self._partial = b""
 
     def fileno(self) -> int:
-        """For selectors."""
+        """File descriptor, for selectors."""
         return self._read
 
     def variable(self) -> Tuple[str, str]:
-        """Name and value of the variable by which others find it."""
+        """Return name and value of the variable by which other processes find the pipe."""
         return VARIABLE, f"/proc/{os.getpid()}/fd/{self._write}"
 
     def read(self) -> List[Dict[str, Any]]:
-        """What has been told since the last time."""
+        """Return the messages that have arrived since the last call."""
         try:
             data = os.read(self._read, 1 << 16)
         except BlockingIOError:

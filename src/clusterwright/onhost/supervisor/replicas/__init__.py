@@ -1,1 +1,1 @@
-"""The ranks' state in memory that outlives them, here and on the next host."""
+"""In-memory checkpoints: the ranks' state in the memory of this host's agent and of a peer host's."""

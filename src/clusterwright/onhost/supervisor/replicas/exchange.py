@@ -1,4 +1,4 @@
-"""Copies of state on the wire: JSON lines and raw bytes on one connection, after both sides proved the run's token."""
+"""Transfer of replicas: JSON lines and raw bytes on one connection, after both sides have proved the run's token."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ CHUNK_BYTES = 1 << 22
 
 
 def challenge(connection: socket.socket, stream: BinaryIO, token: str) -> None:
-    """The holder's side: prove the token to whoever asks, and hear the proof.
+    """Authenticate on the holder's side: prove the token to the client and check its proof.
 
     Raises:
-        Broken: they do not know the token.
+        Broken: the client does not have the token.
     """
     theirs, ours = receive(stream), wire.nonce()
     proof = wire.proof(token, HOLDER, str(theirs["challenge"]))
     send(connection, {"proof": proof, "challenge": ours})
     if not wire.proven(receive(stream), token, READER, ours):
-        raise wire.Broken("a stranger")
+        raise wire.Broken("not authenticated")
 
 
 def patient(connection: socket.socket, timeout_s: float) -> None:
-    """A connection whose other side is dead, or takes nothing for so long, is broken; one that is silent is not."""
+    """Break the connection if the peer is dead or acknowledges no data for `timeout_s`; an idle one stays open."""
     wire.enable_keepalive(connection, timeout_s)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL):
@@ -39,11 +39,11 @@ def patient(connection: socket.socket, timeout_s: float) -> None:
 
 
 def connect(address: str, port: int, token: str, timeout_s: float) -> "tuple[socket.socket, BinaryIO]":
-    """The other side: a proven connection to a holder.
+    """Return an authenticated connection to a holder of replicas.
 
     Raises:
-        OSError: nobody answers there.
-        Broken: who answers is not one of ours.
+        OSError: nothing answers there.
+        Broken: the peer is not an agent of this run.
     """
     connection = socket.create_connection((address, port), timeout=CONNECT_S)
     stream = connection.makefile("rb")
@@ -63,20 +63,20 @@ def _prove(connection: socket.socket, stream: BinaryIO, token: str) -> None:
     send(connection, {"challenge": ours})
     answer = receive(stream)
     if not wire.proven(answer, token, HOLDER, ours):
-        raise wire.Broken("what answers there is not an agent of this run")
+        raise wire.Broken("the peer is not an agent of this run")
     send(connection, {"proof": wire.proof(token, READER, str(answer["challenge"]))})
 
 
 def send(connection: socket.socket, message: wire.Message) -> None:
-    """One line."""
+    """Send one message as a JSON line."""
     connection.sendall(json.dumps(message).encode() + b"\n")
 
 
 def receive(stream: BinaryIO) -> wire.Message:
-    """One line.
+    """Receive one message.
 
     Raises:
-        Broken: the other side closed, or said what is not ours.
+        Broken: the peer closed the connection or sent something else.
     """
     line = stream.readline(wire.LONGEST)
     if not line.endswith(b"\n"):
@@ -88,15 +88,15 @@ def receive(stream: BinaryIO) -> wire.Message:
 
 
 def send_bytes(connection: socket.socket, lent: Lent) -> None:
-    """The part's bytes, from the kernel's pages to the network's buffers; none of them comes through this process."""
+    """Send the part's bytes with sendfile: none of them passes through this process."""
     connection.sendfile(lent.file, lent.start, lent.part.length)
 
 
 def receive_bytes(stream: BinaryIO, slots: Slots, length: int) -> None:
-    """So many bytes into the first slot, and the word that they are good.
+    """Receive `length` bytes into slot 0, then the sender's confirmation that they are unchanged.
 
     Raises:
-        Broken: the other side closed before, or they were overwritten while they were sent.
+        Broken: the peer closed too early, or the bytes were overwritten during the transfer.
     """
     received = 0
     with slots.bytes(0, length) as buffer, memoryview(buffer) as view:

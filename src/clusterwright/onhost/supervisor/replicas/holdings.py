@@ -1,4 +1,4 @@
-"""The parts of ranks' state that one host holds in memory: its own ranks', and those of the host before it."""
+"""The parts of the training state in one host's memory: those of its own ranks, and replicas of the previous host's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Moment = Tuple[int, int]
 
 @dataclass(frozen=True)
 class Lent:
-    """A part for one reader: a file of its own on the memory, and the mark that the slot had when it was found."""
+    """A part opened for one reader: its own file descriptor, and the slot's stamp at that time."""
 
     slots: Slots
     slot: int
@@ -32,15 +32,15 @@ class Lent:
         return offset(self.slot)
 
     def unchanged(self) -> bool:
-        """Nobody has written there since."""
+        """Return True if the slot was not written since."""
         current = self.slots.read(self.slot)
         return current is not None and current[0] == self.stamp
 
 
 class Holdings:
-    """What is there. Threads of the agent come and go here, so each call takes the lock.
+    """All parts in memory; thread-safe, since each call takes the lock.
 
-    A generation that resumed from a step voids what older ones made beyond it: that history was left.
+    A generation that resumed from a step invalidates parts of older generations beyond that step.
     """
 
     def __init__(self, ranks: int) -> None:
@@ -51,7 +51,7 @@ class Holdings:
         self._lock = threading.Lock()
 
     def lend(self, key: Key) -> Optional[Lent]:
-        """A part to be read; whoever gets it closes its file."""
+        """Open a part for reading, None if it is not here; the caller closes its file."""
         with self._lock:
             for slots, slot, stamp, part in self._places():
                 if part.key == key:
@@ -59,12 +59,12 @@ class Holdings:
         return None
 
     def path(self, key: Key) -> str:
-        """Where processes of this host find the memory of a part; empty when it is not here."""
+        """Return the path by which processes of this host open a part's memory; empty if it is not here."""
         with self._lock:
             return next((slots.path for slots, *_, part in self._places() if part.key == key), "")
 
     def resumed(self, generation: int, step: int) -> None:
-        """The ranks of a generation go on from this step."""
+        """Record that a generation resumed from this step; invalidated replicas are recycled."""
         with self._lock:
             if generation > self._fence[0]:
                 self._fence = (generation, step)
@@ -72,18 +72,18 @@ class Holdings:
                 self._recycle(self._foreign.pop(key))
 
     def supersede(self, new: Moment, complete: Optional[Moment]) -> None:
-        """Copies of a new moment are being made: all that is older may go, but the newest set that is whole."""
+        """Recycle replicas older than the moment `new`, except the newest complete set."""
         with self._lock:
             for key in [key for key in self._foreign if key[:2] < new and key[:2] != complete]:
                 self._recycle(self._foreign.pop(key))
 
     def allocate(self) -> Slots:
-        """Memory for a part of another host, used before if there is such."""
+        """Return memory for a part of another host, recycled if possible."""
         with self._lock:
             return self._idle.pop() if self._idle else Slots("neighbour")
 
     def store(self, slots: Slots, part: Part) -> None:
-        """What has arrived whole counts from now on."""
+        """Add a completely received replica."""
         slots.write(0, part)
         with self._lock:
             previous = self._foreign.pop(part.key, None)
@@ -92,17 +92,17 @@ class Holdings:
                 self._recycle(previous)
 
     def release(self, slots: Slots) -> None:
-        """Nothing whole has arrived."""
+        """Recycle memory whose transfer failed."""
         with self._lock:
             self._recycle(slots)
 
     def report(self) -> Message:
-        """All that counts, as [generation, step, world size, rank], and the newest fence."""
+        """Return all valid parts, as [generation, step, world size, rank], and the newest fence (generation, step)."""
         with self._lock:
             return {"parts": sorted({part.key for *_, part in self._places()}), "fence": list(self._fence)}
 
     def allocated_bytes(self) -> int:
-        """The memory that all of it takes now."""
+        """Return the memory that all slots take now, in bytes."""
         with self._lock:
             return sum(
                 slots.allocated_bytes() for slots in [*self.local_slots, *self._foreign.values(), *self._idle]
@@ -119,7 +119,7 @@ class Holdings:
         return key[0] < generation and key[1] > step
 
     def _recycle(self, slots: Slots) -> None:
-        """Kept for the next part: memory that was used before takes no time to get."""
+        """Keep the slots for the next part, since used memory is allocated already; close surplus ones."""
         slots.clear(0)
         if len(self._idle) < len(self.local_slots):
             self._idle.append(slots)

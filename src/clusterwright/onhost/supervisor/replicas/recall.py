@@ -1,4 +1,4 @@
-"""What the supervisor makes of what its agents hold in memory."""
+"""Choose the in-memory checkpoint to resume from, by the agents' reports."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from clusterwright.onhost.supervisor.wire import Message
 
 
 def chosen(peers: Mapping[str, Peer], newest_on_disk: int) -> Optional[Choice]:
-    """The step in memory that a generation would begin with now, if there is one."""
+    """Return the in-memory checkpoint that a generation would resume from now; None without a usable one."""
     reports = {host: peer.facts["memory"] for host, peer in peers.items() if peer.facts.get("memory")}
     return choose(reports, newest_on_disk)
 
 
 def memory_message(peers: Mapping[str, Peer], hosts: Sequence[str], choice: Optional[Choice]) -> Message:
-    """What the agents of a generation's hosts are told: where its state lies, and who keeps whose second copy."""
+    """Return the message for a generation's agents: the holders of its state, and each host's peer for replicas."""
     places = {
         host: (peer.address, int(peer.facts["copies"]))
         for host, peer in peers.items()
@@ -32,7 +32,7 @@ def memory_message(peers: Mapping[str, Peer], hosts: Sequence[str], choice: Opti
 
 @dataclass(frozen=True)
 class Choice:
-    """A set of parts that is whole, and for each rank the hosts that hold its part."""
+    """A complete in-memory checkpoint, and for each rank the hosts that hold its part."""
 
     generation: int
     step: int
@@ -40,7 +40,7 @@ class Choice:
     holders: Tuple[Tuple[str, ...], ...]
 
     def message(self, places: Mapping[str, Tuple[str, int]]) -> Message:
-        """What agents are told, given where each host hands out its parts."""
+        """Return the message for the agents; `places` has the address and port of each host."""
         return {
             "generation": self.generation,
             "step": self.step,
@@ -50,10 +50,10 @@ class Choice:
 
 
 def choose(reports: Mapping[str, Message], newest_on_disk: int = -1) -> Optional[Choice]:
-    """The newest step of which every rank's part is held; None when the disk has a newer one, or there is none.
+    """Return the newest step with every rank's part in memory; None if storage has a newer one, or none is complete.
 
-    Parts of different steps, generations or numbers of ranks never mix. What a generation made beyond the step at
-    which a later one resumed is of a history that was left, also on a host that has not heard of it.
+    Parts of different steps, generations or world sizes never mix. Parts of an older generation beyond the
+    step from which a later one resumed are invalid, also on a host that does not know of it.
     """
     fence = (0, 0)
     sets: Dict[Tuple[int, int, int], Dict[int, Set[str]]] = {}
@@ -72,7 +72,7 @@ def choose(reports: Mapping[str, Message], newest_on_disk: int = -1) -> Optional
 
 
 def _spread(hosts: Set[str], rank: int) -> Tuple[str, ...]:
-    """So that not all ranks' parts are read from the same host."""
+    """Rotate the hosts by rank, so that not all parts are read from the same host."""
     ordered = sorted(hosts)
     offset = rank % len(ordered)
     return tuple(ordered[offset:] + ordered[:offset])

@@ -1,7 +1,7 @@
-"""State that outlives the ranks: the memory that this host's agent keeps, sends on, and hands out.
+"""The in-memory checkpoints of this host's agent, which outlive the ranks.
 
-Each local rank copies its part of the state into memory of the agent's, which the next host of the generation gets
-too. The decision which of it the next generation begins with is recall.py's.
+Each local rank copies its part of the state into memory of the agent, which replicates it to the next host of
+the generation. recall.py decides which checkpoint the next generation resumes from.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONGEST_VARIABLE = 100_000  # bytes; execve(2) takes 128 KiB
 
 
 class Replicas:
-    """One for each agent, for as long as it lives."""
+    """In-memory checkpoints of one agent, for as long as it lives."""
 
     def __init__(
         self, listener: socket.socket, token: str, ranks: int, acknowledge: Acknowledge, log: Log
@@ -33,35 +33,35 @@ class Replicas:
 
     @property
     def port(self) -> int:
-        """Where parts are fetched and brought."""
+        """Port where other hosts fetch and send parts."""
         return self._serving.port
 
     def report(self) -> Message:
-        """What is held here, for the supervisor."""
+        """Return the parts held here, for the supervisor."""
         return self._holdings.report()
 
     def start(self, message: Message, host: str) -> Dict[str, str]:
-        """A generation begins as the supervisor says; what its ranks on this host are told."""
+        """Start a generation by the supervisor's message; return the variables for its ranks on this host."""
         following = message["next"].get(host)
         self.begin(message["start"], (following[0], following[1]) if following else None)
         return self._memory_variables(self.memory(message["memory"])) if message["memory"] else {}
 
     def begin(self, generation: int, neighbour: Optional[Tuple[str, int]]) -> None:
-        """A generation begins; its copies go on to `neighbour`, if there is one."""
+        """Start a generation whose replicas go to `neighbour` (address and port), if there is one."""
         self._sending.begin(generation, neighbour)
 
     def variables(self, local_rank: int) -> Dict[str, str]:
-        """What a rank has to know to copy."""
+        """Return the variables that a rank needs to copy its state."""
         return {
             "CLUSTERWRIGHT_COPY": self._holdings.local_slots[local_rank].path,
             "CLUSTERWRIGHT_COPY_WAKE": self._sending.path,
         }
 
     def memory(self, chosen: Message) -> Message:
-        """What a rank has to know to restore: each part where it is nearest to this host.
+        """Return what a rank needs to restore: for each part a local path, or the address and port of a holder.
 
-        `chosen` is what the supervisor says: `generation`, `step`, `world_size`, and for each rank the addresses and
-        ports of the hosts that hold its part.
+        `chosen` comes from the supervisor: `generation`, `step`, `world_size`, and for each rank the
+        addresses and ports of the hosts that hold its part.
         """
         moment = {name: chosen[name] for name in ("generation", "step", "world_size")}
         parts: List[Message] = []
@@ -73,7 +73,7 @@ class Replicas:
         return {**moment, "token": self._token, "parts": parts}
 
     def _memory_variables(self, memory: Message) -> Dict[str, str]:
-        """In a variable, or, for a thousand ranks and more, in a file whose path is there: a variable has its limit."""
+        """Return the variable with the text; from a thousand ranks on, with the path of a file that has it."""
         text = json.dumps(memory)
         if len(text) > LONGEST_VARIABLE:
             self._long.truncate(0)
@@ -82,6 +82,6 @@ class Replicas:
         return {"CLUSTERWRIGHT_MEMORY": text}
 
     def close(self) -> None:
-        """Nobody is served any more."""
+        """Stop serving."""
         self._serving.close()
         self._long.close()

@@ -1,6 +1,6 @@
-"""One thread that hears what this host's ranks have copied, and brings it to the next host of the generation.
+"""A thread that replicates the copies of this host's ranks to the next host of the generation.
 
-Ranks write a JSON line into a pipe, found as a path, after each copy. A line is shorter than PIPE_BUF, so that
+Ranks write a JSON line into a pipe, opened by its path, after each copy. A line is shorter than PIPE_BUF, so
 lines of several ranks never mix (pipe(7)).
 """
 
@@ -22,11 +22,11 @@ from clusterwright.onhost.supervisor.replicas.holdings import Holdings, Lent
 
 TIMEOUT_S = 10.0
 RETRY_S = 0.2
-# A host that is down is found by its silence, sooner than this; one that is up and cannot be reached is done without.
+# A host that is down is detected sooner, by its heartbeat; replicas to one that is up but unreachable stop after this.
 UNREACHABLE_S = 10.0
-# the copies of a step may wait; the step may not
+# replicas of a step may wait; the step may not
 NICENESS = 10
-# of what the job may still take, left to the training
+# share of the available memory that is left to the training
 SPARED = 0.1
 NO_PEER = (1 << 64) - 1
 
@@ -35,24 +35,24 @@ Log = Callable[[str], None]
 
 
 class Sending:
-    """Ranks' words, in their order: `capacity` wanted, `resumed` from a step, a `copy` made."""
+    """Handles the ranks' messages in order: `room` (memory requested), `resumed` (from a step), `copy` (copied)."""
 
     def __init__(self, token: str, holdings: Holdings, acknowledge: Acknowledge, log: Log) -> None:
         self._token, self._holdings, self._acknowledge, self._log = token, holdings, acknowledge, log
         self._read, self._write = os.pipe()
         self._generation, self._neighbour = 0, None  # type: Tuple[int, Optional[Tuple[str, int]]]
         self._connection: Optional[Tuple[int, socket.socket, BinaryIO]] = None
-        self._missed = 0.0  # since when the next host cannot be reached
+        self._missed = 0.0  # monotonic time since when the peer host is unreachable; 0 if it is not
         self._logged_messages: List[str] = []
         threading.Thread(target=self._work, name="send-copies", daemon=True).start()
 
     @property
     def path(self) -> str:
-        """The pipe's end for ranks."""
+        """Path of the pipe's write end, for ranks."""
         return f"/proc/{os.getpid()}/fd/{self._write}"
 
     def begin(self, generation: int, neighbour: Optional[Tuple[str, int]]) -> None:
-        """From now on copies of this generation go there; None when this host is alone."""
+        """Send replicas of this generation to `neighbour`; None if this host is alone."""
         self._generation, self._neighbour = generation, neighbour
         self._missed = 0.0
         for number, slots in enumerate(self._holdings.local_slots):
@@ -67,11 +67,11 @@ class Sending:
                 try:
                     self._handle(json.loads(line))
                 except (ValueError, KeyError, TypeError) as error:
-                    self._log_once(f"a line about copies is not understood: {line[:80]!r} ({error})")
+                    self._log_once(f"invalid message about in-memory checkpoints: {line[:80]!r} ({error})")
 
     def _handle(self, message: wire.Message) -> None:
         if message["generation"] != self._generation:
-            return  # of ranks that are gone
+            return  # of an earlier generation
         if "room" in message:
             self._reserve(message["local_rank"], message["room"])
         elif "resumed" in message:
@@ -83,7 +83,7 @@ class Sending:
             self._replicate((generation, step, world_size, rank), message["local_rank"])
 
     def _reserve(self, local_rank: int, capacity: int) -> None:
-        """Two slots here, and two for the part that the host before us will send."""
+        """Allocate two slots for the rank, and count two more for replicas of the previous host's rank."""
         slots = self._holdings.local_slots[local_rank]
         required_bytes = 2 * capacity * (2 if self._neighbour else 1) - slots.allocated_bytes()
         free_bytes = available.available_bytes()
@@ -92,11 +92,11 @@ class Sending:
         else:
             slots.refuse()
             self._log_once(
-                f"no copies in memory: they need {required_bytes} bytes, and {free_bytes} are left on this host"
+                f"no in-memory checkpoints: they need {required_bytes} bytes, and {free_bytes} are available"
             )
 
     def _replicate(self, key: "tuple[int, int, int, int]", local_rank: int) -> None:
-        """Until it has arrived, or the generation is over; a host that is alone has nobody to bring it to."""
+        """Retry until the replica has arrived or the generation has ended; a host that is alone sends nothing."""
         while self._neighbour and key[0] == self._generation:
             lent = self._holdings.lend(key)
             if lent is None:
@@ -117,23 +117,23 @@ class Sending:
             self._acknowledge(local_rank, NO_PEER)
 
     def _misses(self, why: str) -> bool:
-        """True when the next host could not be reached for so long that copies stay on their own host."""
-        self._log_once(f"copies do not reach {self._neighbour}: {why}")
+        """Return True once the peer host was unreachable for so long that parts stay on their own host only."""
+        self._log_once(f"cannot send replicas to {self._neighbour}: {why}")
         self._missed = self._missed or time.monotonic()
         if time.monotonic() - self._missed < UNREACHABLE_S:
             return False
         self._log_once(
-            f"copies stay on this host: {self._neighbour} has not been reached for {UNREACHABLE_S:.0f} s"
+            f"no replicas on another host: {self._neighbour} unreachable for {UNREACHABLE_S:.0f} s"
         )
         return True
 
     def _send(self, lent: Lent) -> bool:
-        """False when there is no memory for it; then each host has only its own."""
+        """Send the part; return False if the peer host has no memory for it."""
         connection, stream = self._connected(lent.part.generation)
         exchange.send(connection, {"put": asdict(lent.part)})
         answer = exchange.receive(stream)
         if "refused" in answer:
-            self._log_once(f"the next host takes no copies: {answer['refused']}")
+            self._log_once(f"the peer host refused a replica: {answer['refused']}")
             return False
         exchange.send_bytes(connection, lent)
         exchange.send(connection, {"good": lent.unchanged()})
@@ -149,15 +149,15 @@ class Sending:
         return self._connection[1:]
 
     def _hang_up(self) -> None:
-        """Whatever waits on the connection stops waiting."""
+        """Close the connection; a send that waits on it fails."""
         previous, self._connection = self._connection, None
         if previous:
-            with contextlib.suppress(OSError):  # broken before
+            with contextlib.suppress(OSError):  # already broken
                 previous[1].shutdown(socket.SHUT_RDWR)
             previous[1].close()
 
     def _log_once(self, text: str) -> None:
-        """Once each."""
+        """Log each text only once."""
         if text not in self._logged_messages:
             self._logged_messages.append(text)
             self._log(text)

@@ -1,8 +1,8 @@
-"""Hands out the parts that this host holds, and takes those of the host before it.
+"""Serve the parts that this host holds, and receive replicas of the previous host's.
 
-A connection begins with proofs on both sides that the run's token is known. Then a request a line: `put`, followed
-by the bytes of a part, or `get`, answered with them. Bytes that were overwritten while they went out do not fit
-their checksums, and whoever reads them says so.
+A connection starts with proofs on both sides that they have the run's token. Then one request per line:
+`put`, followed by the bytes of a part, or `get`, answered with them. Bytes overwritten during a transfer fail
+the reader's checksum.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from clusterwright.onhost.supervisor.replicas import exchange
 from clusterwright.onhost.supervisor.replicas.holdings import Holdings
 from clusterwright.onhost.supervisor.replicas.slots import Part
 
-# who says nothing for so long, or takes nothing, is gone
+# a peer that acknowledges nothing for so long is lost
 TIMEOUT_S = 20.0
-# of what the job may still take, left to the training
+# share of the available memory that is left to the training
 SPARED = 0.1
 
 
 class Serving:
-    """Serves on a socket that is bound already, in threads: one that waits, and one for each connection."""
+    """Serves on a bound socket, in threads: one that accepts, and one per connection."""
 
     def __init__(self, listener: socket.socket, token: str, holdings: Holdings) -> None:
         self._listener, self._token, self._holdings = listener, token, holdings
@@ -35,8 +35,8 @@ class Serving:
         threading.Thread(target=self._accept, name="serve-copies", daemon=True).start()
 
     def close(self) -> None:
-        """Nobody new; connections end with their other side."""
-        with contextlib.suppress(OSError):  # closed before
+        """Stop accepting; open connections end with their peer."""
+        with contextlib.suppress(OSError):  # already closed
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
@@ -54,11 +54,11 @@ class Serving:
         with connection, connection.makefile("rb") as stream:
             try:
                 exchange.challenge(connection, stream, self._token)
-                connection.settimeout(None)  # the host before us is silent for as long as it copies nothing
+                connection.settimeout(None)  # the previous host sends nothing while its ranks copy nothing
                 while True:
                     self._answer(connection, stream, exchange.receive(stream))
             except (OSError, wire.Broken, KeyError, TypeError, ValueError):
-                return  # gone, or not one of ours: what it had begun is forgotten
+                return  # lost or not authenticated: an unfinished transfer is dropped
 
     def _answer(self, connection: socket.socket, stream: BinaryIO, request: wire.Message) -> None:
         if "get" in request:
@@ -95,5 +95,5 @@ def _capacity_error(length: int) -> str:
     return (
         ""
         if length < (1 - SPARED) * free_bytes
-        else f"a copy of {length} bytes, and {free_bytes} bytes of memory left"
+        else f"a replica needs {length} bytes, and {free_bytes} bytes of memory are available"
     )

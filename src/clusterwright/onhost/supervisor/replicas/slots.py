@@ -1,8 +1,9 @@
-"""Memory of the agent's for copies of one rank's state: a memfd with two slots, which a rank finds as a path.
+"""The agent's memory for copies of one rank's state: a memfd with two slots, which a rank opens by its path.
 
-The first page says what lies in the slots. Each slot begins at an offset that no length reaches; the file is sparse.
-A slot's mark is cleared before its bytes change and set when they are whole, so that who reads the same mark before
-and after has read what was written. runtime/slots.py writes the same layout; a test holds the two together.
+The first page describes the slots. Slot offsets are further apart than any part is long; the file is sparse.
+A slot's stamp is cleared before its bytes change and set when they are complete, so a reader that finds the
+same stamp before and after has read consistent bytes. runtime/slots.py writes the same layout; a test
+compares the two.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from typing import Iterator, Optional, Tuple
 
 SLOTS = 2
 PAGE = 4096
-# mark, step, generation, world size, rank, length, and the checksum of the bytes as text, empty until it is known
+# stamp, step, generation, world size, rank, length, and the checksum of the bytes as text, empty until it is known
 HEADER = struct.Struct("<6Q64s")
 HEADER_EVERY = 256
-# where the agent says how many bytes each slot may hold
+# offset of the number of bytes that each slot may hold, written by the agent
 CAPACITY_OFFSET = 1024
 REFUSED = (1 << 64) - 1
-# one tebibyte apart: no rank's part is as long
+# one tebibyte: no rank's part is as long
 SLOT_STRIDE = 1 << 40
 _UINT64 = struct.Struct("<Q")
 
 
 @dataclass(frozen=True)
 class Part:
-    """One rank's state after a step; `generation` made it, among so many ranks."""
+    """One rank's state after a step, with the generation and the world size that produced it."""
 
     step: int
     generation: int
@@ -40,12 +41,12 @@ class Part:
 
     @property
     def key(self) -> Tuple[int, int, int, int]:
-        """What tells it from every other part of the run."""
+        """Generation, step, world size and rank, which identify the part within the run."""
         return (self.generation, self.step, self.world_size, self.rank)
 
 
 class Slots:
-    """One memfd; what is in it lives as long as this process, whoever wrote it."""
+    """One memfd; its content lives as long as this process, whichever process wrote it."""
 
     def __init__(self, name: str) -> None:
         self.fd = os.memfd_create(f"clusterwright-{name}", os.MFD_CLOEXEC)
@@ -54,11 +55,11 @@ class Slots:
 
     @property
     def path(self) -> str:
-        """Where processes of the same user open it."""
+        """Path by which processes of the same user open the memfd."""
         return f"/proc/{os.getpid()}/fd/{self.fd}"
 
     def read(self, slot: int) -> Optional[Tuple[int, Part]]:
-        """Mark and part of a slot; None when there is no whole one."""
+        """Return stamp and part of a slot; None if it has no complete part."""
         stamp, step, generation, world_size, rank, length, digest = HEADER.unpack_from(
             self._page, slot * HEADER_EVERY
         )
@@ -70,18 +71,18 @@ class Slots:
         return stamp, part
 
     def parts(self) -> Iterator[Tuple[int, int, Part]]:
-        """Slot, mark and part, where there is a whole one."""
+        """Yield slot, stamp and part of each slot with a complete part."""
         for slot in range(SLOTS):
             entry = self.read(slot)
             if entry:
                 yield (slot, *entry)
 
     def clear(self, slot: int) -> None:
-        """Nothing in the slot counts any more."""
+        """Invalidate the slot."""
         _UINT64.pack_into(self._page, slot * HEADER_EVERY, 0)
 
     def write(self, slot: int, part: Part) -> None:
-        """Say what the slot holds; its bytes are there already."""
+        """Write the slot's header; the bytes must be complete."""
         header_offset, digest = slot * HEADER_EVERY, part.digest.encode()
         HEADER.pack_into(
             self._page,
@@ -97,28 +98,28 @@ class Slots:
         _UINT64.pack_into(self._page, header_offset, time.monotonic_ns())
 
     def bytes(self, slot: int, length: int) -> mmap.mmap:
-        """The bytes of a slot, made as long as that if they are not."""
+        """Return the mapped bytes of a slot, extended to `length` if shorter."""
         start = offset(slot)
         if os.fstat(self.fd).st_size < start + length:
             os.ftruncate(self.fd, start + length)
         return mmap.mmap(self.fd, max(length, 1), offset=start)
 
     def grant(self, capacity: int) -> None:
-        """Make room for so many bytes in each slot, so that nobody waits for it later, and say so.
+        """Allocate so many bytes in each slot now, and publish the capacity to the rank.
 
         Raises:
-            OSError: the kernel has none.
+            OSError: no memory.
         """
         for slot in range(SLOTS):
             os.posix_fallocate(self.fd, offset(slot), capacity)
         _UINT64.pack_into(self._page, CAPACITY_OFFSET, capacity)
 
     def refuse(self) -> None:
-        """Say that there is no room."""
+        """Publish to the rank that there is no memory."""
         _UINT64.pack_into(self._page, CAPACITY_OFFSET, REFUSED)
 
     def reconsider(self) -> None:
-        """A new generation may ask again, if there was no room for the one before."""
+        """Let a new generation request memory again after a refusal."""
         if self.capacity == REFUSED:
             _UINT64.pack_into(self._page, CAPACITY_OFFSET, 0)
 
@@ -128,15 +129,15 @@ class Slots:
         return int(_UINT64.unpack_from(self._page, CAPACITY_OFFSET)[0])
 
     def allocated_bytes(self) -> int:
-        """The memory that it takes now."""
+        """Return the memory that the slots take now, in bytes."""
         return os.fstat(self.fd).st_blocks * 512
 
     def close(self) -> None:
-        """Let go of the memory; who has it open keeps it until they close too."""
+        """Close the memory; a process that has it open keeps it."""
         self._page.close()
         os.close(self.fd)
 
 
 def offset(slot: int) -> int:
-    """Where the bytes of a slot begin."""
+    """Return the file offset of a slot's bytes."""
     return (slot + 1) * SLOT_STRIDE

@@ -1,1 +1,1 @@
-"""Which rank failed first, with which words, and whether it was its host."""
+"""The rank that failed first, its error message, and whether its host is at fault."""

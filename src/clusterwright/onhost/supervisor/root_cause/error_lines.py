@@ -1,14 +1,14 @@
-"""The last words of a rank: one line out of the end of its log that says why it ended. Pure: text in, line out."""
+"""The error message of a rank: one line from the end of its log that explains its end. Pure: text in, line out."""
 
 from __future__ import annotations
 
 import re
 from typing import Iterator, List, NamedTuple, Sequence
 
-TAIL = 64 * 1024  # bytes of a log that are looked at: a hundred times what a traceback of torch takes
-LONGEST = 200  # characters of the line; the whole is in the log
+TAIL = 64 * 1024  # bytes read of a log's end: a hundred times the length of a traceback of torch
+LONGEST = 200  # characters of the line; the log has all
 
-# What stands before a line: terminal colours, torch's and torchrun's mark of the rank, the bars of an exception group.
+# Prefixes of a line: terminal colors, torch's and torchrun's rank, the bars of an exception group.
 _PREFIXES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|^(?:\[(?:default|rank)\d+\]:? ?)+")
 _BAR = re.compile(r"^( *)[|+](?: |$)")  # two spaces deeper for each group
 _SEPARATOR = re.compile(r"^ *\+-[-+ 0-9]*$")
@@ -18,7 +18,7 @@ _CHAIN = re.compile(
 )
 _NAMED = re.compile(r"(?:\w+\.)*(?P<name>\w*(?:Error|Exception|Interrupt|Group))(?:: (?P<text>.*))?")
 _CUSTOM_ERROR = re.compile(r"(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z_]\w*)(?:: (?P<text>.*))?")
-# Lines that say it by themselves, the strong ones first: the C++ side, the interpreter, the kernel, NCCL.
+# Lines that explain an end by themselves, the strongest first: C++ code, the interpreter, CUDA, the kernel, NCCL.
 _ERROR_LINES = tuple(
     re.compile(pattern)
     for pattern in (
@@ -32,7 +32,7 @@ _ERROR_LINES = tuple(
         r"NCCL WARN (?P<said>.+)",
     )
 )
-# What a rank says when another one has gone, or was waited for in vain.
+# Messages of a rank after another one has ended or timed out.
 _CONSEQUENCE = re.compile(
     r"connection (?:was )?(?:closed|reset|refused|aborted)|connection abort|broken pipe|pair closure|peer closed"
     r"|ncclRemoteError|communicator was aborted|remote process (?:exited|has)|recvValue failed|failed to recv"
@@ -43,7 +43,7 @@ _CONSEQUENCE = re.compile(
 
 
 class _Line(NamedTuple):
-    depth: int  # of exception groups around it
+    depth: int  # number of enclosing exception groups
     text: str
 
 
@@ -54,9 +54,10 @@ class _Raised(NamedTuple):
 
 
 def extract_error_message(log: str, *, signalled: bool = False) -> str:
-    """The exception that ended the program, or the line that says why; empty when nothing does.
+    """Return the exception that ended the program, or the line that explains its end; empty if there is none.
 
-    With `signalled` no exception ended it: what the C++ side said after the last one counts more.
+    With `signalled` no exception ended it: an error line of C++ code after the last exception takes
+    precedence.
     """
     lines = [_clean(line) for line in log[-TAIL:].splitlines()]
     raised = list(_raised(lines))
@@ -68,24 +69,24 @@ def extract_error_message(log: str, *, signalled: bool = False) -> str:
 
 
 def last_line(log: str) -> str:
-    """The last line that is not empty, for a program that left without an exception."""
+    """Return the last non-empty line, for a program that exited without an exception."""
     lines = [_clean(line).text.strip() for line in log[-TAIL:].splitlines()]
     return shorten(next((line for line in reversed(lines) if line), ""))
 
 
 def is_consequence(message: str) -> bool:
-    """True for what follows when another rank is gone, and so is not where to look first."""
+    """Return True if the message only reports the loss of another rank, so that it is not the root cause."""
     return bool(_CONSEQUENCE.search(message))
 
 
 def shorten(line: str) -> str:
-    """One line of bearable length; what is cut off is shown to be."""
+    """Return the text as one line of at most LONGEST characters, ending in `...` if truncated."""
     flat = " ".join(line.split())
     return flat if len(flat) <= LONGEST else flat[: LONGEST - 3].rstrip() + "..."
 
 
 def _clean(line: str) -> _Line:
-    """Without marks and bars; a separator of a group is left empty."""
+    """Strip prefixes and bars; a separator line of a group becomes empty."""
     text = _PREFIXES.sub("", line).rstrip()
     bar = _BAR.match(text)
     if bar:
@@ -94,7 +95,7 @@ def _clean(line: str) -> _Line:
 
 
 def _raised(lines: Sequence[_Line]) -> Iterator[_Raised]:
-    """Every line that names an exception; one of an unusual name only where a traceback ends."""
+    """Yield every line that names an exception; unusual names count only at the end of a traceback."""
     frames = False
     for line_number, (depth, text) in enumerate(lines):
         if _HEADER.search(text):
@@ -108,7 +109,7 @@ def _raised(lines: Sequence[_Line]) -> Iterator[_Raised]:
 
 
 def _exception_message(lines: Sequence[_Line], raised: List[_Raised]) -> str:
-    """The last exception; of a group its first member too, of a chain where it began."""
+    """Return the last exception; for a group with its first member, for a chain with its first exception."""
     outer = [exception for exception in raised if exception.depth <= 1]
     last = outer[-1] if outer else raised[-1]
     inner = next(
@@ -120,17 +121,17 @@ def _exception_message(lines: Sequence[_Line], raised: List[_Raised]) -> str:
         None,
     )
     if inner:
-        return f"{last.message}; the first of them {inner.message}"
+        return f"{last.message}; first sub-exception {inner.message}"
     cause = last
     for previous in reversed(outer[:-1]):
         if not any(_CHAIN.search(line.text) for line in lines[previous.line_number : cause.line_number]):
             break
         cause = previous
-    return last.message if cause is last else f"{last.message}; at first {cause.message}"
+    return last.message if cause is last else f"{last.message}; after {cause.message}"
 
 
 def _find_error_line(lines: Sequence[_Line]) -> str:
-    """The strongest line; of equal ones the first that is not a consequence, else the last."""
+    """Return the strongest line; among equals the first that is no consequence, else the last."""
     for pattern in _ERROR_LINES:
         texts = [match.group("said") for match in map(pattern.search, (line.text for line in lines)) if match]
         causes = [text for text in texts if not is_consequence(text)]

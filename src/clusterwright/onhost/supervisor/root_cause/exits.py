@@ -1,4 +1,4 @@
-"""What is said of a rank that ended: which one, of what, and its last words from the end of its log."""
+"""Describe a rank's exit: which rank, by which signal, with which error message from its log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterwright.onhost.supervisor.wire import Message
 def describe_exit(
     message: Message, generation: Optional[Generation], *, by_launcher: bool = False
 ) -> Dict[str, Any]:
-    """The message with the rank, the signal, and words where it had none; of torchrun, only its own words."""
+    """Return the message with rank, signal and, if it had none, the error message of the rank's or launcher's log."""
     code = int(message["code"])
     more: Dict[str, Any] = {"signal": -code} if code < 0 else {}
     if generation and not by_launcher:
@@ -26,15 +26,15 @@ def describe_exit(
 
 
 def read_last_output(path: str, *, signalled: bool) -> Tuple[str, str]:
-    """The exception or the line that says why; of a program that left by itself, else its last line, and the cause."""
+    """Return the error message of a log and no code; for an exit without an exception, the last line and EXIT."""
     log = tail(path)
     output = extract_error_message(log, signalled=signalled)
     line = "" if output or signalled else last_line(log)
-    return (f"left with {line!r}", EXIT) if line else (output, "")
+    return (f"exited with {line!r}", EXIT) if line else (output, "")
 
 
 def tail(path: str) -> str:
-    """The end of a log; empty when there is none."""
+    """Return the end of a log; empty if there is none."""
     try:
         with open(path, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))

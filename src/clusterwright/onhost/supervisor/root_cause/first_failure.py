@@ -1,4 +1,4 @@
-"""Which rank failed first, and why, in one line. Pure: over the events of a generation."""
+"""The first failure of a generation, and one line that describes it. Pure: over the events of the generation."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from clusterwright.onhost.supervisor.root_cause.error_lines import is_consequenc
 
 Event = Mapping[str, Any]
 
-# A rank that is killed takes the others' connections along, so they may say so a moment earlier: clocks of hosts
-# differ by milliseconds, and the kernel reaps a killed process with much memory in a second or so.
+# A killed rank breaks the others' connections, and their errors may be recorded earlier: clocks of hosts differ by
+# milliseconds, and the kernel takes about a second to reap a killed process with much memory.
 CAUSE_WINDOW_S = 2.0
-SHELL = 128  # a shell says a signal by adding this (bash(1), "Simple Commands")
+SHELL = 128  # a shell adds this to a signal's number (bash(1), "Simple Commands")
 
 
 def find_first_failure(events: Iterable[Event]) -> Optional[Event]:
-    """The event that began it: a lost host before all, then a rank that hung or died, its consequences last."""
+    """Return the event of the first failure: a lost host, else a rank that hung or died, consequences last."""
     events_by_time = sorted(events, key=lambda event: float(event.get("time", 0)))
     host_loss = next((event for event in events_by_time if event.get("event") == "host_lost"), None)
     if host_loss:
@@ -33,24 +33,24 @@ def find_first_failure(events: Iterable[Event]) -> Optional[Event]:
 
 
 def line(events: Iterable[Event], ranks: int = 0) -> str:
-    """`rank 3 (gpu-2, local 1) was killed by SIGKILL at step 41`; empty when nothing failed."""
+    """Describe the first failure: `rank 3 (gpu-2, local 1) was killed by SIGKILL at step 41`; empty without one."""
     event = find_first_failure(events)
     if event is None:
         return ""
     if event["event"] == "host_lost":
-        unresponsive_text = f", silent for {event['silence_s']:g} s" if event.get("silence_s") else ""
+        unresponsive_text = f", no message for {event['silence_s']:g} s" if event.get("silence_s") else ""
         reason = f": {event['why']}" if event.get("why") and not unresponsive_text else ""
         return f"host {event.get('lost', '?')} was lost{unresponsive_text}{reason}"
     return f"{describe_rank(event, ranks)} {describe_failure(event)}{_step_text(event)}"
 
 
 def describe(fault: Event) -> str:
-    """The rank and what went wrong with it, as one clause."""
+    """Describe a failure as one clause: the rank and what happened to it."""
     return f"{describe_rank(fault)} {describe_failure(fault)}"
 
 
 def describe_rank(event: Event, ranks: int = 0) -> str:
-    """The rank, and where it ran."""
+    """Return the rank with its host and local rank; `ranks` is the number per host."""
     rank, host = event.get("rank"), event.get("on", event.get("host"))
     local = event.get("local_rank", rank % ranks if ranks and isinstance(rank, int) else None)
     location = [str(host)] if host else []
@@ -59,7 +59,7 @@ def describe_rank(event: Event, ranks: int = 0) -> str:
 
 
 def describe_failure(event: Event) -> str:
-    """What happened to it."""
+    """Describe what happened to the rank."""
     if event.get("event") == "rank_hung":
         return _hung(event)
     number, message = signal_of(event), str(event.get("words") or "")
@@ -70,11 +70,11 @@ def describe_failure(event: Event) -> str:
         )
     if message and event.get("cause") != EXIT:
         return f"raised {shorten(message)}"
-    return shorten(message) or f"left with exit code {event.get('code')}"
+    return shorten(message) or f"exited with code {event.get('code')}"
 
 
 def signal_of(event: Event) -> int:
-    """The signal that ended it; 0 for none. A code is negative, or above 128 as a shell says it."""
+    """Return the signal that ended the rank; 0 for none. Its code is negative, or above 128 from a shell."""
     code = int(event.get("code") or 0)
     if event.get("signal"):
         return int(event["signal"])
@@ -82,7 +82,7 @@ def signal_of(event: Event) -> int:
 
 
 def signal_name(number: int) -> str:
-    """SIGKILL; a number for one without a name."""
+    """Return the name, such as SIGKILL, or the number of a signal without a name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -95,8 +95,8 @@ _EXTERNAL_SIGNALS = frozenset(
 
 
 def _hung(event: Event) -> str:
-    """How long it stood still, and what was seen of it."""
-    seconds = f"{event['seconds']:.1f} s behind the others" if "seconds" in event else "no progress"
+    """Describe a hang: its duration and the finding."""
+    seconds = f"no progress for {event['seconds']:.1f} s" if "seconds" in event else "no progress"
     message = f": {shorten(str(event['words']))}" if event.get("words") else ""
     stacks = f" (stacks: {event['stacks']})" if event.get("stacks") else ""
     return f"hung, {seconds}{message}{stacks}"
@@ -107,12 +107,12 @@ def _step_text(event: Event) -> str:
 
 
 def _follows(event: Event) -> bool:
-    """True when somebody else's end explains it: what it said, or the SIGTERM of a launcher."""
+    """Return True if another failure explains this exit: a consequence, or a launcher's SIGTERM."""
     return signal_of(event) == signal.SIGTERM or is_consequence(str(event.get("words") or ""))
 
 
 def _earliest(exits: List[Event]) -> Optional[Event]:
-    """Of those close to the first, one that died of a signal: no exception elsewhere can cause that."""
+    """Return the first exit; among those close to it, one by a signal, which no exception elsewhere can cause."""
     if not exits:
         return None
     early_exits = [event for event in exits if event["time"] <= exits[0]["time"] + CAUSE_WINDOW_S]

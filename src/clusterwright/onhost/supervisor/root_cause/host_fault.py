@@ -1,7 +1,7 @@
-"""Whether a rank ended because of its host rather than its program. Pure: words and codes in, answer out.
+"""Decide whether a rank failed because of its host rather than its program. Pure: message and codes in, answer out.
 
-A host that is at fault is left out of the next generation, as if it had been lost. What is not in the list counts
-as the program's; the list is of faults that the same program would not meet on another host.
+A host at fault is excluded from the next generation like a lost one. The list holds faults that the same
+program would not meet on another host; any other failure counts as the program's.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _FAULT_PATTERN = re.compile(
 
 
 def is_host_fault(message: str, number: int = 0, cause: str = "") -> bool:
-    """True for words, the number of a signal, or the runtime's code of a cause, that speak of a broken host."""
+    """Return True if message, signal number or the runtime's error code indicate a broken host."""
     return cause == CORRUPT_HOST or number in SIGNALS or bool(_FAULT_PATTERN.search(message))
 
 
 def classify_exit(message: Mapping[str, Any]) -> Tuple[str, RankExit]:
-    """The event of decide.py that a rank's exit is, `broken` or `failed`, and how the rank ended."""
+    """Return the kind of event for decide (`broken`: the host's fault, or `failed`) and how the rank failed."""
     code, error, cause = message["code"], str(message["words"]), message.get("cause", "")
     kind = "broken" if is_host_fault(error, -code, cause) else "failed"
     from_outside = code < 0 or is_consequence(error)

@@ -1,1 +1,1 @@
-"""Data of a training copied to each host's own disk before the ranks start. Standard library only."""
+"""Copy a training's data to each host's own disk before the ranks start. Standard library only."""

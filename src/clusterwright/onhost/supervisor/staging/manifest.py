@@ -1,4 +1,4 @@
-"""What a folder holds: every file with its size and time of change. Two manifests that are equal are the same data."""
+"""The content of a folder: every file with size and modification time. Equal manifests mean equal data."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import os
 import stat
 from typing import Dict, Iterator, List, Tuple
 
-BLOCK = 4096  # of a file system: what a small file takes of it
+BLOCK = 4096  # bytes of a file-system block, the least that a file takes
 
-Row = Tuple[str, int, int]  # path below the folder, bytes, time of the last change in ns
+Row = Tuple[str, int, int]  # path below the folder, bytes, modification time in ns
 
 
 class Manifest:
-    """The files of a folder in order, its links and its folders."""
+    """The sorted files of a folder, its symbolic links and its subfolders."""
 
     def __init__(self, files: List[Row], links: Dict[str, str], folders: List[str]) -> None:
         self.files, self.links, self.folders = files, links, folders
 
     @property
     def disk_bytes(self) -> int:
-        """Bytes that a copy takes."""
+        """Bytes that a copy takes on disk."""
         file_bytes = sum(-(-size // BLOCK) * BLOCK for _path, size, _when in self.files)
         return file_bytes + BLOCK * (len(self.folders) + len(self.links) + 1)
 
@@ -31,16 +31,16 @@ class Manifest:
         return sum(size for _path, size, _when in self.files)
 
     def digest(self, path: str) -> str:
-        """A word for what is in `path` now."""
+        """Return a hash of the path and the manifest, which names the copy."""
         text = json.dumps([path, self.files, self.links, self.folders], sort_keys=True)
         return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:20]
 
 
 def manifest_of(folder: str) -> Manifest:
-    """What the folder holds now.
+    """Read the manifest of a folder.
 
     Raises:
-        OSError: it is not there, is no folder, or cannot be read.
+        OSError: the folder is missing, is not a folder, or cannot be read.
     """
     manifest = Manifest([], {}, [])
     for path, entry in _below(folder, ""):
@@ -56,7 +56,7 @@ def manifest_of(folder: str) -> Manifest:
 
 
 def _below(folder: str, prefix: str) -> "Iterator[Tuple[str, os.DirEntry[str]]]":
-    """Everything in it, in the order of names; links are not followed."""
+    """Yield everything below the folder, sorted by name; links are not followed."""
     with os.scandir(folder) as entries:
         rows = sorted(entries, key=lambda entry: entry.name)
     for entry in rows:

@@ -1,8 +1,8 @@
-"""Copies a training's data to this host's scratch.
+"""Copy a training's data to this host's scratch.
 
 `python -m clusterwright.onhost.supervisor.staging.stage SCRATCH PATH...`,
-run once on each host before the ranks start. `SCRATCH/jobs/ID/data` then has each folder under its own path, as a
-link to the copy: what a program reads below that prefix is local.
+run once on each host before the ranks start. `SCRATCH/jobs/ID/data` then has each folder under its own path,
+as a link to the copy, so a program that reads below that prefix reads locally.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from clusterwright.onhost.supervisor.staging.manifest import manifest_of
 from clusterwright.onhost.supervisor.staging.store import InsufficientSpaceError, Store, format_bytes
 
 FIXES = {
-    "room": "delete there what nobody needs, or set `stage: none` to read from the server",
-    "hooks": "`slurm.health: true` and a disk with `mount` in the cluster file, then wright apply",
+    "room": "delete unused files there, or set `stage: none` to read from the server",
+    "hooks": "set `slurm.health: true` and a disk with `mount` in the cluster file, then run wright apply",
 }
 
 
 def stage(scratch: str, job: str, paths: Sequence[str]) -> None:
-    """Each folder is on this host, whole, and the job has its links to them.
+    """Copy each folder to this host and link it into the job's folder.
 
     Raises:
-        NoRoomError: one does not fit.
-        OSError: one cannot be read, or the prolog has made no place here.
+        InsufficientSpaceError: a copy does not fit.
+        OSError: a folder cannot be read, or the prolog did not create the scratch folders.
     """
     job_folder = os.path.join(scratch, "jobs", job)
     team = os.path.join(scratch, "staged", str(os.getgid()))
     for folder in (job_folder, team):
         if not os.access(folder, os.W_OK):
-            raise OSError(f"{folder} is not there for us: Slurm's prolog makes it ({FIXES['hooks']})")
+            raise OSError(f"{folder} is not writable; Slurm's prolog creates it\nfix: {FIXES['hooks']}")
     store = Store(team, os.path.join(scratch, "jobs"), job)
     for path in paths:
         began = time.monotonic()
@@ -44,10 +44,10 @@ def stage(scratch: str, job: str, paths: Sequence[str]) -> None:
         os.makedirs(os.path.dirname(link), exist_ok=True)
         os.symlink(copy, link)
         elapsed_s = time.monotonic() - began
-        how = "is here already" if is_cached else f"copied in {elapsed_s:.1f} s"
-        console.out(
-            f"stage: {_host()}: {path}: {len(manifest.files)} files, {format_bytes(manifest.size)}, {how}"
-        )
+        how = "already on this host" if is_cached else f"copied in {elapsed_s:.1f} s"
+        count = len(manifest.files)
+        files = f"{count} file" if count == 1 else f"{count} files"
+        console.out(f"stage: {_host()}: {path}: {files}, {format_bytes(manifest.size)}, {how}")
 
 
 def _host() -> str:
@@ -55,9 +55,9 @@ def _host() -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 when all is here; else the reason goes to standard error with the host."""
+    """Stage the folders; on failure print the reason with the host to standard error and return 1."""
     scratch, *paths = arguments
-    os.umask(0o007)  # what is staged is the team's, and nobody else's
+    os.umask(0o007)  # only the team may read staged data
     try:
         stage(scratch, os.environ["SLURM_JOB_ID"], paths)
     except InsufficientSpaceError as error:

@@ -1,9 +1,9 @@
-"""The copies that a team keeps on one host's scratch: found again, made whole or not at all, the oldest given up.
+"""A team's cache of data copies on one host's scratch: reused, created atomically, the longest unused deleted first.
 
 STORE/NAME-DIGEST/data      the copy, read-only
-STORE/NAME-DIGEST/jobs/ID   one for each job that has used it; the time of the folder is that of the last use
-STORE/.part-ID              a copy under way; left by one that was cut short, and taken away by the next
-STORE/.lock                 one at a time: a second job of the team waits, and finds the copy
+STORE/NAME-DIGEST/jobs/ID   one file per job that used it; the folder's time is that of the last use
+STORE/.part-ID              an unfinished copy; the next job deletes one that was interrupted
+STORE/.lock                 lock: a second job of the team waits, and finds the copy
 """
 
 from __future__ import annotations
@@ -18,16 +18,14 @@ from typing import Iterator, List, Tuple
 from clusterwright.onhost.lib.files import rename
 from clusterwright.onhost.supervisor.staging.manifest import Manifest, manifest_of
 
-LEFT_OVER = (
-    256 * 2**20
-)  # bytes that stay free: what the prolog wants of a disk (provision/render/job_hooks.py)
+LEFT_OVER = 256 * 2**20  # bytes that must stay free, which the prolog checks (provision/render/job_hooks.py)
 MB, GB = 10**6, 10**9
-AT_ONCE = 8  # files: one request at a time waits for the server most of the time
+AT_ONCE = 8  # files copied in parallel, since one request mostly waits for the server
 GROUP_READS, ALL_READ = 0o040, 0o004
 
 
 class InsufficientSpaceError(Exception):
-    """The copy does not fit, whatever is given up."""
+    """The copy does not fit, even after all unused copies are deleted."""
 
 
 class Store:
@@ -38,17 +36,17 @@ class Store:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """No other job of the team looks or copies meanwhile."""
+        """Lock the store against other jobs of the team."""
         with open(os.path.join(self.folder, ".lock"), "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def find(self, source: str, manifest: Manifest) -> Tuple[str, bool]:
-        """Where the copy is, and whether it was there already; one that somebody changed is made anew.
+        """Return the copy's folder, and whether it existed; a modified copy is replaced.
 
         Raises:
-            NoRoomError: it does not fit.
-            OSError: the source cannot be read, or changed while it was.
+            InsufficientSpaceError: the copy does not fit.
+            OSError: the source cannot be read, or changed while it was copied.
         """
         copy_folder = os.path.join(self.folder, f"{os.path.basename(source)}-{manifest.digest(source)}")
         exists = os.path.isdir(copy_folder)
@@ -66,7 +64,7 @@ class Store:
             os.utime(os.path.join(copy_folder, "jobs"))
 
     def _free_space(self, required_bytes: int, source: str) -> None:
-        """What nobody uses goes, the longest unused first, and only if that is enough."""
+        """Delete unused copies, the longest unused first, only if that frees enough."""
         for name in os.listdir(self.folder):
             if name.startswith(".part-"):
                 shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
@@ -78,7 +76,7 @@ class Store:
             raise InsufficientSpaceError(
                 f"{source} needs {format_bytes(required_bytes)} and {self.folder} "
                 f"has {format_bytes(self.free())} free, of which "
-                f"{format_bytes(LEFT_OVER)} stay free; copies that no job uses "
+                f"{format_bytes(LEFT_OVER)} must stay free; copies that no job uses "
                 f"hold {format_bytes(unused_bytes)}. Nothing was copied"
             )
         for name in unused:
@@ -87,7 +85,7 @@ class Store:
             shutil.rmtree(os.path.join(self.folder, name))
 
     def free(self) -> int:
-        """Bytes that a user may still write here."""
+        """Return the bytes that a user may still write here."""
         disk = os.statvfs(self.folder)
         return disk.f_bavail * disk.f_frsize
 
@@ -96,7 +94,7 @@ class Store:
         return sorted(names, key=lambda name: os.stat(os.path.join(self.folder, name, "jobs")).st_mtime)
 
     def _is_used(self, name: str) -> bool:
-        """A job is on this host as long as its own scratch folder is (prolog and epilog)."""
+        """Return True while a job that uses the copy has its scratch folder (prolog and epilog)."""
         jobs = os.listdir(os.path.join(self.folder, name, "jobs"))
         return any(os.path.lexists(os.path.join(self._jobs, job)) for job in jobs)
 
@@ -121,7 +119,7 @@ class Store:
 
 
 def copy_file(source: str, data: str, path: str) -> None:
-    """One file with its time; readable by the team only where the source is."""
+    """Copy one file with its time; the team can read it only if it can read the source."""
     start, end = os.path.join(source, path), os.path.join(data, path)
     shutil.copyfile(start, end)
     status = os.stat(start)
@@ -133,17 +131,19 @@ def copy_file(source: str, data: str, path: str) -> None:
 
 
 def refuse_changed(source: str, manifest: Manifest, data: str) -> None:
-    """The copy is what the source was, and still is.
+    """Check that copy and source both still match the manifest.
 
     Raises:
-        OSError: somebody wrote there meanwhile.
+        OSError: the source changed while it was copied.
     """
     if not matches(manifest, data) or not matches(manifest, source):
-        raise OSError(f"{source} was changed while it was copied: run again when nobody writes there")
+        raise OSError(
+            f"{source} was changed while it was copied; submit the job again when nothing writes there"
+        )
 
 
 def matches(manifest: Manifest, folder: str) -> bool:
-    """The folder holds what the manifest says, file by file: sizes, times, links."""
+    """Return True if the folder's files, sizes, times and links equal the manifest."""
     try:
         actual = manifest_of(folder)
     except OSError:
@@ -152,5 +152,5 @@ def matches(manifest: Manifest, folder: str) -> bool:
 
 
 def format_bytes(count: int) -> str:
-    """Bytes for people."""
+    """Format a number of bytes in MB or GB."""
     return f"{count / GB:.2f} GB" if count >= GB else f"{count / MB:.1f} MB"
