@@ -29,7 +29,7 @@ def test_a_folder_here_needs_no_cluster(run, capfd):
     out = capfd.readouterr().out
 
     assert "state       failed: x\n" in out
-    assert "ledger: 2 GPUs for 10.0 s" in out
+    assert "goodput: 2 GPUs for 10.0 s" in out
 
 
 def test_programs_get_one_document(run, capfd):

@@ -30,4 +30,4 @@ def test_what_a_step_says_of_itself(train):
     said = "\n".join(advice.list_advice(told.events, told.record))
     assert "steps waited" in said
     assert "the rank itself reads" in said
-    assert "data: 1 bad samples were passed over, the first: bad sample passed over: x" in said
+    assert "data: 1 bad sample skipped, the first: bad sample passed over: x" in said

@@ -149,7 +149,7 @@ def test_two_who_want_one_port_of_one_host_both_have_theirs(dev):
     assert (first["host"], second["host"]) == ("gpu-node1", "gpu-node1")
     assert (first["port"], first["notes"]) == (port, [])
     assert second["port"] != port
-    assert f"port {port} is not to be had" in second["notes"][0]
+    assert f"port {port} is in use on this host" in second["notes"][0]
     base = dev.tunnel(second)
     assert get(base, "/api/kernels", second["token"])[0] == 200
     assert get(base, "/api/kernels", first["token"])[0] == 403
@@ -174,7 +174,7 @@ def test_it_ends_when_no_kernel_works_any_more(dev):
         time.sleep(1)
     assert time.monotonic() - finished > 6
     said = dev.sh("control", f"tail -n 1 $(ls -td {RUNS}/jupyter-* | head -1)/said.jsonl")
-    assert "nobody has worked in it for 8 s" in said
+    assert "idle for 8 s" in said
 
 
 def test_a_python_without_jupyter_is_named_with_the_mend(dev):
@@ -182,7 +182,7 @@ def test_a_python_without_jupyter_is_named_with_the_mend(dev):
     said = dev.refused("--python", "/usr/bin/python3")
 
     assert "error[dev-no-jupyter]: job " in said
-    assert "there is no JupyterLab in /usr/bin/python3" in said
+    assert "/usr/bin/python3 has no JupyterLab" in said
     assert "fix: /usr/bin/python3 -m pip install 'jupyterlab>=4'" in said
     dev.until("squeue -h", "")
 
@@ -208,7 +208,7 @@ def test_a_user_without_a_home_works_in_a_folder_beside_the_runs(dev):
             dev.sh(host, "mv /home/was-bob /home/bob")
 
     assert shown == [f"{RUNS}/home", f"{RUNS}/home"]
-    assert f"/home/bob is not there on {up['host']}; files are kept in {RUNS}/home" in up["notes"]
+    assert f"{up['host']} has no /home/bob; files are stored in {RUNS}/home" in up["notes"]
 
 
 def test_a_full_home_is_named_and_can_be_tidied_up(dev):
@@ -228,7 +228,7 @@ def test_a_full_home_is_named_and_can_be_tidied_up(dev):
         for host in ("gpu-node1", "gpu-node2"):
             dev.sh(host, "umount -l /home/bob")
 
-    assert f"nothing can be written to /home/bob on {up['host']}: No space left on device" in up["notes"][0]
+    assert f"cannot write to /home/bob on {up['host']}: No space left on device" in up["notes"][0]
 
 
 def test_no_room_for_the_session_itself_is_refused_before_anything_is_submitted(dev):

@@ -189,7 +189,7 @@ def test_a_missing_framework_ends_the_run_with_what_installs_it(ended):
 
     assert end.outcome == "failed"
     assert end.why.endswith(
-        "jax is not installed for /opt/clusterwright/env/bin/python; there: pip install jax"
+        "jax is not installed for /opt/clusterwright/env/bin/python; fix: pip install jax"
     )
     assert ranks(said) == []
 

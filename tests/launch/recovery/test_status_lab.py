@@ -37,7 +37,7 @@ def test_a_run_is_found_by_its_job_and_told_of(run, lab_cluster, capfd):
     out = capfd.readouterr().out
 
     assert "state       finished: all\n" in out
-    assert "ledger: 2 GPUs for 11.0 s" in out
+    assert "goodput: 2 GPUs for 11.0 s" in out
 
 
 def test_what_is_queued_nowhere_and_silent_is_gone(run, lab_cluster, capfd):
@@ -46,4 +46,4 @@ def test_what_is_queued_nowhere_and_silent_is_gone(run, lab_cluster, capfd):
     assert status("77", cluster=lab_cluster.file, json=True) == 0
     found = json.loads(capfd.readouterr().out)
 
-    assert (found["state"], found["why"]) == ("gone", "no job of it is left in Slurm")
+    assert (found["state"], found["why"]) == ("gone", "Slurm has no job of the run")

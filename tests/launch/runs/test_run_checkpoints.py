@@ -179,7 +179,7 @@ def test_a_step_that_is_not_there(saved):
     with pytest.raises(Trouble, match="step-00000011") as trouble:
         verify(str(saved(10, 20)), 11, everything=False)
 
-    assert trouble.value.fix == "there are steps: 20, 10"
+    assert trouble.value.fix == "choose one of the steps: 20, 10"
 
 
 def test_without_torch_verify_says_where_to_go(saved):

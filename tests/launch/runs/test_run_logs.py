@@ -72,9 +72,9 @@ def test_the_ledger_comes_before_the_end(runs, start_far):
     assert process.poll() is None
 
     with (run / "slurm-9.out").open("a") as file:
-        file.write("ledger: 4 GPUs\n")
+        file.write("goodput: 4 GPUs\n")
     (run / "ledger.json").write_text("{}")
-    assert process.communicate(timeout=150)[0] == b"[job] ledger: 4 GPUs\n"
+    assert process.communicate(timeout=150)[0] == b"[job] goodput: 4 GPUs\n"
     assert process.returncode == 0
 
 

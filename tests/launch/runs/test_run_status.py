@@ -93,14 +93,14 @@ def test_people_get_lines(run, done_far):
     """The same in a screen."""
     _, out, _ = done_far("status", run.parent, "last", "text")
 
-    assert "generation  2 on a, c; away b\n" in out
+    assert "generation  2 on a, c; lost b\n" in out
     assert "step        60 of 100, 2 steps/s, time left 20.0 s\n" in out
     assert "checkpoint  none verified; step 60 is being written; damaged: 25\n" in out
     assert "standby     ready on a; c: too little memory\n" in out
     assert (
         "  generation 1, host-lost: host b was lost, no message for 2.5 s; new progress after 32.5 s\n" in out
     )
-    assert "\nledger: 6 GPUs" in out
+    assert "\ngoodput: 6 GPUs" in out
     assert len(out.splitlines()) <= 24
 
 
@@ -118,7 +118,7 @@ def test_a_dead_supervisor_is_seen(run, done_far):
     found = json.loads(out)
 
     assert found["state"] == "gone"
-    assert found["why"].startswith("its supervisor was last heard")
+    assert found["why"].startswith("last heartbeat of its supervisor")
     assert found["ledger"]["wall_s"] == pytest.approx(112, abs=1)
 
 
@@ -137,4 +137,4 @@ def test_an_ended_run_says_how(runs, done_far):
 
     assert "state       no-progress: again and again\n" in out
     assert "step        none yet\n" in out
-    assert out.endswith("ledger: no job of this run has begun\n")
+    assert out.endswith("goodput: no job of this run has started\n")

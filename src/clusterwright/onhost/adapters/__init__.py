@@ -1,1 +1,1 @@
-"""What launchers and frameworks have in common; standard library only, read at submission and in jobs."""
+"""The interfaces of launchers and frameworks; standard library only, used at submission and in jobs."""

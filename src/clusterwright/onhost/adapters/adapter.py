@@ -1,4 +1,4 @@
-"""What a framework wants of whoever starts it; all else is the user's."""
+"""The interface of a framework: the variables and options that it needs from its launcher."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ Argv = Sequence[str]
 
 
 def nothing(_context: ProcessContext) -> Dict[str, str]:
-    """No variables."""
+    """Return no variables."""
     return {}
 
 
 def unchanged(argv: Argv, _context: ProcessContext) -> Tuple[str, ...]:
-    """The line as it was written."""
+    """Return the command line unchanged."""
     return tuple(argv)
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """One framework. What it says only fills gaps: a variable or an option that is there already stays as it is."""
+    """One framework. Its variables and options only fill gaps: the user's own take precedence."""
 
-    module: str  # what Python must find, empty for nothing
-    install: str  # the line that installs it
-    launcher: str = "agent"  # what starts it where the job does not say
+    module: str  # module that must be installed; empty for none
+    install: str  # command that installs it
+    launcher: str = "agent"  # default launcher
     variables: Callable[[ProcessContext], Dict[str, str]] = nothing
     arguments: Callable[[Argv, ProcessContext], Tuple[str, ...]] = unchanged
-    programs: Tuple[str, ...] = ()  # its own launchers, by the first word of a line: once on each host
+    programs: Tuple[str, ...] = ()  # names of its own launcher programs, which run once per host
     modules: Tuple[str, ...] = ()  # the same behind `python -m`
-    global_batch: str = ""  # its option for the samples of a step, over all replicas
-    micro_batch: str = ""  # and for those that go through a replica at once
+    global_batch: str = ""  # its option for the global batch size
+    micro_batch: str = ""  # its option for the micro-batch size
 
     @property
     def needs_only_torch(self) -> bool:
-        """True when torch's variables, which every launcher sets, are all that it wants."""
+        """True if torch's variables, which every launcher sets, suffice."""
         return self.variables is nothing and self.arguments is unchanged
 
 
 def has(argv: Argv, *names: str) -> bool:
-    """Whether an option is on the line, with `_` or `-` in its name, with its value behind = or in the next word."""
+    """Return True if one of the options is on the command line, with `_` or `-`, as NAME=VALUE or NAME VALUE."""
     option_names = {name.replace("_", "-") for name in names}
     return any(argument.partition("=")[0].replace("_", "-") in option_names for argument in argv)
 
 
 def missing(argv: Argv, **options: object) -> Tuple[str, ...]:
-    """`name value` as --name=value, for each that is not on the line; None and False are left out, True is bare."""
+    """Return --name=value for each option not on the command line; None and False are left out, True has no value."""
     added = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")

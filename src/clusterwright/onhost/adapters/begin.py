@@ -1,8 +1,8 @@
-"""A process of the job becomes the user's program.
+"""Start the user's program in a process of the job.
 
-`python -m clusterwright.onhost.adapters.begin KIND FRAMEWORK WORDS`:
-KIND says what it is: `rank` of torch's launchers, `task` of Slurm's or MPI's, `host` or `batch`, which start ranks
-themselves. What the framework wants is set where nobody has said it.
+`python -m clusterwright.onhost.adapters.begin KIND FRAMEWORK WORDS`: KIND is `rank` (of torch's launchers),
+`task` (of Slurm or MPI), or `host` or `batch` (programs that start ranks themselves). Variables that the
+framework needs are set unless the user has set them.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from clusterwright.onhost.supervisor.host import private, rank
 from clusterwright.onhost.supervisor.host.generation import QUIET
 
 COMPUTE, LOGS = "CLUSTERWRIGHT_COMPUTE", "CLUSTERWRIGHT_LOGS"
-PYTHON = "python"  # in front of a script: the job's own
+PYTHON = "python"  # before a script: replaced by the job's Python
 
 
 def missing_variables(
     kind: str, context: process_context.ProcessContext, framework: Adapter, environ: Mapping[str, str]
 ) -> Dict[str, str]:
-    """What is set: torch's variables where no launcher of torch's was, then what the framework says, never twice."""
+    """Return the variables to set: torch's unless a torch launcher set them, then the framework's."""
     of_torch = {} if kind in ("rank", "batch") else pytorch.variables(context)
     variables = {**of_torch, **framework.variables(context)}
     return {name: text for name, text in variables.items() if name not in environ}
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Set what is missing, and become the program."""
+    """Set the missing variables and options, then run the program."""
     kind, name, *argv = arguments
     framework = adapter(name)
     environ = os.environ
-    # What lies beside the job's Python comes first, as in an environment that was activated.
+    # The folder of the job's Python comes first, as in an activated environment.
     environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), environ.get("PATH", os.defpath)])
     if kind != "rank":
         _prepare(kind)
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def run(command: List[str]) -> None:
-    """In place of this process; Python is the job's own."""
+    """Replace this process by the program; `python` means the job's own Python."""
     argv = [sys.executable, "-u", *command[1:]] if command[0] == PYTHON else command
     try:
         os.execvp(argv[0], argv)  # noqa: S606 (the job's own program)
@@ -62,11 +62,11 @@ def run(command: List[str]) -> None:
 
 
 def _prepare(kind: str) -> None:
-    """What our agent gives its ranks: the compute network's interface, the user's secrets, a share of processors."""
+    """Set what the agent sets for its ranks: the compute network's interface, the user's secrets, the thread count."""
     environ = os.environ
     interface = network.inside(environ[COMPUTE], network.interfaces()) if COMPUTE in environ else None
     ours = {**QUIET, **private.secrets_of_user()}
-    if kind == "task":  # of a host's processors, those that Slurm gives one task
+    if kind == "task":  # the CPUs that Slurm allocates to one task
         ours = {"OMP_NUM_THREADS": environ.get("SLURM_CPUS_PER_TASK", "1"), **ours}
     if interface:
         ours = {"GLOO_SOCKET_IFNAME": interface[0], "NCCL_SOCKET_IFNAME": interface[0], **ours}
@@ -75,7 +75,7 @@ def _prepare(kind: str) -> None:
 
 
 def _log(context: process_context.ProcessContext) -> None:
-    """What it says goes to the run's folder, as that of our own ranks does."""
+    """Redirect output to the run's folder."""
     folder = os.environ.get(LOGS)
     if not folder:
         return

@@ -1,6 +1,6 @@
-"""Whether the job's Python has the framework: `python -m clusterwright.onhost.adapters.framework_check RUN FRAMEWORK`.
+"""Check that the job's Python has the framework: `python -m ...adapters.framework_check RUN FRAMEWORK`.
 
-A run whose framework is missing ends here with the line that installs it, before hosts wait for each other.
+A run whose framework is missing ends with the command that installs it, before hosts wait for each other.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from clusterwright.onhost.supervisor.folder import Folder
 
 
 def unfit(name: str) -> str:
-    """What is missing, and how it is installed; nothing if all is there. Nothing is imported."""
+    """Return what is missing and how to install it; empty if nothing is. Nothing is imported."""
     framework = registry.adapter(name)
     modules = framework.module.split("|")
     if any(not module or importlib.util.find_spec(module) for module in modules):
         return ""
-    return f"{modules[0]} is not installed for {sys.executable}; there: {framework.install}"
+    return f"{modules[0]} is not installed for {sys.executable}; fix: {framework.install}"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Look, and end the run if need be."""
+    """Check the framework; end the run and return 1 if it is missing."""
     run, name = arguments
     reason = unfit(name)
     if not reason:

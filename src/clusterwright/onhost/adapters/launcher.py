@@ -1,4 +1,4 @@
-"""A way to start the ranks of a job."""
+"""The interface of a launcher, which starts the ranks of a job."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ Arguments = Sequence[str]
 
 @dataclass(frozen=True)
 class Allocation:
-    """The hosts of a job, and what each of them gives it."""
+    """The hosts of a job, with ranks and CPUs."""
 
     hosts: Tuple[str, ...]
-    ranks: int  # on each host
-    cpus: int  # of each rank
+    ranks: int  # per host
+    cpus: int  # per rank
 
 
 @dataclass(frozen=True)
 class Launcher:
     """One launcher: supervised on each host, or run once for the whole job.
 
-    A supervised one ends with its ranks, and the supervisor starts the next generation. One that is run once cannot
-    restart ranks, replace hosts, or run in a container.
+    A supervised launcher ends with its ranks, and the supervisor starts the next generation. A launcher that
+    runs once cannot restart ranks, replace hosts, or run in a container.
     """
 
     # The command line on each host; None: the agent forks ranks.
     on_host: Optional[Callable[[Generation, Arguments], List[str]]] = None
-    job_command: Optional[Callable[[Allocation, Arguments], List[str]]] = (
-        None  # the command line of the whole job
-    )
-    kind: str = "rank"  # what begin.py runs as: a rank, a task, or what starts the ranks of a host or of the batch step
-    has_task_per_rank: bool = False  # of Slurm's, by whose number srun names the one that failed
-    programs: Tuple[str, ...] = ()  # by which a line is known that begins with this launcher
+    # The command line for the whole job, of a launcher that runs once.
+    job_command: Optional[Callable[[Allocation, Arguments], List[str]]] = None
+    # KIND of begin.py: rank, task, host (starts a host's ranks) or batch (starts all ranks)
+    kind: str = "rank"
+    has_task_per_rank: bool = False  # each rank is a Slurm task, whose number srun reports on failure
+    programs: Tuple[str, ...] = ()  # program names that identify a command line of this launcher
     environment: Dict[str, str] = field(default_factory=dict)
 
     @property
     def is_supervised(self) -> bool:
-        """Whether our agents look after its ranks."""
+        """Whether the supervisor's agents monitor the ranks."""
         return self.job_command is None
 
     @property

@@ -1,4 +1,4 @@
-"""Where a process stands among those of its job, as Slurm, Open MPI, torch or our agent tell it."""
+"""The rank and the hosts of a process within its job, from variables of Slurm, Open MPI, torch or the agent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Tuple
 
 HOSTS, RANKS, FIRST_HOST = "CLUSTERWRIGHT_HOSTS", "CLUSTERWRIGHT_RANKS", "CLUSTERWRIGHT_FIRST"
-# Who tells a process its number, the most specific first: rank, and rank within its host.
+# Variables with a process's rank and local rank, the most specific first.
 _NUMBERS = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"),
     ("RANK", "LOCAL_RANK"),
@@ -17,7 +17,7 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class ProcessContext:
-    """One process: of `ranks` on each of `hosts`. One that starts the ranks of its host itself has no `local_rank`."""
+    """One process among `ranks` on each of `hosts`; a process that starts its host's ranks has `local_rank` -1."""
 
     hosts: Tuple[str, ...]
     host: int
@@ -30,26 +30,26 @@ class ProcessContext:
 
     @property
     def world(self) -> int:
-        """All ranks of the job."""
+        """Number of ranks of the job."""
         return len(self.hosts) * self.ranks
 
     @property
     def rank(self) -> int:
-        """Among all; of a process that starts ranks, the first of them."""
+        """Global rank; for a process that starts ranks, that of the first of them."""
         return self.host * self.ranks + max(0, self.local_rank)
 
     @property
     def starts_ranks(self) -> bool:
-        """True of a process that is alone on its host, and starts the ranks."""
+        """True for a process that is the only one on its host and starts the ranks."""
         return self.local_rank < 0
 
     def parallel_option(self, name: str) -> Any:
-        """What the job's `parallel:` says; None without it."""
+        """Return a field of the job's `parallel:`; None without it."""
         return dict(self.parallel).get(name)
 
 
 def read(environ: Mapping[str, str], *, starts_ranks: bool = False) -> ProcessContext:
-    """This process' place."""
+    """Read the context from environment variables."""
     hosts = tuple(filter(None, environ.get(HOSTS, "").split(","))) or ("localhost",)
     ranks = int(environ.get(RANKS) or environ.get("LOCAL_WORLD_SIZE") or 1)
     address, _, port = environ.get(FIRST_HOST, "").rpartition(":")

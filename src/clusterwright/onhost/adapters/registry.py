@@ -1,4 +1,4 @@
-"""The launchers and the frameworks, by the files in their folders; none is imported before it is used."""
+"""The launchers and frameworks, by the files in their folders; each is imported on first use."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from clusterwright.onhost.launchers import __path__ as launcher_folders
 
 
 def launcher(name: str) -> Launcher:
-    """The launcher of that name."""
+    """Return the launcher of that name."""
     value: Launcher = importlib.import_module(f"{launchers}.{name}").LAUNCHER
     return value
 
 
 def adapter(name: str) -> Adapter:
-    """The adapter of that framework."""
+    """Return the adapter of that framework."""
     value: Adapter = importlib.import_module(f"{frameworks}.{name}").ADAPTER
     return value
 
 
 def launcher_names() -> List[str]:
-    """All launchers, by name."""
+    """Return the sorted names of all launchers."""
     return sorted(_files(launcher_folders))
 
 
 def framework_names() -> List[str]:
-    """All frameworks, by name."""
+    """Return the sorted names of all frameworks."""
     return sorted(_files(framework_folders))
 
 
 def summaries() -> Dict[str, str]:
-    """Each launcher's description: the first line of its file, which is not executed."""
+    """Return each launcher's description: the first line of its file, which is not imported."""
     descriptions = {}
     for name, path in sorted(_files(launcher_folders).items()):
         with open(path, encoding="utf-8") as file:
@@ -46,7 +46,7 @@ def summaries() -> Dict[str, str]:
 
 
 def _files(folders: List[str]) -> Dict[str, str]:
-    """Modules by name, the first folder's first."""
+    """Return the modules by name; the first folder takes precedence."""
     paths: Dict[str, str] = {}
     for folder in folders:
         for name in os.listdir(folder) if os.path.isdir(folder) else ():

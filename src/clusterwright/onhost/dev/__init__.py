@@ -1,1 +1,1 @@
-"""What `wright dev` runs on the cluster: beside the queue, and inside the job (standard library, Python 3.8)."""
+"""Programs of `wright dev` on the cluster: on the control host, and inside the job (standard library, Python 3.8)."""

@@ -1,4 +1,4 @@
-"""What a session says of itself: lines of JSON in its folder, which the control host reads as they come."""
+"""Events of a development session: JSON lines in its folder, which the control host polls."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Dict, List
 FILE = "said.jsonl"
 
 
-class Trouble(Exception):  # noqa: N818 (an answer, which somebody else shows)
-    """Why the session cannot be, by a code of ours, and the fix."""
+class Trouble(Exception):  # noqa: N818 (an answer, shown by the caller)
+    """An error with its code and fix, for the user."""
 
     def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)
@@ -18,13 +18,13 @@ class Trouble(Exception):  # noqa: N818 (an answer, which somebody else shows)
 
 
 def append_event(folder: str, event: str, **more: Any) -> None:
-    """Add a line. The file is there from the beginning: NFS shows a new line at once, a new file only after a while."""
+    """Append a line. The file exists from the start: NFS shows a new line at once, a new file only after a while."""
     with open(os.path.join(folder, FILE), "a", encoding="utf-8") as file:
         file.write(json.dumps({"event": event, **more}) + "\n")
 
 
 def read_events(folder: str) -> List[Dict[str, Any]]:
-    """Whole lines so far; a torn one is not there yet."""
+    """Return the events of all complete lines."""
     try:
         with open(os.path.join(folder, FILE), encoding="utf-8") as file:
             text = file.read()

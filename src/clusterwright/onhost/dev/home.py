@@ -1,4 +1,4 @@
-"""Where a session may write: the user's home, if there is one with room, else a folder of its own."""
+"""The folder that a session may write to: the user's home if it has space, else a folder of its own."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pwd
 import tempfile
 from typing import Dict, List, NamedTuple
 
-_PROBE = b"\0" * 4096  # a block: an empty file fits in a full quota
+_PROBE = b"\0" * 4096  # one block, since an empty file fits in a full quota
 
 
 class Home(NamedTuple):
-    """Where notebooks are, what the processes are told, and what the user should know."""
+    """The folder of notebooks, environment variables, and notes for the user."""
 
     root: str
     variables: Dict[str, str]
@@ -19,27 +19,25 @@ class Home(NamedTuple):
 
 
 def home(session: str) -> Home:
-    """The user's own home; without one, `home` beside the sessions, which stays."""
+    """Return the user's home; without one, the persistent folder `home` beside the sessions."""
     path = pwd.getpwuid(os.getuid()).pw_dir
     host = os.uname().nodename.partition(".")[0]
     if not os.path.isdir(path):
         ours = os.path.join(os.path.dirname(session), "home")
         os.makedirs(ours, mode=0o700, exist_ok=True)
-        return Home(ours, {"HOME": ours}, [f"{path} is not there on {host}; files are kept in {ours}"])
+        return Home(ours, {"HOME": ours}, [f"{host} has no {path}; files are stored in {ours}"])
     reason = unwritable(path)
     if not reason:
         return Home(path, {"HOME": path}, [])
     return Home(
         path,
         {"HOME": path, **_elsewhere(session)},
-        [
-            f"nothing can be written to {path} on {host}: {reason}; make room there, or name another place: --folder"
-        ],
+        [f"cannot write to {path} on {host}: {reason}; free space there, or choose another folder: --folder"],
     )
 
 
 def unwritable(folder: str) -> str:
-    """What the system says of a small file there; empty when it takes it."""
+    """Return the error of writing a small file to the folder; empty if it works."""
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".wright-dev-") as file:
             file.write(_PROBE)
@@ -51,6 +49,6 @@ def unwritable(folder: str) -> str:
 
 
 def _elsewhere(session: str) -> Dict[str, str]:
-    """Jupyter begins only where it can write its own files; these end with the session."""
+    """Return variables for Jupyter's own files, without which it does not start, inside the session's folder."""
     names = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "IPYTHONDIR": "ipython"}
     return {name: os.path.join(session, folder) for name, folder in names.items()}

@@ -17,14 +17,14 @@ from clusterwright.onhost.dev.home import home
 from clusterwright.onhost.dev.ports import free
 from clusterwright.onhost.lib import processes
 
-START_LIMIT_S = 180  # torch's neighbours on a cold file server take a minute
+START_LIMIT_S = 180  # the imports take a minute from a cold file server
 ATTEMPTS = 5
 POLL_INTERVAL_S = 0.1
 _PORT_IN_USE = ("is not available", "is already in use")
 
 
 class Jupyter:
-    """One server, and what is asked of it."""
+    """One JupyterLab server."""
 
     def __init__(self, folder: str, request: Dict[str, Any]) -> None:
         self.folder, self.request, self.port = folder, request, 0
@@ -34,7 +34,7 @@ class Jupyter:
         self.log = os.path.join(folder, "jupyter.log")
 
     def start(self) -> None:
-        """It answers; a port that somebody takes meanwhile is left to them."""
+        """Start the server and wait until it responds; if its port is taken meanwhile, retry with another one."""
         user_home = home(self.folder)
         self.notes = list(user_home.notes)
         root = self.request["folder"] or user_home.root
@@ -44,9 +44,7 @@ class Jupyter:
             "JUPYTER_RUNTIME_DIR": os.path.join(self.folder, "runtime"),
         }
         if not os.path.isdir(root):
-            raise Trouble(
-                "dev-no-folder", f"there is no folder {root} on this host", "name another one: --folder"
-            )
+            raise Trouble("dev-no-folder", f"this host has no folder {root}", "choose another one: --folder")
         for _ in range(ATTEMPTS):
             self._choose_port()
             self._write_config(root)
@@ -55,16 +53,16 @@ class Jupyter:
                 requested_port = self.request["port"]
                 if requested_port and self.port != requested_port:
                     self.notes.append(
-                        f"port {requested_port} is not to be had on this host; it is {self.port}"
+                        f"port {requested_port} is in use on this host; the server uses {self.port}"
                     )
                 return
-        raise Trouble("dev-did-not-start", f"{ATTEMPTS} ports were taken, one after the other", "try again")
+        raise Trouble("dev-did-not-start", f"{ATTEMPTS} ports in a row were taken by others", "try again")
 
     def _choose_port(self) -> None:
         self.port = free(self.request["port"])
 
     def _write_config(self, root: str) -> None:
-        """The token is in a file of mode 0600 (our umask), on no command line and in no environment."""
+        """Write the configuration with the token, mode 0600 by umask: it is in no command line or environment."""
         config = {
             "ServerApp": {
                 "ip": "127.0.0.1", "port": self.port, "port_retries": 0, "open_browser": False, "root_dir": root,
@@ -87,11 +85,11 @@ class Jupyter:
             raise Trouble(
                 "dev-no-python",
                 f"{python} does not run on this host: {error.strerror}",
-                "name a Python that every compute host has: software.python, or --python",
+                "choose a Python that every compute host has: software.python, or --python",
             ) from error
 
     def _wait_until_ready(self) -> bool:
-        """True when it answers with the token; False when its port was taken."""
+        """Return True when the server accepts the token, False if its port was taken."""
         end = time.monotonic() + START_LIMIT_S
         while time.monotonic() < end:
             if self.process.poll() is not None:
@@ -103,7 +101,9 @@ class Jupyter:
                 return True
             time.sleep(POLL_INTERVAL_S)
         raise Trouble(
-            "dev-did-not-start", f"no answer in {START_LIMIT_S} s: {self._end()}", f"see {self.log}"
+            "dev-did-not-start",
+            f"JupyterLab did not respond in {START_LIMIT_S} s: {self._end()}",
+            f"see {self.log}",
         )
 
     def _why_not(self) -> Trouble:
@@ -111,8 +111,8 @@ class Jupyter:
         if "No module named jupyterlab" in self._read_log():
             return Trouble(
                 "dev-no-jupyter",
-                f"there is no JupyterLab in {python}",
-                f"{python} -m pip install 'jupyterlab>=4'",
+                f"{python} has no JupyterLab",
+                f"run {python} -m pip install 'jupyterlab>=4'",
             )
         return Trouble("dev-did-not-start", f"JupyterLab ended at once: {self._end()}", f"see {self.log}")
 
@@ -124,22 +124,20 @@ class Jupyter:
         return " | ".join(self._read_log().strip().splitlines()[-3:])
 
     def query_api(self, endpoint: str) -> Any:
-        """What its REST interface says."""
+        """Return the JSON response of its REST API."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/api/{endpoint}", headers={"Authorization": f"token {self.token}"}
         )
-        opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({})
-        )  # a site's proxy is not for this host
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # bypass a site's proxy
         with opener.open(request, timeout=10) as answer:
             return json.load(answer)
 
     def facts(self) -> Dict[str, Any]:
-        """What a user needs to come here."""
+        """Return port and token, with which the user connects."""
         return {"port": self.port, "token": self.token}
 
     def active(self, now: float) -> float:
-        """When a kernel last worked; now, while one does."""
+        """Return when a kernel was last active, epoch seconds; now, while one is busy."""
         try:
             kernels = self.query_api("kernels")
         except (OSError, ValueError):
@@ -149,11 +147,11 @@ class Jupyter:
         return max((_seconds(kernel["last_activity"]) for kernel in kernels), default=0.0)
 
     def alive(self) -> bool:
-        """False once it has ended, as by `Shut Down` in its menu."""
+        """Return False after the server has ended, for example by `Shut Down` in its menu."""
         return self.process.poll() is None
 
     def stop(self) -> None:
-        """Ended, and its kernels with it; nothing secret is left."""
+        """End the server and its kernels, and delete the token."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -165,5 +163,5 @@ class Jupyter:
 
 
 def _seconds(text: str) -> float:
-    """Of `2026-11-22T19:00:00.123456Z`."""
+    """Parse `2026-11-22T19:00:00.123456Z` to epoch seconds."""
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()  # noqa: FURB162 (3.8 reads no Z)

@@ -6,7 +6,7 @@ import socket
 
 
 def free(preferred_port: int = 0) -> int:
-    """The wanted port if nobody has it, else one that nobody has; 0 wants none in particular."""
+    """Return the preferred port if it is free, else any free port; 0 means no preference."""
     for port in (preferred_port, 0):
         with socket.socket() as sock:
             try:
@@ -18,7 +18,7 @@ def free(preferred_port: int = 0) -> int:
 
 
 def answers(port: int) -> bool:
-    """True when somebody listens there."""
+    """Return True if a server listens on the port."""
     with socket.socket() as sock:
         sock.settimeout(1)
         return sock.connect_ex(("127.0.0.1", port)) == 0

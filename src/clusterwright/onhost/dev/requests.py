@@ -1,6 +1,6 @@
-"""What is done beside the queue, as the session's user: begin or join a session, wait for it, list, stop.
+"""Start or join a session, wait for it, list and stop sessions; runs on the control host as the session's user.
 
-The request is a line of stdin, whose end means that whoever asked has left.
+The request is one line of stdin; the end of stdin means that the client has disconnected.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from clusterwright.slurm.states import is_allocated, is_pending
 POLL_INTERVAL_S = 0.2
 SLURM_S = 30
 NAME = "wright-dev-"
-MAX_OLD_SESSIONS = 3  # folders of sessions that have ended: their logs
+MAX_OLD_SESSIONS = 3  # number of ended sessions whose folders (logs) are kept
 _COLUMNS = ("%i", "%u", "%T", "%M", "%l", "%j", "%Z", "%S", "%B", "%r")
 
 
 def main() -> int:
-    """Do what the request says; each answer is a line of JSON."""
+    """Execute the request; each answer is a line of JSON."""
     request = json.loads(sys.stdin.readline())
     os.umask(0o077)
     try:
@@ -38,13 +38,13 @@ def main() -> int:
 
 
 def emit_event(event: str, **more: Any) -> None:
-    """To whoever asked."""
+    """Send an event to the client."""
     sys.stdout.write(json.dumps({"event": event, **more}) + "\n")
     sys.stdout.flush()
 
 
 def begin(request: Dict[str, Any]) -> int:
-    """Join the session of this kind that there is, or submit one; then wait for it."""
+    """Join the newest session of this kind, or submit one; then wait for it."""
     base = user_folder(request["runs"])
     rows = queued()
     sessions = [row for row in rows if row["kind"] == request["kind"]]
@@ -67,17 +67,17 @@ def begin(request: Dict[str, Any]) -> int:
 
 
 def let_in(session: str, key: str) -> None:
-    """Another machine of the same user's comes with a key of its own."""
+    """Add the key of another machine of the same user to a running session."""
     try:
         with open(os.path.join(session, "authorized_keys"), "r+", encoding="utf-8") as file:
             if key not in file.read():
                 file.write(key)
-    except OSError:  # its disk is full, or it has just ended: ssh will say that it is not let in
+    except OSError:  # the disk is full or the session has just ended: ssh will report that access is denied
         return
 
 
 def user_folder(runs: str) -> str:
-    """The user's sessions, beside everybody's runs, where nobody else looks in."""
+    """Return the private folder of the user's sessions, beside the folder of runs."""
     path = os.path.join(runs, f"dev-{getpass.getuser()}")
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
@@ -86,7 +86,9 @@ def user_folder(runs: str) -> str:
         raise write_error(path, error) from error
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
         raise Trouble(
-            "dev-folder", f"{path} is not a folder of {getpass.getuser()}'s", f"have it removed: rm -r {path}"
+            "dev-folder",
+            f"{path} is not a folder of {getpass.getuser()}'s",
+            f"ask an administrator to remove it: rm -r {path}",
         )
     if stat.S_IMODE(about.st_mode) & 0o077:
         os.chmod(path, 0o700)
@@ -94,16 +96,16 @@ def user_folder(runs: str) -> str:
 
 
 def write_error(path: str, why: OSError) -> Trouble:
-    """What a file system says when it takes no more."""
+    """Return the error for a failed write to the path."""
     return Trouble(
         "dev-no-room",
-        f"nothing can be written to {path}: {why.strerror}",
-        "make room there, or have the quota raised",
+        f"cannot write to {path}: {why.strerror}",
+        "free space there, or ask an administrator to raise the quota",
     )
 
 
 def tidy(base: str, alive: Set[str]) -> None:
-    """Folders of sessions that are over go, but for the newest few."""
+    """Delete the folders of ended sessions, except the newest few."""
     sessions = [os.path.join(base, name) for name in os.listdir(base) if name != "home"]
     over = sorted((path for path in sessions if path not in alive), key=os.path.getmtime)
     for path in over[: len(over) - MAX_OLD_SESSIONS] if len(over) > MAX_OLD_SESSIONS else []:
@@ -111,7 +113,7 @@ def tidy(base: str, alive: Set[str]) -> None:
 
 
 def submit(session: str, files: Dict[str, str]) -> str:
-    """The job's id; a refused job leaves no folder behind."""
+    """Submit the session's job and return its id; a refused job leaves no folder."""
     try:
         os.mkdir(session, 0o700)
         for name, text in files.items():
@@ -130,26 +132,24 @@ def submit(session: str, files: Dict[str, str]) -> str:
         output = " ".join((result.err or result.stopped).split())
         raise Trouble(
             "slurm-said",
-            f"sbatch ended with {result.code}: {output}",
-            "fix what Slurm says; nothing was submitted",
+            f"sbatch exited with code {result.code}: {output}",
+            "correct what Slurm reports; nothing was submitted",
         )
     return result.out.strip().splitlines()[-1].partition(";")[0]
 
 
 def run_slurm(*argv: str) -> Optional[str]:
-    """What a program of Slurm's printed; None when it failed."""
+    """Run a Slurm command; return its output, None if it failed."""
     result = processes.run(argv, SLURM_S)
     return result.out if result.ok else None
 
 
 def queued(*, everybody: bool = False) -> List[Dict[str, str]]:
-    """Sessions in the queue, oldest first: the user's own; everybody's only for root."""
+    """Return the sessions in the queue, oldest first: the user's own; for root on request everybody's."""
     user_filter = [] if everybody and os.geteuid() == 0 else [f"--user={getpass.getuser()}"]
     text = run_slurm("squeue", "--noheader", f"--format={'|'.join(_COLUMNS)}", *user_filter)
     if text is None:
-        raise Trouble(
-            "slurm-said", "squeue does not answer", "see that slurmctld runs: systemctl status slurmctld"
-        )
+        raise Trouble("slurm-said", "squeue failed", "check that slurmctld runs: systemctl status slurmctld")
     keys = ("job", "user", "state", "elapsed", "limit", "name", "folder", "start", "host", "why")
     lines = [line.split("|", len(keys) - 1) for line in text.splitlines()]
     rows = [dict(zip(keys, line)) for line in lines if len(line) == len(keys)]
@@ -162,7 +162,7 @@ def queued(*, everybody: bool = False) -> List[Dict[str, str]]:
 
 
 class Waiting:
-    """From the queue to an address; whoever asked hears of each change once."""
+    """Waits for a session to start and sends the client each change once."""
 
     def __init__(self, job: str, session: str, wait_s: Optional[float], *, ours: bool) -> None:
         self.job, self.session, self.ours = job, session, ours
@@ -172,7 +172,7 @@ class Waiting:
         self.reported_state: Any = ()
 
     def wait(self) -> int:
-        """Until it is up, has failed, or is not waited for any more."""
+        """Wait until the session is up or has failed, the client has disconnected, or the time is over."""
         while True:
             for line in read_events(self.session):
                 if line["event"] in ("up", "failed", "ended"):
@@ -187,12 +187,12 @@ class Waiting:
                 return 0
 
     def queue(self) -> bool:
-        """What Slurm says of it, asked less often the longer it takes; False when the job is gone."""
+        """Poll Slurm for the job, less often the longer it takes; return False if the job has ended."""
         waited = time.monotonic() - self.began
         self.following = time.monotonic() + min(10.0, max(1.0, waited / 10))
         try:
             row = next((entry for entry in queued() if entry["job"] == self.job), None)
-        except Trouble:  # a slurmctld that does not answer has not lost it
+        except Trouble:  # a slurmctld that does not respond has not lost the job
             return True
         if row is None:
             return False
@@ -207,7 +207,7 @@ class Waiting:
         return True
 
     def report_ended(self) -> int:
-        """It ended without a word, or with one that came last."""
+        """Report a session whose job has ended, by its last event if there is one."""
         time.sleep(1)
         last = [line for line in read_events(self.session) if line["event"] in ("up", "failed", "ended")]
         if last:
@@ -216,26 +216,26 @@ class Waiting:
         emit_event(
             "failed",
             code="dev-did-not-start",
-            message=f"job {self.job} ended before it was up: {self.end()}",
+            message=f"job {self.job} ended before the session was up: {self.end()}",
             fix=f"see {self.session}/job.out",
         )
         return 1
 
     def end(self) -> str:
-        """The last it wrote."""
+        """Return the last lines of the job's output."""
         try:
             with open(os.path.join(self.session, "job.out"), encoding="utf-8") as file:
                 return " | ".join(file.read().strip().splitlines()[-3:])
         except OSError:
-            return "it wrote nothing"
+            return "no output"
 
     def has_client_disconnected(self, seconds: float) -> bool:
-        """True when whoever asked has left within this time."""
+        """Return True if the client disconnects within this time."""
         ready, _, _ = select.select([sys.stdin], [], [], seconds)
         return bool(ready) and not os.read(sys.stdin.fileno(), 4096)
 
     def abandon(self) -> int:
-        """A session that nobody waits for does not start some night; one that was there stays."""
+        """Cancel a session that no client waits for, so that it does not start later; a joined one stays."""
         if self.ours:
             run_slurm("scancel", self.job)
         emit_event("cancelled" if self.ours else "left", job=self.job)
@@ -243,21 +243,21 @@ class Waiting:
 
 
 def show(request: Dict[str, Any]) -> int:
-    """The user's sessions; root sees everybody's."""
+    """List the user's sessions; for root everybody's."""
     emit_event("sessions", rows=queued(everybody=request["everybody"]))
     return 0
 
 
 def stop(request: Dict[str, Any]) -> int:
-    """One session, or all of the user's."""
+    """Stop one session, or all of the user's."""
     rows = queued(everybody=request["everybody"])
     chosen = [row["job"] for row in rows if request["job"] in ("all", row["job"])]
     if not chosen:
         job_list = ", ".join(row["job"] for row in rows) or "none"
         raise Trouble(
             "dev-no-session",
-            f"there is no session {request['job']}; there are: {job_list}",
-            "wright dev list",
+            f"there is no session {request['job']}; sessions: {job_list}",
+            "list the sessions: wright dev list",
         )
     run_slurm("scancel", *chosen)
     emit_event("stopped", jobs=chosen)

@@ -1,4 +1,4 @@
-"""The job of a session: starts what was asked for, says where it is, and ends when nobody works in it any more."""
+"""The job of a session: starts the requested server, reports its address, and ends when the session is idle."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from clusterwright.onhost.dev.work import Work
 
 
 class Shell:
-    """Nothing but the allocation: shells come into it by srun."""
+    """A session without a server: shells join the allocation by srun."""
 
     def __init__(self, folder: str, request: Dict[str, Any]) -> None:
         self.folder, self.request = folder, request
         self.notes: List[str] = []
 
     def start(self) -> None:
-        """Nothing is to be begun."""
+        """Do nothing: there is no server."""
 
     def facts(self) -> Dict[str, Any]:
-        """Nothing beside the job."""
+        """Return no further facts."""
         return {}
 
     def active(self, _now: float) -> float:
-        """Nothing of its own: who works here computes, or types."""
+        """Return 0: activity shows in CPU time and terminals."""
         return 0.0
 
     def alive(self) -> bool:
-        """As long as the job."""
+        """Return True: the session lasts as long as the job."""
         return True
 
     def stop(self) -> None:
-        """Nothing is to be ended."""
+        """Do nothing: there is no server."""
 
 
 KINDS: Dict[str, Any] = {"jupyter": Jupyter, "vscode": Sshd, "shell": Shell}
@@ -50,14 +50,14 @@ Server = Union[Jupyter, Sshd, Shell]
 
 
 def main() -> int:
-    """The folder of the session is the argument; what is wished lies in it."""
+    """Run the session whose folder is the argument; `wish.json` in it is the request."""
     folder = sys.argv[1]
     os.umask(0o077)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     with open(os.path.join(folder, "wish.json"), encoding="utf-8") as file:
         request = json.load(file)
     server: Server = KINDS[request["kind"]](folder, request)
-    last: Dict[str, Any] = {"event": "ended", "why": "it was stopped, or its time was over"}
+    last: Dict[str, Any] = {"event": "ended", "why": "stopped, or time limit reached"}
     try:
         server.start()
         append_event(folder, "up", **_about(request), notes=server.notes, **server.facts())
@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def _forget(folder: str) -> None:
-    """Nothing secret outlives the session; its log stays."""
+    """Delete runtime files and events, which have secrets; the log stays."""
     shutil.rmtree(os.path.join(folder, "runtime"), ignore_errors=True)
     with open(os.path.join(folder, FILE), "w", encoding="utf-8"):
         pass
@@ -90,12 +90,12 @@ def _about(wish: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _host() -> str:
-    """As Slurm calls this host."""
+    """Return the host's name in Slurm."""
     return os.environ.get("SLURMD_NODENAME") or os.uname().nodename
 
 
 def _wait_until_idle(server: Server, idle_s: float) -> str:
-    """Until it ends by itself, or nobody has worked for that long; why."""
+    """Wait until the server ends or the session was idle for `idle_s`; return the reason."""
     work = Work(os.environ.get("SLURM_JOB_ID", ""), time.time())
     poll_interval_s = max(BEAT_S, min(MAX_POLL_INTERVAL_S, idle_s / 10))
     following, active = time.monotonic() + poll_interval_s, 0.0
@@ -106,9 +106,9 @@ def _wait_until_idle(server: Server, idle_s: float) -> str:
         following = time.monotonic() + poll_interval_s
         now = time.time()
         if work.poll(now, active) >= idle_s:
-            return f"nobody has worked in it for {idle_s:.0f} s"
-        active = server.active(now)  # after the look: a server that has just been asked is running
-    return "it was shut down"
+            return f"idle for {idle_s:.0f} s"
+        active = server.active(now)  # after the poll, since a server that handles a query counts as running
+    return "the server was shut down"
 
 
 if __name__ == "__main__":

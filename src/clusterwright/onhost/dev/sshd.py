@@ -1,4 +1,4 @@
-"""An sshd of the user's own inside the job, on the loopback address: who comes by it is held to the job's GPUs."""
+"""An sshd of the user's own inside the job, on the loopback address: its logins are confined to the job's GPUs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEYGEN_S = 30
 ATTEMPTS = 5
 POLL_INTERVAL_S = 0.05
 _PLACES = "/usr/sbin:/usr/local/sbin:/sbin"
-# StrictModes looks at all folders up to the root, of which the shared one is everybody's.
+# StrictModes would check all parent folders, of which the shared one is writable for everybody.
 _CONFIG = """ListenAddress 127.0.0.1
 Port {port}
 HostKey {folder}/host_key
@@ -38,7 +38,7 @@ SetEnv {variables}
 
 
 class Sshd:
-    """One sshd, with a host key of its own."""
+    """One sshd with its own host key."""
 
     def __init__(self, folder: str, request: Dict[str, Any]) -> None:
         self.folder, self.request, self.port = folder, request, 0
@@ -47,11 +47,11 @@ class Sshd:
         self.log = os.path.join(folder, "sshd.log")
 
     def start(self) -> None:
-        """It listens."""
+        """Start sshd and wait until it listens."""
         program, keygen = shutil.which("sshd", path=_PLACES), shutil.which("ssh-keygen")
         if not program or not keygen:
             raise Trouble(
-                "dev-no-sshd", "this host has no sshd or no ssh-keygen", "install openssh-server there"
+                "dev-no-sshd", "this host has no sshd or no ssh-keygen", "install openssh-server on the host"
             )
         self.notes = list(home(self.folder).notes)
         result = processes.run(
@@ -59,7 +59,7 @@ class Sshd:
         )
         if not result.ok:
             raise Trouble(
-                "dev-no-sshd", f"{keygen}: {result.reason}", f"see that {self.folder} has free space"
+                "dev-no-sshd", f"{keygen}: {result.reason}", f"check that {self.folder} has free space"
             )
         for _ in range(ATTEMPTS):
             self.port = free(self.request["port"])
@@ -92,20 +92,20 @@ class Sshd:
             return " | ".join(file.read().strip().splitlines()[-3:])
 
     def facts(self) -> Dict[str, Any]:
-        """What a user needs to come here."""
+        """Return port and host key, with which the user connects."""
         with open(f"{self.folder}/host_key.pub", encoding="utf-8") as file:
             return {"port": self.port, "host_key": " ".join(file.read().split()[:2])}
 
     def active(self, _now: float) -> float:
-        """Nothing of its own: who works here computes, or types."""
+        """Return 0: activity shows in CPU time and terminals."""
         return 0.0
 
     def alive(self) -> bool:
-        """False once it has ended."""
+        """Return False after sshd has ended."""
         return self.process.poll() is None
 
     def stop(self) -> None:
-        """Nobody comes in any more; Slurm ends who is here."""
+        """End sshd and delete the host key; Slurm ends open logins."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             self.process.wait()
@@ -114,7 +114,7 @@ class Sshd:
 
 
 def _session_environment() -> str:
-    """Sshd begins each login with a clean environment; what Slurm says of the job is put back."""
+    """Return Slurm's variables of the job for SetEnv, since sshd starts each login with a clean environment."""
     names = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "TMPDIR")
     variables = {
         name: text

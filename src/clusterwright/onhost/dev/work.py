@@ -1,17 +1,17 @@
-"""Whether anybody works in a session: what its processes have computed, and when its terminals were last used."""
+"""Whether a session is in use: the CPU time of its processes, and the last use of its terminals."""
 
 from __future__ import annotations
 
 import os
 from typing import Dict, List, Set
 
-# Of one core. Jupyter and VS Code's server with nobody there stay well below (docs/log.md).
+# Of one core. Idle Jupyter and VS Code servers stay well below (docs/log.md).
 BUSY = 0.1
 _USER, _SYSTEM = 11, 12  # proc(5): utime and stime, counted from the field after the name
 
 
 def of_job(job_id: str, proc: str = "/proc") -> Set[int]:
-    """Processes of the job, other steps' too: by their control group, or by what Slurm told them."""
+    """Return the processes of the job, in all its steps: by their cgroup, or by SLURM_JOB_ID."""
     pids = {int(name) for name in os.listdir(proc) if name.isdigit()}
     return {pid for pid in pids if _is_of(f"{proc}/{pid}", job_id)}
 
@@ -26,12 +26,12 @@ def _bytes(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read()
-    except OSError:  # it has ended, or is another's
+    except OSError:  # the process has ended, or is another user's
         return b""
 
 
 def cpu_seconds(pids: Set[int], proc: str = "/proc") -> Dict[int, float]:
-    """What each has computed since it began."""
+    """Return the CPU time of each process since its start."""
     tick = os.sysconf("SC_CLK_TCK")
     stats = {pid: _fields(pid, proc) for pid in pids}
     return {
@@ -42,22 +42,22 @@ def cpu_seconds(pids: Set[int], proc: str = "/proc") -> Dict[int, float]:
 
 
 def running(pids: Set[int], proc: str = "/proc") -> Set[int]:
-    """Those that compute, or would if they had a core, in this moment."""
+    """Return the processes that run or are ready to run (state R)."""
     return {pid for pid in pids if _fields(pid, proc)[:1] == [b"R"]}
 
 
 def _fields(pid: int, proc: str) -> List[bytes]:
-    """proc(5) stat, from the state on; empty for a process that has ended."""
+    """Return the fields of proc(5) stat from the state on; empty for a process that has ended."""
     return _bytes(f"{proc}/{pid}/stat").rpartition(b")")[2].split()
 
 
 def computed(previous: Dict[int, float], now: Dict[int, float]) -> float:
-    """Seconds between two looks; what a process that has ended in between did is not seen."""
+    """Return the CPU seconds between two polls; processes that ended in between are missing."""
     return sum(max(0.0, seconds - previous.get(pid, 0.0)) for pid, seconds in now.items())
 
 
 def typed(pids: Set[int], proc: str = "/proc") -> float:
-    """When a terminal of these processes was last read or written, as w(1) tells it; 0 for none."""
+    """Return when a terminal of these processes was last read or written, as w(1) does; 0 without one."""
     terminals = set()
     for pid in pids:
         try:
@@ -78,7 +78,7 @@ def _used(path: str) -> float:
 
 
 class Work:
-    """When somebody last worked, as far as looks in between could see."""
+    """Tracks when a session was last in use, by polls."""
 
     def __init__(self, job_id: str, now: float) -> None:
         self.job_id, self.last, self.polled_at = job_id, now, now
@@ -86,10 +86,10 @@ class Work:
         self.running: Set[int] = set()
 
     def poll(self, now: float, active: float = 0.0) -> float:
-        """Seconds since somebody worked; `active` is when the server last saw one."""
+        """Return the seconds since the session was in use; `active` is when the server last saw activity."""
         pids = of_job(self.job_id)
-        cpu, busy = cpu_seconds(pids), running(pids - {os.getpid()})  # who looks is running, always
-        # On a crowded host one that computes gets less than it would take: it is seen running twice.
+        cpu, busy = cpu_seconds(pids), running(pids - {os.getpid()})  # this process always runs
+        # On a busy host a process gets less CPU time than it could use; it is then found in state R twice.
         if computed(self.cpu, cpu) > BUSY * (now - self.polled_at) or busy & self.running:
             self.last = now
         self.cpu, self.running, self.polled_at = cpu, busy, now

@@ -1,6 +1,6 @@
-"""What a program is written with: one file each, whose name is the `framework` of a job; a new file is one more.
+"""Frameworks: one file each, named as the job's `framework`.
 
-Files in the folders of CLUSTERWRIGHT_FRAMEWORKS count, too. Each has an `ADAPTER`.
+Files in the folders of CLUSTERWRIGHT_FRAMEWORKS count too. Each has an `ADAPTER`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hugging Face accelerate: torch's variables for a script; for `accelerate launch`, the machines of the job."""
+"""Hugging Face accelerate: torch's variables for a script; for `accelerate launch`, options for the job's hosts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
 def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
-    """What its command line leaves out: how many machines and processes there are, and where they meet."""
+    """Add missing options: numbers of machines and processes, and the rendezvous address."""
     start = next((index + 1 for index, argument in enumerate(argv) if argument == "launch"), 0)
     if not context.starts_ranks or not start:
         return tuple(argv)

@@ -1,4 +1,4 @@
-"""DeepSpeed: a script finds torch's variables; its own launcher is told the hosts in place of a hostfile and ssh."""
+"""DeepSpeed: torch's variables for a script; its own launcher gets the hosts as options, without hostfile and ssh."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MODULE = ("-m", "deepspeed.launcher.launch")
 
 
 def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
-    """`deepspeed OPTIONS train.py ...` as what it starts on each host itself (deepspeed/launcher/runner.py).
+    """Turn `deepspeed OPTIONS train.py ...` into what it starts on each host itself (deepspeed/launcher/runner.py).
 
-    Options about hosts are left out: Slurm has chosen them. The others are handed on.
+    Options that choose hosts are dropped, since Slurm has chosen them. All others are passed on.
     """
     if not context.starts_ranks or os.path.basename(argv[0]) != "deepspeed":
         return tuple(argv)
@@ -62,7 +62,7 @@ def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
 
 
 def split(argv: Argv) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    """The launcher's own options, each with its value, and what it starts."""
+    """Split a command line into the launcher's options, each with its value, and the program."""
     options, remaining = [], list(argv)
     while remaining and remaining[0].startswith("-"):
         bare = "=" in remaining[0] or remaining[0] in _NO_VALUE

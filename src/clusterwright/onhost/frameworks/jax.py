@@ -1,4 +1,4 @@
-"""JAX: `jax.distributed.initialize()` reads Slurm's own variables, so each process is a task of Slurm's."""
+"""JAX: `jax.distributed.initialize()` reads Slurm's variables, so each process is a Slurm task."""
 
 from __future__ import annotations
 

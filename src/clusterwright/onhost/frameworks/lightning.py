@@ -1,4 +1,4 @@
-"""Lightning: torch's variables are enough; it takes a rank of ours for one of torchrun's, before it looks at Slurm."""
+"""Lightning: torch's variables suffice; it recognizes a rank as torchrun's before it checks for Slurm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Megatron-LM: its groups from the job's `parallel:`, and one queue of work, which its tensor groups count on."""
+"""Megatron-LM: sizes from the job's `parallel:`, and the single hardware queue that its tensor parallelism requires."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SINGLE_QUEUE = {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
 
 
 def variables(_context: ProcessContext) -> dict[str, str]:
-    """One queue of a GPU's work."""
+    """Return CUDA_DEVICE_MAX_CONNECTIONS=1."""
     return dict(_SINGLE_QUEUE)
 
 
 def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
-    """The sizes of `parallel:` that the line does not have; nothing where the job says none."""
+    """Add the sizes of `parallel:` that the command line lacks; nothing without `parallel:`."""
     if not context.parallel:
         return tuple(argv)
     parallel_option, shard = context.parallel_option, context.parallel_option("shard") != "none"

@@ -1,4 +1,4 @@
-"""MPI programs: PMIx tells them all they want, so each process is a task of Slurm's."""
+"""MPI programs: PMIx provides all they need, so each process is a Slurm task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorch: torch.distributed's variables, and torchrun's own for what its command line leaves out."""
+"""PyTorch: torch.distributed's variables, and torchrun's for options missing from its command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
 def of_rank(context: ProcessContext) -> dict[str, str]:
-    """What `init_process_group` reads (env://), for a rank that Slurm or MPI has started."""
+    """Return the variables of `init_process_group` (env://) for a rank that Slurm or MPI has started."""
     numbers = {
         "RANK": context.rank, "LOCAL_RANK": context.local_rank, "WORLD_SIZE": context.world,
         "LOCAL_WORLD_SIZE": context.ranks, "NODE_RANK": context.host, "GROUP_RANK": context.host,
@@ -16,7 +16,7 @@ def of_rank(context: ProcessContext) -> dict[str, str]:
 
 
 def of_launcher(context: ProcessContext) -> dict[str, str]:
-    """What torchrun and torch.distributed.launch read where their line says nothing (PET_*, argparse_util.py)."""
+    """Return the defaults that torchrun and torch.distributed.launch read (PET_*, argparse_util.py)."""
     return {
         **_meeting(context),
         "NODE_RANK": str(context.host),
@@ -29,13 +29,13 @@ def of_launcher(context: ProcessContext) -> dict[str, str]:
         "PET_MASTER_ADDR": context.address,
         "PET_MASTER_PORT": str(context.port),
         "PET_RDZV_ENDPOINT": f"{context.address}:{context.port}",
-        # of c10d: who serves is said, never guessed from host names
+        # c10d: the serving host is set, not guessed from host names
         "PET_RDZV_CONF": f"is_host={int(context.host == 0)}",
     }
 
 
 def variables(context: ProcessContext) -> dict[str, str]:
-    """Of a rank, or of a launcher of ranks."""
+    """Return the variables of a rank, or of a launcher of ranks."""
     return of_launcher(context) if context.starts_ranks else of_rank(context)
 
 

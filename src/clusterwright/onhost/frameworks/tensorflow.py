@@ -1,4 +1,4 @@
-"""TensorFlow: TF_CONFIG, which MultiWorkerMirroredStrategy reads: one worker for each rank."""
+"""TensorFlow: TF_CONFIG, which MultiWorkerMirroredStrategy reads; one worker per rank."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
 def variables(context: ProcessContext) -> dict[str, str]:
-    """Every worker by host and port, and which of them this is; ports follow the one where ranks meet."""
+    """Return TF_CONFIG with host and port of every worker; ports follow the rendezvous port."""
     if context.starts_ranks:
         return {}
     workers = [

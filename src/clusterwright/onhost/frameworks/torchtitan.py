@@ -1,4 +1,4 @@
-"""TorchTitan: its degrees from the job's `parallel:`; the rest it reads as torchrun's ranks do."""
+"""TorchTitan: parallel degrees from the job's `parallel:`; the rest as for torchrun's ranks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from clusterwright.onhost.adapters.process_context import ProcessContext
 
 
 def arguments(argv: Argv, context: ProcessContext) -> tuple[str, ...]:
-    """Degrees that the line does not have; nothing where the job says none."""
+    """Add the degrees that the command line lacks; nothing without `parallel:`."""
     if not context.parallel:
         return tuple(argv)
     shard, group = context.parallel_option("shard"), context.parallel_option("shard_group")

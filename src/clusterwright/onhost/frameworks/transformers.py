@@ -1,4 +1,4 @@
-"""Hugging Face Trainer: torch's variables are enough; how ranks talk is TrainingArguments' to say."""
+"""Hugging Face Trainer: torch's variables suffice; TrainingArguments set the backend."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What starts the ranks: one file each, whose name is the `launcher` of a job; a new file is one more.
+"""Launchers: how the ranks of a job are started; one file each, named as the job's `launcher`.
 
-Files in the folders of CLUSTERWRIGHT_LAUNCHERS count, too. Each has a `LAUNCHER`, and its first line describes it.
+Files in the folders of CLUSTERWRIGHT_LAUNCHERS count too. Each has a `LAUNCHER`; its first line is its
+description.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Our own agent on each host forks the ranks in a moment, from a Python with torch imported."""
+"""Clusterwright's own agent on each host forks the ranks from a Python with torch imported."""
 
 from __future__ import annotations
 

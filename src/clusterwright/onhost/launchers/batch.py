@@ -1,4 +1,4 @@
-"""The program once, on the first host; it calls srun or mpirun itself, and ranks are not restarted."""
+"""The program runs once, on the first host, and calls srun or mpirun itself; ranks are not restarted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clusterwright.onhost.adapters.launcher import Allocation, Launcher
 
 
 def arguments(_allocation: Allocation, program: Sequence[str]) -> list[str]:
-    """The program itself."""
+    """Return the program itself."""
     return list(program)
 
 

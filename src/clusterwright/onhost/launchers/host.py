@@ -1,4 +1,4 @@
-"""The program once on each host; it starts the ranks there itself, as torchrun does, and they are not restarted."""
+"""The program runs once on each host and starts the ranks there, as torchrun does; ranks are not restarted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterwright.onhost.launchers.srun import step
 
 
 def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
-    """One task on each host, with all of its processors."""
+    """Return the command line of one task per host with all of its CPUs."""
     return step(allocation, 1, ["--kill-on-bad-exit=1"], program)
 
 

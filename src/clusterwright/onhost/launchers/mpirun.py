@@ -1,4 +1,4 @@
-"""A process of Open MPI's mpirun for each GPU; ranks are not restarted."""
+"""One process of Open MPI's mpirun for each GPU; ranks are not restarted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterwright.onhost.adapters.launcher import Allocation, Launcher
 
 
 def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
-    """As many as there are GPUs on each host, numbered host by host."""
+    """Return the command line of one process per GPU, numbered host by host."""
     return [
         "mpirun",
         "-np",

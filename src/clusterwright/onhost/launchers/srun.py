@@ -1,4 +1,4 @@
-"""A task of Slurm's for each GPU, with PMIx where Slurm has it; ranks are not restarted."""
+"""One Slurm task for each GPU, with PMIx if Slurm has it; ranks are not restarted."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clusterwright.onhost.supervisor import schedulers
 
 
 def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
-    """`--mpi=pmix` for tasks that may be MPI's."""
+    """Return the command line of one task per GPU, with `--mpi=pmix` if srun lists it."""
     _, listed = schedulers.slurm("srun", "--mpi=list")
     pmix = ["--mpi=pmix"] if "pmix" in listed else []
     return step(allocation, allocation.ranks, [*pmix, "--kill-on-bad-exit=1"], program)
 
 
 def step(allocation: Allocation, tasks: int, options: Sequence[str], program: Sequence[str]) -> list[str]:
-    """A step with so many tasks on each host, which share its processors."""
+    """Return the command line of a step with so many tasks per host, which share the host's CPUs."""
     count = len(allocation.hosts)
     return [
         "srun",

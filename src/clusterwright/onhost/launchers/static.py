@@ -1,6 +1,6 @@
 """PyTorch's torchrun on each host with fixed ranks, which restarts none itself.
 
-5 of 8 restarts of its own hung (docs/decisions/0001); the supervisor starts another generation.
+5 of 8 restarts by torchrun hung (docs/decisions/0001); instead the supervisor starts another generation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from clusterwright.onhost.supervisor.host.generation import Generation
 
 
 def arguments(generation: Generation, command: Sequence[str]) -> list[str]:
-    """With the static rendezvous, which serves ranks that are known."""
+    """Return torchrun's command line with the static rendezvous, for fixed node ranks."""
     meeting = [
         f"--node-rank={generation.hosts.index(generation.host)}",
         f"--master-addr={generation.address}",

@@ -1,6 +1,6 @@
-"""PyTorch's elastic torchrun on each host, with c10d's rendezvous.
+"""PyTorch's elastic torchrun on each host, with the c10d rendezvous.
 
-Ranks are bound to its life (bound.py); who serves the rendezvous is said, never guessed.
+Ranks die with their torchrun (bound.py); the host that serves the rendezvous is set explicitly, not guessed.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from clusterwright.onhost.adapters.launcher import Launcher
 from clusterwright.onhost.supervisor.host import bound
 from clusterwright.onhost.supervisor.host.generation import Generation
 
-# torchrun looks at its ranks this often; its own default is 0.1 s, and a look costs 20 us a rank
+# torchrun polls its ranks at this interval; its default is 0.1 s, and a poll costs 20 us per rank
 MONITOR_S = "0.1"
-# hosts of one generation are told within milliseconds; slower than this, something is wrong with the network
+# hosts of a generation start within milliseconds; slower than this, the network is broken
 JOIN_S = "60"
-# a new store per restart: with the shared one 16 of 23 restarts were not clean (docs/decisions/0001)
+# a new store per restart: with a shared one 16 of 23 restarts failed (docs/decisions/0001)
 ENVIRONMENT = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
 
 
 def arguments(generation: Generation, command: Sequence[str]) -> list[str]:
-    """With a rendezvous of its own for each generation."""
+    """Return torchrun's command line with a rendezvous per generation."""
     serves = int(generation.host == generation.hosts[0])
     meeting = [
         "--rdzv-backend=c10d",
@@ -35,7 +35,7 @@ def arguments(generation: Generation, command: Sequence[str]) -> list[str]:
 
 
 def command_line(generation: Generation, meeting: Sequence[str], command: Sequence[str]) -> list[str]:
-    """The command line of torchrun, with the program that say how hosts meet."""
+    """Return torchrun's command line for a generation; `meeting` are the rendezvous options."""
     return [
         sys.executable,
         "-m",

@@ -1,1 +1,1 @@
-"""What every program on a host leans on: files, processes, JSON lines (standard library, Python 3.6)."""
+"""Shared by all programs on hosts: files, processes, JSON lines (standard library, Python 3.6)."""

@@ -1,4 +1,4 @@
-"""Files that appear whole: written beside the target, renamed over it; a reader sees the old one or the new one.
+"""Atomic file writes: a scratch file beside the target is renamed over it, so a reader sees the old or the new content.
 
 Standard library only, Python 3.6 or later.
 """
@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from typing import Any, Iterator, Optional, Tuple, Union
 
-SCRATCH = ".wright-"  # in the name of a file that is being written: `.NAME.wright-RANDOM`
+SCRATCH = ".wright-"  # part of a scratch file's name: `.NAME.wright-RANDOM`
 Path = Union[str, "os.PathLike[str]"]
 
 
@@ -19,13 +19,13 @@ def write_atomic(
     owner: Optional[Tuple[int, int]] = None,
     durable: bool = True,
 ) -> None:
-    """Replace a file; with `durable` it outlasts a crash of the host, once this returns.
+    """Replace a file atomically; with `durable` the new content survives a crash of the host.
 
-    Without `durable` nothing waits for the disk: for a file that the next minute writes anew, and for network storage
-    in a loop that must not stop. A `mode` that is not set is 0666 less the umask.
+    Without `durable` nothing waits for the disk: for files rewritten every minute, and for network storage in
+    a loop that must not block. Without `mode`, the mode is 0666 less the umask.
 
     Raises:
-        OSError: the disk does not take it; what was there before stays.
+        OSError: the write failed; the old content stays.
     """
     with replacing(path, mode=mode, owner=owner, durable=durable) as file:
         file.write(data.encode() if isinstance(data, str) else data)
@@ -35,12 +35,13 @@ def write_atomic(
 def replacing(
     path: Path, *, mode: Optional[int] = None, owner: Optional[Tuple[int, int]] = None, durable: bool = True
 ) -> Iterator[Any]:
-    """A binary file to write, which takes the place of `path` when the block ends well, and vanishes otherwise.
+    """Open a binary file that replaces `path` at the end of the block, or is removed if the block raises.
 
-    `file.name` is where it lies until then, for a program that checks it; flush it first.
+    `file.name` is its path until then, for a program that checks it; flush it first.
     """
     scratch = scratch_path(path)
-    initial_mode = 0o666 if mode is None else 0o600  # nobody reads a secret before it has its owner
+    # no other user may read a secret before its owner and mode are set
+    initial_mode = 0o666 if mode is None else 0o600
     try:
         with open(
             scratch, "xb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, initial_mode)
@@ -60,7 +61,7 @@ def replacing(
 
 
 def replace_link(path: Path, target: Path) -> None:
-    """Point a symbolic link elsewhere, in one step."""
+    """Point a symbolic link to another target atomically."""
     scratch = scratch_path(path)
     try:
         os.symlink(target, scratch)
@@ -71,14 +72,14 @@ def replace_link(path: Path, target: Path) -> None:
 
 
 def rename(source: Path, target: Path, *, durable: bool) -> None:
-    """Give a file or folder its final name, in place of a file that has it; with `durable` the name lasts."""
+    """Rename a file or folder, replacing a file; with `durable` the new name survives a crash."""
     os.replace(source, target)
     if durable:
         sync_folder(os.path.dirname(target))
 
 
 def remove(path: Path) -> None:
-    """Remove a file; one that is not there is no error."""
+    """Remove a file; a missing one is no error."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -86,7 +87,7 @@ def remove(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """A name lasts only when its folder is on disk."""
+    """Sync a folder to disk, which makes the names in it durable."""
     handle = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -95,6 +96,6 @@ def sync_folder(folder: Path) -> None:
 
 
 def scratch_path(path: Path) -> str:
-    """A name that nobody else has, in the same folder."""
+    """Return an unused name in the same folder."""
     folder, name = os.path.split(os.fspath(path))
     return os.path.join(folder, ".%s%s%s" % (name, SCRATCH, os.urandom(4).hex()))

@@ -1,21 +1,21 @@
-"""Journals of JSON objects, one a line (standard library, Python 3.6)."""
+"""Read files with one JSON object per line (standard library, Python 3.6)."""
 
 from typing import Any, Dict, Iterator, Optional
 
 from clusterwright.onhost.lib.safe_reader import Path, open_regular, parse_object
 
-LINE_BYTES = 1 << 20  # of a line that is read; ours have some hundred
-FILE_BYTES = 1 << 30  # of a file that is read
+LINE_BYTES = 1 << 20  # longest line that is read; ours have a few hundred
+FILE_BYTES = 1 << 30  # most that is read of a file
 
 
 def read_lines(
     path: Path, limit: int = FILE_BYTES, *, inside: Optional[Path] = None
 ) -> Iterator[Dict[str, Any]]:
-    """The objects of a file, in order; lines that are torn, too long or no object are passed over.
+    """Yield the objects of a file in order; incomplete or overlong lines and other values are skipped.
 
     Raises:
-        UnsafeFileError: it is no regular file.
-        OSError: it cannot be read.
+        UnsafeFileError: not a regular file.
+        OSError: the file cannot be read.
     """
     torn = False
     with open_regular(path, inside=inside) as file:

@@ -1,4 +1,4 @@
-"""Programs that a host runs: started in one way, ended with all that they have started.
+"""Run programs on a host; a program that exceeds a limit is killed with its process group.
 
 Standard library only, Python 3.6 or later.
 """
@@ -15,8 +15,8 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 TIMED_OUT = 124  # what coreutils' timeout returns
 TOO_LARGE = 125
 NOT_STARTED = 127  # what a shell returns
-OUTPUT_BYTES = 64 << 20  # of both streams together
-KILL_S = 2.0  # a killed process that is still there after it hangs in the kernel
+OUTPUT_BYTES = 64 << 20  # limit for both streams together
+KILL_S = 2.0  # a killed process that still exists after this hangs in the kernel
 
 DEVNULL, PIPE, STDOUT = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
 TimeoutExpired = subprocess.TimeoutExpired
@@ -27,22 +27,22 @@ else:
 
 
 class Result(NamedTuple):
-    """How a program ended; `stopped` is why it did not run to its end: `overran`, or what kept it from starting."""
+    """How a program ended; `stopped` is why it did not complete: `overran`, too much output, or a failed start."""
 
     code: int
     out: str
     err: str
     stopped: str = ""
-    survived: bool = False  # it was killed, and is still there: stuck in the kernel
+    survived: bool = False  # it was killed but still exists, stuck in the kernel
 
     @property
     def ok(self) -> bool:
-        """True when it returned 0."""
+        """True if the exit code is 0."""
         return self.code == 0
 
     @property
     def reason(self) -> str:
-        """What stopped it, or the last line of what it printed."""
+        """Why it was stopped, or the last line of its output."""
         lines = (self.err.strip() or self.out.strip()).splitlines()
         return self.stopped or (lines[-1] if lines else "exit code %d" % self.code)
 
@@ -56,10 +56,10 @@ def run(
     merge: bool = False,
     limit: int = OUTPUT_BYTES,
 ) -> Result:
-    """Run a program to its end, to its time limit or to its output limit; then its whole process group is killed.
+    """Run a program until it ends or exceeds its time or output limit; then its whole process group is killed.
 
-    Without a time limit it stays in our own process group, and ends with us. With `merge`, stderr comes in `out`. A
-    program that is missing has code 127, as in a shell.
+    Without a time limit it stays in this process group and ends with it. With `merge`, `out` includes stderr.
+    A missing program has code 127, as in a shell.
     """
     options = {"env": env, "stdin": PIPE if stdin else DEVNULL, "stderr": STDOUT if merge else PIPE}
     try:
@@ -74,10 +74,10 @@ def run(
 
 
 def start(argv: Sequence[str], **options: Any) -> Process:
-    """Start a program that runs beside us, without our stdin unless the options (of Popen) say otherwise.
+    """Start a program in the background, without stdin unless the options (of Popen) set it.
 
     Raises:
-        OSError: it is not there, or cannot be run.
+        OSError: the program is missing or cannot be run.
     """
     options.setdefault("stdin", DEVNULL)
     return subprocess.Popen(list(argv), **options)
@@ -86,7 +86,7 @@ def start(argv: Sequence[str], **options: Any) -> Process:
 def collect(
     process: Process, timeout_s: Optional[float] = None, *, stdin: bytes = b"", limit: int = OUTPUT_BYTES
 ) -> Result:
-    """Read what a program prints until it has ended; one that overruns a limit is killed with its process group."""
+    """Read a program's output until it ends; one that exceeds a limit is killed with its process group."""
     end = float("inf") if timeout_s is None else time.monotonic() + timeout_s
     if process.stdin:
         threading.Thread(target=_feed, args=(process, stdin), daemon=True).start()
@@ -108,9 +108,9 @@ def collect(
 
 
 def kill_group(process: Process) -> bool:
-    """End a program and its process group; False when it is still there soon after (stuck in the kernel).
+    """Kill a program and its process group; return False if it still exists after KILL_S (stuck in the kernel).
 
-    One that is in our own group is ended alone.
+    A program in this process's own group is killed alone.
     """
     try:
         if os.getpgid(process.pid) == process.pid:
@@ -132,13 +132,13 @@ def _feed(process: Process, data: bytes) -> None:
         while pending:
             pending = pending[os.write(pipe.fileno(), pending) :]
     except OSError:
-        pass  # it ended without reading all of it, which is its right
+        pass  # it ended without reading all input, which is no error
     finally:
         pipe.close()
 
 
 def _read(parts: Dict[Any, List[bytes]], end: float, limit: int) -> None:
-    """Fill the parts until all pipes are closed."""
+    """Read all pipes into `parts` until they are closed."""
     size = 0
     with selectors.DefaultSelector() as selector:
         for pipe in parts:
@@ -157,5 +157,5 @@ def _read(parts: Dict[Any, List[bytes]], end: float, limit: int) -> None:
 
 
 def _remaining_s(end: float) -> Optional[float]:
-    """Seconds until then; None for no limit."""
+    """Return the seconds until `end`; None without a limit."""
     return None if end == float("inf") else max(0.01, end - time.monotonic())

@@ -1,7 +1,7 @@
-"""Files that somebody else may have written: read with a limit, and only where they are regular files.
+"""Read files that another user may have written: with a size limit, and only regular files.
 
-A pipe would block who opens it, a link may lead to a file that only we can read, a device never ends. Standard library
-only, Python 3.6 or later.
+A pipe would block the reader, a link may point to a file that only the reader can read, a device never ends.
+Standard library only, Python 3.6 or later.
 """
 
 import json
@@ -11,30 +11,31 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Union
 
 MiB = 1 << 20
-TEXT_BYTES = 16 * MiB  # of a text that is read as a whole
-DOCUMENT_BYTES = 4 * MiB  # of a JSON document; ours have some kilobytes
-ENTRIES = 100000  # of a folder
+TEXT_BYTES = 16 * MiB  # limit for a text file
+DOCUMENT_BYTES = 4 * MiB  # limit for a JSON document; ours have a few kilobytes
+ENTRIES = 100000  # limit for the entries of a folder
 Path = Union[str, "os.PathLike[str]"]
 
 
 class UnsafeFileError(OSError):
-    """What lies there is not read: no regular file, outside the folder, or too large."""
+    """The file is not regular, outside the folder, or too large, and was not read."""
 
 
 @contextmanager
 def open_regular(path: Path, *, inside: Optional[Path] = None) -> Iterator[BinaryIO]:
-    """Open a regular file to read it; never block, never follow a link in its place.
+    """Open a regular file for reading; never block, never follow a link.
 
-    With `inside`, no link in a folder above it leads out of that folder either: for a reader who is root.
+    With `inside`, the path must not leave that folder by a link in a parent folder either: for a reader that
+    is root.
 
     Raises:
-        UnsafeFileError: it is a link, a pipe, a device, a folder, or lies outside.
-        OSError: it cannot be opened.
+        UnsafeFileError: a link, a pipe, a device, a folder, or outside `inside`.
+        OSError: the file cannot be opened.
     """
-    refuse_irregular(path, os.lstat(path).st_mode)  # opening a device can already do something
+    refuse_irregular(path, os.lstat(path).st_mode)  # opening a device can already have an effect
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
-        refuse_irregular(path, os.fstat(handle).st_mode)  # it may be another one by now
+        refuse_irregular(path, os.fstat(handle).st_mode)  # the path may name another file by now
         if inside is not None:
             _refuse_outside(os.readlink("/proc/self/fd/%d" % handle), inside)
     except BaseException:
@@ -45,7 +46,7 @@ def open_regular(path: Path, *, inside: Optional[Path] = None) -> Iterator[Binar
 
 
 def refuse_irregular(path: Path, mode: int) -> None:
-    """Raise UnsafeFileError for all but a regular file."""
+    """Raise UnsafeFileError unless the mode is that of a regular file."""
     if not stat.S_ISREG(mode):
         kind = (
             "a symbolic link"
@@ -63,7 +64,7 @@ def _refuse_outside(path: str, folder: Path) -> None:
 
 
 def is_regular(path: Path) -> bool:
-    """Whether a regular file lies there; a link to one is none."""
+    """Return True if the path is a regular file; a link to one is not."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
@@ -71,11 +72,11 @@ def is_regular(path: Path) -> bool:
 
 
 def read_bytes(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = None) -> bytes:
-    """Read a file as a whole.
+    """Read a whole file.
 
     Raises:
-        UnsafeFileError: it is no regular file, or larger than the limit.
-        OSError: it cannot be read.
+        UnsafeFileError: not a regular file, or larger than the limit.
+        OSError: the file cannot be read.
     """
     with open_regular(path, inside=inside) as file:
         size = os.fstat(file.fileno()).st_size
@@ -85,12 +86,12 @@ def read_bytes(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = 
 
 
 def read_text(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = None) -> str:
-    """Read a file as a whole; signs that are not UTF-8 are replaced. Raises as `read_bytes`."""
+    """Read a whole file as UTF-8 with invalid bytes replaced; raises as `read_bytes`."""
     return read_bytes(path, limit, inside=inside).decode("utf-8", "replace")
 
 
 def text_or_empty(path: Path, limit: int = TEXT_BYTES) -> str:
-    """The text of a file; empty where none can be read."""
+    """Return the text of a file; empty if it cannot be read."""
     try:
         return read_text(path, limit)
     except OSError:
@@ -98,7 +99,7 @@ def text_or_empty(path: Path, limit: int = TEXT_BYTES) -> str:
 
 
 def read_object(path: Path, limit: int = DOCUMENT_BYTES, *, inside: Optional[Path] = None) -> Dict[str, Any]:
-    """The JSON object in a file; empty where there is none, or where it is torn."""
+    """Return the JSON object in a file; empty if it is missing or invalid."""
     try:
         return parse_object(read_text(path, limit, inside=inside))
     except OSError:
@@ -106,7 +107,7 @@ def read_object(path: Path, limit: int = DOCUMENT_BYTES, *, inside: Optional[Pat
 
 
 def parse_object(data: Union[bytes, str]) -> Dict[str, Any]:
-    """A JSON object; empty for anything else, a line of brackets included."""
+    """Parse a JSON object; empty for anything else, also for nesting that exceeds the parser's limit."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
@@ -115,23 +116,21 @@ def parse_object(data: Union[bytes, str]) -> Dict[str, Any]:
 
 
 def read_part(path: Path, size: int, offset: int = 0, *, inside: Optional[Path] = None) -> bytes:
-    """At most `size` bytes from an offset on; a negative one counts from the end.
+    """Read at most `size` bytes from an offset on; a negative offset counts from the end.
 
     Raises:
-        UnsafeFileError: it is no regular file.
-        OSError: it cannot be read.
+        UnsafeFileError: not a regular file.
+        OSError: the file cannot be read.
     """
     with open_regular(path, inside=inside) as file:
         end = os.fstat(file.fileno()).st_size
         start = max(0, end + offset) if offset < 0 else offset
         file.seek(start)
-        return file.read(
-            max(0, min(size, end - start))
-        )  # `read` reserves memory for all that it is asked for
+        return file.read(max(0, min(size, end - start)))  # `read` allocates all requested bytes
 
 
 def list_folder(folder: Path, limit: int = ENTRIES) -> List[str]:
-    """Names in a folder, sorted; no more of them than the limit, and none where it cannot be read."""
+    """Return the sorted names in a folder, at most `limit`; none if it cannot be read."""
     names = []  # type: List[str]
     try:
         with os.scandir(folder) as entries:

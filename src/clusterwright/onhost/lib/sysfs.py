@@ -1,11 +1,11 @@
-"""Files of the kernel's /sys and /proc. Python 3.6."""
+"""Read files of the kernel's /sys and /proc. Python 3.6."""
 
 import os
 from typing import List, Optional
 
 
 def read(*parts: str) -> str:
-    """A file's text, or nothing: some entries answer with an error when they are not in use."""
+    """Return a file's text; empty on an error, which some entries return when unused."""
     try:
         with open(os.path.join(*parts), encoding="ascii", errors="replace") as file:
             return file.read().strip()
@@ -14,7 +14,7 @@ def read(*parts: str) -> str:
 
 
 def listed(*parts: str) -> List[str]:
-    """What is in a folder, numbers in their order."""
+    """Return the names in a folder; numbers in numeric order."""
     try:
         return sorted(os.listdir(os.path.join(*parts)), key=lambda name: (len(name), name))
     except OSError:
@@ -22,7 +22,7 @@ def listed(*parts: str) -> List[str]:
 
 
 def number(path: str) -> Optional[int]:
-    """What a counter says; None for one that is not there or is a word, such as `max`."""
+    """Return the integer in a file; None if it is missing or a word such as `max`."""
     try:
         with open(path, encoding="ascii") as file:
             return int(file.read())

@@ -1,1 +1,1 @@
-"""Programs that read runs on the control host: jobs, logs, checkpoints, progress."""
+"""Programs on the control host that read runs: jobs, logs, checkpoints, progress."""

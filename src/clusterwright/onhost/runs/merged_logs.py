@@ -1,4 +1,4 @@
-"""Lines of many ranks as one text: what several say in the same words is told once (standard library, Python 3.8)."""
+"""Merge the lines of many ranks; equal lines of several ranks are deduplicated (standard library, Python 3.8)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections import Counter, deque
 from typing import Deque, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 
 JOB = "job"
-FEW = 3  # hosts that are named; of more, their number
+FEW = 3  # up to so many hosts are named; of more, their number is shown
 _BEGINS = re.compile(rb"\bgeneration (\d+) on ")
 
 
 class MergedLine(NamedTuple):
-    """A line, and who said it: `host:local rank` for a rank, JOB for the supervisor."""
+    """A line and its sources: `host:local rank` for a rank, JOB for the supervisor."""
 
     sources: Tuple[str, ...]
     text: bytes
@@ -27,7 +27,7 @@ class Chunk(NamedTuple):
 
 
 def merge(chunks: Sequence[Chunk]) -> Iterator[MergedLine]:
-    """All lines in one order: generation by generation, each between the supervisor's words about it."""
+    """Yield all lines in order: by generation, each between the supervisor's lines about its start and its end."""
     chunks_by_order: Dict[Tuple[int, int], List[Chunk]] = {}
     for chunk in chunks:
         begins = chunk.source == JOB and _BEGINS.search(chunk.lines[0])
@@ -40,7 +40,7 @@ def merge(chunks: Sequence[Chunk]) -> Iterator[MergedLine]:
 
 
 def split(source: str, lines: Iterable[bytes], generation: int) -> List[Chunk]:
-    """The supervisor's lines: those until a generation begins belong to the one before."""
+    """Split the supervisor's lines by generation; lines before a start belong to the previous generation."""
     chunks = [Chunk(source, generation, [])]
     for line in lines:
         begins = _BEGINS.search(line)
@@ -51,7 +51,7 @@ def split(source: str, lines: Iterable[bytes], generation: int) -> List[Chunk]:
 
 
 def fold(lines: Mapping[str, Sequence[bytes]]) -> Iterator[MergedLine]:
-    """Each one's lines in their order; a line that others say, too, waits until they have come to it."""
+    """Merge the lines of several sources, each in its order; a line that others have too waits until they reach it."""
     queues: Dict[str, Deque[bytes]] = {
         source: deque(source_lines) for source, source_lines in lines.items() if source_lines
     }
@@ -67,7 +67,7 @@ def fold(lines: Mapping[str, Sequence[bytes]]) -> Iterator[MergedLine]:
 
 
 def _next(queues: Mapping[str, Deque[bytes]], remaining: Mapping[bytes, int]) -> Tuple[bytes, List[str]]:
-    """The first line for which nobody has to wait; where each waits for another, the first of all."""
+    """Return a line that needs to wait for no other source; if all wait for each other, the first one."""
     waiting: Dict[bytes, List[str]] = {}
     for source, queue in queues.items():
         text = queue[0]
@@ -82,7 +82,7 @@ def _next(queues: Mapping[str, Deque[bytes]], remaining: Mapping[bytes, int]) ->
 
 
 def _joined(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
-    """One chunk for each who: a rank's two files are one voice."""
+    """Join the chunks of each source: a rank's stdout and stderr count as one."""
     by_source: Dict[str, Chunk] = {}
     for chunk in chunks:
         if chunk.source in by_source:
@@ -93,7 +93,7 @@ def _joined(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
 
 
 def prefix(sources: Sequence[str]) -> str:
-    """`gpu-1:0`, `gpu-1:0-7`, `gpu-1,gpu-2:0-7`, `16 hosts:0-7`."""
+    """Format sources as `gpu-1:0`, `gpu-1:0-7`, `gpu-1,gpu-2:0-7` or `16 hosts:0-7`."""
     if len(sources) == 1:
         return sources[0]
     by_host: Dict[str, List[str]] = {}
@@ -112,7 +112,7 @@ def _group(hosts: Sequence[str], ranks: str) -> str:
 
 
 def _ranges(ranks: Iterable[str]) -> str:
-    """`0-3,5`."""
+    """Format ranks as `0-3,5`."""
     numbers = sorted({int(rank) for rank in ranks if rank.isdigit()})
     begins = [rank for rank in numbers if rank - 1 not in numbers]
     ends = [rank for rank in numbers if rank + 1 not in numbers]

@@ -1,8 +1,8 @@
-"""Checkpoints as a machine that sees them tells of them: list and verify (Python 3.8; torch only to verify).
+"""List, verify and convert checkpoints on a machine that can read them (Python 3.8; torch except to list).
 
-This file is run here, and is sent as it stands to `python -` on a host of the cluster; there it is told where the
-runtime lies by PYTHONPATH. Its arguments are what to do, where, and one JSON object; it answers with one JSON object.
-What is wrong is an answer too: `{"trouble": CODE, "message": ..., "fix": ...}`.
+This file runs on the operator, or is sent to `python -` on a host, where PYTHONPATH has the runtime. Its
+arguments are the action, a path and a JSON object of options; its output is one JSON object. A user error is
+an output too: `{"trouble": CODE, "message": ..., "fix": ...}`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from clusterwright.onhost.lib.safe_reader import list_folder, read_object, read_
 Row = Dict[str, Any]
 STEP = re.compile(r"step-(\d{8,})")
 MANIFEST, VERIFIED_LOG = "manifest.json", "verified.jsonl"
-MANIFEST_BYTES = 256 << 20  # it has a checksum for each MiB
-DEFAULT_RETENTION = 3  # of a run that does not say how many it keeps, as the runtime does
+MANIFEST_BYTES = 256 << 20  # a manifest has a checksum per MiB
+DEFAULT_RETENTION = 3  # the runtime's default for runs without `checkpoint.keep`
 
 
-class Trouble(Exception):  # noqa: N818 (an answer, which somebody else shows)
-    """What a user can fix."""
+class Trouble(Exception):  # noqa: N818 (an answer, shown by the caller)
+    """An error that the user can fix."""
 
     def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)
@@ -35,19 +35,19 @@ class Trouble(Exception):  # noqa: N818 (an answer, which somebody else shows)
 
 
 def main() -> int:
-    """Do what the arguments say."""
+    """Execute the action of the command line and print its answer."""
     json.dump(answer(ACTIONS[sys.argv[1]], sys.argv[2], **json.loads(sys.argv[3])), sys.stdout)
     return 0
 
 
 def answer(action: Callable[..., Row], path: str, **options: Any) -> Row:
-    """What the act says, or what was wrong."""
+    """Return the action's result, or its error as an answer."""
     try:
         return action(path, **options)
     except Trouble as trouble:
         return {"trouble": trouble.code, "message": str(trouble), "fix": trouble.fix}
     except OSError as error:
-        fix = "see that the folder is mounted and that you may read it"
+        fix = "check that the folder is mounted and that you may read it"
         return {
             "trouble": "checkpoint-unreadable",
             "message": f"{error.strerror}: {error.filename}",
@@ -56,7 +56,7 @@ def answer(action: Callable[..., Row], path: str, **options: Any) -> Row:
 
 
 def listing(path: str) -> Row:
-    """Every checkpoint of a run or of a folder, the newest first, and the saves that were never finished."""
+    """Return every checkpoint of a run or folder, the newest first, and unfinished saves."""
     folder = checkpoints_of(Path(path))
     verifications, retention = read_marks(folder), retention_of(folder)
     rows = [about(folder / name, verifications) for name in step_names(folder)]
@@ -77,11 +77,11 @@ def listing(path: str) -> Row:
 
 
 def checkpoints_of(path: Path) -> Path:
-    """The folder of checkpoints that is meant: by itself, by its run, or by one of its steps."""
+    """Return the folder of checkpoints for a path: the folder itself, its run, or one of its steps."""
     if not path.is_dir():
         raise Trouble(
             "checkpoint-no-folder",
-            f"{path} is no folder",
+            f"{path} is not a folder",
             "name a run, its folder, or a folder of checkpoints",
         )
     record = read_object(path / "job.json")
@@ -93,20 +93,20 @@ def checkpoints_of(path: Path) -> Path:
     if not step_names(path) and not partial_saves(path):
         raise Trouble(
             "checkpoint-none",
-            f"there is no checkpoint in {path}",
-            "a run makes its first one after `checkpoint.every`; see what it does with wright logs",
+            f"no checkpoint in {path}",
+            "wait for the first save after `checkpoint.every`; wright logs shows what the run does",
         )
     return path
 
 
 def step_names(folder: Path) -> List[str]:
-    """Names of the folders of steps, the newest first."""
+    """Return the names of the step folders, the newest first."""
     matches = [STEP.fullmatch(name) for name in list_folder(folder)]
     return [match[0] for match in sorted(filter(None, matches), key=lambda match: -int(match[1]))]
 
 
 def about(path: Path, verifications: Dict[str, Row]) -> Row:
-    """What a checkpoint says of itself, and whether what it speaks of is there; no part is read."""
+    """Describe a checkpoint by its manifest and the sizes of its files; no file is read."""
     row: Row = {
         "name": path.name,
         "step": int(path.name[5:]),
@@ -126,7 +126,7 @@ def about(path: Path, verifications: Dict[str, Row]) -> Row:
         row["why"] = missing(path, manifest["parts"])
     if row["why"]:
         return {**row, "state": "damaged"}
-    # A save reads back what it wrote before it writes the manifest (runtime/behind.py).
+    # A save reads back its files before it writes the manifest (runtime/checkpoints/async_saver.py).
     row.update(state="verified", verified_at=manifest["time"])
     verification = verifications.get(path.name, {})
     if verification.get("manifest") == manifest["sha256"]:
@@ -139,7 +139,7 @@ def about(path: Path, verifications: Dict[str, Row]) -> Row:
 
 
 def read_manifest(path: Path) -> Any:
-    """The words of a manifest, and what is wrong with it."""
+    """Return the content of a manifest, and what is wrong with it (empty if nothing)."""
     try:
         manifest = json.loads(read_text(path / MANIFEST, MANIFEST_BYTES))
         fields = {name: value for name, value in manifest.items() if name != "sha256"}
@@ -148,7 +148,7 @@ def read_manifest(path: Path) -> Any:
         )
         sizes = [(part["file"], part["bytes"]) for part in manifest["parts"]]
     except FileNotFoundError:
-        return {}, f"no {MANIFEST}: its save was never finished, or it was half deleted"
+        return {}, f"no {MANIFEST}: the save did not finish, or its deletion was interrupted"
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return {}, f"{MANIFEST} cannot be read: {error}"
     if not is_intact or not sizes:
@@ -157,7 +157,7 @@ def read_manifest(path: Path) -> Any:
 
 
 def missing(path: Path, parts: List[Row]) -> str:
-    """The parts that are not there in the size that the manifest says; in words, empty if all are."""
+    """Return the files that are missing or have another size than in the manifest, as text; empty if none."""
     problems = []
     for part in parts:
         try:
@@ -171,9 +171,9 @@ def missing(path: Path, parts: List[Row]) -> str:
 
 
 def fates(rows: List[Row], retention: int) -> List[str]:
-    """What becomes of each when the next save is good: it stays, or it is the next to go.
+    """Return for each checkpoint whether the next good save keeps it (`stays`) or deletes it (`goes next`).
 
-    As the runtime does it: what is older than the newest N good ones goes, but for the best.
+    The runtime deletes all but the newest N good ones and the best.
     """
     intact_count, outcomes = 1, []
     for row in rows:
@@ -183,13 +183,13 @@ def fates(rows: List[Row], retention: int) -> List[str]:
 
 
 def retention_of(folder: Path) -> int:
-    """How many checkpoints the run keeps."""
+    """Return the number of checkpoints that the run keeps."""
     job = read_object(folder.parent / "job.json").get("job", {})
     return max(2, int(job.get("checkpoint", {}).get("save_total_limit", DEFAULT_RETENTION)))
 
 
 def best_of(rows: List[Row]) -> Any:
-    """The step with the lowest measure, the newest of several; None when nothing was measured."""
+    """Return the step with the lowest value, the newest of several; None without values."""
     values = [
         (row["value"], -row["step"])
         for row in rows
@@ -199,18 +199,18 @@ def best_of(rows: List[Row]) -> Any:
 
 
 def partial_saves(folder: Path) -> List[Row]:
-    """What saves have begun and not finished, and removals; the next generation clears them."""
+    """Return unfinished saves and deletions; the next generation deletes them."""
     saves = []
     for name in sorted(list_folder(folder)):
         if name.startswith(".partial-"):
             sizes = [path.stat().st_size for path in (folder / name).rglob("*") if path.is_file()]
-            if sizes:  # a training that runs has an empty one, for its next save
+            if sizes:  # a running training has an empty one for its next save
                 saves.append({"name": name, "bytes": sum(sizes), "time": (folder / name).stat().st_mtime})
     return saves
 
 
-def verify(path: str, step: int | None, everything: bool) -> Row:  # noqa: FBT001 (an option as it comes over the wire)
-    """Every byte of the newest checkpoint, of that step, or of all; and the outcome is kept beside them."""
+def verify(path: str, step: int | None, everything: bool) -> Row:  # noqa: FBT001 (an option from the JSON object)
+    """Read every byte of the newest checkpoint, of one step or of all, and record the outcome in the folder."""
     folder = checkpoints_of(Path(path))
     named = Path(path).name if STEP.fullmatch(Path(path).name) else None
     names = step_names(folder)
@@ -220,8 +220,8 @@ def verify(path: str, step: int | None, everything: bool) -> Row:  # noqa: FBT00
             step_list = ", ".join(str(int(name[5:])) for name in names) or "none"
             raise Trouble(
                 "checkpoint-no-step",
-                f"there is no checkpoint {requested} in {folder}",
-                f"there are steps: {step_list}",
+                f"no checkpoint {requested} in {folder}",
+                f"choose one of the steps: {step_list}",
             )
         names = [requested]
     rows = [verified(folder / name) for name in (names if everything else names[:1])]
@@ -229,7 +229,7 @@ def verify(path: str, step: int | None, everything: bool) -> Row:  # noqa: FBT00
 
 
 def verified(path: Path) -> Row:
-    """One checkpoint after every byte has been read."""
+    """Verify one checkpoint and return its row."""
     begun = time.monotonic()
     problems = list(damages(path))
     row = about(path, {})
@@ -240,7 +240,7 @@ def verified(path: Path) -> Row:
 
 
 def damages(path: Path) -> Iterator[str]:
-    """What is wrong, with the names of the files and of the tensors."""
+    """Yield the damage of a checkpoint, with file and tensor names."""
     manifest, disk, source = runtime("manifest", "disk", "source")
     try:
         content = manifest.read(path)
@@ -256,7 +256,7 @@ def damages(path: Path) -> Iterator[str]:
 
 
 def torn(reader: Any, damaged: Any) -> Iterator[str]:
-    """What is wrong with each tensor of a part, read one after the other."""
+    """Read every tensor of a part and yield the damage."""
     for entry in reader.entries:
         try:
             reader.read(entry)
@@ -265,7 +265,7 @@ def torn(reader: Any, damaged: Any) -> Iterator[str]:
 
 
 def convert(path: str, target: str, to: str | None, origin: str | None, name: str = "model") -> Row:
-    """One form into another; of a run or a folder, its newest checkpoint that is whole."""
+    """Convert a checkpoint to another format; for a run or folder, its newest intact one."""
     (forms,) = runtime("convert")
     source = Path(path)
     if to and not STEP.fullmatch(source.name):
@@ -279,7 +279,7 @@ def convert(path: str, target: str, to: str | None, origin: str | None, name: st
 
 
 def runtime(*names: str) -> List[Any]:
-    """Modules of the runtime; it needs torch."""
+    """Import modules of the runtime, which need torch."""
     try:
         return [
             __import__(f"clusterwright.runtime.checkpoints.{name}", fromlist=["runtime"]) for name in names
@@ -287,13 +287,13 @@ def runtime(*names: str) -> List[Any]:
     except ImportError as error:
         raise Trouble(
             "checkpoint-no-torch",
-            f"the values of a checkpoint are read with torch, and here: {error}",
-            "pip install torch; or on a cluster name a host that has it: --host gpu-node1",
+            f"torch, which reads a checkpoint's values, cannot be imported: {error}",
+            "run pip install torch, or on a cluster name a host that has it: --host gpu-node1",
         ) from None
 
 
 def note(folder: Path, row: Row) -> bool:
-    """Append the outcome to the folder's notes; False when that is not allowed here."""
+    """Append the outcome of a verification to the folder's log; return False if that is not permitted."""
     manifest = read_object(folder / row["name"] / MANIFEST, MANIFEST_BYTES)
     line = {
         "name": row["name"],
@@ -311,7 +311,7 @@ def note(folder: Path, row: Row) -> bool:
 
 
 def read_marks(folder: Path) -> Dict[str, Row]:
-    """The newest note of each checkpoint."""
+    """Return the newest verification of each checkpoint."""
     try:
         return {entry["name"]: entry for entry in read_lines(folder / VERIFIED_LOG)}
     except OSError:

@@ -1,7 +1,7 @@
-"""What is done beside the runs' folder, on a host that has it: list, follow, status, cancel (3.8, stdlib).
+"""List, find, follow, show and cancel runs on a host that has their folder (Python 3.8, standard library).
 
-This file is sent with its neighbours to `python3 -` on the control host, so that each command needs one ssh
-(edge/bundler.py). Its first argument is what to do, the second the folder of all runs.
+This file is sent with its neighbors to `python3 -` on the control host, so that each command needs one ssh
+(edge/bundler.py). Its first argument is the command, the second the folder of all runs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from clusterwright.onhost.runs.run_files import in_queue, run_program
 from clusterwright.onhost.runs.run_logs import POLL_INTERVAL_S, Follow
 from clusterwright.onhost.supervisor.goodput import history
 
-TAIL = 8192  # bytes at the end of a file, in which the last step is found
-RECENT = 10  # ended runs that are listed
+TAIL = 8192  # bytes at the end of a file that contain the last step
+RECENT = 10  # number of ended runs in a list
 NO_RUN = 69  # sysexits.h EX_UNAVAILABLE
 
 
 def main() -> int:
-    """Do what the arguments say."""
+    """Execute the command of the arguments; return the exit code."""
     command, runs, *arguments = sys.argv[1:]
     if command == "list":
         json.dump(list_runs(runs), sys.stdout)
@@ -39,7 +39,7 @@ def main() -> int:
     run = find(runs, arguments[0])
     if not run:
         sys.stderr.write(
-            f"no run `{arguments[0]}` in {runs}; there are: {', '.join(newest(runs)[:5]) or 'none'}\n"
+            f"no run `{arguments[0]}` in {runs}; runs: {', '.join(newest(runs)[:5]) or 'none'}\n"
         )
         return NO_RUN
     if command == "find":
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def newest(runs: str) -> List[str]:
-    """Names of the runs, the newest first."""
+    """Return the names of the runs, the newest first."""
     try:
         with os.scandir(runs) as entries:
             dated_names = [
@@ -67,12 +67,12 @@ def newest(runs: str) -> List[str]:
             ]
     except FileNotFoundError:
         return []
-    # a folder's time moves when a file is made in it; the name ends in the time at which the run began
+    # a folder's time changes with its files; the name ends in the run's start time
     return [name for _, name in sorted(dated_names, key=lambda pair: pair[1][-15:], reverse=True)]
 
 
 def find(runs: str, reference: str) -> str:
-    """The folder of a run named by its name, a job id, `last`, or the path of one of its files; empty for none."""
+    """Return the folder of a run by name, job id, `last`, or path of one of its files; empty if there is none."""
     names = newest(runs)
     match = re.fullmatch(r".*?slurm-(\d+)\.out", reference)
     job_id = match.group(1) if match else reference
@@ -85,7 +85,7 @@ def find(runs: str, reference: str) -> str:
 
 
 def job_ids(run: str) -> List[str]:
-    """Ids of the jobs of the run, in the order in which they were submitted."""
+    """Return the ids of the run's jobs in the order of submission."""
     ids = text_or_empty(os.path.join(run, "jobs")).split()
     chain = os.path.join(run, "chain")
     for number in sorted(int(name) for name in list_folder(chain) if name.isdigit()):
@@ -94,14 +94,14 @@ def job_ids(run: str) -> List[str]:
 
 
 def list_runs(runs: str) -> List[Dict[str, Any]]:
-    """Runs that have not ended, and the newest ones that have."""
+    """Return the runs that have not ended, and the newest ones that have."""
     listed = [about(os.path.join(runs, name)) for name in newest(runs)]
     ended = [run["run"] for run in listed if run["ended"]][:RECENT]
     return [run for run in listed if not run["ended"] or run["run"] in ended]
 
 
 def about(run: str) -> Dict[str, Any]:
-    """What a run's folder says about it."""
+    """Summarize a run by its folder."""
     steps = [name[5:] for name in list_folder(os.path.join(run, "checkpoints")) if name.startswith("step-")]
     generations = [int(name) for name in list_folder(os.path.join(run, "logs")) if name.isdigit()]
     return {
@@ -115,7 +115,7 @@ def about(run: str) -> Dict[str, Any]:
 
 
 def last_step(run: str) -> Any:
-    """The newest `step` event; only the end of each file is read, since a long run writes millions of lines."""
+    """Return the newest step; only the end of each file is read, since a long run writes millions of lines."""
     steps = []
     for path in history.event_files(run):
         lines = read_part(path, TAIL, -TAIL).splitlines()
@@ -125,23 +125,22 @@ def last_step(run: str) -> Any:
 
 
 def cancel(run: str) -> int:
-    """Ask the ranks to save and leave; who has not left in half a minute is ended by Slurm."""
+    """Request that the ranks save and leave; after 40 s, cancel the job in Slurm."""
     name = os.path.basename(run)
     as_owner(run, lambda: touch(run, "cancelled", "stop"))
     run_program("scancel", "--state=PENDING", f"--name={name}")
-    deadline = (
-        time.monotonic() + 40
-    )  # the supervisor's grace is 10 s to 290 s; a person who cancels waits no longer than this
+    # the supervisor's grace is 10 s to 290 s; a user who cancels waits no longer than this
+    deadline = time.monotonic() + 40
     while in_queue(name) and time.monotonic() < deadline:
         time.sleep(POLL_INTERVAL_S)
     if in_queue(name):
         run_program("scancel", f"--name={name}")
-    sys.stdout.write(f"cancelled {name}\n")
+    sys.stdout.write(f"canceled {name}\n")
     return 0
 
 
 def as_owner(path: str, work: Any) -> None:
-    """Do it as the owner of the path: a file server may let root write nothing (root_squash)."""
+    """Call `work` as the owner of the path: a file server may deny writes to root (root_squash)."""
     owner, uid = os.stat(path), os.geteuid()
     if uid == 0:
         os.setegid(owner.st_gid)
@@ -155,7 +154,7 @@ def as_owner(path: str, work: Any) -> None:
 
 
 def touch(run: str, *names: str) -> None:
-    """The marks are there."""
+    """Create the marker files in the run's folder."""
     for name in names:
         with open(os.path.join(run, name), "a", encoding="utf-8"):
             pass

@@ -1,4 +1,4 @@
-"""The logs of a run, merged, on a host that has its folder (standard library, Python 3.8; sent with far.py)."""
+"""Merge and follow the logs of a run on a host that has its folder (Python 3.8; sent with run_jobs.py)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.runs.merged_logs import JOB, Chunk, merge, prefix, split
 from clusterwright.onhost.runs.run_files import in_queue
 
-POLL_INTERVAL_S = (
-    0.3  # how often files are looked at: a person sees no difference, a listing of a run takes 1 ms
-)
-SOON_S = 0.05  # when the run is about to end: who follows it leaves with it
-QUEUE_S = 5.0  # how often Slurm is asked whether anything of the run is left
-CLOSE_TIMEOUT_S = 5.0  # after the end of a run, within which its supervisor prints the ledger
-PROGRESS_S = 30.0  # how often a log file is told of progress,
-LIVE_S = 2.0  # and a screen
+POLL_INTERVAL_S = 0.3  # poll of the files: too short to notice, and a listing of a run takes 1 ms
+SOON_S = 0.05  # poll while the run is about to end, so that its followers end with it
+QUEUE_S = 5.0  # poll of Slurm for jobs of the run
+CLOSE_TIMEOUT_S = 5.0  # after the end of a run, within which its supervisor prints the accounting
+PROGRESS_S = 30.0  # interval of progress lines in a log file
+LIVE_S = 2.0  # the same on a terminal
 RUNNING = 0
 
 
 class Follow:
     """The logs of a run, merged: ranks as [host:local rank], the job's own lines as [job].
 
-    `form` is text, with progress on stderr now and then, or json: an object a line, for logs and progress alike.
+    `form` is `text`, with periodic progress on stderr, or `json`: one object per line, for logs and progress
+    alike.
     """
 
     def __init__(self, run: str, form: str = "text") -> None:
@@ -42,11 +41,10 @@ class Follow:
         self._last_progress = ""
 
     def show(self, *, live: bool) -> int:
-        """Until the run has ended, or once; the run's outcome as an exit code."""
+        """Print the logs once, or with `live` until the run has ended; return the run's exit code."""
         while True:
-            ended = read_object(
-                os.path.join(self.run, "ended.json")
-            )  # read first: what it ended with is then there
+            # read first: the last log lines are written before this file
+            ended = read_object(os.path.join(self.run, "ended.json"))
             closed = not live or self._closed()
             wrote = self._pass_on()
             if live:
@@ -56,17 +54,17 @@ class Follow:
             if not live and not wrote:
                 return RUNNING
             if live and self._abandoned():
-                sys.stderr.write("no job of this run is left in Slurm, and it did not say how it ended\n")
+                sys.stderr.write("Slurm has no job of this run, and the run has no recorded outcome\n")
                 return 1
             if not wrote:
                 hung_up(self.poll_interval_s(ended=bool(ended)))
 
     def poll_interval_s(self, *, ended: bool) -> float:
-        """How long until the next look."""
+        """Return the seconds until the next poll."""
         return SOON_S if ended or os.path.exists(os.path.join(self.run, "cancelled")) else POLL_INTERVAL_S
 
     def _pass_on(self) -> bool:
-        """Whole lines that are new, each once, with a prefix that says whose they are."""
+        """Print new complete lines, each once, with a prefix of its sources; return whether there were any."""
         chunks = [chunk for path, source in sources(self.run) for chunk in self._new(path, source)]
         out = sys.stdout.buffer
         for merged_line in merge(chunks):
@@ -93,7 +91,7 @@ class Follow:
         return chunks
 
     def _progress(self, *, at_once: bool) -> None:
-        """Told when it is due and has changed; a look at a long run's events takes a tenth of the time at most."""
+        """Print the progress when due and changed; reading a long run's events takes at most a tenth of the time."""
         now = time.monotonic()
         if not at_once and now - self._progress_polled_at < self._progress_interval_s:
             return
@@ -109,7 +107,7 @@ class Follow:
         into.flush()
 
     def _closed(self) -> bool:
-        """True when the supervisor has said its last, which is the ledger, or is not going to."""
+        """Return True once the supervisor has written its accounting, or will not."""
         end = _written(os.path.join(self.run, "ended.json"))
         return _written(os.path.join(self.run, "ledger.json")) >= end or time.time() - end > CLOSE_TIMEOUT_S
 
@@ -125,7 +123,7 @@ class Follow:
 
 
 def sources(run: str) -> Iterator[Tuple[str, str]]:
-    """Log files and who speaks in them, the oldest first."""
+    """Yield log files with their sources, the oldest first."""
     root = glob.escape(run)
     pairs = [(path, JOB) for path in glob.glob(f"{root}/slurm-*.out") + glob.glob(f"{root}/job.out")]
     for path in glob.glob(f"{root}/logs/*/*/*.out") + glob.glob(f"{root}/logs/*/*/*.err"):
@@ -141,7 +139,7 @@ def sources(run: str) -> Iterator[Tuple[str, str]]:
 
 
 def generation(path: str) -> int:
-    """The one whose folder under `logs` the file lies in."""
+    """Return the generation by the file's folder under `logs`."""
     number = path.rpartition(f"{os.sep}logs{os.sep}")[2].partition(os.sep)[0]
     return int(number) if number.isdigit() else 0
 
@@ -154,7 +152,7 @@ def _written(path: str) -> float:
 
 
 def hung_up(seconds: float) -> None:
-    """Wait; leave when nobody reads any more."""
+    """Wait; exit if the reader of stdout has closed it."""
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     if poll.poll(int(seconds * 1000)) and not sys.stdout.isatty():

@@ -1,4 +1,4 @@
-"""How far, how fast and how well a run is, in one small object (standard library, Python 3.8; sent with far.py)."""
+"""A run's progress, speed and state as one small object (standard library, Python 3.8; sent with run_jobs.py)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from clusterwright.onhost.runs.run_status import beat, state_of
 from clusterwright.onhost.supervisor.goodput import figures, history, reading, speed
 from clusterwright.onhost.supervisor.goodput.timeline import SECOND, jobs
 
-LARGEST = 3  # losses that are named
+LARGEST = 3  # number of bins named as losses
 
 
 def read_progress(run: str) -> Dict[str, Any]:
-    """One object; what is not known yet is null."""
+    """Return the progress of a run; unknown values are null."""
     run_history = history.read(run)
     state, reason = state_of(run, read_object(os.path.join(run, "ended.json")), beat(run))
     now = time.time() if state == "running" else None
@@ -37,7 +37,7 @@ def read_progress(run: str) -> Dict[str, Any]:
 
 
 def _losses(totals: figures.Figures) -> Dict[str, float]:
-    """The largest bins beside the steps, as shares of the GPU time that the run held."""
+    """Return the largest bins besides the steps, as shares of the allocated GPU time."""
     accounting = totals.accounting
     allocated = accounting.total - accounting.bins["queue"]
     if allocated <= 0:
@@ -49,7 +49,7 @@ def _losses(totals: figures.Figures) -> Dict[str, float]:
 
 
 def line(now: Dict[str, Any]) -> str:
-    """For people: what matters first, for whoever cuts it off at the screen's edge."""
+    """Format the progress as one line, the most important first, since a terminal may cut off its end."""
     if now["step"] is None:
         return ": ".join(filter(None, (now["state"], now["why"])))
     parts: List[Optional[str]] = [

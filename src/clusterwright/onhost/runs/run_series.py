@@ -1,4 +1,4 @@
-"""What the curves of a run are drawn from: a few hundred points, however many steps (standard library, Python 3.8)."""
+"""The curves of a run: a few hundred points, however many steps (standard library, Python 3.8)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from clusterwright.onhost.lib.safe_reader import list_folder, open_regular, read
 from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.supervisor.goodput import communication, history
 
-POINTS = 400  # of each curve: a page is a thousand pixels wide
+POINTS = 400  # per curve: a page is a thousand pixels wide
 RANK_EVENTS = re.compile(r"rank-.*\.jsonl$")
 LONGEST = 1 << 20  # bytes of a line
-TAIL = 64 << 10  # bytes at the end of a file, in which the last step is found
+TAIL = 64 << 10  # bytes at the end of a file that contain the last step
 NAMES = ("loss", "lr", "norm", "tokens_per_s", "samples_per_s", "data_wait", "communication", "memory")
 Event = Dict[str, Any]
 
 
 def text(run: str) -> str:
-    """All of it, as one JSON object."""
+    """Return the curves, measurements and interruptions of a run as a JSON object."""
     run_history = history.read(run)
     events = os.path.join(run, "events")
     paths = [os.path.join(events, name) for name in list_folder(events) if RANK_EVENTS.match(name)]
     series = Series(max((_last_step(path) for path in paths[:1]), default=0))
-    for path in paths[:1]:  # rank 0's: what concerns all ranks is in it
+    for path in paths[:1]:  # rank 0 writes the events that concern all ranks
         for event in _events(path):
             series.add(event)
     document = {
@@ -36,19 +36,19 @@ def text(run: str) -> str:
 
 
 class Series:
-    """Points of each curve; a step that was done again counts as it was done last."""
+    """The points of each curve; of a repeated step only the last execution counts."""
 
     def __init__(self, last: int) -> None:
-        self._last, self._steps_per_point = last, max(1, -(-last // POINTS))  # steps that share a point
+        self._last, self._steps_per_point = last, max(1, -(-last // POINTS))  # steps per point
         self._buckets: List[Dict[str, List[float]]] = []
         self._previous: Optional[Event] = None
-        self._talked: Event = {}  # the last step that told of communication
+        self._talked: Event = {}  # the last step event with a communication measurement
         self._batch = 0
         self.measures: Dict[str, List[Tuple[int, float]]] = {}
         self.plans: List[Event] = []
 
     def add(self, event: Event) -> None:
-        """The next one in the file."""
+        """Add the next event of the file."""
         if event["event"] == "plan":
             self.plans.append(event)
             self._batch, self._previous, self._talked = int(event.get("batch") or 0), None, {}
@@ -61,7 +61,7 @@ class Series:
             self._talked = event if "communicated" in event else self._talked
 
     def points(self) -> Dict[str, List[Tuple[int, float, float, float]]]:
-        """Of each curve that has any: the last step of each point, and the mean, least and largest of its steps."""
+        """Return for each curve its points: last step, mean, minimum and maximum of the steps in the point."""
         curves: Dict[str, List[Tuple[int, float, float, float]]] = {}
         for name in NAMES:
             for number, bucket in enumerate(self._buckets):
@@ -100,20 +100,20 @@ class Series:
         yield "communication", communication.share_between(self._talked, event)
 
     def _forget(self, resumed: int) -> None:
-        """Points that lie wholly beyond the step that the training goes on from."""
+        """Delete points entirely beyond the step that the training resumed from."""
         del self._buckets[-(-resumed // self._steps_per_point) :]
         for name, samples in self.measures.items():
             self.measures[name] = [(step, value) for step, value in samples if step <= resumed]
 
 
 def _marks(events: List[Event], plans: List[Event]) -> List[Dict[str, Any]]:
-    """Where the training went on after it was interrupted, and why it was."""
+    """Return each interruption: the step, the generation that resumed, and the reason."""
     interruptions = []
     for plan in plans[1:]:
         ends = [e for e in events if e["event"] == "generation_end" and e["time"] <= plan["time"]]
         lost_hosts = [e for e in events if e["event"] == "host_lost" and e["time"] <= plan["time"]]
         reason = str(ends[-1].get("first") or ends[-1].get("why") or "") if ends else ""
-        reason = reason or (f"host {lost_hosts[-1].get('lost')} was lost" if lost_hosts else "started again")
+        reason = reason or (f"host {lost_hosts[-1].get('lost')} was lost" if lost_hosts else "restarted")
         interruptions.append(
             {"step": plan.get("step") or 0, "generation": plan.get("generation"), "why": reason}
         )
@@ -131,6 +131,6 @@ def _parsed(file: BinaryIO) -> Iterator[Event]:
 
 
 def _last_step(path: str) -> int:
-    """The largest of the last lines; a run that went back has come so far once."""
+    """Return the largest step of the last lines."""
     events = history.parse(read_part(path, TAIL, -TAIL))
     return max((int(event.get("step") or 0) for event in events if event["event"] == "step"), default=0)

@@ -1,4 +1,4 @@
-"""How a run stands, on a host that has its folder (standard library, Python 3.8; sent with far.py)."""
+"""The status of a run, on a host that has its folder (standard library, Python 3.8; sent with run_jobs.py)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from clusterwright.onhost.runs.run_files import run_program
 from clusterwright.onhost.supervisor.goodput import advice, figures, history, reading, slow, speed
 from clusterwright.onhost.supervisor.goodput.timeline import SECOND, Job, jobs
 
-# A supervisor beats once a second or faster; clocks of hosts in step by chrony differ by far less.
+# A supervisor sends a heartbeat each second or faster; clocks synchronized by chrony differ by far less.
 HEARTBEAT_TIMEOUT_S = 10.0
-MAX_DAMAGED = 3  # damaged checkpoints that are named
+MAX_DAMAGED = 3  # number of damaged checkpoints listed
 Event = Dict[str, Any]
 
 
 def status(run: str) -> Dict[str, Any]:
-    """One object: what the run is, how far it is, what it could go back to, what went wrong, where its time went."""
+    """Return the status document: state, progress, checkpoints, failures and goodput accounting."""
     run_history = history.read(run)
     ended, alive_at = read_object(os.path.join(run, "ended.json")), beat(run)
     state, reason = state_of(run, ended, alive_at)
@@ -48,7 +48,7 @@ def status(run: str) -> Dict[str, Any]:
 
 
 def beat(run: str) -> float:
-    """When its supervisor was heard last, in seconds since the epoch; 0 for never."""
+    """Return the time of the supervisor's last heartbeat, epoch seconds; 0 for never."""
     try:
         return os.stat(os.path.join(run, "pulse")).st_mtime
     except OSError:
@@ -56,28 +56,28 @@ def beat(run: str) -> float:
 
 
 def state_of(run: str, ended: Dict[str, Any], alive_at: float) -> Tuple[str, str]:
-    """What it does now, and why; Slurm is asked only when the run itself has nothing to say."""
+    """Return the run's state and the reason; Slurm is asked only if outcome and heartbeat do not determine it."""
     if ended:
         return str(ended.get("outcome")), str(ended.get("why", ""))
     heartbeat_age_s = time.time() - alive_at
     if alive_at and heartbeat_age_s < HEARTBEAT_TIMEOUT_S:
         return "running", ""
-    beat = f"its supervisor was last heard {heartbeat_age_s:.0f} s ago" if alive_at else ""
+    beat = f"last heartbeat of its supervisor {heartbeat_age_s:.0f} s ago" if alive_at else ""
     if read_object(os.path.join(run, "job.json")).get("local"):
-        return ("gone", f"{beat}; nobody goes on with it") if alive_at else ("starting", "")
+        return ("gone", f"{beat}; no supervisor continues it") if alive_at else ("starting", "")
     code, out = run_program("squeue", "--noheader", f"--name={os.path.basename(run)}", "--format=%T %r")
     if code != 0:
-        return "unknown", "; ".join(filter(None, (beat, "Slurm does not answer here")))
+        return "unknown", "; ".join(filter(None, (beat, "Slurm does not respond on this host")))
     queued = out.split()
     if "RUNNING" in queued:
         return ("silent", beat) if alive_at else ("starting", "")
     if "PENDING" in queued:
         return "queued", queued[queued.index("PENDING") + 1]
-    return "gone", "; ".join(filter(None, (beat, "no job of it is left in Slurm")))
+    return "gone", "; ".join(filter(None, (beat, "Slurm has no job of the run")))
 
 
 def _members(job: Optional[Job], events: Sequence[Event]) -> Dict[str, Any]:
-    """The hosts: which train, which stand ready, which are away; and whether ranks can be forked on each."""
+    """Return the hosts that train, stand by or are lost, and whether each has a fork server."""
     if job is None:
         return {"generation": 0, "hosts": [], "spares": [], "away": [], "standbys": []}
     newest = job.generations[-1] if job.generations else None
@@ -103,7 +103,7 @@ def _members(job: Optional[Job], events: Sequence[Event]) -> Dict[str, Any]:
 
 
 def _slow(events: Sequence[Event]) -> Optional[Dict[str, Any]]:
-    """The rank that all others wait for now."""
+    """Return the rank that all others wait for now, if any."""
     slow_rank = slow.now(events)
     return slow_rank and {
         "rank": slow_rank.rank,
@@ -114,7 +114,7 @@ def _slow(events: Sequence[Event]) -> Optional[Dict[str, Any]]:
 
 
 def _saved(run: str, events: Sequence[Event]) -> Dict[str, Any]:
-    """What the run could go back to: on disk, and in the memory of its hosts."""
+    """Return the steps that the run can resume from, on storage and in memory."""
     listed = run_checkpoints.answer(run_checkpoints.listing, run)
     rows = listed.get("checkpoints", [])
     newest_verified = next((row for row in rows if row["state"] == "verified"), None)
@@ -135,14 +135,14 @@ def _saved(run: str, events: Sequence[Event]) -> Dict[str, Any]:
 
 
 def lines(document: Dict[str, Any]) -> List[str]:
-    """The same for people."""
+    """Format the status document as text."""
     reason = f": {document['why']}" if document["why"] else ""
     hosts = ", ".join(document["hosts"]) or "none yet"
-    extra_hosts = f"; spare {', '.join(document['spares'])}" if document["spares"] else ""
-    extra_hosts += f"; away {', '.join(document['away'])}" if document["away"] else ""
+    extra_hosts = f"; standby {', '.join(document['spares'])}" if document["spares"] else ""
+    extra_hosts += f"; lost {', '.join(document['away'])}" if document["away"] else ""
     rows = [
         ("state", f"{document['state']}{reason}"),
-        ("jobs", ", ".join(document["jobs"]) or "none has begun"),
+        ("jobs", ", ".join(document["jobs"]) or "none started"),
         ("generation", f"{document['generation']} on {hosts}{extra_hosts}"),
         ("step", _step(document)),
         ("speed", ", ".join(reading.fast(document)) or "unknown"),
@@ -184,8 +184,8 @@ def _checkpoint(document: Dict[str, Any]) -> str:
 
 def _memory(document: Dict[str, Any]) -> str:
     if document["copies_refused"]:
-        return "no copies: no room for them on some host"
-    return "no copies" if document["in_memory"] is None else f"step {document['in_memory']}"
+        return "no in-memory checkpoints: a host has too little memory"
+    return "no in-memory checkpoint" if document["in_memory"] is None else f"step {document['in_memory']}"
 
 
 def _standby(document: Dict[str, Any]) -> str:
@@ -199,7 +199,7 @@ def _standby(document: Dict[str, Any]) -> str:
 
 
 def _failure(failure: Dict[str, Any]) -> str:
-    began = failure["first"] or "nobody saw how it began"
+    began = failure["first"] or "first failure unknown"
     recovery_text = ""
     if failure["recovery_s"] is not None:
         recovery_text = f"; new progress after {reading.duration(round(failure['recovery_s'] * SECOND))}"
@@ -207,7 +207,7 @@ def _failure(failure: Dict[str, Any]) -> str:
 
 
 def text(run: str, form: str) -> str:
-    """As the command shows it: `text`, `metrics`, or `json`."""
+    """Return the output of wright status: `text`, `metrics` or `json`."""
     document = status(run)
     if form == "metrics":
         return str(document["metrics"])

@@ -14,7 +14,7 @@ def test_the_ledger_is_said_and_kept(tmp_path):
     events.write("job_end", 0, outcome="failed")
     closing.close(folder, lambda line: said.append((line, (tmp_path / "ledger.json").exists())))
 
-    assert said[0][0].startswith("ledger: 2 GPUs for 0.0")
+    assert said[0][0].startswith("goodput: 2 GPUs for 0.0")
     assert not any(there for _, there in said)
     assert json.loads((tmp_path / "ledger.json").read_text())["gpus"] == 2
 
@@ -26,5 +26,5 @@ def test_what_is_in_the_way_is_said(tmp_path):
     closing.close(folder, said.append)
 
     assert said == [
-        "the ledger could not be worked out: ValueError: invalid literal for int() with base 10: 'many'"
+        "cannot compute the goodput accounting: ValueError: invalid literal for int() with base 10: 'many'"
     ]

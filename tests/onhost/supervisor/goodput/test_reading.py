@@ -32,10 +32,10 @@ def test_the_table_is_short_and_says_it_all(found):
     text = "\n".join(reading.table(found))
 
     assert len(reading.table(found)) <= 12
-    assert "4 GPUs for 3m27s, 0.23 GPU hours, 0.575 USD at 2.5 a GPU hour" in text
+    assert "4 GPUs for 3m27s, 0.23 GPU hours, 0.575 USD at 2.5 per GPU hour" in text
     assert "step       94.2%    3m15s" in text
     assert "ETTR 94.2%, goodput 94.2%; 1 failure (1 ranks-failed), MTTF 3m27s" in text
-    assert text.endswith("checkpoints each 1m40s, 1.50 s of stall each")
+    assert text.endswith("checkpoints every 1m40s, 1.50 s of stall each")
 
 
 def test_an_interval_that_costs_much_is_said(found):
@@ -43,7 +43,7 @@ def test_an_interval_that_costs_much_is_said(found):
     found.failures *= 4
 
     assert reading.table(found)[-1].endswith(
-        "4 failures suggest one each 12.5 s, which would save 74.0%: set `checkpoint.every`"
+        "4 failures suggest one every 12.5 s, which would save 74.0%: set `checkpoint.every`"
     )
 
 
@@ -56,7 +56,7 @@ def test_every_bin_at_once_still_fits(found):
 
 def test_a_run_that_has_not_begun_says_so():
     """No division by nothing."""
-    assert reading.table(figures.work_out(History([]))) == ["ledger: no job of this run has begun"]
+    assert reading.table(figures.work_out(History([]))) == ["goodput: no job of this run has started"]
 
 
 @pytest.mark.parametrize(

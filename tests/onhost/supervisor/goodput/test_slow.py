@@ -54,7 +54,7 @@ def test_what_is_said():
     lines = slow.lines([FOUND, event(12, "straggler", 5, step=50, ratio=1.2, own=0.12, typical=0.1)])
 
     assert lines[0] == (
-        "slow: rank 3 on h3 took 1.50 times as long as the others from step 40 on; they waited 50 ms a step for it"
+        "slow: rank 3 on h3 took 1.50 times as long as the others from step 40 on; they waited 50 ms per step for it"
         " and still do"
     )
     assert lines[1].startswith("slow: rank 5 on h5")

@@ -93,8 +93,8 @@ def test_a_rank_that_reads_by_itself_is_told_how_many_processes_it_takes():
     said = "\n".join(advice.lines(found, RECORD))
 
     assert advice.needed_workers(found) == 3
-    assert "375 ms of 500 ms; the rank itself reads, 8 processors for each rank" in said
-    assert "let 3 processes read ahead" in said
+    assert "375 ms of 500 ms; the rank itself reads, 8 CPUs per rank" in said
+    assert "set num_workers to 3" in said
 
 
 def test_processes_that_do_not_keep_up_are_counted_again():
@@ -106,7 +106,7 @@ def test_where_processors_do_not_suffice_more_processes_are_no_help():
     """Decode once, or ask for more."""
     said = "\n".join(advice.lines(reading(0.75, cpus=2), RECORD))
 
-    assert "3 processes would be needed: ask for more processors a GPU, or store the samples decoded" in said
+    assert "num_workers 3 would keep up: request more CPUs per GPU, or store the samples decoded" in said
 
 
 def test_readers_that_wait_for_the_storage_want_it_nearer():
@@ -126,9 +126,9 @@ def test_bad_samples_are_counted_once_and_the_first_is_named():
     ]
     read = {"time": 1, "event": "data", "bad": 2, "first": ["x.jsonl: sample 3: not JSON"]}
 
-    assert advice.list_advice(met, {}) == ["data: 2 bad samples were passed over, the first: a: no"]
+    assert advice.list_advice(met, {}) == ["data: 2 bad samples skipped, the first: a: no"]
     assert advice.list_advice([read], {}) == [
-        "data: 2 bad samples were passed over, the first: x.jsonl: sample 3: not JSON"
+        "data: 2 bad samples skipped, the first: x.jsonl: sample 3: not JSON"
     ]
 
 
@@ -136,4 +136,4 @@ def test_another_hosts_trouble_is_told_apart():
     """Rank 0 does not wait, and all wait for the one that does."""
     said = advice.lines(reading(0.3, here=0.01), RECORD)
 
-    assert any("another host's storage or processors are slower" in each for each in said)
+    assert any("another host's storage or CPUs are slower" in each for each in said)

@@ -1,1 +1,1 @@
-"""Every second of every GPU in one bin, from the events alone."""
+"""Goodput accounting: every second of every GPU in one bin, from the events alone."""

@@ -1,7 +1,7 @@
-"""Where every second of every GPU of a run went, worked out from its events alone.
+"""GPU time of a run by bin, computed from its events alone.
 
-Pure. Each second lies in one bin, and the bins of a run add up to its GPUs times its time, to the microsecond.
-docs/concepts/ledger.md has the borders of each bin, and what the ledger cannot know.
+Pure. Each second lies in one bin, and the bins of a run add up to its GPUs times its time, to the
+microsecond. docs/concepts/ledger.md defines the borders of each bin, and what the events cannot show.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from clusterwright.onhost.supervisor.goodput.timeline import (
     ticks,
 )
 
-# In the order in which they are shown.
+# In display order.
 BINS = {
-    "step": "optimiser steps that were kept",
+    "step": "optimizer steps that were not repeated",
     "stall": "between two steps: saving, copying, evaluating",
-    "lost work": "steps that were done again later, and the step that was under way at a fault",
-    "detect": "from a fault until the generation was ended",
+    "lost work": "steps that were repeated later, and the step in progress at a fault",
+    "detect": "from a fault to the end of the generation",
     "restart": "from the end of a generation to the start of the next",
-    "launch": "from the start of a job or generation until every rank's process is there",
-    "import": "while modules are loaded, ahead or by the ranks themselves",
+    "launch": "from the start of a job or generation until every rank's process has started",
+    "import": "imports of modules, by the fork server or by the ranks",
     "group": "until all ranks are one process group",
     "load": "until the first step begins: model, data, checkpoint",
-    "finish": "from the last step to the end: the last save, leaving",
-    "idle": "hosts that stand ready as spares",
-    "away": "hosts of the job that were lost and are not back",
-    "queue": "jobs that wait for their hosts",
+    "finish": "from the last step to the end: the last save, the exit",
+    "idle": "standby hosts",
+    "away": "lost hosts of the job until they rejoin",
+    "queue": "pending jobs",
     "unknown": "ranks that write no events",
 }
 
 
 @dataclass
 class Stretch:
-    """Steps of one attempt that followed each other: how much time they took, on how many GPUs."""
+    """Consecutive steps of one attempt, with their duration and number of GPUs."""
 
-    start_step: int  # the step that was complete when it began
+    start_step: int  # the last complete step before the stretch
     upto: int
     ticks: int
     gpus: int
@@ -51,40 +51,40 @@ class Stretch:
 
 @dataclass
 class Accounting:
-    """GPU time by bin, in microseconds, and what is worked out from the same walk through the events."""
+    """GPU time by bin in microseconds, and what else the same pass over the events yields."""
 
     bins: Dict[str, int] = field(default_factory=lambda: dict.fromkeys(BINS, 0))
     begin: int = 0
     end: int = 0
-    allocated: int = 0  # time in which the run held hosts
+    allocated: int = 0  # time during which the run had hosts allocated
     gpus: int = 0  # of its last job
     stretches: List[Stretch] = field(default_factory=list)
-    estimated: bool = False  # some steps had to be taken to be as long as their neighbours
+    estimated: bool = False  # the duration of some steps is interpolated from others
 
     @property
     def wall(self) -> int:
-        """From the first submission to the end."""
+        """Microseconds from the first submission to the end."""
         return self.end - self.begin
 
     @property
     def total(self) -> int:
-        """GPU time of all bins."""
+        """GPU time of all bins, in microseconds."""
         return sum(self.bins.values())
 
     def add(self, name: str, amount: int, gpus: int) -> None:
-        """So much time of so many GPUs."""
+        """Add `amount` microseconds of `gpus` GPUs to a bin."""
         self.bins[name] += amount * gpus
 
 
 def compute_accounting(
     events: Iterable[Event], *, submitted: Optional[float] = None, end_time: Optional[float] = None
 ) -> Accounting:
-    """The ledger of a run; `end_time` is the present moment of one that has not ended."""
+    """Compute the accounting of a run; `end_time` is the present time for a run that has not ended."""
     return of_jobs(jobs(events, end_time), submitted)
 
 
 def of_jobs(chain: Sequence[Job], submitted: Optional[float] = None) -> Accounting:
-    """The ledger of the jobs of a run."""
+    """Compute the accounting of a run from its jobs."""
     accounting = Accounting()
     if not chain:
         return accounting
@@ -102,7 +102,7 @@ def of_jobs(chain: Sequence[Job], submitted: Optional[float] = None) -> Accounti
 
 
 def _walk(accounting: Accounting, job: Job) -> None:
-    """All of one job's time: what trains, what lies between two generations, and what stands beside."""
+    """Account one job: its generations, the gaps between them, and the hosts that do not train."""
     cursor, gap = job.begin, "restart" if job.is_failover else "launch"
     for generation in job.generations:
         members = set(generation.hosts)
@@ -123,14 +123,14 @@ def _walk(accounting: Accounting, job: Job) -> None:
 
 
 def _period(accounting: Accounting, job: Job, span: Tuple[int, int], members: Set[str], name: str) -> None:
-    """A stretch without ranks: it belongs to the hosts that train next, or trained last."""
+    """Account a period without ranks to the hosts that train next, or trained last."""
     present_hosts = {host for host in members if not _overlap(job.absences.get(host, []), span)}
     accounting.add(name, span[1] - span[0], len(present_hosts) * job.ranks)
     _add_idle(accounting, job, span, present_hosts)
 
 
 def _add_idle(accounting: Accounting, job: Job, span: Tuple[int, int], members: Set[str]) -> None:
-    """The job's hosts that do not train: away, or idle."""
+    """Account the job's hosts that do not train as `away` or `idle`."""
     for host in job.hosts:
         if host not in members:
             absent_ticks = _overlap(job.absences.get(host, []), span)
@@ -144,7 +144,7 @@ def _overlap(spans: Spans, with_span: Tuple[int, int]) -> int:
 
 
 def _attempt(accounting: Accounting, attempt: Attempt, gpus: int, *, going_on: bool) -> None:
-    """From the start of its ranks to its end."""
+    """Account an attempt from the start of its ranks to its end."""
     end, steps = attempt.end, attempt.steps
     first_begin = _begin_of_first_step(attempt)
     cursor, current_bin = _starts(accounting, attempt, end if first_begin is None else first_begin, gpus)
@@ -159,10 +159,10 @@ def _attempt(accounting: Accounting, attempt: Attempt, gpus: int, *, going_on: b
 
 
 def fault(attempt: Attempt, progress: int) -> int:
-    """When the attempt broke, as near as its events tell, and not before its last progress."""
+    """Return the time of the attempt's first fault, as close as its events show, not before its last progress."""
     if not attempt.faults:
         return progress
-    delay_keys = ("silence_s", "seconds")  # of host_lost and rank_hung: how long before it was said
+    delay_keys = ("silence_s", "seconds")  # of host_lost and rank_hung: seconds between fault and event
     moments = [
         tick(event) - ticks(next((event[name] for name in delay_keys if name in event), 0.0))
         for event in attempt.faults
@@ -171,7 +171,7 @@ def fault(attempt: Attempt, progress: int) -> int:
 
 
 def _begin_of_first_step(attempt: Attempt) -> Optional[int]:
-    """A step that does not say how long it took begins when the last rank was ready for it."""
+    """Return when the first step began; without its duration, when the last rank was ready for it."""
     if not attempt.steps:
         return None
     step = attempt.steps[0]
@@ -181,7 +181,7 @@ def _begin_of_first_step(attempt: Attempt) -> Optional[int]:
 
 
 def _starts(accounting: Accounting, attempt: Attempt, limit: int, gpus: int) -> Tuple[int, str]:
-    """Everybody waits for the last rank; returns until when that is known, and what is under way from then on."""
+    """Account the start of the ranks, phase by phase of the last rank; return its end and the bin of what follows."""
     by_kind: Dict[str, List[Event]] = {}
     for event in attempt.starts:
         by_kind.setdefault(str(event["event"]), []).append(event)
@@ -203,7 +203,7 @@ def _starts(accounting: Accounting, attempt: Attempt, limit: int, gpus: int) -> 
 
 
 def _steps(accounting: Accounting, attempt: Attempt, first_begin: int, gpus: int) -> int:
-    """The time in steps is kept until it turns out to be lost; what lies between them is stall."""
+    """Account time in steps as `step` until a later generation repeats them, and time between them as `stall`."""
     cursor, previous = first_begin, None  # type: int, Optional[Event]
     usual = _usual(attempt.steps)
     for step in attempt.steps:
@@ -221,7 +221,7 @@ def _steps(accounting: Accounting, attempt: Attempt, first_begin: int, gpus: int
 
 
 def _busy(accounting: Accounting, previous: Event, step: Event, usual: Optional[int], elapsed: int) -> int:
-    """Time in steps between two step events; where steps lie between them that were not read, from the sum so far."""
+    """Return the time in steps between two step events; if steps between them were not read, from the running sum."""
     if "busy" in previous and "busy" in step:
         return max(0, ticks(step["busy"]) - ticks(previous["busy"]))
     count = int(step.get("step", 0)) - int(previous.get("step", 0))
@@ -237,7 +237,7 @@ def _usual(steps: Sequence[Event]) -> Optional[int]:
 
 
 def _discard_repeated_steps(accounting: Accounting, resumed: int) -> None:
-    """Steps beyond the one that the training goes on from were in vain the first time."""
+    """Move steps beyond the one that the training resumed from to `lost work`."""
     while accounting.stretches and accounting.stretches[-1].upto > resumed:
         last = accounting.stretches[-1]
         count = last.upto - last.start_step

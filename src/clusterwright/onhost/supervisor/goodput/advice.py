@@ -1,4 +1,4 @@
-"""What to do about steps that wait, for data above all, with what was seen. Pure."""
+"""Advice on steps that wait, mainly for data, with the measurements behind it. Pure."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any, List, Mapping, Optional, Sequence
 
 from clusterwright.onhost.supervisor.goodput import communication, slow
 from clusterwright.onhost.supervisor.goodput.speed import Reading, combine_generations
-from clusterwright.onhost.supervisor.goodput.timeline import Event
+from clusterwright.onhost.supervisor.goodput.timeline import Event, format_seconds
 
-WORTH_SAYING = 0.02  # a share of the time in steps; below it nothing is to be gained
-FEW = 10  # steps, of which nothing is concluded
-FASTER = 2.0  # a rank that waits so much longer than rank 0 has a host of its own to blame
-# Of the time that readers had: above, they compute; below, they wait for the storage.
+WORTH_SAYING = 0.02  # share of the time in steps below which advice is not worthwhile
+FEW = 10  # too few steps for a conclusion
+FASTER = 2.0  # a rank that waits so much longer than rank 0 has a slow host
+# CPU share of the readers' time: above, they are limited by CPU; below, by storage.
 COMPUTES = 0.6
 
 
 def list_advice(events: Sequence[Event], record: Mapping[str, Any]) -> List[str]:
-    """All that is to be said of a run's data, of its communication, and of ranks that others waited for."""
+    """Return the advice on a run's data, its communication and its stragglers."""
     return [
         *lines(combine_generations(events), record),
         *bad(events),
@@ -27,36 +27,35 @@ def list_advice(events: Sequence[Event], record: Mapping[str, Any]) -> List[str]
 
 
 def lines(reading: Optional[Reading], record: Mapping[str, Any]) -> List[str]:
-    """One line that says how much, and one for each thing to do."""
+    """Return one line with the share of time spent waiting, and one per measure to take."""
     if reading is None or reading.steps < FEW:
         return []
     line = f"data: steps waited {reading.share:.1%} of their time for their batches"
     if reading.share <= WORTH_SAYING:
         return [line]
-    line += (
-        f", {reading.share * reading.busy_s / reading.steps * 1000:.3g} "
-        f"ms of {reading.busy_s / reading.steps * 1000:.3g} ms"
-    )
+    step_s = reading.busy_s / reading.steps
+    line += f", {format_seconds(reading.share * step_s)} of {format_seconds(step_s)}"
     return [line + f"; {_readers(reading)}", *(f"  {item}" for item in _todo(reading, record))]
 
 
 def bad(events: Sequence[Event]) -> List[str]:
-    """How many samples were passed over, and the first of them: each once, however many ranks and epochs met it."""
+    """Return a line with the number of skipped samples and the first one; a sample counts once for all ranks."""
     met = dict.fromkeys(str(event.get("words")) for event in events if event["event"] == "bad_sample")
     counted = sum(int(event.get("bad") or 0) for event in _last(events))
     firsts = [*met, *(str(sample) for event in _last(events) for sample in event.get("first") or ())]
     if not firsts:
         return []
-    return [f"data: {len(met) + counted} bad samples were passed over, the first: {firsts[0]}"]
+    count = len(met) + counted
+    return [f"data: {count} bad sample{'s' if count != 1 else ''} skipped, the first: {firsts[0]}"]
 
 
 def _last(events: Sequence[Event]) -> List[Event]:
-    """What a recipe said of its data when it read it last."""
+    """Return a recipe's last event about its data."""
     return [event for event in events if event["event"] == "data"][-1:]
 
 
 def needed_workers(reading: Reading) -> int:
-    """How many processes would have kept up: what one batch takes to read, over what a step takes without waiting."""
+    """Return how many reader processes would keep up: the read time of a batch over the compute time of a step."""
     busy_share = max(1e-3, 1 - reading.share)
     return max(
         1, math.ceil(max(1, reading.workers) * (reading.share if not reading.workers else 1) / busy_share)
@@ -64,8 +63,8 @@ def needed_workers(reading: Reading) -> int:
 
 
 def _readers(reading: Reading) -> str:
-    readers = f"{reading.workers} processes read" if reading.workers else "the rank itself reads"
-    return f"{readers}, {reading.cpus} processors for each rank"
+    readers = f"num_workers is {reading.workers}" if reading.workers else "the rank itself reads"
+    return f"{readers}, {reading.cpus} CPUs per rank"
 
 
 def _todo(reading: Reading, record: Mapping[str, Any]) -> List[str]:
@@ -73,17 +72,17 @@ def _todo(reading: Reading, record: Mapping[str, Any]) -> List[str]:
     if reading.share > FASTER * max(reading.rank0_share, WORTH_SAYING):
         todo.append(
             f"rank 0 waited {reading.rank0_share:.1%}: another host's "
-            "storage or processors are slower; see wright check"
+            "storage or CPUs are slower; run wright check"
         )
     ratio, enough = _computing(reading), needed_workers(reading)
     if enough > reading.workers and enough < reading.cpus:
-        todo.append(f"let {enough} processes read ahead (num_workers; runtime.Feeder finds it out)")
+        todo.append(f"set num_workers to {enough} (runtime.Feeder measures the best value)")
     elif ratio is None or ratio >= COMPUTES:
         todo.append(
-            f"{enough} processes would be needed: ask for more processors a GPU, or store the samples decoded"
+            f"num_workers {enough} would keep up: request more CPUs per GPU, or store the samples decoded"
         )
     if ratio is not None and ratio < COMPUTES:
-        todo.append(f"readers computed {ratio:.0%} of their time, and waited for the storage in the rest:")
+        todo.append(f"readers computed {ratio:.0%} of their time and waited for storage the rest:")
         todo.append(_nearer(record))
     return todo
 
@@ -94,16 +93,14 @@ def _nearer(record: Mapping[str, Any]) -> str:
     ]
     if remote_datasets:
         return (
-            "copy it to the hosts' own disks first: `stage: local` for "
+            "copy the data to the hosts' own disks first: set `stage: local` for "
             f"{remote_datasets[0].get('path')} in the job file"
         )
-    return (
-        "read neighbours together (Sampler.over, which knows a dataset's blocks), or use fewer, larger files"
-    )
+    return "read adjacent samples together (Sampler.over, by a dataset's blocks), or use fewer, larger files"
 
 
 def _computing(reading: Reading) -> Optional[float]:
-    """How much of the time in which readers had work they computed."""
+    """Return the readers' CPU time as a share of the time in which they had work; None if unknown."""
     if reading.cpu_s is None:
         return None
     had_s = reading.busy_s * (reading.workers or reading.rank0_share)

@@ -1,4 +1,4 @@
-"""What a job says at its end: the run's ledger, as lines for people and as ledger.json in the run's folder."""
+"""The goodput accounting at the end of a job, as log lines and as ledger.json in the run's folder."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from clusterwright.onhost.supervisor.goodput import advice, figures, history, re
 
 
 def close(folder: Folder, log: Callable[[str], None]) -> None:
-    """The ledger of the run so far, the file last: who waits for it has seen the lines.
+    """Log the accounting of the run so far, then write ledger.json: who waits for the file finds the lines logged.
 
-    What is in the way is said, and ends nothing.
+    An error is logged and not raised.
     """
     try:
         run_history = history.read(folder.path)
@@ -22,5 +22,5 @@ def close(folder: Folder, log: Callable[[str], None]) -> None:
         ]:
             log(line)
         folder.write("ledger.json", figures.document(run_figures))
-    except Exception as error:  # noqa: BLE001 (a thread that must never end)
-        log(f"the ledger could not be worked out: {type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001 (the job's end must not fail)
+        log(f"cannot compute the goodput accounting: {type(error).__name__}: {error}")

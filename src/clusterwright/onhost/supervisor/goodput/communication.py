@@ -1,21 +1,21 @@
-"""How much of a run's steps was communication that nothing hid, and what to do about it. Pure, over its events."""
+"""Exposed communication: its share of a run's time in steps, and advice. Pure, over the run's events."""
 
 from __future__ import annotations
 
 from typing import List, NamedTuple, Optional, Sequence
 
-from clusterwright.onhost.supervisor.goodput.timeline import Event
+from clusterwright.onhost.supervisor.goodput.timeline import Event, format_seconds
 
-# As runtime/exposed.py says what is known; BOUNDED where rank 0 alone says how long it waits, slower ranks in it.
+# The values of runtime/exposed.py; BOUNDED: only rank 0's waiting time is known, which includes slower ranks.
 EXACT, BOUNDED, SINGLE_RANK, SHARDED, STAGES, NOT_DDP = (
     "measured", "bounded", "alone", "sharded", "stages", "other",
 )  # fmt: skip
-WORTH_SAYING = 0.1  # a share of the time in steps, as plan/cnn/step.py takes it for what holds a training up
-FEW = 10  # steps, of which nothing is concluded
+WORTH_SAYING = 0.1  # share of the time in steps, as plan/cnn/step.py uses for a bottleneck
+FEW = 10  # too few steps for a conclusion
 
 
 class Talking(NamedTuple):
-    """What communication took of the steps of a run."""
+    """Exposed communication in the steps of a run."""
 
     share: float  # of the time in steps
     busy_s: float
@@ -24,25 +24,25 @@ class Talking(NamedTuple):
 
 
 def share(steps: Sequence[Event]) -> Optional[float]:
-    """Of steps of one generation; those up to the first that tells of it are left out, as libraries are loaded then."""
+    """Return the share in the steps of one generation, from the first step event with a measurement on."""
     measurement = _measure(steps)
     return None if measurement is None else measurement.share
 
 
 def share_between(start: Event, now: Event) -> Optional[float]:
-    """Of the steps from one event that tells of it to another; None where one of them does not."""
+    """Return the share between two step events; None if one has no measurement."""
     measurement = _measure([start, now])
     return None if measurement is None else measurement.share
 
 
 def known(events: Sequence[Event]) -> str:
-    """What the newest generation says of it; empty where it says nothing."""
+    """Return how the newest generation measures communication; empty if unknown."""
     values = [str(event.get("known")) for event in events if event["event"] == "communication"]
     return values[-1] if values else ""
 
 
 def combine_generations(events: Sequence[Event]) -> Optional[Talking]:
-    """Of all generations together; None where `basis` says why."""
+    """Return the measurement over all generations; None without one, for which `known` has the reason."""
     steps = [event for event in events if event["event"] == "step"]
     numbers = dict.fromkeys(event.get("generation") for event in steps)
     measurements = [
@@ -57,39 +57,36 @@ def combine_generations(events: Sequence[Event]) -> Optional[Talking]:
 
 
 def lines(events: Sequence[Event]) -> List[str]:
-    """One line where it is measured, and one for what to do where it is much."""
+    """Return one line with the measurement, and one with advice if the share is high."""
     measurement = combine_generations(events)
     if measurement is None or measurement.steps < FEW:
         return []
-    line = f"communication: {measurement.share:.1%} of the time in steps was nothing else"
+    line = f"communication: exposed for {measurement.share:.1%} of the time in steps"
     if measurement.basis == BOUNDED:
         line = f"communication: rank 0 waited {measurement.share:.1%} of the time in steps for the gradients of others"
     if measurement.share <= WORTH_SAYING:
         return [line]
     step_s = measurement.busy_s / measurement.steps
-    line += f", {measurement.share * step_s * 1000:.3g} ms of {step_s * 1000:.3g} ms"
+    line += f", {format_seconds(measurement.share * step_s)} of {format_seconds(step_s)}"
     return [line, "  " + (_slower(measurement) + _todo(events))]
 
 
 def hosts(events: Sequence[Event]) -> int:
-    """How many the newest generation ran on; 1 where nobody says so."""
+    """Return the number of hosts of the newest generation; 1 if unknown."""
     host_lists = [event.get("hosts") for event in events if event["event"] == "generation_start"]
     return len(host_lists[-1]) if host_lists and isinstance(host_lists[-1], list) else 1
 
 
 def _slower(measurement: Talking) -> str:
-    return "a slower rank is in it, if there is one; else: " if measurement.basis == BOUNDED else ""
+    return "check for a slower rank, whose delay is included; else " if measurement.basis == BOUNDED else ""
 
 
 def _todo(events: Sequence[Event]) -> str:
-    less = (
-        "add gradients up over more batches before a step (model.no_sync), or give each rank a larger batch"
-    )
+    less = "accumulate gradients over more batches per step (model.no_sync), or give each rank a larger batch"
     if hosts(events) == 1:
         return less
     return (
-        less
-        + "; send less (`gradients: compress`), or see whether the network is as fast as it should be (wright check)"
+        less + "; compress gradients (`gradients: compress`), or test the speed of the network (wright check)"
     )
 
 

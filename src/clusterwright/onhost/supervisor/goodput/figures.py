@@ -1,4 +1,4 @@
-"""What a ledger says of a run: ratios, failures, how long they took, and how often a checkpoint would be best. Pure."""
+"""Figures of a run from its goodput accounting: ratios, failures, recovery times, best checkpoint interval. Pure."""
 
 from __future__ import annotations
 
@@ -20,28 +20,27 @@ from clusterwright.onhost.supervisor.goodput.timeline import (
 from clusterwright.onhost.supervisor.root_cause import first_failure
 
 HOUR = 3600 * SECOND
-# A checkpoint interval is worth a word when the best one would save this share of the time, and when more than
-# chance says so: of three failures the rate is known to within a factor of three or so.
+# Another checkpoint interval is suggested if it would save this share of the time, after at least so many failures:
+# three failures determine the rate to within a factor of about three.
 WORTH_SAYING = 0.005
 FEWEST = 3
 
 
 @dataclass
 class Failure:
-    """Something broke, and the training went on or did not."""
+    """One failure of a generation, and when the training had recovered."""
 
     why: str
     generation: int
     at: int  # ticks
     detected: int
     first_failure: str = ""
-    step: Optional[int] = None  # the last complete one
-    recovered: Optional[int] = (
-        None  # ticks from the fault to the end of the first step that had never been done
-    )
+    step: Optional[int] = None  # the last complete step
+    # ticks from the fault to the end of the first step beyond the highest so far
+    recovered: Optional[int] = None
 
     def document(self) -> Dict[str, Any]:
-        """For ledger.json, in seconds."""
+        """Return the failure for ledger.json, in seconds."""
         return {
             "why": self.why,
             "generation": self.generation,
@@ -55,39 +54,39 @@ class Failure:
 
 @dataclass
 class Figures:
-    """All that is printed; times in ticks."""
+    """All figures of a run; times in ticks (microseconds)."""
 
     accounting: Accounting
     failures: List[Failure] = field(default_factory=list)
     stall: Optional[int] = None  # of one checkpoint
     interval: Optional[int] = None  # between two checkpoints
-    from_memory: bool = False  # what was lost came back from the memory of hosts, not from a checkpoint
+    from_memory: bool = False  # some state was restored from in-memory checkpoints
     price: Optional[Dict[str, Any]] = None
 
     @property
     def ettr(self) -> Optional[float]:
-        """Effective training time ratio: time in steps that were kept, over all time since the submission."""
+        """Effective training time ratio: time in steps not repeated, over all time since the submission."""
         return _ratio(sum(stretch.ticks for stretch in self.accounting.stretches), self.accounting.wall)
 
     @property
     def goodput(self) -> Optional[float]:
-        """GPU time in steps that were kept, over all GPU time that the run held."""
+        """GPU time in steps not repeated, over all GPU time that the run had allocated."""
         return _ratio(self.accounting.bins["step"], self.accounting.total - self.accounting.bins["queue"])
 
     @property
     def mttr(self) -> Optional[int]:
-        """Mean time from a fault to new progress, of those that led to any."""
+        """Mean time from a fault to new progress, over the failures that recovered."""
         times = [failure.recovered for failure in self.failures if failure.recovered is not None]
         return sum(times) // len(times) if times else None
 
     @property
     def mttf(self) -> Optional[int]:
-        """Time in which hosts were held, for each failure."""
+        """Mean time to failure: time with hosts allocated, per failure."""
         return self.accounting.allocated // len(self.failures) if self.failures else None
 
     @property
     def by_kind(self) -> Dict[str, int]:
-        """How many failures of each kind."""
+        """Number of failures of each kind."""
         counts: Dict[str, int] = {}
         for failure in self.failures:
             counts[failure.why] = counts.get(failure.why, 0) + 1
@@ -95,14 +94,14 @@ class Figures:
 
     @property
     def best_interval(self) -> Optional[int]:
-        """Between two checkpoints (Young 1974): the square root of 2 x stall x MTTF."""
+        """Best time between two checkpoints (Young 1974): the square root of 2 x stall x MTTF."""
         if not self.stall or not self.mttf or len(self.failures) < FEWEST or self.from_memory:
             return None
         return int(math.sqrt(2 * self.stall * self.mttf))
 
     @property
     def interval_costs(self) -> float:
-        """The share of the time that the best interval would save."""
+        """Share of the time that the best interval would save."""
         if not self.stall or not self.mttf or not self.interval or not self.best_interval:
             return 0.0
         return _share(self.interval, self.stall, self.mttf) - _share(
@@ -111,14 +110,14 @@ class Figures:
 
     @property
     def cost(self) -> Optional[float]:
-        """Of the GPU hours that the run held."""
+        """Cost of the GPU hours that the run had allocated."""
         if not self.price or not isinstance(self.price.get("amount"), (int, float)):
             return None
         return (self.accounting.total - self.accounting.bins["queue"]) / HOUR * float(self.price["amount"])
 
 
 def work_out(history: History, end_time: Optional[float] = None) -> Figures:
-    """Everything, from what the run wrote."""
+    """Compute all figures from the run's events."""
     chain = jobs(history.events, end_time)
     accounting = of_jobs(chain, history.submitted)
     stall, interval = _checkpoints(history.events)
@@ -127,7 +126,7 @@ def work_out(history: History, end_time: Optional[float] = None) -> Figures:
 
 
 def document(figures: Figures) -> Dict[str, Any]:
-    """ledger.json: seconds, GPU hours and ratios from 0 to 1; what is not known is null."""
+    """Return the content of ledger.json: seconds, GPU hours, ratios from 0 to 1; unknown values are null."""
     accounting = figures.accounting
     return {
         "gpus": accounting.gpus,
@@ -153,7 +152,7 @@ def document(figures: Figures) -> Dict[str, Any]:
 
 
 def _failures(chain: Sequence[Job]) -> Iterator[Failure]:
-    """Each attempt that ended as nobody wanted, and when the training had made up for it."""
+    """Yield each failed attempt; `recovered` is set later, when the training makes new progress."""
     open_failures: List[Failure] = []
     highest = 0
     for job, generation, attempt in _attempts(chain):
@@ -192,7 +191,7 @@ def _failure(job: Job, generation: Generation, attempt: Attempt) -> Failure:
 
 
 def _checkpoints(events: Sequence[Event]) -> Tuple[Optional[int], Optional[int]]:
-    """How long one stops the training, and how far they lie apart; the middle ones of what was read."""
+    """Return the median stall of a checkpoint and the median interval between two."""
     staged = [event for event in events if event["event"] == "checkpoint_staged"]
     checkpoints = [event for event in events if event["event"] == "checkpoint"]
     stalls = [float(event.get("seconds", 0)) for event in staged or checkpoints]
@@ -207,7 +206,7 @@ def _checkpoints(events: Sequence[Event]) -> Tuple[Optional[int], Optional[int]]
 
 
 def _share(interval: int, stall: int, mttf: int) -> float:
-    """Time that checkpoints and lost work take, as a share: stall / interval + interval / (2 x MTTF)."""
+    """Return the share of time lost to checkpoints and repeated work: stall / interval + interval / (2 x MTTF)."""
     return stall / interval + interval / (2 * mttf)
 
 

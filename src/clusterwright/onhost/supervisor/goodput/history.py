@@ -1,7 +1,7 @@
-"""The events of a run, read from its folder; of a file with a million lines only those that the ledger needs.
+"""Read the events of a run from its folder; of long files only those that the accounting needs.
 
-A ledger is made of the moments at which something began, ended or broke. Between them rank 0 writes step after step,
-and each step event holds the time of all steps before it; so a few lines around each moment tell the same.
+The accounting needs the moments at which something began, ended or failed. Between them rank 0 writes step
+events, each with the total time of all earlier steps, so a few lines around each moment suffice.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from clusterwright.onhost.lib.safe_reader import (
 
 Event = Dict[str, Any]
 
-FULL_READ_BYTES = 2 << 20  # bytes of a file that are read as they stand: 10,000 events, a tenth of a second
+FULL_READ_BYTES = 2 << 20  # largest file that is read completely: 10,000 events, a tenth of a second
 CONTEXT_BYTES = 32 << 10  # bytes read before and after a moment in a longer file: 150 events
-PROBE = 4 << 10  # bytes in which a line is sure to begin and end
+PROBE = 4 << 10  # bytes that always contain a complete line
 MOMENTS = ("job_start", "generation_start", "generation_end", "host_lost", "job_end")
 
 
 class History(NamedTuple):
-    """What a run wrote, as far as it was read, and what was known when it was submitted."""
+    """The events read from a run, and what its job.json records."""
 
     events: List[Event]
     submitted: Optional[float] = None
-    price: Optional[Dict[str, Any]] = None  # of a GPU hour: amount, currency, source
+    price: Optional[Dict[str, Any]] = None  # per GPU hour: amount, currency, source
     record: Mapping[str, Any] = {}  # all of job.json
 
 
 def read(folder: str, full_read_bytes: int = FULL_READ_BYTES) -> History:
-    """All events of short files, and of long ones those around each moment."""
+    """Read all events of short files, and those around each moment of long ones."""
     paths = event_files(folder)
     long = [path for path in paths if os.stat(path).st_size > full_read_bytes]
     events = [
@@ -60,14 +60,14 @@ def read(folder: str, full_read_bytes: int = FULL_READ_BYTES) -> History:
 
 
 def event_files(folder: str, prefix: str = "") -> List[str]:
-    """The files of events in a run's folder, in order; what is no regular file is none."""
+    """Return the regular event files in a run's folder, sorted."""
     events = os.path.join(folder, "events")
     names = [name for name in list_folder(events) if name.startswith(prefix) and name.endswith(".jsonl")]
     return [path for path in (os.path.join(events, name) for name in names) if is_regular(path)]
 
 
 def parse(data: bytes) -> Iterator[Event]:
-    """The events of whole lines; a line that a dying host left half written is passed over."""
+    """Yield the events of complete lines; lines cut off by a crash are skipped."""
     for line in data.splitlines():
         event = parse_object(line)
         if isinstance(event.get("time"), (int, float)) and isinstance(event.get("event"), str):
@@ -75,9 +75,9 @@ def parse(data: bytes) -> Iterator[Event]:
 
 
 def thin(path: str, moments: Iterable[float]) -> List[Event]:
-    """Events at the beginning, at the end, and around each moment; each once."""
+    """Return the events at the beginning, at the end and around each moment, without duplicates."""
     run = os.path.dirname(os.path.dirname(path))
-    with open_regular(path, inside=run) as file:  # for root: no link leads out
+    with open_regular(path, inside=run) as file:  # root may be the reader: no link may lead out of the run
         size = os.fstat(file.fileno()).st_size
         places = [0, size, *(_find_position(file, size, moment) for moment in moments)]
         events: List[Event] = []
@@ -93,7 +93,7 @@ def thin(path: str, moments: Iterable[float]) -> List[Event]:
 
 
 def _find_position(file: BinaryIO, size: int, moment: float) -> int:
-    """Where in the file the first event of that time or later stands, to within a probe."""
+    """Return the offset of the first event at or after that time, to within PROBE bytes."""
     low, high = 0, size
     while high - low > PROBE:
         middle = (low + high) // 2
@@ -107,7 +107,7 @@ def _find_position(file: BinaryIO, size: int, moment: float) -> int:
 
 
 def _joined(spans: Iterable[Tuple[int, int]]) -> List[Tuple[int, int]]:
-    """The spans in order, those that touch as one: no line is read twice."""
+    """Merge overlapping spans in order, so that no line is read twice."""
     merged_spans: List[Tuple[int, int]] = []
     for begin, end in sorted(spans):
         if merged_spans and begin <= merged_spans[-1][1]:

@@ -1,6 +1,6 @@
-"""Every kind of event that a run's folder may hold: who writes it, when, and what it says.
+"""Every kind of event in a run's folder: its writer, the occasion, and its fields.
 
-docs/reference/events.md is made from this table, and a test holds the code to it.
+docs/reference/events.md is generated from this table, and a test compares the code with it.
 """
 
 from __future__ import annotations
@@ -18,202 +18,202 @@ class Kind(NamedTuple):
 
 SUPERVISOR, AGENT, RANK, RANK0 = "supervisor", "agent", "each rank", "rank 0"
 
-# What every event has.
+# Fields of every event.
 COMMON = {
     "time": "seconds since the epoch, by the writer's clock",
     "event": "the kind",
-    "host": "where the writer runs",
+    "host": "the writer's host",
     "generation": "the generation that it belongs to; 0 before the first",
-    "rank": "the rank; only of ranks, and of what an agent says about one",
+    "rank": "the rank; only in events of ranks, and of agents about a rank",
 }
 
 KINDS = {
-    "job_start": Kind(SUPERVISOR, "a job of the run begins, or another supervisor takes over inside it", {
+    "job_start": Kind(SUPERVISOR, "a job of the run starts, or another supervisor takes over inside it", {
         "job_id": "Slurm's number of the job",
-        "hosts": "its hosts, spares too",
-        "ranks": "GPUs, and so ranks, of each host",
+        "hosts": "its hosts, standby hosts included",
+        "ranks": "GPUs, and so ranks, per host",
     }),
-    "takeover": Kind(SUPERVISOR, "another supervisor goes on inside the job, whose own was lost", {
+    "takeover": Kind(SUPERVISOR, "another supervisor takes over the job after the loss of its own", {
         "job_id": "Slurm's number of the job",
-        "number": "which supervisor of the run it is",
-        "lost": "the host of the one before",
+        "number": "the supervisor's number in the run",
+        "lost": "the host of the previous supervisor",
     }),
-    "generation_start": Kind(SUPERVISOR, "the ranks of a set of hosts are told to start", {
+    "generation_start": Kind(SUPERVISOR, "the supervisor starts the ranks of a set of hosts", {
         "hosts": "the hosts that train",
-        "address": "where the generation's store listens",
+        "address": "address of the rendezvous store",
         "port": "the store's port",
-        "step": "the step from which it goes on, where that is known",
+        "step": "the step to resume from, if known",
         "source": "memory or disk",
     }),
-    "generation_end": Kind(SUPERVISOR, "the ranks are told to end", {
+    "generation_end": Kind(SUPERVISOR, "the supervisor ends the ranks", {
         "why": "finished, stopped, ranks-failed, host-lost, hung, grown",
         "first": "the first failing rank and why, in one line",
     }),
-    "host_lost": Kind(SUPERVISOR, "a host is not heard any more, or nothing passes in its ranks' network", {
+    "host_lost": Kind(SUPERVISOR, "a host sends no heartbeat, or is isolated on the ranks' network", {
         "lost": "the host",
-        "silence_s": "seconds since it was heard last",
-        "why": "silent, what the connection said, or whom it does not reach",
+        "silence_s": "seconds since its last message",
+        "why": "heartbeat timeout, the error of the connection, or the host that it cannot reach",
     }),
-    "host_ready": Kind(SUPERVISOR, "a host's agent is there", {
+    "host_ready": Kind(SUPERVISOR, "a host's agent is ready", {
         "ready": "the host",
     }),
-    "successor": Kind(SUPERVISOR, "another job is to go on", {
+    "successor": Kind(SUPERVISOR, "a successor job is submitted", {
         "job_id": "its number",
-        "exclude": "hosts that it must not use",
-        "why": "why this job cannot go on",
+        "exclude": "hosts excluded from it",
+        "why": "why this job cannot continue",
     }),
-    "job_end": Kind(SUPERVISOR, "the job is over", {
+    "job_end": Kind(SUPERVISOR, "the job ends", {
         "outcome": "finished, failed, no-progress, cancelled, handed-over",
-        "why": "in words",
+        "why": "the reason as text",
     }),
-    "standby": Kind(AGENT, "what forks ranks is ready on a host, or cannot be", {
+    "standby": Kind(AGENT, "a host's fork server is ready, or cannot start", {
         "seconds": "how long its imports took",
-        "bytes": "memory that it holds",
-        "why": "why ranks start cold here",
-        "forkserver": "its process",
-        "problems": "modules that could not be imported ahead",
+        "bytes": "its memory",
+        "why": "why ranks start cold on this host",
+        "forkserver": "its process id",
+        "problems": "modules that the fork server could not import",
     }),
-    "rank_exit": Kind(AGENT, "a rank has ended with another exit code than 0; or torchrun, which counts as one", {
+    "rank_exit": Kind(AGENT, "a rank, or a launcher such as torchrun, has exited with another code than 0", {
         "local_rank": "its number on the host",
         "code": "exit code; negative for a signal",
         "signal": "the signal that ended it",
         "step": "the last step that it had completed",
-        "words": "its exception, or the line that says why",
-        "cause": "why it left: exit (by itself), or of the runtime not-finite, corrupt, corrupt-host; else not there",
+        "words": "its exception, or the error line of its log",
+        "cause": "exit (by the program), or not-finite, corrupt, corrupt-host (by the runtime); absent otherwise",
     }),
-    "rank_hung": Kind(SUPERVISOR, "a rank is found to hang", {
+    "rank_hung": Kind(SUPERVISOR, "a rank is found hung", {
         "on": "its host",
         "local_rank": "its number on the host",
         "step": "the last step that it had completed",
-        "seconds": "how long it had stood still",
-        "words": "what was seen",
-        "stacks": "where the stacks of all ranks are",
+        "seconds": "how long it made no progress",
+        "words": "the finding",
+        "stacks": "folder of the stacks of all ranks",
     }),
     "process_start": Kind(RANK, "the rank has imported the runtime", {
-        "pid": "its process",
-        "started": "when its process was made",
+        "pid": "its process id",
+        "started": "when its process was created",
     }),
-    "group_ready": Kind(RANK, "all ranks are one process group", {
-        "world_size": "how many they are",
+    "group_ready": Kind(RANK, "all ranks have joined the process group", {
+        "world_size": "number of ranks",
     }),
     "resumed": Kind(RANK, "a checkpoint is loaded", {
         "step": "its step",
-        "seconds": "how long that took",
+        "seconds": "duration of the load",
         "checkpoint": "its folder's name",
     }),
     "restored": Kind(RANK, "the state of an earlier generation is loaded", {
         "step": "its step",
-        "seconds": "how long that took",
+        "seconds": "duration of the load",
         "source": "memory or disk",
     }),
-    "plan": Kind(RANK0, "the loop begins", {
-        "step": "the step from which it goes on",
+    "plan": Kind(RANK0, "the training loop begins", {
+        "step": "the step to start from",
         "until": "the step at which it ends; null for the end of the data",
-        "batch": "samples of a step, over all ranks; null where the runtime does not deal them out",
-        "workers": "processes of rank 0 that read ahead",
-        "cpus": "processors for each rank",
+        "batch": "samples per step, over all ranks; null if the runtime does not distribute them",
+        "workers": "reader processes of rank 0",
+        "cpus": "CPUs per rank",
         "device": "rank 0's GPU, or cpu",
-        "dtype": "the numbers' form in which it computes",
-        "parameters": "of what is tracked",
-        "flops": "floating-point operations of a step, over all ranks; null where nobody says so",
+        "dtype": "data type of the computation",
+        "parameters": "number of parameters of the tracked model",
+        "flops": "floating-point operations per step, over all ranks; null if unknown",
     }),
-    "communication": Kind(RANK0, "it is known whether communication that nothing hides can be measured", {
-        "known": "measured; bounded: of rank 0 alone, slower ranks in it; or why not: alone, sharded, stages, other",
+    "communication": Kind(RANK0, "the runtime has determined whether exposed communication can be measured", {
+        "known": "measured; bounded (on rank 0, slower ranks included); or why not: alone, sharded, stages, other",
     }),
-    "readers": Kind(RANK0, "how many processes read ahead is found out", {
-        "workers": "how many",
-        "read_s": "what a batch took to read",
-        "train_s": "what a step took without it",
-        "cpus": "processors for each rank",
+    "readers": Kind(RANK0, "the number of reader processes is determined", {
+        "workers": "the number",
+        "read_s": "seconds to read a batch",
+        "train_s": "seconds of a step without reading",
+        "cpus": "CPUs per rank",
     }),
     "data": Kind(RANK0, "a recipe has read its data", {
-        "samples": "how many there are to train on",
-        "held_out": "how many are kept for evaluation",
-        "bad": "how many could not be read and were passed over",
-        "first": "the first of these, with the reason",
+        "samples": "number of training samples",
+        "held_out": "number of evaluation samples",
+        "bad": "number of samples skipped as unreadable",
+        "first": "the first of them, with the reason",
     }),
-    "bad_sample": Kind(RANK, "a sample could not be read, and another one stands for it", {
-        "words": "which sample of which file, and why",
+    "bad_sample": Kind(RANK, "a sample cannot be read and is replaced by another one", {
+        "words": "file, sample and reason",
     }),
-    "step": Kind(RANK0, "an optimiser step is complete", {
-        "step": "how many are complete",
-        "loss": "the loss; null for one that is not finite",
+    "step": Kind(RANK0, "an optimizer step is complete", {
+        "step": "number of complete steps",
+        "loss": "the loss; null if not finite",
         "loss_hex": "its exact bits",
         "seconds": "from the request for its batch to its end",
-        "busy": "the same of all steps since the loop began, together",
-        "waited": "seconds that these steps waited for their batches, on rank 0",
-        "waited_most": "the same on whichever rank waited longest from one vote to the next",
-        "communicated": "seconds in steps that were nothing but communication so far; after a vote, if it is measured",
-        "communicated_of": "seconds in steps of which that is said",
+        "busy": "sum of `seconds` since the loop began",
+        "waited": "seconds that these steps waited for batches, on rank 0",
+        "waited_most": "the same, on the rank that waited longest in each vote interval",
+        "communicated": "seconds of exposed communication so far; after a vote, if measured",
+        "communicated_of": "seconds in the steps that `communicated` covers",
         "lr": "the learning rate of the first group of parameters",
-        "norm": "that of all gradients before clipping; null for one that is not finite",
-        "memory": "bytes: the most that tensors held of the GPU, or what the process holds; each second at most",
-        "reading": "processor seconds of what read batches so far; each second at most",
-        "epoch": "the epoch in which it lies",
-        "tokens": "how many tokens it saw, where the training says so",
+        "norm": "norm of all gradients before clipping; null if not finite",
+        "memory": "bytes: peak GPU memory of tensors, or resident memory of the process; at most once per second",
+        "reading": "CPU seconds of the readers so far; at most once per second",
+        "epoch": "the epoch of the step",
+        "tokens": "tokens of the step, if the training reports them",
     }),
-    "straggler": Kind("the slow rank", "others are found to wait for it; and again when they do so no more", {
+    "straggler": Kind("the slow rank", "the others wait for this rank; again when they no longer do", {
         "step": "the last complete step",
-        "ratio": "its own part of a step, over that of the middle one of the other ranks",
-        "own": "seconds: its own part of a step, until it would begin to wait for others",
-        "typical": "the same of the middle one of the others",
-        "over": "true where it is over",
+        "ratio": "its own part of a step over the median of the other ranks",
+        "own": "seconds of its own part of a step, without waiting for others",
+        "typical": "the median of the same over the other ranks",
+        "over": "true when the rank is no longer slow",
     }),
-    "copy": Kind(RANK0, "the state was copied into memory", {
+    "copy": Kind(RANK0, "the state was copied into memory (in-memory checkpoint)", {
         "step": "the step",
-        "seconds": "how long the training stood still for it",
-        "bytes": "how much",
-        "copies": "how many since the last such event; `seconds` are those of all of them",
+        "seconds": "how long the training paused for it",
+        "bytes": "size of the copy",
+        "copies": "number of copies since the last such event; `seconds` is their sum",
     }),
-    "copies_refused": Kind(RANK0, "there is no room in memory for copies; the training goes on without", {}),
-    "memory_bad": Kind(RANK0, "copies in memory cannot be used; the disk has the next word", {
-        "why": "what was found",
+    "copies_refused": Kind(RANK0, "too little memory for in-memory checkpoints; the training continues without", {}),
+    "memory_bad": Kind(RANK0, "an in-memory checkpoint is unusable; the training resumes from storage", {
+        "why": "the reason",
     }),
-    "checkpoint_staged": Kind(RANK0, "a checkpoint is copied aside, and written from there behind the training", {
+    "checkpoint_staged": Kind(RANK0, "a checkpoint is copied to memory, and written from there asynchronously", {
         "step": "the step",
-        "seconds": "how long the training stood still for it",
+        "seconds": "how long the training paused for it",
     }),
-    "checkpoint": Kind(RANK0, "a checkpoint is on disk, whole and verified", {
+    "checkpoint": Kind(RANK0, "a checkpoint is complete on storage and verified", {
         "step": "the step",
-        "seconds": "how long it took",
+        "seconds": "duration of the save",
         "bytes": "its size",
     }),
-    "checkpoint_failed": Kind(RANK0, "a checkpoint could not be written; the training goes on", {
+    "checkpoint_failed": Kind(RANK0, "a checkpoint could not be written; the training continues", {
         "step": "the step",
-        "why": "what was in the way",
+        "why": "the error",
     }),
-    "checkpoint_bad": Kind(RANK0, "a damaged checkpoint is passed over", {
+    "checkpoint_bad": Kind(RANK0, "a damaged checkpoint is skipped", {
         "step": "the step",
-        "why": "what is wrong with it",
+        "why": "the damage",
     }),
-    "pause": Kind(RANK0, "a pause of the loop is over (`run.pause`)", {
-        "name": "what it was for",
+    "pause": Kind(RANK0, "a pause of the loop ends (`run.pause`)", {
+        "name": "its purpose",
         "step": "the last complete step",
-        "seconds": "how long it was",
+        "seconds": "its duration",
     }),
-    "measure": Kind(RANK0, "something was measured (`run.measure`)", {
-        "name": "what",
-        "value": "the number; null for one that is not finite",
+    "measure": Kind(RANK0, "the script records a measurement (`run.measure`)", {
+        "name": "name of the measurement",
+        "value": "the value; null if not finite",
         "step": "the last complete step",
     }),
     "nan": Kind(RANK0, "a loss or gradient is not finite", {
         "step": "the step",
         "what": "the loss, or the norm of the gradients",
-        "ranks": "on which ranks",
-        "values": "what it was on each of them: nan, inf or -inf",
-        "then": "stop, or skip: the update is dropped",
+        "ranks": "the ranks",
+        "values": "the value on each of them: nan, inf or -inf",
+        "then": "stop, or skip (the update is dropped)",
     }),
-    "corrupt": Kind(RANK0, "ranks that must hold the same bits do not", {
+    "corrupt": Kind(RANK0, "state that must be identical differs between ranks", {
         "step": "the step",
-        "what": "what differs",
-        "ranks": "which ranks",
-        "hosts": "and where they run",
-        "sure": "whether a majority says so",
-        "then": "what is done about it",
+        "what": "the state that differs",
+        "ranks": "the ranks that differ",
+        "hosts": "the hosts of these ranks",
+        "sure": "true if a majority of ranks agrees",
+        "then": "the action taken",
     }),
-    "stopped": Kind(RANK0, "the loop has ended early, in order", {
+    "stopped": Kind(RANK0, "the loop has stopped early on request", {
         "step": "the last complete step",
-        "why": "signal, deadline, a stop file, or regroup: the next generation has more ranks",
+        "why": "signal, deadline, a stop file, or regroup (the next generation has more ranks)",
     }),
     "finished": Kind(RANK0, "the training is complete", {
         "step": "the last step",

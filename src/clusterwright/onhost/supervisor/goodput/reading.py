@@ -1,4 +1,4 @@
-"""A run's figures for people: a short table, and Prometheus text. Pure."""
+"""A run's figures as a short table and as Prometheus text. Pure."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 from clusterwright.onhost.supervisor.goodput.figures import HOUR, WORTH_SAYING, Figures
 from clusterwright.onhost.supervisor.goodput.timeline import SECOND
 
-COLUMNS = 3  # bins side by side: a table of some ten lines, whatever happened
+COLUMNS = 3  # bins side by side, which limits the table to about ten lines
 
 
 def table(figures: Figures) -> List[str]:
-    """Some ten lines: each bin that is not empty, the ratios, the failures, and what to change."""
+    """Return about ten lines: each non-empty bin, the ratios, the failures, and a suggested checkpoint interval."""
     accounting = figures.accounting
     if not accounting.total:
-        return ["ledger: no job of this run has begun"]
-    about = " about," if accounting.estimated else ""
+        return ["goodput: no job of this run has started"]
+    about = " about" if accounting.estimated else ""
     hours = f"{accounting.total / HOUR:.4g} GPU hours{_money(figures)}"
-    lines = [f"ledger:{about} {accounting.gpus} GPUs for {duration(accounting.wall)}, {hours}"]
+    gpus = f"{accounting.gpus} GPU" if accounting.gpus == 1 else f"{accounting.gpus} GPUs"
+    lines = [f"goodput:{about} {gpus} for {duration(accounting.wall)}, {hours}"]
     rows = sorted(((ticks, name) for name, ticks in accounting.bins.items() if ticks), reverse=True)
     cells = [
         f"{name:<9} {ticks / accounting.total:6.1%} {duration(ticks // max(1, accounting.gpus)):>8}"
@@ -31,7 +32,7 @@ def table(figures: Figures) -> List[str]:
 
 
 def duration(ticks: int) -> str:
-    """0.42 s, 12.3 s, 4m05s, 3h07m, 2d04h."""
+    """Format ticks as 0.42 s, 12.3 s, 4m05s, 3h07m or 2d04h."""
     seconds = ticks / SECOND
     if seconds < 60:
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
@@ -44,12 +45,12 @@ def duration(ticks: int) -> str:
 
 
 def fast(now: Mapping[str, Any]) -> List[str]:
-    """How fast the newest steps were, as far as it is known: 12.3k tokens/s, MFU 41.2 %, data wait 0.3 %."""
+    """Return the speed of the newest steps, as far as known: 12.3k tokens/s, MFU 41.2 %, data wait 0.3 %."""
     return [*rates(now), *shares(now)]
 
 
 def rates(now: Mapping[str, Any]) -> List[str]:
-    """What they did."""
+    """Return throughput and MFU."""
     texts = []
     if now.get("tokens_per_s"):
         texts.append(f"{_format_count(now['tokens_per_s'])} tokens/s")
@@ -61,13 +62,13 @@ def rates(now: Mapping[str, Any]) -> List[str]:
 
 
 def shares(now: Mapping[str, Any]) -> List[str]:
-    """What they waited for."""
+    """Return the shares of time spent waiting for data and in exposed communication."""
     waits = (("data wait", "data_wait"), ("communication", "communication"))
     return [f"{label} {now[key]:.1%}" for label, key in waits if now.get(key) is not None]
 
 
 def _format_count(number: float) -> str:
-    """812, 12.3k, 1.02M."""
+    """Format a number as 812, 12.3k or 1.02M."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.3g}{letter}"
@@ -75,7 +76,7 @@ def _format_count(number: float) -> str:
 
 
 def metrics(run: str, figures: Figures, now: Mapping[str, Any]) -> str:
-    """The text format of Prometheus; `now` is what status knows beside the ledger."""
+    """Return the run's metrics in the Prometheus text format; `now` is the status document."""
     label = f'run="{_escaped(run)}"'
     lines: List[str] = []
     for name, kind, meaning, rows in families(figures, now):
@@ -92,34 +93,48 @@ _Rows = List[Tuple[Dict[str, str], Optional[float]]]
 
 
 def families(figures: Figures, now: Mapping[str, Any]) -> Iterator[Tuple[str, str, str, _Rows]]:
-    """Name, kind, meaning and rows of each; what is not known has None."""
+    """Yield name, type, help and samples of each metric; unknown values are None."""
     bins: _Rows = [({"bin": name}, ticks / SECOND) for name, ticks in figures.accounting.bins.items()]
     kinds: _Rows = [({"kind": name}, float(count)) for name, count in figures.by_kind.items()]
-    yield "gpu_seconds_total", "counter", "GPU time by bin of the ledger.", bins
+    yield "gpu_seconds_total", "counter", "GPU time by bin of the goodput accounting.", bins
     yield "failures_total", "counter", "Failures by kind.", kinds
-    yield "ettr_ratio", "gauge", "Time in kept steps over time since the submission.", [({}, figures.ettr)]
-    yield "goodput_ratio", "gauge", "GPU time in kept steps over GPU time held.", [({}, figures.goodput)]
+    yield (
+        "ettr_ratio",
+        "gauge",
+        "Time in steps not repeated over time since the submission.",
+        [({}, figures.ettr)],
+    )
+    yield (
+        "goodput_ratio",
+        "gauge",
+        "GPU time in steps not repeated over GPU time allocated.",
+        [({}, figures.goodput)],
+    )
     yield "mttr_seconds", "gauge", "Mean time from a fault to new progress.", [({}, _s(figures.mttr))]
-    yield "mttf_seconds", "gauge", "Time held for each failure.", [({}, _s(figures.mttf))]
+    yield "mttf_seconds", "gauge", "Time with hosts allocated per failure.", [({}, _s(figures.mttf))]
     for name, key, meaning in (
         ("generation", "generation", "The newest generation."),
-        ("step", "step", "The newest complete optimiser step."),
+        ("step", "step", "The newest complete optimizer step."),
         ("steps_per_second", "steps_per_s", "Rate of the newest steps."),
-        ("eta_seconds", "eta_s", "Time left at that rate."),
-        ("loss", "loss", "Of the newest step."),
-        ("learning_rate", "lr", "Of the newest step."),
-        ("gradient_norm", "norm", "Of the newest step, before clipping."),
-        ("tokens_per_second", "tokens_per_s", "Rate of the newest steps."),
-        ("samples_per_second", "samples_per_s", "Rate of the newest steps."),
-        ("mfu_ratio", "mfu", "Operations a second that the model owes, over the peak of its GPUs."),
-        ("data_wait_ratio", "data_wait", "Share of the newest steps' time in which they waited for data."),
+        ("eta_seconds", "eta_s", "Time left at the rate of the newest steps."),
+        ("loss", "loss", "Loss of the newest step."),
+        ("learning_rate", "lr", "Learning rate of the newest step."),
+        ("gradient_norm", "norm", "Gradient norm of the newest step, before clipping."),
+        ("tokens_per_second", "tokens_per_s", "Tokens per second of the newest steps."),
+        ("samples_per_second", "samples_per_s", "Samples per second of the newest steps."),
+        (
+            "mfu_ratio",
+            "mfu",
+            "Model FLOPs utilization: the model's operations per second over the peak of its GPUs.",
+        ),
+        ("data_wait_ratio", "data_wait", "Share of the newest steps' time spent waiting for data."),
         (
             "communication_ratio",
             "communication",
-            "Share of the newest steps' time that was communication which nothing hid; where it is measured.",
+            "Share of the newest steps' time in exposed communication, if measured.",
         ),
-        ("memory_bytes", "memory", "The most that tensors of rank 0 held of its GPU."),
-        ("verified_checkpoint_step", "verified", "The newest verified checkpoint."),
+        ("memory_bytes", "memory", "Peak GPU memory of rank 0's tensors."),
+        ("verified_checkpoint_step", "verified", "Step of the newest verified checkpoint."),
     ):
         value = now.get(key)
         yield name, "gauge", meaning, [({}, None if value is None else float(value))]
@@ -128,7 +143,7 @@ def families(figures: Figures, now: Mapping[str, Any]) -> Iterator[Tuple[str, st
     yield (
         "slow_rank_ratio",
         "gauge",
-        "What the rank that all wait for takes, over the others.",
+        "Step time of the slowest rank over that of the others.",
         [(which, late.get("ratio"))],
     )
 
@@ -136,9 +151,7 @@ def families(figures: Figures, now: Mapping[str, Any]) -> Iterator[Tuple[str, st
 def _money(figures: Figures) -> str:
     if figures.cost is None or not figures.price:
         return ""
-    return (
-        f", {figures.cost:.4g} {figures.price.get('currency', '')} at {figures.price['amount']:g} a GPU hour"
-    )
+    return f", {figures.cost:.4g} {figures.price.get('currency', '')} at {figures.price['amount']:g} per GPU hour"
 
 
 def _failures(figures: Figures) -> str:
@@ -154,14 +167,14 @@ def _failures(figures: Figures) -> str:
 
 
 def _checkpoints(figures: Figures) -> Iterator[str]:
-    """What the best interval is, and a word when it is far from the one that is used."""
+    """Yield the checkpoint interval, and the best one if it differs enough."""
     if figures.stall is None or figures.interval is None:
         return
-    line = f"checkpoints each {duration(figures.interval)}, {duration(figures.stall)} of stall each"
+    line = f"checkpoints every {duration(figures.interval)}, {duration(figures.stall)} of stall each"
     if figures.best_interval is None:
         yield line
         return
-    line += f"; {len(figures.failures)} failures suggest one each {duration(figures.best_interval)}"
+    line += f"; {len(figures.failures)} failures suggest one every {duration(figures.best_interval)}"
     if figures.interval_costs > WORTH_SAYING:
         line += f", which would save {figures.interval_costs:.1%}: set `checkpoint.every`"
     yield line

@@ -1,14 +1,14 @@
-"""Which ranks the others waited for, and for how long. Pure, over the events of a run."""
+"""Stragglers: the ranks that others waited for, and for how long. Pure, over the events of a run."""
 
 from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
-from clusterwright.onhost.supervisor.goodput.timeline import Event
+from clusterwright.onhost.supervisor.goodput.timeline import Event, format_seconds
 
 
 class Straggler(NamedTuple):
-    """A rank that was slow from one step to another."""
+    """A rank that was slow from one time to another."""
 
     rank: int
     host: str
@@ -16,11 +16,11 @@ class Straggler(NamedTuple):
     begin: float
     end: Optional[float]  # None while it lasts
     step: int
-    lost_s: float  # what all others waited for it in each step
+    lost_s: float  # seconds per step that all others waited for it
 
 
 def find_stragglers(events: Sequence[Event]) -> List[Straggler]:
-    """All of them, in their order; a generation's end ends what it found."""
+    """Return all stragglers in order; the end of a generation ends them."""
     stragglers: List[Straggler] = []
     for event in events:
         kind = event["event"]
@@ -42,13 +42,13 @@ def find_stragglers(events: Sequence[Event]) -> List[Straggler]:
 
 
 def now(events: Sequence[Event]) -> Optional[Straggler]:
-    """The one that is slow at the end of what was read."""
+    """Return the straggler that is still slow at the end of the events, if any."""
     lasting = [straggler for straggler in find_stragglers(events) if straggler.end is None]
     return lasting[-1] if lasting else None
 
 
 def lines(events: Sequence[Event]) -> List[str]:
-    """One line for each rank that was ever found slow, the slowest first."""
+    """Return one line per rank that was ever slow, the slowest first."""
     worst: Dict[int, Straggler] = {}
     for straggler in find_stragglers(events):
         if straggler.ratio >= worst.get(straggler.rank, straggler).ratio:
@@ -57,7 +57,7 @@ def lines(events: Sequence[Event]) -> List[str]:
     return [
         f"slow: rank {straggler.rank} on {straggler.host} took {straggler.ratio:.2f} "
         f"times as long as the others from step {straggler.step}"
-        f" on; they waited {straggler.lost_s * 1000:.3g} ms a step for it"
+        f" on; they waited {format_seconds(straggler.lost_s)} per step for it"
         + (" and still do" if straggler.end is None else "")
         for straggler in ordered
     ]

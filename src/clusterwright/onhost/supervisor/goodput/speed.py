@@ -1,4 +1,4 @@
-"""How fast a run is, and what of its steps was waiting for data. Pure, over the events of a run."""
+"""The speed of a run, and the share of its steps spent waiting for data. Pure, over the events of a run."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 from clusterwright.onhost.supervisor.goodput import communication
 from clusterwright.onhost.supervisor.goodput.timeline import Event
 
-RECENT = 50  # the newest steps, over which rates are taken
-# As torch names what it computes in, and as the catalog does.
+RECENT = 50  # number of newest steps over which rates are computed
+# Data types by torch's name and by the catalog's.
 PEAKS = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 
 
 class Reading(NamedTuple):
-    """What reading took of the steps of a run, and what read."""
+    """Time that the steps of a run waited for data, and its readers."""
 
-    share: float  # of the time in steps, on the rank that waited longest
+    share: float  # share of the time in steps, on the rank that waited longest
     rank0_share: float  # the same on rank 0
     busy_s: float
     steps: int
     workers: int
     cpus: int
-    cpu_s: Optional[float]  # processor time of what read
+    cpu_s: Optional[float]  # CPU time of the reader processes
 
 
 def progress(events: Sequence[Event], record: Mapping[str, Any], *, running: bool) -> Dict[str, Any]:
-    """How far, how fast, and how long yet; only of the newest generation, in which no step is done again."""
+    """Return progress, speed and time left of the newest generation, in which no step is repeated."""
     steps = [event for event in events if event["event"] == "step"]
     plan = _plan(events)
     recent_steps = [event for event in steps if event.get("generation") == steps[-1].get("generation")][
@@ -56,7 +56,7 @@ def progress(events: Sequence[Event], record: Mapping[str, Any], *, running: boo
 
 
 def combine_generations(events: Sequence[Event]) -> Optional[Reading]:
-    """What reading took of all generations together."""
+    """Return the reading figures over all generations."""
     plan = _plan(events)
     parts: List[Reading] = []
     steps = [event for event in events if event["event"] == "step"]
@@ -79,7 +79,7 @@ def combine_generations(events: Sequence[Event]) -> Optional[Reading]:
 
 
 def reading(steps: Sequence[Event], plan: Event) -> Optional[Reading]:
-    """Of steps that followed each other; the first is left out, in which libraries are loaded and caches filled."""
+    """Return the reading figures of consecutive steps, without the first, which loads libraries and fills caches."""
     timed_steps = [event for event in steps if "waited" in event and "busy" in event]
     if len(timed_steps) < 2 or timed_steps[-1]["busy"] <= timed_steps[0]["busy"]:
         return None
@@ -100,7 +100,7 @@ def reading(steps: Sequence[Event], plan: Event) -> Optional[Reading]:
 
 
 def _plan(events: Sequence[Event]) -> Dict[str, Any]:
-    """The newest one, with what was found out later or said in an earlier generation."""
+    """Return the newest plan event, completed by later `readers` events and by plans of earlier generations."""
     plan: Dict[str, Any] = {}
     for event in events:
         if event["event"] in ("plan", "readers"):
@@ -120,7 +120,7 @@ def _rate(recent_steps: Sequence[Event]) -> Optional[float]:
 
 
 def _peak(plan: Event, record: Mapping[str, Any], events: Sequence[Event]) -> Optional[float]:
-    """Operations a second of all GPUs together, as the catalog has them; only where they are GPUs."""
+    """Return the peak FLOP/s of all GPUs by the catalog; None if unknown or on a CPU."""
     peaks = (record.get("gpu") or {}).get("peak") or {}
     gpu_peak = peaks.get(PEAKS.get(str(plan.get("dtype")), ""))
     groups = [event for event in events if event["event"] == "group_ready"]

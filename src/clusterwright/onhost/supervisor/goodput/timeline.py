@@ -1,6 +1,6 @@
-"""What a run did when: its events as jobs, generations and attempts, on one axis of whole microseconds.
+"""A run's events as jobs, generations and attempts, on one time axis of whole microseconds.
 
-Pure, and lenient: an event that lacks its time, or that contradicts what came before, is passed over or cut to size.
+Pure and tolerant: an event without a time, or one that contradicts earlier ones, is skipped or clipped.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 Event = Mapping[str, Any]
 Spans = List[Tuple[int, int]]
 
-SECOND = 1_000_000  # ticks; whole numbers, so that what is cut into pieces adds up again
-# The order in which a rank writes them; one that comes again begins another attempt (a restart by torchrun).
+SECOND = 1_000_000  # ticks; integers, so that parts add up exactly
+# The order in which a rank writes them; a repeated one begins another attempt (a restart by torchrun).
 STARTS = {"process_start": 0, "group_ready": 1, "restored": 2, "resumed": 2}
 FAULTS = ("rank_exit", "rank_hung", "host_lost")
-# Ends of a generation: those that somebody asked for, and those that nobody did.
+# Ends of a generation: requested ones, and failures.
 PLANNED = ("finished", "stopped")
 FAILED = ("host-lost", "ranks-failed", "hung")
 
 
 @dataclass
 class Attempt:
-    """One start of all ranks of a generation, until its end or until they start again."""
+    """One start of all ranks of a generation, until its end or their next start."""
 
     begin: int
     end: int
@@ -40,7 +40,7 @@ class Generation:
     hosts: Tuple[str, ...]
     begin: int
     end: int
-    why: str = ""  # as its generation_end says; empty for one that has none
+    why: str = ""  # of its generation_end event; empty without one
     attempts: List[Attempt] = field(default_factory=list)
 
 
@@ -50,22 +50,19 @@ class Job:
 
     job_id: str
     hosts: Tuple[str, ...]
-    ranks: int  # GPUs of each host
+    ranks: int  # GPUs per host
     begin: int
     end: int
     outcome: str = ""
-    is_truncated: bool = False  # it did not say that it ended, and another one has begun
-    is_failover: bool = False  # by another supervisor inside the same Slurm job
+    is_truncated: bool = False  # it wrote no job_end before the next job began
+    is_failover: bool = False  # another supervisor inside the same Slurm job
     generations: List[Generation] = field(default_factory=list)
     absences: Dict[str, Spans] = field(default_factory=dict)
-    imports: Tuple[int, int] = (
-        0,
-        0,
-    )  # while the fork servers of its hosts import, before its first generation
+    imports: Tuple[int, int] = (0, 0)  # imports of the fork servers before the first generation
 
 
 def jobs(events: Iterable[Event], end_time: Optional[float] = None) -> List[Job]:
-    """The jobs in their order; `until` is the present moment of a run that has not ended."""
+    """Return the jobs in order; `end_time` is the present time for a run that has not ended."""
     ordered_events = ordered(events)
     starts = [index for index, event in enumerate(ordered_events) if event["event"] == "job_start"]
     chain: List[Job] = []
@@ -80,7 +77,7 @@ def jobs(events: Iterable[Event], end_time: Optional[float] = None) -> List[Job]
 
 
 def ordered(events: Iterable[Event]) -> List[Event]:
-    """The events that have a time and a name, by time."""
+    """Return the events that have a time and a kind, sorted by time."""
     valid_events = [
         event for event in events if isinstance(event.get("time"), (int, float)) and event.get("event")
     ]
@@ -88,27 +85,32 @@ def ordered(events: Iterable[Event]) -> List[Event]:
 
 
 def tick(event: Event) -> int:
-    """When it happened."""
+    """Return the time of an event in ticks."""
     return ticks(event["time"])
 
 
 def ticks(seconds: float) -> int:
-    """Seconds as whole microseconds."""
+    """Convert seconds to ticks (whole microseconds)."""
     return round(float(seconds) * SECOND)
 
 
+def format_seconds(seconds: float) -> str:
+    """Format a short time as 42 ms or 1.3 s."""
+    return f"{seconds * 1000:.3g} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
+
+
 def created(event: Event) -> int:
-    """When the process of a `process_start` was made; of another event, when it was written."""
+    """Return when the process of a `process_start` was created, in ticks; for other events, when they were written."""
     return ticks(event.get("started", event["time"]))
 
 
 def _end(ordered_events: Sequence[Event], end_time: Optional[float]) -> int:
-    """Now, or the last that was heard."""
+    """Return the present time, or that of the last event."""
     return tick(ordered_events[-1]) if end_time is None else max(tick(ordered_events[-1]), ticks(end_time))
 
 
 def _job(inside: Sequence[Event], limit: int, *, is_truncated: bool) -> Job:
-    """The job that the first event starts."""
+    """Build the job that the first event starts."""
     start = inside[0]
     ending = next((event for event in inside if event["event"] == "job_end"), None)
     job = Job(
@@ -129,7 +131,7 @@ def _job(inside: Sequence[Event], limit: int, *, is_truncated: bool) -> Job:
 
 
 def _imports(job: Job, events: Sequence[Event]) -> Tuple[int, int]:
-    """From the first fork server's start to when the last was ready; each says how long its imports took."""
+    """Return the span from the first fork server's start to the last one's readiness."""
     limit = job.generations[0].begin if job.generations else job.end
     ready = [event for event in events if event["event"] == "standby" and "seconds" in event]
     spans = [(tick(event) - ticks(event["seconds"]), tick(event)) for event in ready]
@@ -145,7 +147,7 @@ def _names(event: Event) -> Tuple[str, ...]:
 
 
 def _generations(job: Job, events: Sequence[Event]) -> None:
-    """Each from its start to its end, or to whatever shows that it is over."""
+    """Add the job's generations, each from its start to its end or to the next start."""
     by_number: Dict[int, List[Event]] = {}
     for event in events:
         by_number.setdefault(int(event.get("generation") or 0), []).append(event)
@@ -176,21 +178,21 @@ def _generations(job: Job, events: Sequence[Event]) -> None:
 
 
 def _why(ending: Optional[Event]) -> str:
-    """Of a generation whose supervisor was lost, another one writes no end, but that it took over."""
+    """Return the reason of an end; `takeover` means that the supervisor's host was lost."""
     if ending is None:
         return ""
     return "host-lost" if ending["event"] == "takeover" else str(ending.get("why", ""))
 
 
 def _missed(ending: Optional[Event], events: Sequence[Event]) -> List[Event]:
-    """The lost host of the supervisor, which the next one writes down when it has taken over."""
+    """Return the loss of the supervisor's host, which the next supervisor records after the takeover."""
     if ending is None or ending["event"] != "takeover":
         return []
     return [event for event in events if event["event"] == "host_lost" and tick(event) >= tick(ending)][:1]
 
 
 def _attempts(generation: Generation, events: Sequence[Event]) -> List[Attempt]:
-    """Another one begins when a rank starts that had started before."""
+    """Split a generation into attempts: another one begins when a rank starts that had started before."""
     attempts = [Attempt(generation.begin, generation.end)]
     phase_by_rank: Dict[Any, int] = {}
     for event in (event for event in events if tick(event) <= generation.end):
@@ -213,7 +215,7 @@ def _attempts(generation: Generation, events: Sequence[Event]) -> List[Attempt]:
 
 
 def _is_repeated(attempt: Attempt, event: Event) -> bool:
-    """True when this rank has written this very kind in the attempt: `restored` and `resumed` may both stand there."""
+    """Return True if the rank wrote this kind of event in the attempt: `restored` and `resumed` may both occur."""
     return any(
         start["event"] == event["event"] and start.get("rank") == event.get("rank")
         for start in attempt.starts
@@ -221,7 +223,7 @@ def _is_repeated(attempt: Attempt, event: Event) -> bool:
 
 
 def _ranks(job: Job) -> int:
-    """GPUs of a host, from the size of the group that the ranks formed, or from the ranks that wrote; else 1."""
+    """Return the GPUs per host, by world size or by the ranks that wrote events; else 1."""
     most = 1
     for generation in job.generations:
         starts = [event for attempt in generation.attempts for event in attempt.starts]
@@ -233,7 +235,7 @@ def _ranks(job: Job) -> int:
 
 
 def _absences(host: str, job: Job, events: Sequence[Event]) -> Spans:
-    """From each loss until it trains again or says that it is ready."""
+    """Return the spans from each loss of the host until it trains again or reports ready."""
     spans: Spans = []
     lost_at: Optional[int] = None
     for event in events:
