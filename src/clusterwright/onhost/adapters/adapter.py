@@ -31,7 +31,7 @@ class Adapter:
     variables: Callable[[ProcessContext], Dict[str, str]] = nothing
     arguments: Callable[[Argv, ProcessContext], Tuple[str, ...]] = unchanged
     programs: Tuple[str, ...] = ()  # names of its own launcher programs, which run once per host
-    modules: Tuple[str, ...] = ()  # the same behind `python -m`
+    modules: Tuple[str, ...] = ()  # the same as module names, for `python -m`
     global_batch: str = ""  # its option for the global batch size
     micro_batch: str = ""  # its option for the micro-batch size
 

@@ -50,7 +50,7 @@ Server = Union[Jupyter, Sshd, Shell]
 
 
 def main() -> int:
-    """Run the session whose folder is the argument; `wish.json` in it is the request."""
+    """Run the session whose folder is the argument; the request is `wish.json` in that folder."""
     folder = sys.argv[1]
     os.umask(0o077)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))

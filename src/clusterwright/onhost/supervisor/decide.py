@@ -71,7 +71,7 @@ class State:
     step: int = 0  # the furthest step that any generation reached
     signature: str = ""  # of the last generation's failure; empty if its cause lay outside the ranks
     failed: Optional[RankExit] = None  # how this generation failed
-    failed_on: str = ""  # on which host
+    failed_on: str = ""  # the host of that failure
     stuck: int = 0  # consecutive failures without progress
     deserted: bool = False  # all members were lost and may rejoin within Policy.return_s
     barred: Tuple[str, ...] = ()  # hosts that may not train any more in this job

@@ -54,7 +54,7 @@ class Failover:
         self._heartbeat = p.Heartbeat(p.Beat(int(self._orders["number"]), count), time.monotonic())
 
     def turn(self) -> None:
-        """Read who supervises now; if nobody does, try to start the next supervisor."""
+        """Read who supervises now; if no supervisor does, try to start the next one."""
         document = self._folder.read(p.NAME)
         stalled_s = self._heartbeat.stalled_s(p.Beat.from_document(document), time.monotonic())
         if self._heartbeat.last_beat.number > int(self._orders.get("number", 0)) and document.get("port"):

@@ -18,7 +18,7 @@ class Launch(NamedTuple):
     launcher: str
     restarts: int
     grace_s: int  # time for ranks to save and leave
-    checkpoints: str  # the folder
+    checkpoints: str  # folder of the checkpoints
     imports: Tuple[str, ...]  # modules that the fork server imports beside torch
     workdir: Optional[str]  # the run's folder if None
     management: str  # network of the heartbeats, such as 10.0.0.0/24

@@ -61,8 +61,7 @@ class Supervisor:
         self.host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
         end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + record.job.time)
         self.end_time = predecessor.end_time if predecessor else end
-        # Slurm signals only the batch step
-        by_clock = bool(record.job.time) and (record.local or predecessor)
+        by_clock = bool(record.job.time) and (record.local or predecessor)  # Slurm signals the batch step
         ends = self.began + self.end_time - self.started if by_clock else float("inf")
         self.stop_requests = StopRequests(folder, scheduler, ends - record.launch.grace_s)
         self.events = Events(folder, f"supervisor-{self.number}", self.host)
@@ -278,10 +277,7 @@ class Supervisor:
             self.do(action)
 
     def newest_step(self, *, last: bool) -> int:
-        """Return the newest step that a generation can resume from.
-
-        In-memory checkpoints count only if `last`: every agent has then reported its replicas.
-        """
+        """Return the newest step to resume from; in-memory checkpoints count only once the `last` agent reported."""
         on_disk = self.folder.newest_step(self.record.launch.checkpoints)
         choice = recall.chosen(self.meeting.joined, on_disk) if last else None
         return choice.step if choice else on_disk

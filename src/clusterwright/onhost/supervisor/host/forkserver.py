@@ -19,7 +19,7 @@ from clusterwright.onhost.supervisor.host import processes, rank, store, wake
 
 NAME = "clusterwright.onhost.supervisor.host.forkserver"
 PROBLEMS = "CLUSTERWRIGHT_FORKSERVER_PROBLEMS"
-# what every rank needs by its first step: optimisers and DistributedDataParallel import torch._dynamo
+# what every rank needs by its first step: optimizers and DistributedDataParallel import torch._dynamo
 TORCH = ("torch", "torch.distributed", "torch._dynamo")
 
 
@@ -49,7 +49,7 @@ def imported(module: str) -> str:
     """Import the module; return the error, or an empty text. The rank itself reports it with a traceback."""
     try:
         importlib.import_module(module)
-    except Exception as error:  # noqa: BLE001 (a thread that must never end)
+    except Exception as error:  # noqa: BLE001 (the rank itself reports it)
         return f"{module}: {type(error).__name__}: {error}"[:200]
     return ""
 
