@@ -70,7 +70,7 @@ def test_another_host_may_look(there):
 def test_a_run_that_is_not_there(there):
     """Those that are, are named; usage is wrong."""
     _, seen = there
-    with pytest.raises(WrightError, match="there are: gpt-20261121-120000") as error:
+    with pytest.raises(WrightError, match="runs: gpt-20261121-120000") as error:
         listing("gtp", seen)
 
     assert error.value.exit_code == EXIT_USAGE
