@@ -110,7 +110,7 @@ def _unseen(found: Measures) -> list[Gate]:
     mine = [each for each in found.unseen if each.group == "time"]
     if not mine:
         return []
-    what = "sources that nothing was fitted on, all rows"
+    what = "held-out sources, all rows"
     gate = _gate(("unseen", what), "-", (score(mine), score(mine)), {"median": 0.08, "p90": 0.30})
     return [replace(gate, in_sample="-")]
 
@@ -145,7 +145,7 @@ def _ranges(found: Measures) -> Gate:
 
     held, seen = share(found.times.source_out), share(found.times.inside)
     rows = sum(each.complete and each.inside is not None for each in found.times.source_out)
-    what = "P10 to P90 holds unseen complete rows"
+    what = "share of left-out complete rows between P10 and P90"
     return Gate("range", what, rows, "none", "75 to 85%", f"{held:.0%}", f"{seen:.0%}", 0.75 <= held <= 0.85)
 
 
@@ -168,9 +168,9 @@ def _memory_gates(found: Measures) -> list[Gate]:
         _gate(("G6", "peak memory, all rows"), "-", both, {"median": 0.05}),
         _gate(("G6", "peak memory, dense models"), "-", (score(dense[0]), score(dense[1])), {"median": 0.02}),
         _gate(("G6", "peak memory, SimuMax's B200 rows"), simumax, (score(b200[0]), score(b200[1])), {"median": 0.01}),
-        Gate("G7", "out of memory, and called so", told.oom, f"{CALCULON_OOM} (Calculon)", "90%", f"{right:.0%}", "-",
+        Gate("G7", "out of memory, predicted so", told.oom, f"{CALCULON_OOM} (Calculon)", "90%", f"{right:.0%}", "-",
              right >= 0.9),
-        Gate("G7", "ran, and called fitting", told.ran, "-", "97%", f"{fitting:.1%}", "-", fitting >= 0.97),
+        Gate("G7", "ran, predicted to fit", told.ran, "-", "97%", f"{fitting:.1%}", "-", fitting >= 0.97),
     ]  # fmt: skip
 
 

@@ -14,17 +14,17 @@ Rows = Sequence[Sequence[str]]
 BAD_SOURCE, BAD_ROW = 0.15, 0.5  # shares that are called bad
 INTRODUCTION = """# Accuracy
 
-How far `wright plan` is off, on {rows} published training runs, {peaks} peak memories, {collectives} collective
-operations and {networks} trainings of convolutional networks.
+This page lists the errors of `wright plan` on {rows} published training runs, {peaks} peak memories, {collectives}
+collective operations and {networks} trainings of convolutional networks.
 
-This page is made by `python -m bench.accuracy`; `--check` says whether it still is what the code gives.
-An error is predicted over measured, less one: -10% is a tenth too fast.
-*Left out* means that nothing of the row's source was in the fit that predicted it; that is what to expect of a run
-that we have not seen. *Publisher left out* is stricter: releases of one publisher repeat the same recipes, so all of
-its pages are left out together. *In sample* is with the coefficients that are shipped.
-Repeats of one plan by one source count once, with their median. *Complete* rows give shape, batch and cut;
-in others something was inferred, as the prediction's note says.
-A row is named by model, GPU, precision, sequence length, and GPUs/tp/pp/cp/ep/microbatch/global batch.
+`python -m bench.accuracy` generates this page; `--check` reports whether it still matches the code.
+An error is predicted over measured, minus one: -10% is a tenth too fast.
+*Left out* means that no row of the same source was in the fit that predicted it: expect this error for your own runs.
+*Publisher left out* is stricter: releases of one publisher repeat the same recipes, so all of
+its pages are left out together. *In sample* uses the coefficients that are shipped.
+Repeats of one plan by one source count once, with their median. *Complete* rows have shape, batch and parallel layout;
+for the others some values were inferred, as the note of the prediction states.
+The label of a row is model, GPU, precision, sequence length, and GPUs/tp/pp/cp/ep/microbatch/global batch.
 
 ![Predicted over measured time, each source left out](accuracy.svg)
 """
@@ -73,12 +73,12 @@ def _gates(every: list[Gate]) -> str:
         for each in every
     ]
     done = sum(each.reached for each in every)
-    head = ("gate", "what", "rows", "others", "aim", "ours, left out", "in sample", "reached")
+    head = ("gate", "rows of", "rows", "others", "goal", "ours, left out", "in sample", "reached")
     note = (
-        "There are no rows of the zero-bubble schedules (G8) here.\n"
-        "Search speed (G11), start-up (G12) and fabrics (G13) are held by their own tests.\n"
+        "No published rows cover zero-bubble schedules (G8).\n"
+        "Separate tests verify search speed (G11), start-up (G12) and fabrics (G13).\n"
     )
-    return f"## Aims\n\n{done} of {len(every)} are reached.\n\n{table(head, rows)}\n{note}"
+    return f"## Goals\n\n{done} of {len(every)} are reached.\n\n{table(head, rows)}\n{note}"
 
 
 def _share(value: float | None) -> str:
@@ -134,17 +134,17 @@ def _scored(found: Measures, key: Callable[[int], str]) -> str:
 
 def _times(found: Measures) -> str:
     rows = found.times.rows
-    weak = "rows whose time was derived from printed FLOP/s are marked *"
+    weak = "an asterisk marks rows whose time was derived from printed FLOP/s"
     return "\n".join(
         [
             "## Time of an iteration, by source\n",
-            f"Every source left out of its own fit; {weak}.\n",
+            f"Each source is left out of its own fit; {weak}.\n",
             _scored(found, lambda i: rows[i].source + (" *" if rows[i].weak else "")),
             "## Time, by GPU\n",
             _scored(found, lambda i: rows[i].run.machine.gpu.name),
-            "## Time, by what is trained and how\n",
+            "## Time, by type of model and training\n",
             _scored(
-                found, lambda i: f"{_sort(rows[i])}, {'complete' if rows[i].complete else 'inferred in part'}"
+                found, lambda i: f"{_sort(rows[i])}, {'complete' if rows[i].complete else 'partly inferred'}"
             ),
         ]
     )
@@ -174,18 +174,18 @@ def _bad(found: Measures) -> str:
              if score(rows).median > BAD_SOURCE]  # fmt: skip
     lists = (
         (f"Sources with a median above {BAD_SOURCE:.0%} for time", sources),
-        (f"Rows whose time is off by more than {BAD_ROW:.0%} ({len(rows)} of {len(found.times.rows)})", told),
+        (f"Rows with a time error above {BAD_ROW:.0%} ({len(rows)} of {len(found.times.rows)})", told),
         (f"Sources with a median above {BAD_SOURCE:.0%} for peak memory", peaks),
     )
-    return "## Where it is bad\n\n" + "\n".join(
+    return "## Largest errors\n\n" + "\n".join(
         f"{what}:\n\n{chr(10).join(each) or 'none'}\n" for what, each in lists
     )
 
 
 def _unseen(found: Measures) -> str:
     head = ("", "rows", "median", "P90", "bias", "in range", "worst row")
-    words = "bench/accuracy/unseen, predicted as `wright plan predict` does, with the coefficients that are shipped."
-    parts = [f"## Sources that nothing was fitted on\n\n{words}\n"]
+    words = "Rows of bench/accuracy/unseen, predicted by `wright plan predict` with the shipped coefficients."
+    parts = [f"## Held-out sources\n\n{words}\n"]
     for kind, members in by(found.unseen, lambda each: each.group).items():
         groups = {**by(members, lambda each: each.source), "all": members}
         rows = [[name, *_short(score(mine))] for name, mine in groups.items()]
@@ -214,13 +214,13 @@ def _calculon(found: Measures) -> str:
     head = ("Korthikanti table 5", "measured s", "Calculon s", "", "ours s, left out", "", "in sample")
     mean, tail = CALCULON_A100
     words = (
-        f"Calculon was fitted on these rows: mean {fmean(theirs):.2%}, most {max(theirs):.2%}.\n"
-        f"Ours were left out of our fit: mean {fmean(ours):.2%}, most {max(ours):.2%}.\n"
-        f"On 137 A100 rows of five sources Calculon is off by {mean:.1%} (P90 {tail:.1%}), always too fast.\n"
-        "SimuMax 1.2, with a measured table for every operation, prints "
+        f"Calculon was fitted on these rows: mean {fmean(theirs):.2%}, maximum {max(theirs):.2%}.\n"
+        f"Our fit left these rows out: mean {fmean(ours):.2%}, maximum {max(ours):.2%}.\n"
+        f"On 137 A100 rows of five sources, the error of Calculon is {mean:.1%} (P90 {tail:.1%}), always too fast.\n"
+        "SimuMax 1.2, with a measured table for every operation, reports "
         f"{SIMUMAX_TIME:.2%} for time and {SIMUMAX_MEMORY:.2%} for memory on its own 43 cases.\n"
     )
-    return f"## Beside Calculon and SimuMax\n\n{table(head, lines)}\n{words}"
+    return f"## Comparison with Calculon and SimuMax\n\n{table(head, lines)}\n{words}"
 
 
 def _layouts(found: Measures) -> str:
@@ -228,10 +228,10 @@ def _layouts(found: Measures) -> str:
         [each.label, str(len(each.rows)), str(each.place), f"{each.lost:.1%}"]
         for each in sorted(found.layouts, key=lambda each: -each.place)
     ]
-    head = ("same training, other layouts", "layouts", "place of the measured best", "lost by our choice")
+    head = ("same training, other layouts", "layouts", "rank of the measured best", "time lost")
     lost = fmean(each.lost for each in found.layouts)
-    words = f"By trusting our first place, {lost:.1%} of the time is lost in the mean.\n"
-    return f"## Layouts in order\n\n{table(head, lines)}\n{words}"
+    words = f"The layout that we rank first costs {lost:.1%} of the time on average.\n"
+    return f"## Ranking of layouts\n\n{table(head, lines)}\n{words}"
 
 
 def _plain(name: str, held: Sequence[Off], seen: Sequence[Off]) -> list[str]:
@@ -251,16 +251,17 @@ def _two(held: Iterable[Off], seen: Iterable[Off], key: Callable[[Off], str]) ->
 def _memory(found: Measures, wrong: Sequence[str]) -> str:
     told = found.told
     words = (
-        f"Of {told.ran} runs that ran, {told.ran_called_fitting} are called fitting.\n"
-        f"Of {told.oom} that ran out of memory, {told.oom - told.oom_called_fitting} are called so.\n\nTold wrongly:\n"
+        f"Of {told.ran} runs that ran, {told.ran_called_fitting} are predicted to fit.\n"
+        f"Of {told.oom} runs that ran out of memory, {told.oom - told.oom_called_fitting} are predicted to do so.\n\n"
+        "Wrong predictions:\n"
     )
     return "\n".join(
         [
             "## Peak memory, by source\n",
             _two(found.memory, found.memory_in, lambda each: each.source),
-            "## Peak memory, by what is trained\n",
+            "## Peak memory, by type of model\n",
             _two(found.memory, found.memory_in, lambda each: each.group),
-            "## Fits or not\n",
+            "## Fit into memory\n",
             words,
             "\n".join(f"- {each}" for each in wrong) or "none",
             "",
@@ -272,7 +273,7 @@ def _others(found: Measures) -> str:
     return "\n".join(
         [
             "## Collective operations\n",
-            "Large is 64 MiB and more; a bus bandwidth below 0.1 GB/s was printed as 0 and is left out.\n",
+            "Large means 64 MiB and more; a bus bandwidth below 0.1 GB/s was printed as 0 and is excluded.\n",
             _two(found.collectives, found.collectives_in, lambda each: each.group),
             _two(found.collectives, found.collectives_in, lambda each: each.source),
             "## Convolutional networks\n",

@@ -73,7 +73,7 @@ def cold_no_slower(lines: Seen) -> Found:
     found = cold.seconds()
     if not found or not quickest:
         return f"{told(found)} s, {cold.else_() or 'nothing beside it'}", False
-    text = f"{told(found)} s, {found.median / quickest:.2f} of the quickest{', ' if cold.else_() else ''}{cold.else_()}"
+    text = f"{told(found)} s, {found.median / quickest:.2f} of the fastest{', ' if cold.else_() else ''}{cold.else_()}"
     return text, found.median <= quickest and not cold.else_()
 
 

@@ -49,8 +49,8 @@ def test_the_page_says_where_it_is_bad_and_how_it_was_made():
 
     for words in (
         "python -m bench.accuracy",
-        "## Aims",
-        "## Where it is bad",
+        "## Goals",
+        "## Largest errors",
         "Calculon",
         "SimuMax",
         "accuracy.svg",
