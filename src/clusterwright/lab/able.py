@@ -75,7 +75,7 @@ def _programs(machine: Machine) -> list[Finding]:
     if not packages:
         return []
     names = ", ".join(
-        (*machine.missing_programs, *([] if machine.has_keyring else ["Debian's archive keyring"]))
+        (*machine.missing_programs, *([] if machine.has_keyring else [_("Debian's archive keyring")]))
     )
     return [
         Finding(
@@ -88,17 +88,21 @@ def _programs(machine: Machine) -> list[Finding]:
 
 def _kernel(machine: Machine) -> list[Finding]:
     parts = (
-        (machine.overlay, "overlay file systems", "load the module: modprobe overlay"),
+        (machine.overlay, _("overlay file systems"), _("load the module: modprobe overlay")),
         (
             machine.loop,
-            "loop devices (/dev/loop-control)",
-            "load the module: modprobe loop; in a container, pass /dev/loop*",
+            _("loop devices (/dev/loop-control)"),
+            _("load the module: modprobe loop; in a container, pass /dev/loop*"),
         ),
-        (machine.cgroups, "writable control groups in /sys/fs/cgroup", "in a container, start it privileged"),
+        (
+            machine.cgroups,
+            _("writable control groups in /sys/fs/cgroup"),
+            _("in a container, start it privileged"),
+        ),
         (
             machine.namespaces or not machine.root,
-            "new namespaces and mounts",
-            "in a container, start it privileged",
+            _("new namespaces and mounts"),
+            _("in a container, start it privileged"),
         ),
     )
     return [

@@ -21,7 +21,7 @@ def compiled(*arguments: str, packages: str = PACKAGES) -> str:
     """The compiler's work is done; returns why not, with the packages that it takes, or "" when it is."""
     program = compiler()
     if program is None:
-        return f"there is no C compiler here (apt-get install {packages})"
+        return _("there is no C compiler here (apt-get install {packages})", packages=packages)
     result = run((program, *arguments), timeout_s=LIMIT_S)
     message = _(
         "{program} ended with code {code} (apt-get install {packages}): {last_lines}",

@@ -102,8 +102,10 @@ def find_leftovers(layout: Layout) -> list[str]:
     present, spaces = _links(), namespaces()
     ends = [link.outside for host in layout.hosts for link in host.links]
     devices = [name for name in (*(bridge.name for bridge in layout.bridges), *ends) if name in present]
-    return [f"device {name}" for name in devices] + [
-        f"network namespace {host.namespace}" for host in layout.hosts if host.namespace in spaces
+    return [_("device {name}", name=name) for name in devices] + [
+        _("network namespace {namespace}", namespace=host.namespace)
+        for host in layout.hosts
+        if host.namespace in spaces
     ]
 
 
@@ -124,13 +126,15 @@ def networks_of(addresses: list[dict[str, Any]], routes: list[dict[str, Any]]) -
     networks: dict[str, str] = {}
     for row in routes:
         if row.get("dst") != "default" and row.get("type", "unicast") == "unicast":
-            networks[str(row["dst"])] = (
-                f"a route of this machine by {row.get('dev', row.get('gateway', '?'))}"
+            networks[str(row["dst"])] = _(
+                "a route of this machine by {device}", device=row.get("dev", row.get("gateway", "?"))
             )
     for device in addresses:
         for entry in device.get("addr_info", []):
             network = IPv4Network(f"{entry['local']}/{entry['prefixlen']}", strict=False)
-            networks[str(network)] = f"address {entry['local']} of {device['ifname']}"
+            networks[str(network)] = _(
+                "address {address} of {device}", address=entry["local"], device=device["ifname"]
+            )
     return networks
 
 

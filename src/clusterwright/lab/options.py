@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.i18n import _
 
 
 def parse_number(options: Mapping[str, str], name: str, otherwise: int, below: int) -> int:
@@ -15,6 +16,9 @@ def parse_number(options: Mapping[str, str], name: str, otherwise: int, below: i
     """
     text = options.get(name, str(otherwise))
     if not (text.isascii() and text.isdecimal() and int(text) < below):
-        message, fix = f"--{name} {text} is not there", f"a number from 0 to {below - 1}"
+        message, fix = (
+            _("--{name} {text} is not there", name=name, text=text),
+            _("a number from 0 to {most}", most=below - 1),
+        )
         raise WrightError.from_code("lab-fault-option", message, fix, exit_code=EXIT_USAGE)
     return int(text)

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab import boot, state
 from clusterwright.lab.faults import kill_host
 from clusterwright.lab.layout import LabHost
@@ -70,7 +71,7 @@ def _answer(name: str, verb: str, host: str) -> str:
             return "on" if boot.is_running(lab.processes.get(host)) else "off"
         faults = {fault.kind: fault.options for fault in lab.faults if fault.host == host}
         if verb == "on" and KILLED in faults:
-            return f"{host} has no power (kill-host)"
+            return _("{host} has no power (kill-host)", host=host)
         if INCONSISTENT in faults:
             return ""
         if verb == "on" and SLOW in faults:

@@ -138,7 +138,9 @@ def _claim(
         for lab_name in state.labs():
             if lab_name != cluster.name and (journal := state.read(lab_name)):
                 used_subnets |= {
-                    bridge.subnet: f"{bridge.network} of lab `{lab_name}`"
+                    bridge.subnet: _(
+                        "{network} of lab `{lab_name}`", network=bridge.network, lab_name=lab_name
+                    )
                     for bridge in journal.layout.bridges
                 }
         findings = network.clashes(desired_layout, used_subnets)

@@ -64,7 +64,7 @@ def test_each_event_of_interest_is_told_in_plain_words(lost_host):
 
     said = [line for event in events if (line := narrate(event, events))]
     assert said[0] == "generation 1 trains on gpu-node1, gpu-node2"
-    assert "gpu-node2 is lost: silent for 5.1 s" in said
+    assert "gpu-node2 is lost: no heartbeat for 5.1 s" in said
     assert "the ranks resume from step 30" in said
     assert said[-1].startswith("finished after step 60, loss 0.9")
     assert len(said) == len(set(said))

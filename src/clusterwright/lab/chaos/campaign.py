@@ -190,7 +190,9 @@ def describe(score: Score) -> str:
     """One line for people."""
     record = score.seen
     recovery = (
-        f"training again after {record.progress_s:.1f} s" if record.progress_s is not None else record.outcome
+        _("training resumed after {seconds:.1f} s", seconds=record.progress_s)
+        if record.progress_s is not None
+        else record.outcome
     )
     causes, actions = (", ".join(names) or "-" for names in (record.causes[:2], record.actions))
     return f"{recovery}; {verdict(score)} ({causes}; {actions})"
@@ -200,4 +202,4 @@ def verdict(score: Score) -> str:
     """What is not as it should be."""
     judged = ("detected", "cause", "action", "finished", "exact", "unharmed")
     wrong = [name for name in judged if getattr(score, name) is False]
-    return f"not so: {', '.join(wrong)}" if wrong else "all well"
+    return _("failed: {scores}", scores=", ".join(wrong)) if wrong else _("all well")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from clusterwright.i18n import N_
 from clusterwright.lab.demo.events import Event
 
 Events = Sequence[Event]
@@ -144,14 +145,14 @@ def recovery(events: Events, fault_time: float) -> Recovery | None:
 
 
 _END_EVENTS = {
-    "detection": "the supervisor counts the host as lost",
-    "new generation": "what is left has ended and the next generation starts",
-    "launch": "the process of every rank is there",
-    "import": "every rank has Python and torch loaded",
-    "rendezvous": "all ranks are one process group",
-    "load checkpoint": "every rank has the checkpoint in memory",
-    "first step": "the first step after the fault is complete",
-    "catching up": "the first step beyond the last one before the fault is complete",
+    "detection": N_("the supervisor counts the host as lost"),
+    "new generation": N_("what is left has ended and the next generation starts"),
+    "launch": N_("the process of every rank is there"),
+    "import": N_("every rank has Python and torch loaded"),
+    "rendezvous": N_("all ranks are one process group"),
+    "load checkpoint": N_("every rank has the checkpoint in memory"),
+    "first step": N_("the first step after the fault is complete"),
+    "catching up": N_("the first step beyond the last one before the fault is complete"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.i18n import _
 from clusterwright.lab.demo.report import Report
 
 Rows = tuple[tuple[str, str], ...]
@@ -23,8 +24,8 @@ def figures(report: Report) -> tuple[tuple[str, Rows], ...]:
     """Groups of rows: a name and a value with its unit."""
     return (
         ("Seconds", _seconds(report)),
-        ("The training", _training(report)),
-        ("The machine", tuple(report.machine.items())),
+        (_("The training"), _training(report)),
+        (_("The machine"), tuple(report.machine.items())),
         ("Software", tuple(report.software.items())),
     )
 
@@ -35,7 +36,7 @@ def _seconds(report: Report) -> Rows:
             LABELS[name],
             f"{value:.2f} s"
             if value is not None
-            else report.not_applicable.get(f"seconds.{name}", "not done"),
+            else report.not_applicable.get(f"seconds.{name}", _("not done")),
         )
         for name, value in report.seconds.items()
     )
@@ -45,23 +46,36 @@ def _training(report: Report) -> Rows:
     fault = report.fault or {}
     rows = (
         ("steps", str(report.steps_total)),
-        ("steps done again", str(report.steps_repeated)),
-        ("checkpoint every", f"{report.checkpoint_every} steps" if report.checkpoint_every else "unknown"),
+        (_("steps done again"), str(report.steps_repeated)),
+        (
+            _("checkpoint every"),
+            _("{checkpoint_every} steps", checkpoint_every=report.checkpoint_every)
+            if report.checkpoint_every
+            else _("unknown"),
+        ),
         ("ranks", " then ".join(str(size) for size in report.world_sizes) or "unknown"),
         ("fault", f"{fault.get('kind')} {fault.get('host')}" if fault else "none"),
         ("where", _fault_position(fault)),
-        ("final loss with the fault", _exact(report.loss_final)),
-        ("final loss without it", _exact(report.loss_final_uninterrupted)),
-        ("equal bit for bit", {True: "yes", False: "no", None: "unknown"}[report.losses_equal_bitwise]),
-        ("host in Slurm again after", _rejoin_time(report)),
+        (_("final loss with the fault"), _exact(report.loss_final)),
+        (_("final loss without it"), _exact(report.loss_final_uninterrupted)),
+        (
+            _("equal bit for bit"),
+            {True: _("yes"), False: _("no"), None: _("unknown")}[report.losses_equal_bitwise],
+        ),
+        (_("host in Slurm again after"), _rejoin_time(report)),
     )
     return tuple((name, value) for name, value in rows if value)
 
 
 def _fault_position(fault: dict[str, object]) -> str:
     if fault.get("epoch_part") is None:
-        return f"after step {fault['at_step']}" if fault else ""
-    return f"after step {fault['at_step']}, {float(str(fault['epoch_part'])):.0%} into epoch {fault['epoch']}"
+        return _("after step {step}", step=fault["at_step"]) if fault else ""
+    return _(
+        "after step {step}, {share:.0%} into epoch {epoch}",
+        step=fault["at_step"],
+        share=float(str(fault["epoch_part"])),
+        epoch=fault["epoch"],
+    )
 
 
 def _rejoin_time(report: Report) -> str:

@@ -65,7 +65,7 @@ def _row(name: str, cells: Iterable[str]) -> str:
 
 
 def _big(value: str, unit: str, caption: str) -> str:
-    named = f"<dt>{escape(caption)}<br>{_zh(caption)}</dt>"
+    named = f"<dt>{escape(_(caption))}<br>{_zh(caption)}</dt>"
     return f"<div>{named}<dd>{escape(value)} <small>{escape(unit)}</small></dd></div>"
 
 
@@ -95,7 +95,7 @@ def _recovery(report: Report) -> str:
 def _part(part: Part) -> str:
     name = f'<i class="{colour(part.name)}"></i>{escape(part.name)} {_zh(part.name)}'
     seconds = f'<td class="number">{part.seconds:.2f} s</td>'
-    return _row(name, (seconds, f'<td class="until">{escape(part.until)}</td>'))
+    return _row(name, (seconds, f'<td class="until">{escape(_(part.until))}</td>'))
 
 
 def _checks(report: Report) -> str:

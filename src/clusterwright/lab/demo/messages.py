@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.i18n import _, bilingual
+from clusterwright.i18n import N_, _, bilingual
 from clusterwright.lab.demo.report import Report
 
 
@@ -25,31 +25,48 @@ def hero(report: Report) -> tuple[tuple[str, str, str], ...]:
     recovery_s = report.recovery.seconds if report.recovery else None
     leftovers = report.left_behind
     return (
-        ("unknown" if recovery_s is None else f"{recovery_s:.1f}", "s", "from the kill to new progress"),
-        (str(report.steps_repeated), f"of {report.steps_total}", "steps done again"),
+        (
+            _("unknown") if recovery_s is None else f"{recovery_s:.1f}",
+            "s",
+            N_("from the kill to new progress"),
+        ),
+        (
+            str(report.steps_repeated),
+            _("of {steps_total}", steps_total=report.steps_total),
+            N_("steps done again"),
+        ),
         _difference(report),
-        ("unknown" if leftovers is None else str(len(leftovers)), "things", "left behind on the machine"),
+        (
+            _("unknown") if leftovers is None else str(len(leftovers)),
+            _("things"),
+            N_("left behind on the machine"),
+        ),
     )
 
 
 def _difference(report: Report) -> tuple[str, str, str]:
-    caption = _("difference between the losses")
+    caption = N_("difference between the losses")
     if report.losses_equal_bitwise is None:
         return "unknown", "", caption
     if report.losses_equal_bitwise:
-        return "0", "in every bit", caption
-    return str(len(report.steps_differing)), "steps differ", caption
+        return "0", _("in every bit"), caption
+    return str(len(report.steps_differing)), _("steps differ"), caption
 
 
 def place_text(report: Report) -> str:
     """What the first drawing shows."""
     if report.cluster is None:
         reason = report.not_applicable.get("lab", "")
-        return f"Where hosts cannot be made, the same training runs as ranks on one machine. {reason}".strip()
+        return _(
+            "Where hosts cannot be made, the same training runs as ranks on one machine. {reason}",
+            reason=reason,
+        ).strip()
     count = len(report.cluster.hosts)
-    return (
-        f"{count} virtual hosts on one machine, each with its own systemd, sshd, Slurm daemon, addresses and "
-        "simulated GPUs. Filled squares are GPUs that had a rank of this training."
+    return _(
+        "{count} virtual hosts on one machine, each with its own systemd, sshd, Slurm "
+        "daemon, addresses and simulated GPUs. Filled squares are GPUs that had a rank of "
+        "this training.",
+        count=count,
     )
 
 
@@ -57,30 +74,45 @@ def applied_text(report: Report) -> str:
     """What stands above the verdicts."""
     changes = report.second_apply_changes
     if changes is None:
-        return "Checks, by verdict:"
-    return f"Applied a second time, the cluster file changed {changes} things. Then the checks, by verdict:"
+        return _("Checks, by verdict:")
+    return _(
+        "Applied a second time, the cluster file changed {changes} things. Then the checks, by verdict:",
+        changes=changes,
+    )
 
 
 def loss_text(report: Report) -> str:
     """What the curves show."""
     if report.losses_equal_bitwise:
-        return (
-            f"Two trainings from the same seed, {report.steps_total} steps each. "
-            "The thin line lies on the thick one: every loss has the same bits, also after the fault, "
-            "because a checkpoint holds model, optimiser, random states and the place in the data."
+        return _(
+            "Two trainings from the same seed, {steps_total} steps each. The thin line lies on "
+            "the thick one: every loss has the same bits, also after the fault, because a "
+            "checkpoint holds model, optimiser, random states and the place in the data.",
+            steps_total=report.steps_total,
         )
     if report.losses_equal_bitwise is None:
-        return "There is only one training to show; the other did not run."
+        return _("There is only one training to show; the other did not run.")
     first_step = report.steps_differing[0]
-    return f"The losses differ in {len(report.steps_differing)} steps; the first is step {first_step}."
+    return _(
+        "The losses differ in {count} steps; the first is step {first_step}.",
+        count=len(report.steps_differing),
+        first_step=first_step,
+    )
 
 
 def footer(report: Report) -> str:
     """When it was made, and what was not real."""
     simulated = (
-        " The GPUs are simulated device files: the training ran on CPUs." if report.mode == "lab" else ""
+        " " + _("The GPUs are simulated device files: the training ran on CPUs.")
+        if report.mode == "lab"
+        else ""
     )
-    return f"Made {report.made_at} by Clusterwright {report.software.get('clusterwright', '')}.{simulated}"
+    return _(
+        "Made {time} by Clusterwright {version}.{simulated}",
+        time=report.made_at,
+        version=report.software.get("clusterwright", ""),
+        simulated=simulated,
+    )
 
 
 def repeat_commands(report: Report) -> str:

@@ -87,7 +87,7 @@ def _train(job: Job, cluster: Cluster, remote: Remote, facts: DemoFacts, talk: T
             facts.fault = _kill_host(follower, job, cluster.name, talk, clock)
             follower.wait_until(
                 lambda events: event_metrics.recovery(events, _fault_time(facts)) is not None,
-                "a step after the fault",
+                _("a step after the fault"),
             )
             recovery = event_metrics.recovery(follower.events, _fault_time(facts))
             talk.log(
@@ -115,7 +115,9 @@ def _kill_host(follower: RunFollower, job: Job, name: str, talk: Talk, clock: Cl
     """A host that trains loses its power, in the middle of an epoch."""
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
-    follower.wait_until(partial(ripe, step=step, every=every), f"step {step}, where a host was to be killed")
+    follower.wait_until(
+        partial(ripe, step=step, every=every), _("step {step}, where a host was to be killed", step=step)
+    )
     host = victim(follower.events)
     if host is None:
         raise WrightError.from_code(

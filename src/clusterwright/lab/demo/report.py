@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 from clusterwright.lab.demo import event_metrics, lanes
 from clusterwright.lab.demo.events import Event
 from clusterwright.lab.demo.lanes import Fault, Lane, Marker
@@ -180,36 +181,53 @@ def problems_of(draft: Report) -> tuple[str, ...]:
     """Every claim of the demo that does not hold; empty when all of it happened."""
     lab = draft.mode == "lab"
     claims = (
-        (draft.loss_final is not None, "the training with the fault did not finish"),
-        (len(draft.losses["with_fault"]) == draft.steps_total, "some steps are missing from the events"),
-        (draft.fault is not None, "no fault was made"),
-        (draft.recovery is not None, "no step was done after the fault"),
-        (draft.loss_final_uninterrupted is not None, "the training without the fault did not finish"),
+        (draft.loss_final is not None, _("the training with the fault did not finish")),
+        (len(draft.losses["with_fault"]) == draft.steps_total, _("some steps are missing from the events")),
+        (draft.fault is not None, _("no fault was made")),
+        (draft.recovery is not None, _("no step was done after the fault")),
+        (draft.loss_final_uninterrupted is not None, _("the training without the fault did not finish")),
         (
             draft.losses_equal_bitwise is True,
-            f"losses are not equal bit for bit: {_which(draft.steps_differing)}",
+            _("losses are not equal bit for bit: {which}", which=_which(draft.steps_differing)),
         ),
-        (draft.repeated_steps_equal_bitwise, "a repeated step gave another loss than the first time"),
-        (len(set(draft.world_sizes)) <= 1, f"the number of ranks changed: {draft.world_sizes}"),
-        (_repeats_bounded(draft), f"{draft.steps_repeated} steps repeated, more than a checkpoint interval"),
+        (draft.repeated_steps_equal_bitwise, _("a repeated step gave another loss than the first time")),
+        (
+            len(set(draft.world_sizes)) <= 1,
+            _("the number of ranks changed: {world_sizes}", world_sizes=draft.world_sizes),
+        ),
+        (
+            _repeats_bounded(draft),
+            _(
+                "{steps_repeated} steps repeated, more than a checkpoint interval",
+                steps_repeated=draft.steps_repeated,
+            ),
+        ),
         (
             not lab or draft.second_apply_changes == 0,
-            f"the second apply changed {draft.second_apply_changes} things",
+            _(
+                "the second apply changed {second_apply_changes} things",
+                second_apply_changes=draft.second_apply_changes,
+            ),
         ),
-        (not lab or (draft.checks or {}).get("fail") == 0, f"checks failed: {draft.checks}"),
-        (not lab or (draft.checks or {}).get("ok", 0) > 0, "no check was ok"),
+        (not lab or (draft.checks or {}).get("fail") == 0, _("checks failed: {checks}", checks=draft.checks)),
+        (not lab or (draft.checks or {}).get("ok", 0) > 0, _("no check was ok")),
         (
             not lab or (draft.fault or {}).get("joined_again_s") is not None,
-            "the killed host did not join Slurm again",
+            _("the killed host did not join Slurm again"),
         ),
-        (draft.left_behind == (), f"left behind: {draft.left_behind or 'unknown'}"),
+        (
+            draft.left_behind == (),
+            _("left behind: {left_behind}", left_behind=draft.left_behind or "unknown"),
+        ),
     )
     return tuple(wrong for is_true, wrong in claims if not is_true)
 
 
 def _breakages(facts: DemoFacts) -> tuple[str, ...]:
     """What cut the demo short, and what it left; claims that were not reached say nothing more then."""
-    leftovers = [f"left behind: {', '.join(facts.leftovers)}"] if facts.leftovers else []
+    leftovers = (
+        [_("left behind: {leftovers}", leftovers=", ".join(facts.leftovers))] if facts.leftovers else []
+    )
     return tuple(facts.broke + leftovers) if facts.broke else ()
 
 
@@ -222,7 +240,11 @@ def _repeats_bounded(draft: Report) -> bool:
 
 
 def _which(steps: Sequence[int]) -> str:
-    return f"{len(steps)} steps, the first is {steps[0]}" if steps else "there is nothing to compare"
+    return (
+        _("{count} steps, the first is {step}", count=len(steps), step=steps[0])
+        if steps
+        else _("there is nothing to compare")
+    )
 
 
 def _fault(facts: DemoFacts, steps: Mapping[int, event_metrics.Step]) -> dict[str, Any] | None:

@@ -65,7 +65,7 @@ class RunFollower:
         """Look until the run is over."""
         self.wait_until(
             lambda events: bool(event_metrics.finished(events)) and bool(ended(self.run, self._reader)),
-            "the last step",
+            _("the last step"),
         )
 
     def poll(self) -> None:
@@ -90,16 +90,28 @@ def narrate(event: Event, events: Sequence[Event]) -> str | None:
     """A line for people about an event; None for one that is not worth a line."""
     more = event.more
     if event.kind == "generation_start":
-        return f"generation {event.generation} trains on {_listed(more.get('hosts'))}"
+        return _(
+            "generation {generation} trains on {hosts}",
+            generation=event.generation,
+            hosts=_listed(more.get("hosts")),
+        )
     if event.kind == "host_lost":
-        return f"{more.get('lost')} is lost: silent for {more.get('silence_s')} s"
+        return _(
+            "{host} is lost: no heartbeat for {seconds} s",
+            host=more.get("lost"),
+            seconds=more.get("silence_s"),
+        )
     if event.kind == "resumed" and event.rank == 0:
-        return f"the ranks resume from step {event.step}"
+        return _("the ranks resume from step {step}", step=event.step)
     if event.kind == "checkpoint" and event.rank in (0, None):
         step = event_metrics.completed_steps(events).get(event.step)
-        return f"step {event.step} saved" + (f", loss {step.loss:.3f}" if step else "")
+        return (
+            _("step {step} saved, loss {loss:.3f}", step=event.step, loss=step.loss)
+            if step
+            else _("step {step} saved", step=event.step)
+        )
     if event.kind == "finished":
-        return f"finished after step {event.step}, loss {more.get('loss'):.4f}"
+        return _("finished after step {step}, loss {loss:.4f}", step=event.step, loss=more.get("loss"))
     return None
 
 

@@ -49,8 +49,8 @@ def demo(
     missing = () if local else lab.able()
     if local or missing:
         facts.mode = "local"
-        facts.reasons["lab"] = (
-            "; ".join(finding.message for finding in missing) or "It was asked for with --local."
+        facts.reasons["lab"] = "; ".join(finding.message for finding in missing) or _(
+            "It was asked for with --local."
         )
         for finding in missing:
             talk.log(

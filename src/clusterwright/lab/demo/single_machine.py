@@ -10,7 +10,7 @@ from pathlib import Path
 from clusterwright.config.job import Job, Recovery
 from clusterwright.edge.clock import Clock
 from clusterwright.errors import WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.lab.demo import event_metrics, lanes, local_machine
 from clusterwright.lab.demo.report import DemoFacts
 from clusterwright.lab.demo.run_follower import RunFollower, fault_step, ripe
@@ -22,7 +22,7 @@ from clusterwright.launch.run import Run
 RUN_VARIABLE = "CLUSTERWRIGHT_RUN"  # what every process of a run has in its environment (decision 0001)
 AGENTS = "clusterwright.onhost.supervisor."
 GOODBYE_S = 10.0  # a run that is cancelled asks its ranks to save, which takes a second
-NOT_APPLICABLE = "needs hosts; this was one machine"
+NOT_APPLICABLE = N_("needs hosts; this was one machine")
 FIELDS = ("image", "lab_up", "apply", "second_apply", "check", "lab_down")
 
 
@@ -76,7 +76,9 @@ def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lan
     """The last rank is killed, as the kernel would do it when memory runs out."""
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
-    follower.wait_until(partial(ripe, step=step, every=every), f"step {step}, where a rank was to be killed")
+    follower.wait_until(
+        partial(ripe, step=step, every=every), _("step {step}, where a rank was to be killed", step=step)
+    )
     rank = job.nodes * job.gpus_per_node - 1
     pid = _process(follower, rank)
     now = clock.now()
@@ -91,7 +93,7 @@ def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lan
     )
     fault = lanes.Fault("kill-rank", follower.events[0].host, rank, now)
     follower.wait_until(
-        lambda events: event_metrics.recovery(events, now) is not None, "a step after the fault"
+        lambda events: event_metrics.recovery(events, now) is not None, _("a step after the fault")
     )
     return fault
 

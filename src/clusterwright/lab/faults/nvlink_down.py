@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.errors import WrightError
+from clusterwright.i18n import _
 from clusterwright.lab.gpus.gpu import SimulatedGpu, chosen
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.options import parse_number
@@ -41,6 +42,9 @@ def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
 
 def _link(gpu: SimulatedGpu, options: Mapping[str, str]) -> int:
     if not gpu.gpus.nvlinks:
-        message, fix = f"the GPUs of {gpu.host.name} have no NVLink", "set nodes.GROUP.gpus.nvlink: true"
+        message, fix = (
+            _("the GPUs of {host} have no NVLink", host=gpu.host.name),
+            _("set nodes.GROUP.gpus.nvlink: true"),
+        )
         raise WrightError.from_code("lab-no-gpus", message, fix)
     return parse_number(options, "link", 0, gpu.gpus.nvlinks)

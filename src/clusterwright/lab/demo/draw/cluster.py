@@ -48,7 +48,7 @@ def cluster(report: Report, width: float) -> str:
         *_failover_arrow(report, boxes),
     ]
     size = (width, max(box.top + box.high for box in boxes) + 38)
-    return svg_image(size, f"Cluster {drawn.name}", _description(report, drawn), *parts)
+    return svg_image(size, _("Cluster {name}", name=drawn.name), _description(report, drawn), *parts)
 
 
 def fate(report: Report, host: str, role: str = "compute") -> Fate:
@@ -168,7 +168,10 @@ def _machine(report: Report, width: float) -> str:
     for rank in range(ranks):
         parts += _rank(rank, killed_rank, (width - 32) / max(1, ranks), width)
     return svg_image(
-        (width, 112), "The ranks on this machine", f"{ranks} ranks; rank {killed_rank} was killed.", *parts
+        (width, 112),
+        _("The ranks on this machine"),
+        _("{ranks} ranks; rank {killed_rank} was killed.", ranks=ranks, killed_rank=killed_rank),
+        *parts,
     )
 
 
@@ -183,6 +186,9 @@ def _rank(rank: int, killed_rank: int | None, pitch: float, width: float) -> Ite
 
 def _description(report: Report, drawn: DrawnCluster) -> str:
     hosts = ", ".join(f"{host.name}: {_(LABELS[fate(report, host.name, host.role)])}" for host in drawn.hosts)
-    return (
-        f"{len(drawn.networks)} networks ({', '.join(network.name for network in drawn.networks)}). {hosts}."
+    return _(
+        "{count} networks ({networks}). {hosts}.",
+        count=len(drawn.networks),
+        networks=", ".join(network.name for network in drawn.networks),
+        hosts=hosts,
     )

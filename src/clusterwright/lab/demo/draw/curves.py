@@ -48,7 +48,7 @@ def curves(report: Report, width: float) -> str:
         *_difference(report, x, width),
     )
     size = (width, TOP + HIGH + GAP + PANEL + BOTTOM)
-    return svg_image(size, "Loss of both trainings by step", _description(report), *parts)
+    return svg_image(size, _("Loss of both trainings by step"), _description(report), *parts)
 
 
 def _padded_range(values: Sequence[float]) -> tuple[float, float]:
@@ -117,7 +117,11 @@ def _difference(report: Report, x: Scale, width: float) -> list[str]:
 
 
 def _description(report: Report) -> str:
-    ends = f"Final loss {report.loss_final} with the fault and {report.loss_final_uninterrupted} without."
+    ends = _(
+        "Final loss {loss} with the fault and {undisturbed} without.",
+        loss=report.loss_final,
+        undisturbed=report.loss_final_uninterrupted,
+    )
     if report.losses_equal_bitwise:
-        return f"{ends} They are equal bit for bit in every step."
-    return f"{ends} They differ in {len(report.steps_differing)} steps."
+        return _("{ends} They are equal bit for bit in every step.", ends=ends)
+    return _("{ends} They differ in {count} steps.", ends=ends, count=len(report.steps_differing))

@@ -18,7 +18,7 @@ from clusterwright.drawing.svg import (
     text_element,
     ticks,
 )
-from clusterwright.i18n import N_, bilingual, both_languages
+from clusterwright.i18n import N_, _, bilingual, both_languages
 from clusterwright.lab.demo.lanes import Lane, Span
 from clusterwright.lab.demo.report import Report
 
@@ -52,7 +52,7 @@ def timeline(report: Report, width: float) -> str:
         *_fault(report, x, bottom, width),
     ]
     return svg_image(
-        (width, bottom + 30), "Time line of the training with the fault", _description(report), *parts
+        (width, bottom + 30), _("Time line of the training with the fault"), _description(report), *parts
     )
 
 
@@ -87,7 +87,9 @@ def _progress(report: Report, x: Scale, left: float) -> list[str]:
     drawn += [path(run, "progress") for run in runs]
     for marker in report.marks:
         if marker.what == "checkpoint" and marker.step is not None:
-            drawn.append(_diamond(x(marker.time), y(marker.step), f"checkpoint of step {marker.step}"))
+            drawn.append(
+                _diamond(x(marker.time), y(marker.step), _("checkpoint of step {step}", step=marker.step))
+            )
     return drawn
 
 
@@ -118,7 +120,13 @@ def _row(lane: Lane, top: float, x: Scale) -> Iterator[str]:
 
 def _span(worker: str, span: Span, top: float, x: Scale) -> Iterator[str]:
     start, wide = x(span.start), max(x(span.end) - x(span.start), 1.0)
-    tooltip = f"{worker}: {span.doing}, {span.start:.1f} to {span.end:.1f} s"
+    tooltip = _(
+        "{worker}: {doing}, {start:.1f} to {end:.1f} s",
+        worker=worker,
+        doing=span.doing,
+        start=span.start,
+        end=span.end,
+    )
     style = f"span {span.doing}"
     yield tag("rect", tag("title", tooltip), x=start, y=top, width=wide, height=BAR, rx=3, class_=style)
     text = LABELS[span.doing]
@@ -134,18 +142,40 @@ def _fault(report: Report, x: Scale, bottom: float, width: float) -> Iterator[st
     fault_x = x(report.fault["at_s"])
     victim = report.fault["host"] if report.mode == "lab" else f"rank {report.fault['rank']}"
     yield line(fault_x, TOP - 18, fault_x, bottom, "fault-line")
-    yield label(f"{victim} killed, {report.fault['at_s']:.1f} s", fault_x, TOP - 30, "fault-text", (0, width))
+    yield label(
+        _("{victim} killed, {seconds:.1f} s", victim=victim, seconds=report.fault["at_s"]),
+        fault_x,
+        TOP - 30,
+        "fault-text",
+        (0, width),
+    )
     if report.recovery:
         recovery_s = report.recovery.seconds
         back = x(report.fault["at_s"] + recovery_s)
         yield line(back, TOP - 4, back, bottom, "new-line")
-        yield label(f"new progress, +{recovery_s:.1f} s", back, TOP - 9, "new-text", (0, width))
+        yield label(
+            _("new progress, +{recovery_s:.1f} s", recovery_s=recovery_s),
+            back,
+            TOP - 9,
+            "new-text",
+            (0, width),
+        )
 
 
 def _description(report: Report) -> str:
     if not report.fault:
-        return "No fault was made."
+        return _("No fault was made.")
     recovery = report.recovery
-    ending = f"New progress came {recovery.seconds:.1f} seconds later." if recovery else "It did not go on."
+    ending = (
+        _("New progress came {seconds:.1f} seconds later.", seconds=recovery.seconds)
+        if recovery
+        else _("It did not go on.")
+    )
     kind, host, at_s = (report.fault[key] for key in ("kind", "host", "at_s"))
-    return f"{kind} on {host} {at_s:.1f} seconds after the start. {ending}"
+    return _(
+        "{kind} on {host} {at_s:.1f} seconds after the start. {ending}",
+        kind=kind,
+        host=host,
+        at_s=at_s,
+        ending=ending,
+    )
