@@ -90,6 +90,23 @@ def metrics(run: str, figures: Figures, now: Mapping[str, Any]) -> str:
 
 
 _Rows = List[Tuple[Dict[str, str], Optional[float]]]
+# Metric, key of the status document, help.
+_GAUGES = (
+    ("generation", "generation", "The newest generation."),
+    ("step", "step", "The newest complete optimizer step."),
+    ("steps_per_second", "steps_per_s", "Rate of the newest steps."),
+    ("eta_seconds", "eta_s", "Time left at the rate of the newest steps."),
+    ("loss", "loss", "Loss of the newest step."),
+    ("learning_rate", "lr", "Learning rate of the newest step."),
+    ("gradient_norm", "norm", "Gradient norm of the newest step, before clipping."),
+    ("tokens_per_second", "tokens_per_s", "Tokens per second of the newest steps."),
+    ("samples_per_second", "samples_per_s", "Samples per second of the newest steps."),
+    ("mfu_ratio", "mfu", "Model FLOPs utilization: the model's operations per second over its GPUs' peak."),
+    ("data_wait_ratio", "data_wait", "Share of the newest steps' time spent waiting for data."),
+    ("communication_ratio", "communication", "Share of the newest steps' time in exposed communication."),
+    ("memory_bytes", "memory", "Peak GPU memory of rank 0's tensors."),
+    ("verified_checkpoint_step", "verified", "Step of the newest verified checkpoint."),
+)
 
 
 def families(figures: Figures, now: Mapping[str, Any]) -> Iterator[Tuple[str, str, str, _Rows]]:
@@ -101,7 +118,7 @@ def families(figures: Figures, now: Mapping[str, Any]) -> Iterator[Tuple[str, st
     yield (
         "ettr_ratio",
         "gauge",
-        "Time in steps not repeated over time since the submission.",
+        "Time in steps not repeated over time since submission.",
         [({}, figures.ettr)],
     )
     yield (
@@ -112,40 +129,13 @@ def families(figures: Figures, now: Mapping[str, Any]) -> Iterator[Tuple[str, st
     )
     yield "mttr_seconds", "gauge", "Mean time from a fault to new progress.", [({}, _s(figures.mttr))]
     yield "mttf_seconds", "gauge", "Time with hosts allocated per failure.", [({}, _s(figures.mttf))]
-    for name, key, meaning in (
-        ("generation", "generation", "The newest generation."),
-        ("step", "step", "The newest complete optimizer step."),
-        ("steps_per_second", "steps_per_s", "Rate of the newest steps."),
-        ("eta_seconds", "eta_s", "Time left at the rate of the newest steps."),
-        ("loss", "loss", "Loss of the newest step."),
-        ("learning_rate", "lr", "Learning rate of the newest step."),
-        ("gradient_norm", "norm", "Gradient norm of the newest step, before clipping."),
-        ("tokens_per_second", "tokens_per_s", "Tokens per second of the newest steps."),
-        ("samples_per_second", "samples_per_s", "Samples per second of the newest steps."),
-        (
-            "mfu_ratio",
-            "mfu",
-            "Model FLOPs utilization: the model's operations per second over the peak of its GPUs.",
-        ),
-        ("data_wait_ratio", "data_wait", "Share of the newest steps' time spent waiting for data."),
-        (
-            "communication_ratio",
-            "communication",
-            "Share of the newest steps' time in exposed communication, if measured.",
-        ),
-        ("memory_bytes", "memory", "Peak GPU memory of rank 0's tensors."),
-        ("verified_checkpoint_step", "verified", "Step of the newest verified checkpoint."),
-    ):
+    for name, key, meaning in _GAUGES:
         value = now.get(key)
         yield name, "gauge", meaning, [({}, None if value is None else float(value))]
     late = now.get("slow_rank") or {}
     which = {"rank": str(late.get("rank")), "host": str(late.get("host"))}
-    yield (
-        "slow_rank_ratio",
-        "gauge",
-        "Step time of the slowest rank over that of the others.",
-        [(which, late.get("ratio"))],
-    )
+    ratio: _Rows = [(which, late.get("ratio"))]
+    yield "slow_rank_ratio", "gauge", "Step time of the slowest rank over that of the others.", ratio
 
 
 def _money(figures: Figures) -> str:
