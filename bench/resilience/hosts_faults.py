@@ -86,8 +86,8 @@ def _full(free: int) -> Callable[[Training], None]:
 
 
 FAULTS = (
-    ("host killed", _fault("kill-host", _other)), ("host cut off", _fault("cut-link", _other)),
-    ("first host killed", _fault("kill-host", _first)), ("first host cut off", _fault("cut-link", _first)),
+    ("host killed", _fault("kill-host", _other)), ("host cut off", _fault("link-down", _other)),
+    ("first host killed", _fault("kill-host", _first)), ("first host cut off", _fault("link-down", _first)),
 )  # fmt: skip
 CASES = (
     *(Case(shape, what, strike) for shape in ("spare", "fewer") for what, strike in FAULTS),

@@ -67,7 +67,7 @@ class Answers:
             return self.recorded(fact, "lab_compute").replace('.11"', f'.{management.rpartition(".")[2]}"')
         if fact == "munge_decoded":
             return json.dumps(dict.fromkeys(json.loads(item["stdin"]), "Success"))
-        if fact == "shared_seen":
+        if fact == "shared_folder_visibility":
             tokens = {name: found["/shared"]["token"] for name, found in json.loads(item["stdin"]).items()}
             return json.dumps({"/shared": tokens})
         if fact == "trespass":

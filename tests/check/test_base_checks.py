@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.check.checks.cpu_governor import cpu_governor
-from clusterwright.check.checks.hugepages_kept import hugepages_kept
+from clusterwright.check.checks.hugepages_reserved import hugepages_reserved
 from clusterwright.check.checks.swap_off import swap_off
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.memory import Memory
@@ -66,6 +66,6 @@ def test_fewer_huge_pages_than_asked_are_a_fault(want, huge, status):
     """The kernel takes what it finds whole, and says nothing."""
     asked = want("{hugepages: 4GiB}")
 
-    assert hugepages_kept.when(asked)
-    assert hugepages_kept.judge(asked, Memory(16 * GiB, 0, huge)).status is status
-    assert not hugepages_kept.when(want())
+    assert hugepages_reserved.when(asked)
+    assert hugepages_reserved.judge(asked, Memory(16 * GiB, 0, huge)).status is status
+    assert not hugepages_reserved.when(want())

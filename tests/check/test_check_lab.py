@@ -91,7 +91,10 @@ def test_a_killed_host_fails_ssh_and_is_otherwise_unknown(lab_cluster):
         status in (Status.FAIL, Status.UNKNOWN, Status.SKIPPED)
         for check, status in of_it.items()
         if check
-        not in ("node_states", "node_offers")  # slurmctld still speaks for it, until its silence is noticed
+        not in (
+            "node_states",
+            "node_resources",
+        )  # slurmctld still speaks for it, until its silence is noticed
     )
     assert others == {("fail", "ports_open", "control")}
     deadline = time.monotonic() + 120

@@ -53,7 +53,7 @@ def test_every_host_is_asked_once_and_the_control_host_twice(answers):
     answers.check()
 
     assert sorted(host for host, _ in answers.asked) == sorted([*answers.hosts, "control"])
-    assert set(answers.asked[-1][1]) == {"munge_decoded", "shared_seen", "trespass"}
+    assert set(answers.asked[-1][1]) == {"munge_decoded", "shared_folder_visibility", "trespass"}
 
 
 def test_states_of_nodes_are_told_with_slurms_reason(answers):
@@ -74,14 +74,14 @@ def test_a_node_that_offers_less_is_told(answers):
         answers.recorded("slurm_nodes", "lab_control").replace("gpu:a100:4", "gpu:a100:3", 1),
     )
 
-    assert not_green(answers.check()) == {("fail", "node_offers", "gpu-node1")}
+    assert not_green(answers.check()) == {("fail", "node_resources", "gpu-node1")}
 
 
 def test_a_shared_folder_that_is_another_one_is_told(answers):
     """The control host does not find what the host wrote: the same path, but not the same folder."""
     answers.say(
         "control",
-        "shared_seen",
+        "shared_folder_visibility",
         json.dumps({"/shared": {host: answers.token for host in answers.hosts if host != "gpu-node4"}}),
     )
 
@@ -128,7 +128,7 @@ def test_a_host_that_is_down_fails_ssh_and_is_otherwise_unknown(answers):
 
     verdicts = answers.check()
     of_it = [
-        v for v in verdicts if v.subject == "gpu-node4" and v.check not in ("node_states", "node_offers")
+        v for v in verdicts if v.subject == "gpu-node4" and v.check not in ("node_states", "node_resources")
     ]
 
     assert [v.check for v in of_it if v.status is Status.FAIL] == ["ssh"]

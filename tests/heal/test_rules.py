@@ -54,7 +54,7 @@ def test_the_most_particular_rule_answers():
     assert name("check", "services:munge.service") == "munge"
     assert name("check", "services:chrony.service") == "service"
     assert name("slurm", parse_drain_reason("Node unexpectedly rebooted").code) == "rebooted"
-    assert name("check", "load_bearable") is None
+    assert name("check", "cpu_load") is None
 
 
 @pytest.mark.parametrize(

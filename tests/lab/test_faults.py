@@ -12,7 +12,7 @@ def test_every_fault_has_its_undo_and_says_what_it_takes():
     """A file dropped in is held to the same form."""
     found = faults.kinds()
 
-    assert {"kill-host", "reboot-host", "cut-link", "slow-link", "fill-disk", "pause-host"} <= set(found)
+    assert {"kill-host", "reboot-host", "link-down", "slow-link", "fill-disk", "pause-host"} <= set(found)
     for name, kind in found.items():
         assert callable(kind.inject), name
         assert callable(kind.undo), name
@@ -23,7 +23,7 @@ def test_every_fault_has_its_undo_and_says_what_it_takes():
 @pytest.mark.parametrize(
     ("kind", "options", "said"),
     [
-        ("burn-host", {}, "lab-unknown-fault.*name one of: .*cut-link"),
+        ("burn-host", {}, "lab-unknown-fault.*name one of: .*link-down"),
         ("kill-host", {"network": "compute"}, "lab-fault-option.*takes no options|it takes no options"),
         ("slow-link", {"speed": "1"}, "--rate, --network"),
         ("clock-skew", {"to": "noon"}, "it takes --by"),

@@ -200,7 +200,7 @@ def test_a_host_that_was_switched_off_is_booted_by_up(standing, cluster):
 
 def test_a_cut_link_loses_packets_in_both_directions(standing):
     """Only the network named; the host stays reachable by the other."""
-    lab.fault(NAME, "cut-link", "gpu-node1", network="compute")
+    lab.fault(NAME, "link-down", "gpu-node1", network="compute")
 
     assert not Ssh(config=standing.ssh_config).run("gpu-node2", "ping -c 1 -W 1 10.231.1.11").ok
     assert not Ssh(config=standing.ssh_config).run("gpu-node1", "ping -c 1 -W 1 10.231.1.12").ok
@@ -364,10 +364,10 @@ def test_a_paused_host_stands_still_and_goes_on(standing):
 
 def test_faults_on_top_of_each_other_are_undone_in_order(standing):
     """The same fault twice is one; a link that was cut before the host was killed is fixed too."""
-    for kind in ("cut-link", "pause-host", "kill-host", "kill-host", "fill-disk"):
+    for kind in ("link-down", "pause-host", "kill-host", "kill-host", "fill-disk"):
         state = lab.fault(NAME, kind, "gpu-node1")
     assert sorted(fault.kind for fault in state.faults) == [
-        "cut-link",
+        "link-down",
         "fill-disk",
         "kill-host",
         "pause-host",

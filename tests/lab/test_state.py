@@ -12,7 +12,7 @@ def journal(planned):
     """A lab that stands, with one fault."""
     return LabState(
         planned, "up", "boot", "file", "/image", ("--bind-ro=/env",), {"control": Process(7, 1234)},
-        (Fault("cut-link", "control", {"network": "compute"}, 1.5),),
+        (Fault("link-down", "control", {"network": "compute"}, 1.5),),
     )  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def test_it_tells_who_has_power_and_refuses_whom_it_does_not_know(ask):
 
 def test_a_host_whose_power_is_cut_cannot_be_switched_on_and_a_lie_is_a_yes(ask, journal):
     """Faults go before what is asked."""
-    cut, lie = Fault("kill-host", "gpu-node1"), Fault("power-lies", "gpu-node2")
+    cut, lie = Fault("kill-host", "gpu-node1"), Fault("inconsistent-power-state", "gpu-node2")
     state.write(journal.with_fault(cut).with_fault(lie))
     said = ask("on", "gpu-node1", "gpu-node2")
 

@@ -99,7 +99,7 @@ def first(inbox, name, since, limit_s=90):
         ("gpu-hot", "gpu-node1", {"gpu": "1"}, "GpuTooHot"),
         ("gpu-lost", "gpu-node1", {"gpu": "2"}, "GpuXidFatal"),
         ("fill-disk", "gpu-node1", {}, "DiskFull"),
-        ("cut-link", "gpu-node1", {"network": "compute"}, "LinkDown"),
+        ("link-down", "gpu-node1", {"network": "compute"}, "LinkDown"),
     ],
 )
 def test_a_fault_is_told(stands, record_property, kind, host, options, alert):

@@ -180,7 +180,7 @@ def test_a_provider_that_says_yes_and_boots_nothing(site):
     """The host is tried again and drained with the reason; jobs run on the others; fixed, it serves again."""
     site.calm()
     (liar,) = [host for host, (state, _) in site.states().items() if state == "idle~"][:1]
-    lab.fault(NAME, "power-lies", liar)
+    lab.fault(NAME, "inconsistent-power-state", liar)
     try:
         waiting = site.submit(1, f"-w {liar}")
         site.submit(1, f"-w {liar}")  # tries while the first one is cleaned up after its failed boot
@@ -269,7 +269,7 @@ def test_checks_do_not_ask_hosts_that_are_off(site):
     """Named once, and nothing is unknown for it."""
     site.calm()
     wright = Path(sys.executable).with_name("wright")
-    argv = (wright, "check", site.file, "--only", "name_of_host", "--all")
+    argv = (wright, "check", site.file, "--only", "hostname_matches", "--all")
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
 
     assert "switched off by power saving, and not asked" in done.stderr

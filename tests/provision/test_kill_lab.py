@@ -142,7 +142,7 @@ def test_the_next_apply_ends_in_the_same_state(site, told, kills, cuts):
             kill_there(site)
             process.wait(timeout=120)
         else:
-            lab.fault(site.name, "cut-link", "gpu-node1")
+            lab.fault(site.name, "link-down", "gpu-node1")
             process.wait(timeout=120)
             lab.undo(site.name, "gpu-node1")
         report = site.apply(changes, only=HOSTS)

@@ -21,7 +21,7 @@ from clusterwright.lab.state import LabState
 POWER_OFF = signal.SIGRTMIN + 4  # systemd(1): starts poweroff.target
 REQUEST_S = 5  # a request is one line, sent at once
 REST_S = 1.0
-INCONSISTENT, SLOW, KILLED = "power-lies", "power-slow", "kill-host"
+INCONSISTENT, SLOW, KILLED = "inconsistent-power-state", "power-slow", "kill-host"
 
 
 def serve(name: str, path: Path) -> None:

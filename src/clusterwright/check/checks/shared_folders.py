@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from clusterwright.check.expectation import check, expect, fault, unknown
 from clusterwright.check.fact import HostSpec
-from clusterwright.check.facts.shared_seen import shared_seen
+from clusterwright.check.facts.shared_folder_visibility import shared_folder_visibility
 from clusterwright.check.facts.shared_tokens import Token, shared_tokens
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
@@ -19,7 +19,7 @@ def _has_storage(spec: HostSpec) -> bool:
     return bool(spec.cluster.storage)
 
 
-@check((shared_tokens, shared_seen), cluster_wide=True, when=_has_storage, fix=_FIX)
+@check((shared_tokens, shared_folder_visibility), cluster_wide=True, when=_has_storage, fix=_FIX)
 def shared_folders(
     cluster: Cluster,
     have: Mapping[str, dict[str, Token]],

@@ -1,4 +1,4 @@
-"""An RDMA port is down: its cable finds nobody at the other end; what goes over interfaces goes on (see cut-link)."""
+"""An RDMA port is down: its cable finds nobody at the other end; what goes over interfaces goes on (see link-down)."""
 
 from __future__ import annotations
 

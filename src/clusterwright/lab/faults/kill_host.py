@@ -32,7 +32,7 @@ def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     down_networks = {
         fault.options.get("network")
         for fault in lab.faults
-        if fault.kind == "cut-link" and fault.host == host.name
+        if fault.kind == "link-down" and fault.host == host.name
     }
     links = [link for link in host.links if not {None, link.network} & down_networks]
     network.set_links(links, up=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.check.checks.nvl_domain_whole import nvl_domain_whole
+from clusterwright.check.checks.nvlink_domain_complete import nvlink_domain_complete
 from clusterwright.check.facts.kernel_log import KernelLog
 from clusterwright.check.judging import judge
 from clusterwright.check.kernel.lines import Line
@@ -47,7 +47,7 @@ def test_hosts_of_a_domain_that_tell_at_once_are_told_together(logs, domains, fo
         for host, said, domain in zip(hosts, logs, domains, strict=True)
     }
 
-    verdicts = judge(cluster, [nvl_domain_whole], readings)
+    verdicts = judge(cluster, [nvlink_domain_complete], readings)
 
     assert [v.observed for v in verdicts if v.status == "fail"] == found
     assert {v.subject for v in verdicts} == ({cluster.name} if found else set(hosts))

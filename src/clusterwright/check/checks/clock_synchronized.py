@@ -13,7 +13,7 @@ _EXPECTED = N_("chronyd running, synchronised, less than 0.05 s off")
 
 
 @check(clock_tracking, fix="systemctl restart chrony, then `chronyc sources -v` for a source with a `*`")
-def clock_synchronised(_spec: HostSpec, have: Tracking) -> Verdict:
+def clock_synchronized(_spec: HostSpec, have: Tracking) -> Verdict:
     """Chronyd runs and has set the clock; munge refuses credentials of a host that is 5 minutes off."""
     if not have.synchronised:
         return fault(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.check.checks.roce_settings_held import roce_settings_held
+from clusterwright.check.checks.roce_settings_applied import roce_settings_applied
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.roce_settings import roce_settings
 from clusterwright.check.verdict import Status
@@ -27,7 +27,7 @@ def judged(tmp_path):
         (tmp_path / "cluster.yaml").write_text(f"{text}\nrdma: {rdma}\n")
         cluster = load_cluster(tmp_path / "cluster.yaml")
         have = roce_settings.parse((FACTS / f"{case}.txt").read_text())
-        return list(roce_settings_held.judge(HostSpec(cluster, cluster.host("gpu-node1")), have))
+        return list(roce_settings_applied.judge(HostSpec(cluster, cluster.host("gpu-node1")), have))
 
     return judge
 

@@ -22,7 +22,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     when=has_gpus,
     fix="nvidia-smi -mig 0 and a reset; the cluster file names whole GPUs, and gres.conf their device files",
 )
-def gpu_whole(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
+def gpu_mig_off(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU is in MIG mode: gres.conf offers whole GPUs, and a job that is given a part of one fails."""
     expected = _("whole GPUs (nodes.{group_name}.gpus; gres.conf)", group_name=spec.host.group_name)
     unsupported = "this model cannot be cut into parts"

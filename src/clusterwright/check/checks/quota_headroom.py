@@ -25,7 +25,7 @@ def _is_applicable(spec: HostSpec) -> bool:
     fix="who writes there gets `Disk quota exceeded` (errno 122), which looks like a full disk and is none: let them "
     "delete, or raise it with `edquota -u USER` or `lfs setquota -u USER`",
 )
-def quota_left(spec: HostSpec, have: Quotas) -> Iterator[Verdict]:
+def quota_headroom(spec: HostSpec, have: Quotas) -> Iterator[Verdict]:
     """No user of the cluster is at a quota of a shared folder, in bytes or in files; a checkpoint would be lost."""
     if have.missing:
         tools = ", ".join(dict.fromkeys(have.missing))

@@ -20,7 +20,7 @@ from clusterwright.units import GiB, MiB
     when=attrgetter("is_control"),
     fix="apply the cluster file again, then `scontrol reconfigure`",
 )
-def node_offers(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> list[Verdict]:
+def node_resources(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> list[Verdict]:
     """Slurmctld's nodes have the declared CPUs and GPUs, and no more memory than declared."""
     ((_, nodes),) = have.items()
     hosts = {host.name: host for host in cluster.hosts("compute")}

@@ -21,7 +21,7 @@ def _in_lab(spec: HostSpec) -> str:
     fix="`ps -eo stat,pid,user,args | grep '^[RD]'`: those in D wait for a disk or a file server; the others are "
     "more than their jobs asked for, see ConstrainCores in cgroup.conf",
 )
-def load_bearable(_spec: HostSpec, have: Load) -> Verdict:
+def cpu_load(_spec: HostSpec, have: Load) -> Verdict:
     """No more processes ran or waited for a disk in the last 15 minutes than the host has hardware threads for."""
     most = _A_THREAD * have.threads
     return expect(

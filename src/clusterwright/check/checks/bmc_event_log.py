@@ -35,7 +35,7 @@ _EXPECTED = (
     on=("deploy", "periodic", "burn-in"),
     fix="`ipmitool sel elist` on the host; replace the part that it names, then `ipmitool sel clear`",
 )
-def bmc_events_calm(_spec: HostSpec, have: BmcEvents) -> Iterator[Verdict]:
+def bmc_event_log(_spec: HostSpec, have: BmcEvents) -> Iterator[Verdict]:
     """No event of a week that still stands tells of memory, power, heat or a bus that failed, and the log has room."""
     if have.unavailable:
         yield unavailable_verdict(have.unavailable, _EXPECTED)

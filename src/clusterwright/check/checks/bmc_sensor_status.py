@@ -28,7 +28,7 @@ _EXPECTED = N_("every sensor within its limits (ipmitool sdr; IPMI 2.0, table 42
     unless=in_lab,
     fix="`ipmitool sdr elist` on the host: see fans, power supplies and their cables, inlet temperature",
 )
-def bmc_sensors_good(_spec: HostSpec, have: Sensors) -> Iterator[Verdict]:
+def bmc_sensor_status(_spec: HostSpec, have: Sensors) -> Iterator[Verdict]:
     """No sensor of the board is beyond a limit of its own, and no power supply, fan or drive says that it failed."""
     if have.unavailable:
         yield unavailable_verdict(have.unavailable, _EXPECTED)

@@ -19,7 +19,7 @@ _EXPECTED = f"none stuck in the kernel for 10 s, {_ZOMBIES} zombies at most"
     stuck,
     fix="`cat /proc/PID/stack` says in what it waits: mostly a file server, a disk or the GPU's driver",
 )
-def processes_move(_spec: HostSpec, have: Stuck) -> Iterator[Verdict]:
+def stuck_processes(_spec: HostSpec, have: Stuck) -> Iterator[Verdict]:
     """No process waits in the kernel beyond any signal, and few zombies are left over."""
     if have.waiting:
         yield fault(observed=f"stuck: {_names(have.waiting)}", expected=_EXPECTED, otherwise=Status.WARN)

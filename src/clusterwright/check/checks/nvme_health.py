@@ -36,7 +36,7 @@ def _in_lab(spec: HostSpec) -> str:
     unless=_in_lab,
     fix="save what is on it, drain the host, replace the disk; `nvme smart-log DEVICE` and `nvme error-log DEVICE`",
 )
-def nvme_sound(_spec: HostSpec, have: dict[str, Nvme]) -> Iterator[Verdict]:
+def nvme_health(_spec: HostSpec, have: dict[str, Nvme]) -> Iterator[Verdict]:
     """No NVMe disk warns of itself, has errors of its medium, or is worn out."""
     faults = [verdict for name, disk in have.items() for verdict in _faults(name, disk)]
     yield from faults or [fine(observed=_("{count} disks", count=len(have)), expected=_EXPECTED)]

@@ -14,7 +14,7 @@ def _arguments(spec: HostSpec) -> Sequence[str]:
 
 
 @fact(_arguments, probe="shared", depends_on=shared_tokens, limit_s=15)
-def shared_seen(out: str) -> dict[str, dict[str, str]]:
+def shared_folder_visibility(out: str) -> dict[str, dict[str, str]]:
     """By folder: the token of every host that the control host finds there; what it finds it removes."""
     return {
         path: {str(host): str(token) for host, token in tokens.items()}

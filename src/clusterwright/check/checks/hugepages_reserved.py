@@ -24,7 +24,7 @@ def _in_lab(spec: HostSpec) -> str:
     unless=_in_lab,
     fix="drain the host and reboot it: huge pages are taken at boot",
 )
-def hugepages_kept(spec: HostSpec, have: Memory) -> Verdict:
+def hugepages_reserved(spec: HostSpec, have: Memory) -> Verdict:
     """A compute host has taken the huge pages that the file asks for; the kernel may have found fewer."""
     expected_bytes = spec.cluster.system.hugepages or 0
     return expect(

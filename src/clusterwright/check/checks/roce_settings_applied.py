@@ -29,7 +29,7 @@ def _in_lab(spec: HostSpec) -> str:
     unless=_in_lab,
     fix="`journalctl -u clusterwright-roce` names what the adapter refused; a switch that dictates DCBX undoes it",
 )
-def roce_settings_held(spec: HostSpec, have: tuple[RocePort, ...]) -> Iterator[Verdict]:
+def roce_settings_applied(spec: HostSpec, have: tuple[RocePort, ...]) -> Iterator[Verdict]:
     """Every RoCE port pauses the one priority of rdma.roce, knows it by its DSCP, and answers marks of switches.
 
     The switches have to say the same, which no host can see; packets that they drop are counted by link_errors.

@@ -18,7 +18,7 @@ def _in_lab(spec: HostSpec) -> str:
 
 
 @check(raid, unless=_in_lab, fix="`mdadm --detail /dev/MD`; replace the disk and `mdadm /dev/MD --add DISK`")
-def raid_whole(_spec: HostSpec, have: tuple[Array, ...]) -> Iterator[Verdict]:
+def raid_health(_spec: HostSpec, have: tuple[Array, ...]) -> Iterator[Verdict]:
     """Every array of software RAID is active and has all its disks."""
     if not have:
         yield skip(_("no software RAID"))

@@ -19,7 +19,7 @@ def _in_lab(spec: HostSpec) -> str:
     on=("deploy", "periodic", "burn-in"),
     fix="drain the host; `ras-mc-ctl --errors` or the BMC's log names the module to replace",
 )
-def memory_sound(_spec: HostSpec, have: MemoryErrors) -> Verdict:
+def memory_health(_spec: HostSpec, have: MemoryErrors) -> Verdict:
     """No error of the host's memory was uncorrectable in this boot; corrected ones are judged by kernel_faults."""
     if not have.uncorrected:
         return skip(_("the kernel counts no memory errors here (no EDAC driver)"))

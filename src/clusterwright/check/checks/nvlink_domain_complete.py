@@ -30,7 +30,7 @@ def _in_lab(spec: HostSpec) -> str:
     fix="one fault of the domain, not of each GPU: see its NVLink switches and nvidia-imex (`nvidia-imex-ctl -N`), "
     "and drain all its hosts together",
 )
-def nvl_domain_whole(
+def nvlink_domain_complete(
     cluster: Cluster, logs: Mapping[str, KernelLog], domains: Mapping[str, str]
 ) -> Iterator[Verdict]:
     """NVLink's XIDs on several hosts of one domain at a time are told once, of the domain."""

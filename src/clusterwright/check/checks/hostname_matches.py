@@ -14,7 +14,7 @@ from clusterwright.i18n import _
     on=("deploy", "periodic", "prolog", "boot"),
     fix="hostnamectl set-hostname with the name of the cluster file",
 )
-def name_of_host(spec: HostSpec, have: str) -> Verdict:
+def hostname_matches(spec: HostSpec, have: str) -> Verdict:
     """The host calls itself what the cluster file calls it; slurmd looks for that name in slurm.conf."""
     return expect(
         have == spec.host.name,

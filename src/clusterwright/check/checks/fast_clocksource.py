@@ -21,7 +21,7 @@ def _in_lab(spec: HostSpec) -> str:
     unless=_in_lab,
     fix="`dmesg | grep -i tsc` says why the kernel left the TSC: mostly a BIOS to update; clocksource=tsc at boot",
 )
-def clocksource_quick(_spec: HostSpec, have: Machine) -> Verdict:
+def fast_clocksource(_spec: HostSpec, have: Machine) -> Verdict:
     """The kernel counts time by the processor: with hpet or acpi_pm each look at the clock costs a microsecond."""
     if not have.clocksource:
         return unknown(_("the kernel does not say its clocksource"))
