@@ -54,7 +54,7 @@ def handed(pretended, alertmanager, looks):
     """A host whose fault is for a person, after so many looks."""
     heal = "\nheal: {mode: act, allow: [drain]}\nmonitoring: {prometheus: true}\n"
     made = pretended(heal)
-    made.put("gpu-node1", fault_memory_sound="1 uncorrectable")
+    made.put("gpu-node1", fault_memory_health="1 uncorrectable")
     loop = made.loop(settle_s=0.0, remote=Moved(made.remote, alertmanager.place), spares=())
     for _ in range(looks):
         loop.tick()
