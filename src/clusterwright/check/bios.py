@@ -44,8 +44,8 @@ def bios_menu(board: Board, setting: Setting) -> str:
     rows = [row for row in pages() if row.setting == setting]
     vendor_row = next((row for row in rows if row.maker and _matches(row, board)), None)
     row = vendor_row or next(row for row in rows if not row.maker)
-    attribute = f" (attribute {row.attribute})" if row.attribute else ""
-    return f"BIOS of {_name(board)}: {row.page}{attribute}"
+    attribute = _(" (attribute {attribute})", attribute=row.attribute) if row.attribute else ""
+    return _("BIOS of {name}: {page}{attribute}", name=_name(board), page=row.page, attribute=attribute)
 
 
 def _matches(row: BiosMenu, board: Board) -> bool:
@@ -55,13 +55,15 @@ def _matches(row: BiosMenu, board: Board) -> bool:
 
 
 def _name(board: Board) -> str:
-    return " ".join(filter(None, (board.maker, board.model))) or "an unnamed maker"
+    return " ".join(filter(None, (board.maker, board.model))) or _("an unnamed maker")
 
 
 def in_lab(spec: HostSpec) -> str:
     """Why a lab's hosts are not asked."""
     return (
-        "a lab's hosts have no board: the PCI bus they see is the machine's own" if spec.cluster.lab else ""
+        _("a lab's hosts have no board: the PCI bus they see is the machine's own")
+        if spec.cluster.lab
+        else ""
     )
 
 

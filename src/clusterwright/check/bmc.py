@@ -5,9 +5,9 @@ from __future__ import annotations
 from clusterwright.check.expectation import skip, unknown
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.verdict import Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
-NO_BMC, NO_DRIVER, NO_TOOL = "no BMC", "no driver", "no ipmitool"
+NO_BMC, NO_DRIVER, NO_TOOL = N_("no BMC"), N_("no driver"), N_("no ipmitool")
 # SMBIOS, type 38: the board says that it has a controller, whether or not the kernel has its driver.
 _BOARD = "/sys/firmware/dmi/entries/38-0"
 
@@ -29,7 +29,7 @@ def unavailable_reason(out: str) -> str:
 
 def in_lab(spec: HostSpec) -> str:
     """Why a lab's hosts are not asked."""
-    return "a lab's hosts have no board" if spec.cluster.lab else ""
+    return _("a lab's hosts have no board") if spec.cluster.lab else ""
 
 
 def unavailable_verdict(reason: str, expected: str) -> Verdict:

@@ -11,6 +11,7 @@ from clusterwright.check.fact import HostSpec, Missing
 from clusterwright.check.reading import Reading
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 
 _CONCLUSIVE = (Status.OK, Status.WARN, Status.FAIL)
 _LEAST = 2  # ours: one host says nothing of the others
@@ -55,8 +56,13 @@ def _alike(verdicts: Iterable[Verdict], groups: dict[str, str]) -> dict[Key, int
 
 def _fix(check: Check, verdict: Verdict, group: str, hosts: int) -> str:
     field = check.field.format(group=group, part=verdict.part)
-    alike = f"all {hosts} hosts of `{group}` are so"
-    return f"{alike}: if that is what was bought, correct `{field}` in the cluster file; else {verdict.fix}"
+    alike = _("all {hosts} hosts of `{group}` are so", hosts=hosts, group=group)
+    return _(
+        "{alike}: if that is what was bought, correct `{field}` in the cluster file; else {fix}",
+        alike=alike,
+        field=field,
+        fix=verdict.fix,
+    )
 
 
 def judge(cluster: Cluster, checks: Iterable[Check], readings: Mapping[str, Reading]) -> list[Verdict]:
@@ -112,5 +118,5 @@ def _named(check: Check, answer: Answer, subject: str) -> Iterator[Verdict]:
             Status.WARN,
             Status.FAIL,
         )  # what could not be seen has no fix of the check's
-        fix = verdict.fix or (check.fix if due else "")
+        fix = verdict.fix or (_(check.fix) if due else "")
         yield replace(verdict, subject=verdict.subject or subject, check=check.id, fix=fix)

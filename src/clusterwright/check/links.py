@@ -9,8 +9,9 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.addresses import Interface
 from clusterwright.check.facts.link_counters import Grown
 from clusterwright.check.verdict import Status
+from clusterwright.i18n import N_
 
-_NVSENTINEL = "NVSentinel's nic-health-monitor"
+_NVSENTINEL = N_("NVSentinel's nic-health-monitor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +30,39 @@ class Rule:
 
 
 RULES = (
-    Rule("link_downed", 0, Status.FAIL, "the link went down", _NVSENTINEL),
-    Rule("excessive_buffer_overrun_errors", 0, Status.FAIL, "its buffers ran over", _NVSENTINEL),
-    Rule("local_link_integrity_errors", 0, Status.FAIL, "it loses its own packets", _NVSENTINEL),
-    Rule("rnr_nak_retry_err", 0, Status.FAIL, "a peer had no buffer ready, again and again", _NVSENTINEL),
+    Rule("link_downed", 0, Status.FAIL, N_("the link went down"), _NVSENTINEL),
+    Rule("excessive_buffer_overrun_errors", 0, Status.FAIL, N_("its buffers ran over"), _NVSENTINEL),
+    Rule("local_link_integrity_errors", 0, Status.FAIL, N_("it loses its own packets"), _NVSENTINEL),
     Rule(
-        "symbol_error", 120 / 3600, Status.FAIL, "bits arrive wrong", f"{_NVSENTINEL}: 120 an hour", free=120
+        "rnr_nak_retry_err",
+        0,
+        Status.FAIL,
+        N_("a peer had no buffer ready, again and again"),
+        _NVSENTINEL,
     ),
-    Rule("link_error_recovery", 5 / 60, Status.WARN, "it trains anew", _NVSENTINEL),
-    Rule("port_rcv_errors", 10, Status.WARN, "packets arrive broken", _NVSENTINEL),
-    Rule("local_ack_timeout_err", 1, Status.WARN, "packets are lost on the way (RoCE)", _NVSENTINEL),
-    Rule("port_xmit_discards", 100, Status.WARN, "packets are thrown away: congestion", _NVSENTINEL),
-    Rule("roce_slow_restart", 10, Status.WARN, "flows start again slowly: congestion", _NVSENTINEL),
-    Rule("carrier_changes", 0, Status.WARN, "the link went down and up", _NVSENTINEL, free=2),
-    Rule("rx_crc_errors", 0.1, Status.WARN, "packets arrive broken", "ours: a good cable has none in a day"),
-    Rule("rx_errors", 10, Status.WARN, "packets arrive broken", "as port_rcv_errors"),
-    Rule("tx_errors", 10, Status.WARN, "packets cannot be sent", "as port_rcv_errors"),
+    Rule(
+        "symbol_error",
+        120 / 3600,
+        Status.FAIL,
+        N_("bits arrive wrong"),
+        f"{_NVSENTINEL}: 120 an hour",
+        free=120,
+    ),
+    Rule("link_error_recovery", 5 / 60, Status.WARN, N_("it trains anew"), _NVSENTINEL),
+    Rule("port_rcv_errors", 10, Status.WARN, N_("packets arrive broken"), _NVSENTINEL),
+    Rule("local_ack_timeout_err", 1, Status.WARN, N_("packets are lost on the way (RoCE)"), _NVSENTINEL),
+    Rule("port_xmit_discards", 100, Status.WARN, N_("packets are thrown away: congestion"), _NVSENTINEL),
+    Rule("roce_slow_restart", 10, Status.WARN, N_("flows start again slowly: congestion"), _NVSENTINEL),
+    Rule("carrier_changes", 0, Status.WARN, N_("the link went down and up"), _NVSENTINEL, free=2),
+    Rule(
+        "rx_crc_errors",
+        0.1,
+        Status.WARN,
+        N_("packets arrive broken"),
+        N_("ours: a good cable has none in a day"),
+    ),
+    Rule("rx_errors", 10, Status.WARN, N_("packets arrive broken"), N_("as port_rcv_errors")),
+    Rule("tx_errors", 10, Status.WARN, N_("packets cannot be sent"), N_("as port_rcv_errors")),
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from clusterwright.check.fact import Fact, HostSpec, Missing
 from clusterwright.edge.bundler import probe
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 MARKER = "@clusterwright-facts "  # as in probes/reader.py
 DEADLINE_S = 130.0  # ours: the slowest fact, importing torch, has 120 s; the others are asked before it
@@ -51,11 +51,11 @@ class Reading:
 
 
 def _parse_reached(_text: str) -> Reach:
-    raise AssertionError("the runner knows it without asking")
+    raise AssertionError(_("the runner knows it without asking"))
 
 
 reached: Fact[Reach] = Fact(
-    "reached", "Whether and how fast the host answers over SSH.", lambda _spec: (), _parse_reached
+    "reached", N_("Whether and how fast the host answers over SSH."), lambda _spec: (), _parse_reached
 )
 
 
@@ -108,7 +108,7 @@ def value_of(fact: Fact[Any], end: Mapping[str, Any] | None, label: str) -> Any:
     """What the parser makes of how a command ended, or why it cannot."""
     if end is None:
         return Missing(_("`{label}` gave no answer in {deadline_s:g} s", label=label, deadline_s=DEADLINE_S))
-    survivor_note = ", and still was there 2 s after it was killed" if end.get("survived") else ""
+    survivor_note = _(", and still was there 2 s after it was killed") if end.get(_("survived")) else ""
     if end["stopped"] == "overran":
         return Missing(
             _(

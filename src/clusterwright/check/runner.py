@@ -124,7 +124,7 @@ def _query_host(
     )
     answered = clock.now()
     if result.code == SSH_FAILED:
-        return Reading(Reach(error=result.last_lines(1) or "ssh said nothing", seconds=result.seconds))
+        return Reading(Reach(error=result.last_lines(1) or _("ssh said nothing"), seconds=result.seconds))
     answer = answer_of(result.out)
     if answer is None:
         reason = _(

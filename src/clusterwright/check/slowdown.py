@@ -6,11 +6,13 @@ takes those for fine, too).
 
 from __future__ import annotations
 
+from clusterwright.i18n import N_
+
 REASONS = {
-    0x8: "hardware slowdown",
-    0x20: "heat, by the driver",
-    0x40: "heat, by the hardware",
-    0x80: "power brake",
+    0x8: N_("hardware slowdown"),
+    0x20: N_("heat, by the driver"),
+    0x40: N_("heat, by the hardware"),
+    0x80: N_("power brake"),
 }
 HEAT = 0x20 | 0x40
 POWER_BRAKE = 0x80

@@ -60,13 +60,24 @@ def _why(gpu: Device, gpus: tuple[Device, ...]) -> str:
     if all(bar.start < 0 for bar in gpu.bars if bar.prefetch) or any(
         bar.start < 0 and bar.size for bar in gpu.bars
     ):
-        return "has no addresses for its memory"
+        return _("has no addresses for its memory")
     most = max(_largest(peer).size for peer in gpus if peer.device == gpu.device)
     size = _largest(gpu).size
-    return f"has {size // MiB} MiB of addresses, an equal one {most // MiB} MiB" if size < most else ""
+    return (
+        _("has {size} MiB of addresses, an equal one {most} MiB", size=size // MiB, most=most // MiB)
+        if size < most
+        else ""
+    )
 
 
 def _summary(gpus: tuple[Device, ...]) -> str:
     bars = [_largest(gpu) for gpu in gpus]
-    location = "above 4 GiB" if all(bar.start >= _LIMIT for bar in bars) else "below 4 GiB, where they fit"
-    return f"{len(gpus)} GPUs with {min(bar.size for bar in bars) // MiB} MiB of addresses, {location}"
+    location = (
+        _("above 4 GiB") if all(bar.start >= _LIMIT for bar in bars) else _("below 4 GiB, where they fit")
+    )
+    return _(
+        "{count} GPUs with {min} MiB of addresses, {location}",
+        count=len(gpus),
+        min=min(bar.size for bar in bars) // MiB,
+        location=location,
+    )

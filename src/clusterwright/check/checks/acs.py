@@ -50,7 +50,7 @@ def _redirects(bridge: Device) -> bool:
 
 def _fault(have: Board, bridge: Device) -> Verdict:
     root = bridge.port == "root"
-    now = f"until then, at each boot: setpci -s {bridge.address} ECAP_ACS+6.w=0000"
+    now = _("until then, at each boot: setpci -s {address} ECAP_ACS+6.w=0000", address=bridge.address)
     return fault(
         observed=_(
             "the {ending} at {address} redirects (ACSCtl {acs:#06x})",

@@ -48,7 +48,11 @@ def _faults(have: BmcEvents) -> Iterator[Verdict]:
     for event in have.events:
         status = _status(event)
         if status is not Status.OK:
-            days = "at a time not known" if event.ago_s is None else f"{event.ago_s / _DAY_S:.1f} days ago"
+            days = (
+                _("at a time not known")
+                if event.ago_s is None
+                else _("{ago_s:.1f} days ago", ago_s=event.ago_s / _DAY_S)
+            )
             yield fault(
                 observed=f"{event.sensor}: {event.description}, {days}",
                 expected=_EXPECTED,
@@ -56,7 +60,10 @@ def _faults(have: BmcEvents) -> Iterator[Verdict]:
                 otherwise=status,
             )
     if have.used_percent is not None and have.used_percent >= _FULL:
-        observed, fix = f"the log is {have.used_percent} % full", "save it, then `ipmitool sel clear`"
+        observed, fix = (
+            _("the log is {used_percent} % full", used_percent=have.used_percent),
+            _("save it, then `ipmitool sel clear`"),
+        )
         yield fault(observed=observed, expected=_EXPECTED, fix=fix, part="log", otherwise=Status.WARN)
 
 

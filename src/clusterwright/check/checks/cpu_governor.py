@@ -10,7 +10,7 @@ from clusterwright.i18n import _
 
 
 def _as_is(spec: HostSpec) -> str:
-    return "system.governor leaves it as it is" if spec.cluster.system.governor == "as-is" else ""
+    return _("system.governor leaves it as it is") if spec.cluster.system.governor == "as-is" else ""
 
 
 @check(
@@ -25,7 +25,9 @@ def cpu_governor(_spec: HostSpec, have: dict[str, int]) -> Verdict:
         return skip(
             _("the host has no frequency governors: the machine beneath, or the firmware, sets the clocks")
         )
-    observed = ", ".join(f"{count} CPUs {name}" for name, count in sorted(have.items()))
+    observed = ", ".join(
+        _("{count} CPUs {name}", count=count, name=name) for name, count in sorted(have.items())
+    )
     return expect(
         set(have) == {"performance"}, observed=observed, expected="performance", otherwise=Status.WARN
     )

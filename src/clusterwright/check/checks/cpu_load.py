@@ -12,7 +12,7 @@ _A_THREAD = 1.2  # NVIDIA/deepops: 300 on a DGX, which has 256 threads
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts share the load of the machine beneath" if spec.cluster.lab else ""
+    return _("a lab's hosts share the load of the machine beneath") if spec.cluster.lab else ""
 
 
 @check(

@@ -13,7 +13,7 @@ from clusterwright.i18n import N_, _
 
 _EXPECTED = N_("every test of `dcgmi diag -r 1` passed")
 _BAD = {"fail": Status.FAIL, "warn": Status.WARN}
-_START = "systemctl enable --now nvidia-dcgm"
+_START = N_("systemctl enable --now nvidia-dcgm")
 
 
 @check(
@@ -28,7 +28,7 @@ def dcgm_quick(_spec: HostSpec, have: Dcgm) -> Iterator[Verdict]:
         yield skip(_("dcgmi is not installed"))
         return
     if have.refused or not have.results:
-        yield unknown(have.refused or "dcgmi diag ran no test", expected=_EXPECTED, fix=_START)
+        yield unknown(have.refused or _("dcgmi diag ran no test"), expected=_EXPECTED, fix=_START)
         return
     bad = [result for result in have.results if result.status in _BAD]
     left_out = [result.test for result in have.results if result.status not in {*_BAD, "pass"}]

@@ -20,7 +20,7 @@ def _has_disks(spec: HostSpec) -> bool:
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts have the disks of the machine beneath" if spec.cluster.lab else ""
+    return _("a lab's hosts have the disks of the machine beneath") if spec.cluster.lab else ""
 
 
 @check(

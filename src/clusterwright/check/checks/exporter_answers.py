@@ -10,7 +10,7 @@ from clusterwright.i18n import _
 
 
 def _off(spec: HostSpec) -> str:
-    return "" if spec.cluster.monitoring.exporter else "the cluster file has it off (monitoring.exporter)"
+    return "" if spec.cluster.monitoring.exporter else _("the cluster file has it off (monitoring.exporter)")
 
 
 @check(
@@ -26,6 +26,6 @@ def exporter_answers(_spec: HostSpec, have: dict[str, bool] | str) -> Verdict:
     observed = (
         _("no answer from: {failures}", failures=failures)
         if failures and answers
-        else failures or f"{len(have)} collectors"
+        else failures or _("{count} collectors", count=len(have))
     )
     return expect(answers and not failures, observed=observed, expected=expected)

@@ -26,9 +26,13 @@ def fabric_manager_runs(_spec: HostSpec, have: FabricManager, driver: Driver) ->
     of_driver = next((gpu.driver for gpu in driver.gpus), "")
     unready = sorted({gpu.fabric for gpu in driver.gpus if gpu.fabric not in (None, "Completed")} - {None})
     faults = [
-        *([] if have.state == "active" else [f"nvidia-fabricmanager is {have.state}"]),
-        *([f"it is {have.version}"] if have.version and of_driver and have.version != of_driver else []),
-        *(f"a GPU's fabric state is {state}" for state in unready),
+        *([] if have.state == "active" else [_("nvidia-fabricmanager is {state}", state=have.state)]),
+        *(
+            [_("it is {version}", version=have.version)]
+            if have.version and of_driver and have.version != of_driver
+            else []
+        ),
+        *(_("a GPU's fabric state is {state}", state=state) for state in unready),
     ]
     expected = _(
         "active, in the driver's version {of_driver}; {switches} NVSwitches",

@@ -16,7 +16,7 @@ def failed_services(_spec: HostSpec, have: tuple[str, ...]) -> Verdict:
     """No unit of the host is in state failed, whoever brought it."""
     return expect(
         not have,
-        observed=", ".join(have) or "none failed",
+        observed=", ".join(have) or _("none failed"),
         expected=_("no failed unit"),
         otherwise=Status.WARN,
     )

@@ -13,7 +13,7 @@ _QUICK = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter",
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts have the clock of the machine beneath" if spec.cluster.lab else ""
+    return _("a lab's hosts have the clock of the machine beneath") if spec.cluster.lab else ""
 
 
 @check(

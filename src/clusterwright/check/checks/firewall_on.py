@@ -13,7 +13,7 @@ _TABLES = {"nftables": "clusterwright", "firewalld": "firewalld"}
 
 
 def _off(spec: HostSpec) -> str:
-    return "" if spec.cluster.security.firewall else "the cluster file has it off (security.firewall)"
+    return "" if spec.cluster.security.firewall else _("the cluster file has it off (security.firewall)")
 
 
 @check(
@@ -27,10 +27,18 @@ def firewall_on(spec: HostSpec, have: tuple[Chain, ...]) -> Verdict:
     ours = [chain for chain in have if chain.table == _TABLES.get(program)]
     other_chains = [chain for chain in have if chain.table in _TABLES.values() and chain not in ours]
     refuses = any(chain.policy in ("drop", "reject") and chain.rules for chain in ours)
-    observed = ", ".join(f"{chain.table}: the rest is {chain.policy}, {chain.rules} rules" for chain in have)
+    observed = ", ".join(
+        _(
+            "{table}: the rest is {policy}, {rules} rules",
+            table=chain.table,
+            policy=chain.policy,
+            rules=chain.rules,
+        )
+        for chain in have
+    )
     return expect(
         refuses and not other_chains,
-        observed=observed or "no rules loaded",
+        observed=observed or _("no rules loaded"),
         expected=_(
             "{program} refuses what no rule lets in, and nothing else does (security.firewall_program)",
             program=program,

@@ -21,9 +21,13 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if not reason:
         return
     lowered = bool(gpu.sm_mhz and gpu.sm_most_mhz and gpu.sm_mhz < _LOWERED * gpu.sm_most_mhz)
-    clocks = f" at {gpu.sm_mhz:g} of {gpu.sm_most_mhz:g} MHz" if gpu.sm_mhz and gpu.sm_most_mhz else ""
+    clocks = (
+        _(" at {sm_mhz:g} of {sm_most_mhz:g} MHz", sm_mhz=gpu.sm_mhz, sm_most_mhz=gpu.sm_most_mhz)
+        if gpu.sm_mhz and gpu.sm_most_mhz
+        else ""
+    )
     under_load = (gpu.load_percent or 0.0) >= _WORKING
-    state = "under load" if under_load else "with little load"
+    state = _("under load") if under_load else _("with little load")
     observed = _(
         "is slowed down ({reason}){clocks} {state}", reason=", ".join(reason), clocks=clocks, state=state
     )
@@ -42,7 +46,7 @@ def gpu_clocks(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
         "no slowdown; under load {lowered:.0%} of the highest clock that the GPU says itself",
         lowered=_LOWERED,
     )
-    unsupported = "this driver does not say why clocks are lowered"
+    unsupported = _("this driver does not say why clocks are lowered")
     return gpu_verdicts(
         spec,
         have,

@@ -29,7 +29,7 @@ def gpu_driver(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
 
     def wrong(gpu: Gpu) -> Iterator[Wrong]:
         if gpu.driver != declared and not gpu.driver.startswith(f"{declared}."):
-            yield f"has driver {gpu.driver}", Status.FAIL
+            yield _("has driver {driver}", driver=gpu.driver), Status.FAIL
 
     expected = _("driver {declared} (software.driver)", declared=declared)
     return gpu_verdicts(

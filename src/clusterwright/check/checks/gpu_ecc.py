@@ -19,18 +19,28 @@ _CORRECTED = 20_000_000
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.uncorrected:
-        yield f"has {gpu.uncorrected} uncorrectable ECC errors since the driver was loaded", Status.FAIL
+        yield (
+            _(
+                "has {uncorrected} uncorrectable ECC errors since the driver was loaded",
+                uncorrected=gpu.uncorrected,
+            ),
+            Status.FAIL,
+        )
     if (gpu.uncorrected_sram_aggregate or 0) > _SRAM:
         observed = _(
             "had {uncorrected_sram_aggregate} uncorrectable errors in SRAM in its life",
             uncorrected_sram_aggregate=gpu.uncorrected_sram_aggregate,
         )
-        yield observed, Status.FAIL, "drain the host and replace the GPU"
+        yield observed, Status.FAIL, _("drain the host and replace the GPU")
     if (gpu.corrected or 0) > _CORRECTED:
         observed = _(
             "has {corrected} corrected ECC errors since the driver was loaded", corrected=gpu.corrected
         )
-        yield observed, Status.WARN, "watch it: see whether uncorrectable ones follow (gpu_remap, gpu_xids)"
+        yield (
+            observed,
+            Status.WARN,
+            _("watch it: see whether uncorrectable ones follow (gpu_remap, gpu_xids)"),
+        )
 
 
 @check(
@@ -52,5 +62,5 @@ def gpu_ecc(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
         _wrong,
         expected=expected,
         read_value=lambda gpu: gpu.uncorrected,
-        unsupported="this model has no ECC",
+        unsupported=_("this model has no ECC"),
     )

@@ -14,9 +14,9 @@ from clusterwright.i18n import _
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.ecc_now is False:
-        yield "has ECC off", Status.FAIL
+        yield _("has ECC off"), Status.FAIL
     if gpu.ecc_pending is False and gpu.ecc_now:
-        yield "will have ECC off after the next reset", Status.FAIL
+        yield _("will have ECC off after the next reset"), Status.FAIL
 
 
 @check(gpus, when=has_gpus, fix="nvidia-smi -e 1, then reset the GPU or reboot")
@@ -29,5 +29,5 @@ def gpu_ecc_mode(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
         _wrong,
         expected=expected,
         read_value=lambda gpu: gpu.ecc_now,
-        unsupported="this model has no ECC",
+        unsupported=_("this model has no ECC"),
     )

@@ -33,7 +33,7 @@ def gpu_idle(spec: HostSpec, have: Driver, running: Processes) -> Iterator[Verdi
     expected = _(
         "processes of Slurm jobs only, {least} MiB used at most on a GPU without one", least=_LEAST // MiB
     )
-    unsupported = "this driver does not say how much memory is used"
+    unsupported = _("this driver does not say how much memory is used")
     return gpu_verdicts(
         spec,
         have,
@@ -48,7 +48,14 @@ def _wrong(gpu: Gpu, by_gpu: Mapping[str, list[Process]]) -> Iterator[Wrong]:
     processes = by_gpu.get(gpu.uuid, [])
     for process in processes:
         if not process.job:
-            yield f"has a process of no job: {process.pid} ({process.name or 'gone'})", Status.FAIL
+            yield (
+                _(
+                    "has a process of no job: {pid} ({process})",
+                    pid=process.pid,
+                    process=process.name or "gone",
+                ),
+                Status.FAIL,
+            )
     used = gpu.memory_used_bytes or 0
     if not processes and not gpu.mig and used > _LEAST:
         observed = _("has {used:.0f} MiB in use and no process", used=used / MiB)

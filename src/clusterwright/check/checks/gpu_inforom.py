@@ -9,14 +9,14 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import N_
+from clusterwright.i18n import N_, _
 
 _EXPECTED = N_("no warning of nvidia-smi, a valid checksum")
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.inforom is not None and gpu.inforom.lower() != "valid":
-        yield f"has an InfoROM that is {gpu.inforom}", Status.WARN
+        yield _("has an InfoROM that is {inforom}", inforom=gpu.inforom), Status.WARN
 
 
 @check(

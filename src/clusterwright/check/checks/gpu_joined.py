@@ -56,4 +56,4 @@ def gpu_joined(spec: HostSpec, have: dict[int, dict[int, str]]) -> Iterator[Verd
 
 
 def _link_summary(links: dict[int, str]) -> str:
-    return ", ".join(f"{link} to GPU {peer}" for peer, link in links.items())
+    return ", ".join(_("{link} to GPU {peer}", link=link, peer=peer) for peer, link in links.items())

@@ -14,7 +14,7 @@ from clusterwright.i18n import _
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.mig:
-        yield "is in MIG mode", Status.FAIL
+        yield _("is in MIG mode"), Status.FAIL
 
 
 @check(
@@ -25,7 +25,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 def gpu_mig_off(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU is in MIG mode: gres.conf offers whole GPUs, and a job that is given a part of one fails."""
     expected = _("whole GPUs (nodes.{group_name}.gpus; gres.conf)", group_name=spec.host.group_name)
-    unsupported = "this model cannot be cut into parts"
+    unsupported = _("this model cannot be cut into parts")
     return gpu_verdicts(
         spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.mig, unsupported=unsupported
     )

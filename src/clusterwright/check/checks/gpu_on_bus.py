@@ -14,7 +14,7 @@ from clusterwright.i18n import _
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's GPUs are not on the PCI bus, which is the machine's own" if spec.cluster.lab else ""
+    return _("a lab's GPUs are not on the PCI bus, which is the machine's own") if spec.cluster.lab else ""
 
 
 @check(

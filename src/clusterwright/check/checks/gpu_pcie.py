@@ -18,10 +18,24 @@ _WORKING = (
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.pcie_width and gpu.pcie_width_most and gpu.pcie_width < gpu.pcie_width_most:
-        yield f"has {gpu.pcie_width} of {gpu.pcie_width_most} PCIe lanes", Status.FAIL
+        yield (
+            _(
+                "has {pcie_width} of {pcie_width_most} PCIe lanes",
+                pcie_width=gpu.pcie_width,
+                pcie_width_most=gpu.pcie_width_most,
+            ),
+            Status.FAIL,
+        )
     working = (gpu.load_percent or 0.0) >= _WORKING
     if working and gpu.pcie_gen and gpu.pcie_gen_most and gpu.pcie_gen < gpu.pcie_gen_most:
-        yield f"works at PCIe {gpu.pcie_gen}.0 in place of {gpu.pcie_gen_most}.0", Status.FAIL
+        yield (
+            _(
+                "works at PCIe {pcie_gen}.0 in place of {pcie_gen_most}.0",
+                pcie_gen=gpu.pcie_gen,
+                pcie_gen_most=gpu.pcie_gen_most,
+            ),
+            Status.FAIL,
+        )
     if gpu.pcie_gen_most and gpu.pcie_gen_of_gpu and gpu.pcie_gen_most < gpu.pcie_gen_of_gpu:
         observed = _(
             "is PCIe {pcie_gen_of_gpu}.0 in a slot of {pcie_gen_most}.0",
@@ -31,7 +45,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
         yield (
             observed,
             Status.WARN,
-            "see the slot's speed in the BIOS; if it is the slot's own, the hosts are equal in it",
+            _("see the slot's speed in the BIOS; if it is the slot's own, the hosts are equal in it"),
         )
 
 
@@ -44,7 +58,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 def gpu_pcie(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Every GPU has the lanes and, when it works, the generation of PCIe that it can have in its slot."""
     expected = _("pcie.link.width.max and pcie.link.gen.max, as the GPU says itself")
-    unsupported = "this driver does not say the link's width"
+    unsupported = _("this driver does not say the link's width")
     return gpu_verdicts(
         spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.pcie_width, unsupported=unsupported
     )

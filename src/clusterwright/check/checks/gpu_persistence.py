@@ -14,7 +14,7 @@ from clusterwright.i18n import _
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.persistent is False:
-        yield "has persistence mode off", Status.WARN
+        yield _("has persistence mode off"), Status.WARN
 
 
 @check(
@@ -26,7 +26,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 def gpu_persistence(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """Persistence mode is on: else the driver unloads after each job, and the next one waits seconds for each GPU."""
     expected = _("persistence mode on (NVIDIA/deepops)")
-    unsupported = "this driver does not say its persistence mode"
+    unsupported = _("this driver does not say its persistence mode")
     return gpu_verdicts(
         spec, have, _wrong, expected=expected, read_value=lambda gpu: gpu.persistent, unsupported=unsupported
     )

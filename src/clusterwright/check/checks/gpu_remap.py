@@ -9,19 +9,26 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 _MOST = 512  # Azure/azurehpc-health-checks: more uncorrectable rows than a GPU has spare ones
-_REPLACE = "drain the host and replace the GPU"
+_REPLACE = N_("drain the host and replace the GPU")
 
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if gpu.remap_failed:
-        yield "could not remap a row: replace it", Status.FAIL, _REPLACE
+        yield _("could not remap a row: replace it"), Status.FAIL, _REPLACE
     elif gpu.remap_pending:
-        yield "waits for a reset to remap a row", Status.WARN
+        yield _("waits for a reset to remap a row"), Status.WARN
     if (gpu.remap_uncorrectable or 0) > _MOST:
-        yield f"has {gpu.remap_uncorrectable} rows remapped after uncorrectable errors", Status.FAIL, _REPLACE
+        yield (
+            _(
+                "has {remap_uncorrectable} rows remapped after uncorrectable errors",
+                remap_uncorrectable=gpu.remap_uncorrectable,
+            ),
+            Status.FAIL,
+            _REPLACE,
+        )
     if gpu.banks_without_spare:
         observed = _(
             "has {banks_without_spare} banks of memory without a spare row left",
@@ -30,7 +37,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
         yield (
             observed,
             Status.WARN,
-            "plan its replacement: the next broken row of such a bank cannot be remapped",
+            _("plan its replacement: the next broken row of such a bank cannot be remapped"),
         )
 
 
@@ -43,7 +50,7 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
 def gpu_remap(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """No GPU waits for a reset to replace a memory row, and none has run out of spare rows."""
     expected = _("no row pending or failed, {most} at most", most=_MOST)
-    unsupported = "this model remaps no rows, or this driver does not say"
+    unsupported = _("this model remaps no rows, or this driver does not say")
     return gpu_verdicts(
         spec,
         have,

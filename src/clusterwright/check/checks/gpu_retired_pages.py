@@ -9,6 +9,7 @@ from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.gpus import Driver, Gpu, gpus
 from clusterwright.check.of_gpus import Wrong, gpu_verdicts, has_gpus
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 _SOME = 10  # facebookresearch/gcm
 _MOST = 62  # Azure/azurehpc-health-checks, for V100: the InfoROM holds 64
@@ -18,22 +19,22 @@ def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     pages = (gpu.retired_single or 0) + (gpu.retired_double or 0)
     if pages >= _MOST:
         yield (
-            f"has {pages} retired pages",
+            _("has {pages} retired pages", pages=pages),
             Status.FAIL,
-            "drain the host and replace the GPU: no more can be retired",
+            _("drain the host and replace the GPU: no more can be retired"),
         )
     elif pages > _SOME:
-        yield f"has {pages} retired pages", Status.WARN, "plan its replacement"
+        yield _("has {pages} retired pages", pages=pages), Status.WARN, _("plan its replacement")
     if gpu.retired_pending:
-        yield "waits for a reset to retire a page", Status.WARN
+        yield _("waits for a reset to retire a page"), Status.WARN
 
 
 @check(gpus, when=has_gpus, fix="when the host is idle: reset the GPU (nvidia-smi --gpu-reset -i GPU)")
 def gpu_retired_pages(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
     """GPUs before Ampere, which retire pages in place of remapping rows, have few of them and none pending."""
     expected, unsupported = (
-        f"{_SOME} retired pages at most, none pending",
-        "this model remaps rows: see gpu_remap",
+        _("{some} retired pages at most, none pending", some=_SOME),
+        _("this model remaps rows: see gpu_remap"),
     )
     return gpu_verdicts(
         spec,

@@ -17,9 +17,19 @@ _MIN_MARGIN_C = 5.0  # ours: a sound H100 has 46 C idle and 26 C in full load (a
 
 def _wrong(gpu: Gpu) -> Iterator[Wrong]:
     if (gpu.slow_reasons or 0) & _THERMAL:
-        yield f"is slowed down for heat at {gpu.temperature_c:g} C", Status.FAIL
+        yield (
+            _("is slowed down for heat at {temperature_c:g} C", temperature_c=gpu.temperature_c),
+            Status.FAIL,
+        )
     elif gpu.margin_c is not None and gpu.margin_c <= _MIN_MARGIN_C:
-        yield f"is at {gpu.temperature_c:g} C, {gpu.margin_c:g} C below where it slows down", Status.WARN
+        yield (
+            _(
+                "is at {temperature_c:g} C, {margin_c:g} C below where it slows down",
+                temperature_c=gpu.temperature_c,
+                margin_c=gpu.margin_c,
+            ),
+            Status.WARN,
+        )
 
 
 @check(
@@ -34,7 +44,7 @@ def gpu_temperature(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
         "no thermal slowdown, more than {min_margin_c:g} C of the margin that the GPU says itself",
         min_margin_c=_MIN_MARGIN_C,
     )
-    unsupported = "this driver says no temperature"
+    unsupported = _("this driver says no temperature")
     return gpu_verdicts(
         spec,
         have,

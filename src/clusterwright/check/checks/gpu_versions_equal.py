@@ -9,6 +9,7 @@ from clusterwright.check.facts.gpus import Driver, gpus
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 
 
 @check(
@@ -27,12 +28,14 @@ def gpu_versions_equal(cluster: Cluster, have: Mapping[str, Driver]) -> list[Ver
         verdict
         for versions in groups.values()
         for verdict in equal_everywhere(
-            versions, next(iter(versions)), "driver and VBIOS", otherwise=Status.WARN
+            versions, next(iter(versions)), _("driver and VBIOS"), otherwise=Status.WARN
         )
     ]
 
 
 def _versions(driver: Driver) -> str:
     drivers = sorted({gpu.driver for gpu in driver.gpus})
-    models = sorted({f"{gpu.model} VBIOS {gpu.vbios or 'not said'}" for gpu in driver.gpus})
-    return f"driver {', '.join(drivers)}; {', '.join(models)}"
+    models = sorted(
+        {_("{model} VBIOS {vbios}", model=gpu.model, vbios=gpu.vbios or "not said") for gpu in driver.gpus}
+    )
+    return _("driver {drivers}; {models}", drivers=", ".join(drivers), models=", ".join(models))

@@ -49,12 +49,16 @@ def gpu_xids(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
 
 
 def _times(finding: Finding) -> str:
-    return finding.name if finding.times == 1 else f"{finding.name}, {finding.times} times"
+    return (
+        finding.name
+        if finding.times == 1
+        else _("{finding}, {times} times", finding=finding.name, times=finding.times)
+    )
 
 
 def _quiet(findings: Sequence[Finding]) -> str:
     """What was logged but is no fault of a GPU, and why not."""
     if not findings:
-        return "no XID"
+        return _("no XID")
     reasons = dict.fromkeys(f"{finding.name} ({finding.why or finding.meaning})" for finding in findings)
-    return f"only what is no fault of a GPU: {', '.join(reasons)}"
+    return _("only what is no fault of a GPU: {reasons}", reasons=", ".join(reasons))

@@ -11,7 +11,7 @@ from clusterwright.i18n import _
 
 def _in_lab(spec: HostSpec) -> str:
     return (
-        "a lab's host only claims its CPUs (config_overrides): slurmd sees the machine beneath"
+        _("a lab's host only claims its CPUs (config_overrides): slurmd sees the machine beneath")
         if spec.cluster.lab
         else ""
     )
@@ -39,4 +39,9 @@ def hardware(spec: HostSpec, have: Hardware) -> Verdict:
 
 
 def _shape(topology: Hardware) -> str:
-    return f"{topology.sockets} sockets x {topology.cores_per_socket} cores x {topology.threads_per_core} threads"
+    return _(
+        "{sockets} sockets x {cores_per_socket} cores x {threads_per_core} threads",
+        sockets=topology.sockets,
+        cores_per_socket=topology.cores_per_socket,
+        threads_per_core=topology.threads_per_core,
+    )

@@ -15,7 +15,7 @@ def _is_configured(spec: HostSpec) -> bool:
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts share the pages of their machine" if spec.cluster.lab else ""
+    return _("a lab's hosts share the pages of their machine") if spec.cluster.lab else ""
 
 
 @check(

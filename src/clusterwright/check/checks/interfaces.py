@@ -36,7 +36,11 @@ def interfaces(spec: HostSpec, have: dict[str, Interface]) -> Iterator[Verdict]:
 
 def _wrong(interface: Interface | None, address: str, mtu: int) -> str:
     if interface is None:
-        return f"no interface has {address}"
+        return _("no interface has {address}", address=address)
     if not interface.up:
-        return f"{interface.name} has no carrier"
-    return "" if interface.mtu == mtu else f"{interface.name} has MTU {interface.mtu}, not {mtu}"
+        return _("{interface} has no carrier", interface=interface.name)
+    return (
+        ""
+        if interface.mtu == mtu
+        else _("{interface} has MTU {mtu}, not {mtu2}", interface=interface.name, mtu=interface.mtu, mtu2=mtu)
+    )

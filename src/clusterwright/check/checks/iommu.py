@@ -66,4 +66,4 @@ def iommu(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
 
 def _command_line(have: Board) -> str:
     options = [option for option in have.cmdline if option.partition("=")[0] in _KERNEL_OPTIONS]
-    return f"; command line: {' '.join(options)}" if options else ""
+    return _("; command line: {options}", options=" ".join(options)) if options else ""

@@ -9,6 +9,7 @@ from clusterwright.check.fact import is_compute
 from clusterwright.check.facts.job_programs import Program, job_programs
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 from clusterwright.provision.render.job_hooks import PROGRAMS
 
 _EXPECTED = f"{', '.join(PROGRAMS)} in /etc/slurm/clusterwright, as on most hosts of the group"
@@ -36,13 +37,13 @@ def job_programs_equal(cluster: Cluster, have: Mapping[str, dict[str, Program]])
             odd = [
                 difference for name in names if (difference := _odd(name, have[host].get(name), usual[name]))
             ]
-            observed = ", ".join(odd) or f"{len(have[host])} files equal"
+            observed = ", ".join(odd) or _("{count} files equal", count=len(have[host]))
             yield expect(not odd, observed=observed, expected=_EXPECTED, subject=host)
 
 
 def _odd(name: str, program: Program | None, usual: Program) -> str:
     if program is None:
-        return f"{name} is missing" if usual != _NONE or name in PROGRAMS else ""
+        return _("{name} is missing", name=name) if usual != _NONE or name in PROGRAMS else ""
     if name in PROGRAMS and not program.runnable:
-        return f"{name} cannot be run"
-    return f"{name} differs" if program.digest != usual.digest else ""
+        return _("{name} cannot be run", name=name)
+    return _("{name} differs", name=name) if program.digest != usual.digest else ""

@@ -30,8 +30,12 @@ def kernel_faults(_spec: HostSpec, have: KernelLog) -> Iterator[Verdict]:
         if occurrence.fault.severity != "none"
     ]
     for occurrence in occurrences:
-        times = f" ({occurrence.times} times)" if occurrence.times > 1 else ""
-        hours = "in this boot" if occurrence.fault.hours == "boot" else f"in {occurrence.fault.hours:g} h"
+        times = _(" ({times} times)", times=occurrence.times) if occurrence.times > 1 else ""
+        hours = (
+            _("in this boot")
+            if occurrence.fault.hours == "boot"
+            else _("in {hours:g} h", hours=occurrence.fault.hours)
+        )
         yield fault(
             observed=f"{occurrence.fault.name}{times}: {occurrence.line[:_MAX_LINE_CHARS]}",
             expected=_(

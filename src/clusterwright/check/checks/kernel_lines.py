@@ -24,7 +24,7 @@ def kernel_lines(_spec: HostSpec, have: KernelLog) -> Verdict:
         return skip(_("a container has no kernel log of its own"))
     kinds = unknown_kinds(have.lines)
     lines = [f"{line[:_WIDE]}{f' ({times} times)' if times > 1 else ''}" for times, line in kinds.values()]
-    more = [f"and {len(lines) - _MAX_KINDS} more kinds"] if len(lines) > _MAX_KINDS else []
+    more = [_("and {count} more kinds", count=len(lines) - _MAX_KINDS)] if len(lines) > _MAX_KINDS else []
     return expect(
         not kinds,
         observed=_("not known: {value}", value=" | ".join([*lines[:_MAX_KINDS], *more]))

@@ -39,7 +39,11 @@ def _fault(broken_link: Broken, seconds: float) -> Verdict:
         seconds=seconds,
         meaning=rule.meaning,
     )
-    most = f"at most {rule.most:.3g} a second" if rule.most else f"no more than {rule.free}"
+    most = (
+        _("at most {most:.3g} a second", most=rule.most)
+        if rule.most
+        else _("no more than {free}", free=rule.free)
+    )
     return fault(
         observed=observed, expected=f"{most} ({rule.source})", otherwise=rule.status, part=broken_link.network
     )

@@ -14,7 +14,7 @@ from clusterwright.units import format_rate
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's links are shaped; their drivers know no rate" if spec.cluster.lab else ""
+    return _("a lab's links are shaped; their drivers know no rate") if spec.cluster.lab else ""
 
 
 @check(

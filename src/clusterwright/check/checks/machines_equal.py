@@ -13,7 +13,7 @@ from clusterwright.i18n import _
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts are all on one machine" if spec.cluster.lab else ""
+    return _("a lab's hosts are all on one machine") if spec.cluster.lab else ""
 
 
 @check(
@@ -37,6 +37,6 @@ def machines_equal(cluster: Cluster, have: Mapping[str, Machine]) -> list[Verdic
         verdict
         for descriptions in groups.values()
         for verdict in equal_everywhere(
-            descriptions, next(iter(descriptions)), "make and BIOS", otherwise=Status.WARN
+            descriptions, next(iter(descriptions)), _("make and BIOS"), otherwise=Status.WARN
         )
     ]

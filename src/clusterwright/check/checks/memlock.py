@@ -12,7 +12,7 @@ _NAME = "Max locked memory"
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's host cannot raise its machine's limits" if spec.cluster.lab else ""
+    return _("a lab's host cannot raise its machine's limits") if spec.cluster.lab else ""
 
 
 @check(

@@ -10,7 +10,7 @@ from clusterwright.i18n import _
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts have the memory of the machine beneath" if spec.cluster.lab else ""
+    return _("a lab's hosts have the memory of the machine beneath") if spec.cluster.lab else ""
 
 
 @check(
@@ -24,10 +24,10 @@ def memory_health(_spec: HostSpec, have: MemoryErrors) -> Verdict:
     if not have.uncorrected:
         return skip(_("the kernel counts no memory errors here (no EDAC driver)"))
     bad = {name: count for name, count in have.uncorrected.items() if count}
-    observed = ", ".join(f"{count} on {name}" for name, count in bad.items())
+    observed = ", ".join(_("{count} on {name}", count=count, name=name) for name, count in bad.items())
     corrected = sum(have.corrected.values())
     return expect(
         not bad,
-        observed=observed or f"none; {corrected} corrected since boot",
+        observed=observed or _("none; {corrected} corrected since boot", corrected=corrected),
         expected=_("no uncorrectable error"),
     )

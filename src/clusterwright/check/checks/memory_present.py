@@ -6,13 +6,14 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.memory import Memory, memory
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 from clusterwright.units import GiB
 
 _SHARE = 0.95  # azurehpc-health-checks: within 5 %; the kernel's own part is 1 to 2 %
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts share the machine's memory" if spec.cluster.lab else ""
+    return _("a lab's hosts share the machine's memory") if spec.cluster.lab else ""
 
 
 @check(
@@ -26,7 +27,11 @@ def memory_present(spec: HostSpec, have: Memory) -> Verdict:
     """The kernel has the declared memory, less at most 5 %."""
     declared = spec.host.group.memory
     observed, expected = (
-        f"{have.total_bytes / GiB:.4g} GiB",
-        f"95 % of {declared / GiB:.4g} GiB (nodes.{spec.host.group_name}.memory)",
+        _("{total_bytes:.4g} GiB", total_bytes=have.total_bytes / GiB),
+        _(
+            "95 % of {declared:.4g} GiB (nodes.{group_name}.memory)",
+            declared=declared / GiB,
+            group_name=spec.host.group_name,
+        ),
     )
     return expect(have.total_bytes >= _SHARE * declared, observed=observed, expected=expected)

@@ -13,7 +13,7 @@ def _off(spec: HostSpec) -> str:
     return (
         ""
         if spec.cluster.monitoring.node_exporter
-        else "the cluster file has it off (monitoring.node_exporter)"
+        else _("the cluster file has it off (monitoring.node_exporter)")
     )
 
 

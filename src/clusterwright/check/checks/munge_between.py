@@ -26,7 +26,7 @@ def munge_between(
     return [
         expect(
             results.get(host) == "Success",
-            observed=results.get(host, "not decoded"),
+            observed=results.get(host, _("not decoded")),
             expected=expected,
             subject=host,
         )

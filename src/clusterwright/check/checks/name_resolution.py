@@ -22,7 +22,7 @@ def name_resolution(spec: HostSpec, have: Names) -> Verdict:
     total = len(spec.cluster.hosts())
     return expect(
         not wrong,
-        observed=observed or f"{total} names both ways",
+        observed=observed or _("{total} names both ways", total=total),
         expected=_("{total} names and addresses as in nodes.*.addresses", total=total),
     )
 
@@ -32,6 +32,16 @@ def _wrong(spec: HostSpec, have: Names) -> Iterator[str]:
         address = str(host.management)
         addresses, back = have.forward.get(host.name, ()), have.reverse.get(address, ())
         if address not in addresses or any(resolved.startswith("127.") for resolved in addresses):
-            yield f"{host.name} is {' and '.join(addresses) or 'unknown'}, not {address}"
+            yield _(
+                "{host} is {addresses}, not {address}",
+                host=host.name,
+                addresses=" and ".join(addresses) or "unknown",
+                address=address,
+            )
         elif host.name not in {name.split(".")[0] for name in back}:
-            yield f"{address} is {back[0] if back else 'unknown'}, not {host.name}"
+            yield _(
+                "{address} is {back}, not {host}",
+                address=address,
+                back=back[0] if back else "unknown",
+                host=host.name,
+            )

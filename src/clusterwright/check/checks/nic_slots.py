@@ -62,7 +62,10 @@ def nic_slots(_spec: HostSpec, have: Board) -> Iterator[Verdict]:
     ]
     yield from faults or [
         fine(
-            observed=", ".join(f"{distances[gpu.address]} of {gpu.address}" for gpu in gpus),
+            observed=", ".join(
+                _("{distances} of {address}", distances=distances[gpu.address], address=gpu.address)
+                for gpu in gpus
+            ),
             expected=expected,
         )
     ]

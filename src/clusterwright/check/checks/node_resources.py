@@ -29,7 +29,7 @@ def node_resources(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> li
 
 def _verdict(host: Host, node: Node) -> Verdict:
     group, gpus = host.group, host.group.gpus
-    offer = _gpus(gpus.count, gpus.model) if gpus else "no GPU"
+    offer = _gpus(gpus.count, gpus.model) if gpus else _("no GPU")
     expected = _(
         "{threads} CPUs, at most {memory:.3g} GiB, {offer}",
         threads=group.cpus.threads,
@@ -54,4 +54,4 @@ def _verdict(host: Host, node: Node) -> Verdict:
 
 
 def _gpus(count: int, model: str) -> str:
-    return f"{count} GPUs {model}" if count else "no GPU"
+    return _("{count} GPUs {model}", count=count, model=model) if count else _("no GPU")

@@ -35,7 +35,11 @@ def numa(spec: HostSpec, have: Board) -> Iterator[Verdict]:
 def _requirements(spec: HostSpec) -> str:
     declared = spec.host.group.firmware.numa_per_socket
     field = f"nodes.{spec.host.group_name}.firmware.numa_per_socket"
-    return f"{declared} on each socket ({field})" if declared else "one on each socket at least"
+    return (
+        _("{declared} on each socket ({field})", declared=declared, field=field)
+        if declared
+        else _("one on each socket at least")
+    )
 
 
 def _counted(spec: HostSpec, have: Board) -> Iterator[Verdict]:

@@ -19,7 +19,7 @@ _EXPECTED = N_("no XID 144 to 150 on several hosts of one NVLink domain within 3
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts are joined by no NVLink switch" if spec.cluster.lab else ""
+    return _("a lab's hosts are joined by no NVLink switch") if spec.cluster.lab else ""
 
 
 @check(
@@ -46,7 +46,7 @@ def nvlink_domain_complete(
         )
     if not bad:
         yield from (
-            fine(observed=domain or "in no NVLink domain", expected=_EXPECTED, subject=host)
+            fine(observed=domain or _("in no NVLink domain"), expected=_EXPECTED, subject=host)
             for host, domain in domains.items()
         )
 

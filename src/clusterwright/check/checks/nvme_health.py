@@ -12,11 +12,11 @@ from clusterwright.i18n import N_, _
 
 # NVM Express base specification, SMART log, critical warning.
 _BITS = {
-    1: "spare below its limit",
-    2: "too hot",
+    1: N_("spare below its limit"),
+    2: N_("too hot"),
     4: "unreliable",
     8: "read-only",
-    16: "its buffer has lost its power backup",
+    16: N_("its buffer has lost its power backup"),
 }
 _WORN = 100  # percent of the writes that it was made for; it goes on, but was not made to
 _EXPECTED = N_("no warning of its own, no error of the medium, less than 100 % of its life used")
@@ -27,7 +27,7 @@ def _has_nvme(spec: HostSpec) -> bool:
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts have the disks of the machine beneath" if spec.cluster.lab else ""
+    return _("a lab's hosts have the disks of the machine beneath") if spec.cluster.lab else ""
 
 
 @check(

@@ -13,7 +13,7 @@ _KEYS = ("passwordauthentication", "kbdinteractiveauthentication")
 
 def _is_old(spec: HostSpec) -> str:
     """OpenSSH 8.0 has our settings on its command line, which `sshd -T` does not see."""
-    return "" if spec.cluster.platform.has_sshd_folder else "this sshd has its settings from its unit"
+    return "" if spec.cluster.platform.has_sshd_folder else _("this sshd has its settings from its unit")
 
 
 @check(

@@ -59,10 +59,14 @@ def _links(have: Board) -> list[tuple[Device, Device]]:
 
 
 def _wrong(have: Board, upper: Device, lower: Device) -> Iterator[Verdict]:
-    name = f"the {lower.kind if lower.kind != 'bridge' else 'switch'} at {lower.location}"
+    name = _(
+        "the {kind} at {location}",
+        kind=lower.kind if lower.kind != "bridge" else "switch",
+        location=lower.location,
+    )
     part, fix = (
         f"{lower.kind} {lower.address}",
-        f"drain the host; reseat it or its riser; {bios_menu(have, 'slot')}",
+        _("drain the host; reseat it or its riser; {bios_menu}", bios_menu=bios_menu(have, "slot")),
     )
     lanes, rate = min(upper.width_most, lower.width_most), min(upper.speed_most, lower.speed_most)
     if lower.width < lanes:
@@ -112,4 +116,7 @@ def _carries(adapter: Device) -> float:
 
 
 def _move(have: Board) -> str:
-    return f"move the card to a slot that has as much, as on other hosts; {bios_menu(have, 'slot')}"
+    return _(
+        "move the card to a slot that has as much, as on other hosts; {bios_menu}",
+        bios_menu=bios_menu(have, "slot"),
+    )

@@ -15,7 +15,7 @@ def _does_rdma(spec: HostSpec) -> bool:
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's adapters and GPUs are simulated: no module joins them" if spec.cluster.lab else ""
+    return _("a lab's adapters and GPUs are simulated: no module joins them") if spec.cluster.lab else ""
 
 
 @check(

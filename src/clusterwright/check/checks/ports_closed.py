@@ -19,7 +19,9 @@ _REACHABLE = ("open", "refused")  # either means that the firewall let it throug
 
 def _off(spec: HostSpec) -> str:
     return (
-        "" if spec.cluster.security.firewall else "the cluster file has the firewall off (security.firewall)"
+        ""
+        if spec.cluster.security.firewall
+        else _("the cluster file has the firewall off (security.firewall)")
     )
 
 

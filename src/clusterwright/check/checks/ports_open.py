@@ -24,7 +24,7 @@ def ports_open(spec: HostSpec, have: dict[str, str]) -> Verdict:
     observed = "; ".join(shut[:3]) + (_(" and {count} more", count=len(shut) - 3) if len(shut) > 3 else "")
     return expect(
         not shut,
-        observed=observed or f"{len(needed)} ports open",
+        observed=observed or _("{count} ports open", count=len(needed)),
         expected=_("connections to ") + _summary(needed),
     )
 

@@ -54,8 +54,12 @@ def _status(use: Use) -> Status:
 
 def _fault(use: Use, status: Status) -> Verdict:
     limit = use.hard or use.soft
-    usage = f"{use.used} of {limit} files" if use.files else f"{use.used / GB:.4g} of {limit / GB:.4g} GB"
-    over = ", and the time over the soft limit has run out" if use.grace_over else ""
+    usage = (
+        _("{used} of {limit} files", used=use.used, limit=limit)
+        if use.files
+        else _("{used:.4g} of {limit:.4g} GB", used=use.used / GB, limit=limit / GB)
+    )
+    over = _(", and the time over the soft limit has run out") if use.grace_over else ""
     return fault(
         observed=_(
             "{user} uses {usage} in {path}{over}", user=use.user, usage=usage, path=use.path, over=over

@@ -14,7 +14,7 @@ _EXPECTED = N_("every array active with all its disks")
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts have the disks of the machine beneath" if spec.cluster.lab else ""
+    return _("a lab's hosts have the disks of the machine beneath") if spec.cluster.lab else ""
 
 
 @check(raid, unless=_in_lab, fix="`mdadm --detail /dev/MD`; replace the disk and `mdadm /dev/MD --add DISK`")
@@ -30,9 +30,13 @@ def raid_health(_spec: HostSpec, have: tuple[Array, ...]) -> Iterator[Verdict]:
 
 
 def _fault(array: Array) -> Verdict:
-    failures = f", {', '.join(array.failed)} failed" if array.failed else ""
+    failures = _(", {failed} failed", failed=", ".join(array.failed)) if array.failed else ""
     doing = f", {array.doing}" if array.doing else ""
-    state = f"{array.working} of {array.disks} disks" if array.active else "inactive"
+    state = (
+        _("{working} of {disks} disks", working=array.working, disks=array.disks)
+        if array.active
+        else _("inactive")
+    )
     is_recovering = array.active and array.doing.startswith("recovery")
     return fault(
         observed=f"{array.name}: {state}{failures}{doing}",

@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, equal_everywhere
 from clusterwright.check.facts.rdma_ports import Rdma, has_rdma, rdma_ports
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 
 
 @check(
@@ -26,5 +27,8 @@ def rdma_firmware(cluster: Cluster, have: Mapping[str, Rdma]) -> Iterator[Verdic
             if any(port.board == board for port in rdma.ports)
         }
         yield from equal_everywhere(
-            versions, cluster.control.name, f"firmware of {board or 'the adapters'}", otherwise=Status.WARN
+            versions,
+            cluster.control.name,
+            _("firmware of {board}", board=board or "the adapters"),
+            otherwise=Status.WARN,
         )

@@ -8,10 +8,10 @@ from clusterwright.check.expectation import check, expect, fault
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.rdma_ports import LAYER, Rdma, RdmaPort, has_rdma, rdma_ports
 from clusterwright.check.verdict import Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.units import format_rate
 
-_SUBNET = "`ibstat`: INIT is a missing subnet manager, Polling a cable or a switch port"
+_SUBNET = N_("`ibstat`: INIT is a missing subnet manager, Polling a cable or a switch port")
 
 
 @check(
@@ -49,4 +49,10 @@ def rdma_links(spec: HostSpec, have: Rdma) -> Iterator[Verdict]:
 
 
 def _port_summary(port: RdmaPort) -> str:
-    return f"{port.name} is {port.state}, {port.physical}, {format_rate(port.rate_bits_per_s)}"
+    return _(
+        "{port} is {state}, {physical}, {rate}",
+        port=port.name,
+        state=port.state,
+        physical=port.physical,
+        rate=format_rate(port.rate_bits_per_s),
+    )

@@ -12,7 +12,7 @@ from clusterwright.units import MiB
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's host only claims its memory (config_overrides)" if spec.cluster.lab else ""
+    return _("a lab's host only claims its memory (config_overrides)") if spec.cluster.lab else ""
 
 
 @check(

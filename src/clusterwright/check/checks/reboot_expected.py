@@ -13,7 +13,7 @@ _DAY_S = 24 * _HOUR_S  # ours: a crash of yesterday is looked at, one of last we
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts are killed on purpose" if spec.cluster.lab else ""
+    return _("a lab's hosts are killed on purpose") if spec.cluster.lab else ""
 
 
 @check(

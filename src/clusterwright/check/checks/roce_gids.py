@@ -30,7 +30,7 @@ def roce_gids(spec: HostSpec, have: Rdma) -> Iterator[Verdict]:
     Without one NCCL takes what is at its index, and its first message ends in a time-out (status 12).
     """
     index = spec.cluster.jobs.variables.get(_INDEX)
-    index_note = f" at {_INDEX}={index} (jobs.variables)" if index else ""
+    index_note = _(" at {index}={index2} (jobs.variables)", index=_INDEX, index2=index) if index else ""
     for port in have.ports:
         if port.up and port.link_layer == "Ethernet":
             observed = f"{port.name}: {', '.join(_gid_text(gid) for gid in port.gids) or 'no GID'}"

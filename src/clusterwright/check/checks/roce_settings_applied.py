@@ -20,7 +20,7 @@ def _sets_roce(spec: HostSpec) -> bool:
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's links have no priorities" if spec.cluster.lab else ""
+    return _("a lab's links have no priorities") if spec.cluster.lab else ""
 
 
 @check(
@@ -75,13 +75,31 @@ def _wrong(port: RocePort, roce: Roce) -> list[str]:
     paused, priorities = port.paused or (), port.priorities or {}
     if paused != (roce.priority,):
         which = ", ".join(map(str, paused)) or "none"
-        differences.append(f"paused priorities: {which}")
+        differences.append(_("paused priorities: {which}", which=which))
     if priorities.get(roce.dscp) != roce.priority:
-        differences.append(f"DSCP {roce.dscp} is priority {priorities.get(roce.dscp, 'of its VLAN tag')}")
+        differences.append(
+            _(
+                "DSCP {dscp} is priority {priorities}",
+                dscp=roce.dscp,
+                priorities=priorities.get(roce.dscp, "of its VLAN tag"),
+            )
+        )
     if port.ecn is not None and (roce.priority in port.ecn) != roce.ecn:
-        differences.append(f"ECN of priority {roce.priority} is {'off' if roce.ecn else 'on'}")
+        differences.append(
+            _(
+                "ECN of priority {priority} is {ending}",
+                priority=roce.priority,
+                ending="off" if roce.ecn else "on",
+            )
+        )
     if roce.ecn and port.cnp_dscp not in (None, roce.cnp_dscp):
-        differences.append(f"notifications have DSCP {port.cnp_dscp}, not {roce.cnp_dscp}")
+        differences.append(
+            _(
+                "notifications have DSCP {cnp_dscp}, not {cnp_dscp2}",
+                cnp_dscp=port.cnp_dscp,
+                cnp_dscp2=roce.cnp_dscp,
+            )
+        )
     if port.tos is not None and port.tos >> 2 != roce.dscp:
-        differences.append(f"connections are marked {port.tos}, not DSCP {roce.dscp}")
+        differences.append(_("connections are marked {tos}, not DSCP {dscp}", tos=port.tos, dscp=roce.dscp))
     return differences

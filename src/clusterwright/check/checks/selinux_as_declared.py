@@ -10,7 +10,9 @@ from clusterwright.i18n import _
 
 
 def _has_none(spec: HostSpec) -> str:
-    return "" if spec.cluster.platform.has_selinux else f"{spec.cluster.os} has no SELinux of its own"
+    return (
+        "" if spec.cluster.platform.has_selinux else _("{os} has no SELinux of its own", os=spec.cluster.os)
+    )
 
 
 @check(

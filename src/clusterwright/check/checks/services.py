@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.units import required_units, units
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(
@@ -17,10 +18,10 @@ def services(spec: HostSpec, have: dict[str, str]) -> Verdict:
     """Every service of the host's role is active."""
     needed = required_units(spec)
     wrong = tuple(unit for unit in needed if not have.get(unit, "").startswith("active"))
-    observed = "; ".join(f"{unit} is {have.get(unit, 'not there')}" for unit in wrong)
+    observed = "; ".join(_("{unit} is {have}", unit=unit, have=have.get(unit, "not there")) for unit in wrong)
     return expect(
         not wrong,
-        observed=observed or f"{len(needed)} services active",
+        observed=observed or _("{count} services active", count=len(needed)),
         expected=", ".join(unit.removesuffix(".service") for unit in needed),
         codes=wrong,
     )

@@ -29,13 +29,13 @@ def shared_folders(
     ((control, tokens_by_path),) = control_tokens.items()
     for host, tokens in have.items():
         for name, folder in cluster.storage.items():
-            token = tokens.get(folder.path, Token("", "not tried"))
+            token = tokens.get(folder.path, Token("", _("not tried")))
             yield _verdict(
                 host,
                 folder.path,
                 token,
                 tokens_by_path.get(folder.path, {}).get(host),
-                f"{control} (storage.{name})",
+                _("{control} (storage.{name})", control=control, name=name),
             )
 
 

@@ -12,7 +12,7 @@ from clusterwright.units import GiB
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "a lab's hosts share the machine's memory" if spec.cluster.lab else ""
+    return _("a lab's hosts share the machine's memory") if spec.cluster.lab else ""
 
 
 @check(

@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, expect, fault, most_common
 from clusterwright.check.facts.slurm_version import slurm_version
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.i18n import _
 
 
 @check(
@@ -24,8 +25,8 @@ def slurm_as_declared(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict
 def _verdict(host: str, version: str, declared: str, usual: str) -> Verdict:
     of_release = version == declared or version.startswith((f"{declared}.", f"{declared}-"))
     if of_release:
-        expected = f"{declared} (software.slurm), everywhere {usual}"
+        expected = _("{declared} (software.slurm), everywhere {usual}", declared=declared, usual=usual)
         return expect(
             version == usual, observed=version, expected=expected, subject=host, otherwise=Status.WARN
         )
-    return fault(observed=version, expected=f"{declared} (software.slurm)", subject=host)
+    return fault(observed=version, expected=_("{declared} (software.slurm)", declared=declared), subject=host)

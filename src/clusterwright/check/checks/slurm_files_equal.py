@@ -8,6 +8,7 @@ from clusterwright.check.expectation import check, expect, most_common
 from clusterwright.check.facts.slurm_files import FILES, slurm_files
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster, Host
+from clusterwright.i18n import _
 
 
 @check(
@@ -54,8 +55,8 @@ def _verdict(host: str, files: dict[str, str], usual: dict[str, str]) -> Verdict
         for name in FILES
         if files.get(name, "") != usual[name]
     ]
-    odd += [] if "slurm.conf" in files or usual["slurm.conf"] else ["slurm.conf is missing"]
-    observed = ", ".join(odd) or f"{', '.join(files)} equal"
+    odd += [] if "slurm.conf" in files or usual["slurm.conf"] else [_("slurm.conf is missing")]
+    observed = ", ".join(odd) or _("{files} equal", files=", ".join(files))
     return expect(
-        not odd, observed=observed, expected="the same files in /etc/slurm on all hosts", subject=host
+        not odd, observed=observed, expected=_("the same files in /etc/slurm on all hosts"), subject=host
     )

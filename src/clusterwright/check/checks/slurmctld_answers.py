@@ -6,6 +6,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import HostSpec
 from clusterwright.check.facts.slurmctld_ping import slurmctld_ping
 from clusterwright.check.verdict import Verdict
+from clusterwright.i18n import _
 
 
 @check(slurmctld_ping, fix="systemctl status slurmctld on the control host, then its log")
@@ -13,7 +14,9 @@ def slurmctld_answers(spec: HostSpec, have: dict[str, bool]) -> Verdict:
     """The primary slurmctld answers `scontrol ping` from every host."""
     primary, up = next(iter(have.items()))
     control = spec.cluster.control.name
-    observed = f"slurmctld at {primary} is {'up' if up else 'down'}"
+    observed = _("slurmctld at {primary} is {ending}", primary=primary, ending="up" if up else "down")
     return expect(
-        up and primary.split(".")[0] == control, observed=observed, expected=f"slurmctld at {control} up"
+        up and primary.split(".")[0] == control,
+        observed=observed,
+        expected=_("slurmctld at {control} up", control=control),
     )

@@ -51,20 +51,32 @@ def _unwanted(_board: Board, adapter: Device) -> Iterator[tuple[str, str]]:
     if adapter.functions > 0:
         path = f"/sys/bus/pci/devices/{adapter.address}/sriov_numvfs"
         yield (
-            f"the adapter at {adapter.location} has {adapter.functions} virtual functions",
-            f"`echo 0 > {path}`, and take out what sets it at boot",
+            _(
+                "the adapter at {location} has {functions} virtual functions",
+                location=adapter.location,
+                functions=adapter.functions,
+            ),
+            _("`echo 0 > {path}`, and take out what sets it at boot", path=path),
         )
 
 
 def _missing(board: Board, adapter: Device) -> Iterator[tuple[str, str]]:
     if adapter.functions_most <= 0:
         yield (
-            f"the adapter at {adapter.location} cannot have any",
-            f"{bios_menu(board, 'sriov')}: Enabled; and in the adapter: mlxconfig -d {adapter.address} set SRIOV_EN=1",
+            _("the adapter at {location} cannot have any", location=adapter.location),
+            _(
+                "{bios_menu}: Enabled; and in the adapter: mlxconfig -d {address} set SRIOV_EN=1",
+                bios_menu=bios_menu(board, "sriov"),
+                address=adapter.address,
+            ),
         )
     elif adapter.functions <= 0:
         path = f"/sys/bus/pci/devices/{adapter.address}/sriov_numvfs"
         yield (
-            f"the adapter at {adapter.location} has none of {adapter.functions_most}",
-            f"write how many into {path}",
+            _(
+                "the adapter at {location} has none of {functions_most}",
+                location=adapter.location,
+                functions_most=adapter.functions_most,
+            ),
+            _("write how many into {path}", path=path),
         )

@@ -12,7 +12,7 @@ from clusterwright.units import GiB
 
 
 def _in_lab(spec: HostSpec) -> str:
-    return "swap is the machine's, not the lab host's" if spec.cluster.lab else ""
+    return _("swap is the machine's, not the lab host's") if spec.cluster.lab else ""
 
 
 @check(
@@ -26,8 +26,8 @@ def swap_off(spec: HostSpec, have: Memory, swap_areas: Swaps) -> Verdict:
     if spec.cluster.system.swap:
         return skip(_("system.swap allows it"))
     named = "; ".join(
-        [f"on {', '.join(swap_areas.active)}"] * bool(swap_areas.active)
-        + [f"/etc/fstab names {', '.join(swap_areas.fstab)}"] * bool(swap_areas.fstab)
+        [_("on {active}", active=", ".join(swap_areas.active))] * bool(swap_areas.active)
+        + [_("/etc/fstab names {fstab}", fstab=", ".join(swap_areas.fstab))] * bool(swap_areas.fstab)
     )
     return expect(
         not have.swap_bytes,

@@ -18,7 +18,7 @@ def _counts(spec: HostSpec) -> bool:
 @check(associations, when=_counts, fix="apply the cluster file again; it names what slurmdbd lacks")
 def teams_as_declared(spec: HostSpec, have: Associations) -> Verdict:
     """Slurmdbd answers, and knows every team, its shares and every member of the file: others could run no job."""
-    number = f"{len(spec.cluster.teams)} teams, {len(spec.cluster.users)} users"
+    number = _("{count} teams, {count2} users", count=len(spec.cluster.teams), count2=len(spec.cluster.users))
     if have.error:
         host = spec.cluster.accountant
         return fault(
@@ -34,10 +34,12 @@ def _missing(spec: HostSpec, have: Associations) -> Iterator[str]:
     for team, declared in spec.cluster.teams.items():
         shares = have.shares.get(team, str(declared.shares))
         if team not in have.members:
-            yield f"no team {team}"
+            yield _("no team {team}", team=team)
         elif shares != str(declared.shares):
-            yield f"{team} has {shares} shares, not {declared.shares}"
+            yield _(
+                "{team} has {shares} shares, not {shares2}", team=team, shares=shares, shares2=declared.shares
+            )
     for name, user in spec.cluster.users.items():
         for team in dict.fromkeys((user.team, *user.additional_teams)):
             if name not in have.members.get(team, (name,)):
-                yield f"{name} is not in {team}"
+                yield _("{name} is not in {team}", name=name, team=team)

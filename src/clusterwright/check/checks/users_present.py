@@ -26,7 +26,7 @@ def users_present(spec: HostSpec, have: dict[str, Account]) -> Verdict:
     count = len(spec.cluster.users)
     return expect(
         not wrong,
-        observed="; ".join(wrong) or f"{count} users",
+        observed="; ".join(wrong) or _("{count} users", count=count),
         expected=_("{count} users with uid and gid as in users and teams", count=count),
     )
 
@@ -35,6 +35,13 @@ def _wrong(spec: HostSpec, have: dict[str, Account]) -> Iterator[str]:
     for name, user in spec.cluster.users.items():
         account, gid = have.get(name), spec.cluster.teams[user.team].gid
         if account is None:
-            yield f"no user {name}"
+            yield _("no user {name}", name=name)
         elif (account.uid, account.gid) != (user.uid, gid):
-            yield f"{name} is {account.uid}:{account.gid}, not {user.uid}:{gid}"
+            yield _(
+                "{name} is {uid}:{gid}, not {uid2}:{gid2}",
+                name=name,
+                uid=account.uid,
+                gid=account.gid,
+                uid2=user.uid,
+                gid2=gid,
+            )

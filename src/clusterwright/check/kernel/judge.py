@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from clusterwright.check.kernel.events import BURST_S, Event
 from clusterwright.check.kernel.lines import HOUR_S
 from clusterwright.check.kernel.xids import WINDOW_HOURS, Severity, xid
+from clusterwright.i18n import _
 
 MAX_FATAL_PER_DAY = 5  # NVSentinel: fatal five times in 24 hours on one GPU is a matter for its vendor
 _CAUSED = re.compile(r"caused by previous Xid (\d+)")
@@ -66,7 +67,10 @@ def _gpu(group: Sequence[Event], current_events: Sequence[Event]) -> Finding:
     peers = max(_peers(event, current_events) for event in free) if row.spread else 0
     if peers:
         return bursts.as_(
-            "none", row.meaning, row.action, f"on {peers + 1} GPUs at once, so it is the program"
+            "none",
+            row.meaning,
+            row.action,
+            _("on {peers} GPUs at once, so it is the program", peers=peers + 1),
         )
     assessments = [row.assess(message) for event in free for message in event.messages]
     severity, action = min(assessments, key=lambda assessment: _GRAVEST.index(assessment[0]))
@@ -98,7 +102,7 @@ class _Bursts:
 def _cascade(event: Event, current_events: Iterable[Event]) -> str:
     """Which earlier Xid this one follows from, in words; nothing if it stands alone."""
     if all(matches := [_CAUSED.search(message) for message in event.messages]) and matches[0]:
-        return f"follows from Xid {matches[0][1]}"
+        return _("follows from Xid {xid}", xid=matches[0][1])
     row = xid(event.number)
     causes = [
         cause.number
@@ -109,7 +113,7 @@ def _cascade(event: Event, current_events: Iterable[Event]) -> str:
         and event.first_s >= cause.first_s
         and event.first_s - cause.last_s <= BURST_S
     ]
-    return f"follows from Xid {causes[-1]}" if causes else ""
+    return _("follows from Xid {xid}", xid=causes[-1]) if causes else ""
 
 
 def _peers(event: Event, current_events: Iterable[Event]) -> int:
@@ -130,8 +134,13 @@ def _events_in_window(group: Sequence[Event], hours: float) -> list[Event]:
 def _switch(group: Sequence[Event]) -> Finding:
     """An NVSwitch names its own severity in the line; each fatal error has a second line with the registers."""
     fatal = any(_FATAL.match(message) for event in group for message in event.messages)
-    meaning = f"{'fatal' if fatal else 'passing'} error of an NVSwitch: {group[0].messages[0][:60]}"
-    action = "drain and reboot the host; repair if it comes again" if fatal else "nothing"
+    message = group[0].messages[0][:60]
+    meaning = (
+        _("fatal NVSwitch error: {message}", message=message)
+        if fatal
+        else _("recoverable NVSwitch error: {message}", message=message)
+    )
+    action = _("drain and reboot the host; repair if it comes again") if fatal else _("nothing")
     return _Bursts(group).as_("fail" if fatal else "none", meaning, action)
 
 
@@ -150,5 +159,6 @@ def _escalate(findings: Sequence[Finding]) -> list[Finding]:
 
 def _to_vendor(finding: Finding, times: int) -> Finding:
     return replace(
-        finding, action=f"{times} fatal errors in a day on one device: drain the host and replace it"
+        finding,
+        action=_("{times} fatal errors in a day on one device: drain the host and replace it", times=times),
     )

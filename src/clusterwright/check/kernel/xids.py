@@ -9,6 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from clusterwright.i18n import N_
+
 Severity = Literal["fail", "warn", "none"]
 WINDOW_HOURS = 24.0  # NVSentinel's window for what comes again
 
@@ -62,10 +64,10 @@ class Xid(_Row):
 
 # The catalogue calls the other numbers unused: recorded for the vendor, no reason to drain.
 _UNLISTED = {
-    "meaning": "a number that NVIDIA's catalogue does not explain",
+    "meaning": N_("a number that NVIDIA's catalogue does not explain"),
     "domain": "driver",
     "severity": "warn",
-    "action": "ask the vendor, with the line of the kernel's log",
+    "action": N_("ask the vendor, with the line of the kernel's log"),
     "source": ("ours",),
 }
 

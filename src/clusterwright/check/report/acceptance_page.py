@@ -10,7 +10,7 @@ from clusterwright.check.report.drawing import STATUS_LABELS, cluster, is_small,
 from clusterwright.check.report.findings import Findings, contact
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.drawing.sheet import Figure, Section, Theme, drawn, legend, paragraphs, sheet, table
-from clusterwright.i18n import bilingual
+from clusterwright.i18n import N_, _, bilingual
 
 _STYLE = """
 .tile { stroke-width: 1.6; fill: var(--card); } .part { stroke-width: 0; }
@@ -24,27 +24,30 @@ _STYLE = """
 .sign div { border-top: 1px solid var(--ink); padding-top: 6px; color: var(--soft); }
 """
 _THEME = Theme(bilingual("Acceptance"), _STYLE)
-_LAB = "A lab: hosts are virtual and GPUs are simulated. This page proves nothing about hardware."
-_TILES = "A tile is a host; in it, from above: its links, its GPUs, its disks and folders."
-_SQUARES = "A square is a host, in the colour of the worst that was found on it or any of its parts."
-_NO_BENCH = "No bench was run: what is here was read, not measured (wright bench network FILE)."
-_GREEN = "Only green is as wanted: what could not be seen is unknown, and nobody should sign for it."
+_LAB = N_("A lab: hosts are virtual and GPUs are simulated. This page proves nothing about hardware.")
+_TILES = N_("A tile is a host; in it, from above: its links, its GPUs, its disks and folders.")
+_SQUARES = N_("A square is a host, in the colour of the worst that was found on it or any of its parts.")
+_NO_BENCH = N_("No bench was run: what is here was read, not measured (wright bench network FILE).")
+_GREEN = N_("Only green is as wanted: what could not be seen is unknown, and nobody should sign for it.")
 
 
 def render_page(findings: Findings, networks: Sequence[str]) -> str:
     """The whole page as HTML; it needs nothing beside it."""
     parts = [
         Section(
-            bilingual("The cluster"),
+            bilingual(_("The cluster")),
             drawn(lambda width: cluster(findings, width), _key(), paragraphs(_how(findings))),
         ),
-        Section(bilingual("What is wrong, and who fixes it"), _wrong(findings, networks)),
-        Section(bilingual("What was expected, and what was seen"), _all(findings)),
+        Section(bilingual(_("What is wrong, and who fixes it")), _wrong(findings, networks)),
+        Section(bilingual(_("What was expected, and what was seen")), _all(findings)),
         Section(bilingual("Accepted"), _sign()),
     ]
-    footer = (
-        f"{findings.cluster}, {findings.checked_at}, clusterwright "
-        f"{findings.version}. {_LAB if findings.is_lab else ''}"
+    footer = _(
+        "{cluster}, {checked_at}, clusterwright {version}. {lab}",
+        cluster=findings.cluster,
+        checked_at=findings.checked_at,
+        version=findings.version,
+        lab=_LAB if findings.is_lab else "",
     )
     return sheet(_THEME, _headline(findings), _figures(findings), parts, footer=footer.strip())
 
@@ -55,13 +58,15 @@ def _how(findings: Findings) -> tuple[str, ...]:
 
 def _headline(findings: Findings) -> tuple[str, str]:
     if findings.passed:
-        return bilingual("{cluster} matches the cluster file", cluster=findings.cluster)
+        return bilingual(_("{cluster} matches the cluster file"), cluster=findings.cluster)
     if failed := findings.counts[Status.FAIL]:
         return bilingual(
-            "{cluster} is not ready; failed checks: {count}", cluster=findings.cluster, count=failed
+            _("{cluster} is not ready; failed checks: {count}"), cluster=findings.cluster, count=failed
         )
     unknown = findings.counts[Status.UNKNOWN]
-    return bilingual("{cluster}: checks without a result: {count}", cluster=findings.cluster, count=unknown)
+    return bilingual(
+        _("{cluster}: checks without a result: {count}"), cluster=findings.cluster, count=unknown
+    )
 
 
 def _figures(findings: Findings) -> list[Figure]:
@@ -80,7 +85,7 @@ def _wrong(findings: Findings, networks: Sequence[str]) -> str:
         verdict for verdict in folded(findings.verdicts) if verdict.status not in (Status.OK, Status.SKIPPED)
     ]
     if not bad:
-        return paragraphs(["Nothing: no check failed, warned or was blind."])
+        return paragraphs([_("Nothing: no check failed, warned or was blind.")])
     rows = [
         (
             _location(verdict),
@@ -113,5 +118,5 @@ def _location(verdict: Verdict) -> str:
 
 
 def _sign() -> str:
-    fields = ("For the supplier, date", "For the buyer, date")
+    fields = (_("For the supplier, date"), _("For the buyer, date"))
     return f'<div class="sign">{"".join(f"<div>{escape(field)}</div>" for field in fields)}</div>'

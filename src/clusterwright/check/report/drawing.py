@@ -16,8 +16,8 @@ LINK_W, GPU_W, DISK_W = 30.0, 16.0, 22.0
 
 STATUS_LABELS = {
     Status.OK: N_("as wanted"),
-    Status.WARN: N_("warning"),
-    Status.FAIL: N_("fails"),
+    Status.WARN: "warning",
+    Status.FAIL: "fails",
     Status.UNKNOWN: N_("could not be seen"),
     Status.SKIPPED: N_("not looked at"),
 }
@@ -46,7 +46,7 @@ def cluster(findings: Findings, width: float) -> str:
     description = _(
         "{count} hosts. {wrong}.", count=len(findings.hosts), wrong="; ".join(wrong) or "Nothing is wrong"
     )
-    return svg_image((width, y), f"Cluster {findings.cluster}", description, *parts)
+    return svg_image((width, y), _("Cluster {cluster}", cluster=findings.cluster), description, *parts)
 
 
 def _bad(host: HostFindings) -> Status | None:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from clusterwright.check.folding import WORST_FIRST, counts
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster, Host
+from clusterwright.i18n import N_
 
 # Who fixes it: the first word of a part, or what it is on the host.
 CONTACTS = {
-    "gpu": "the server's vendor: a GPU",
-    "network": "who runs the network: cable, port or adapter",
-    "disk": "who runs the storage",
-    "host": "the cluster's administrator",
+    "gpu": N_("the server's vendor: a GPU"),
+    "network": N_("who runs the network: cable, port or adapter"),
+    "disk": N_("who runs the storage"),
+    "host": N_("the cluster's administrator"),
 }
 
 

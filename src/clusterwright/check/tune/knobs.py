@@ -59,9 +59,15 @@ def chosen(
     """
     knobs_by_variable = {knob.variable: knob for knob in knobs}
     if unknown := [name for name in names if name not in knobs_by_variable]:
-        raise _none(f"there is no knob `{unknown[0]}` here", f"there are {', '.join(knobs_by_variable)}")
+        raise _none(
+            _("there is no knob `{unknown}` here", unknown=unknown[0]),
+            _("there are {knobs_by_variable}", knobs_by_variable=", ".join(knobs_by_variable)),
+        )
     if refused := [name for name in names if knobs_by_variable[name].numbers and not numbers]:
-        raise _none(f"`{refused[0]}` changes what is computed", "if that is well, add --allow-numbers")
+        raise _none(
+            _("`{refused}` changes what is computed", refused=refused[0]),
+            _("if that is well, add --allow-numbers"),
+        )
     selection = [
         knobs_by_variable[name]
         for name in names or knobs_by_variable
@@ -83,7 +89,7 @@ def of_network(backend: str, interface: str) -> tuple[Knob, ...]:
     NCCL's are those of its user guide, "Environment Variables"; Gloo opens a connection for each name in its list of
     interfaces, so the same name twice gives two that run side by side (torch, ProcessGroupGloo).
     """
-    which = "the network that is declared for gradients"
+    which = _("the network that is declared for gradients")
     if backend == "nccl":
         return (Knob("NCCL_SOCKET_IFNAME", (interface,), which), *_NCCL)
     lists = tuple(",".join([interface] * times) for times in (1, 2, 4, 8))

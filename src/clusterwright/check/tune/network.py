@@ -14,6 +14,7 @@ from clusterwright.check.bench.parsers.sweep import Sweep
 from clusterwright.check.bench.site import Site
 from clusterwright.check.tune.knobs import Settings, chosen, of_network
 from clusterwright.check.tune.trials import Budget, Trials, Tuned, format_measurement
+from clusterwright.i18n import _
 
 # DDP sums gradients in buckets of 25 MiB (torch.nn.parallel.DistributedDataParallel, bucket_cap_mb).
 BUCKET_BYTES = 25 * 2**20
@@ -41,8 +42,11 @@ def tune_network(site: Site, budget: Budget, names: Sequence[str] = ()) -> Tuned
     trials = Trials(measure, lambda value: format_measurement(value, "bytes/s", line.value), site.log)
     trials.rehearse()
     outcome = trials.search(knobs, budget)
-    subject, quantity = f"{len(hosts)} hosts", f"bus bandwidth of all-reduce by {plan.backend}"
-    notes = (f"the line: {amount(line.value, line.unit)}, {line.why}",)
+    subject, quantity = (
+        _("{count} hosts", count=len(hosts)),
+        _("bus bandwidth of all-reduce by {backend}", backend=plan.backend),
+    )
+    notes = (_("the line: {amount}, {why}", amount=amount(line.value, line.unit), why=line.why),)
     return Tuned(subject, quantity, "bytes/s", knobs, budget, outcome, notes, line.value)
 
 

@@ -38,7 +38,7 @@ class Subject:
 
     def with_settings(self, settings: Settings) -> Job:
         """As the file would say it with these settings: what is tried is what would be written."""
-        return job_of(read(with_settings(self.text, settings, OF_JOB), "the job file with trial settings"))
+        return job_of(read(with_settings(self.text, settings, OF_JOB), _("the job file with trial settings")))
 
 
 def tune_training(
@@ -57,8 +57,13 @@ def tune_training(
     outcome = trials.search(knobs, budget)
     rates = [trial.value for trial in outcome.trials if trial.settings.is_default and trial.value]
     notes = (*_losses(runs, outcome.best), *_network(site, job, runs, rates))
-    subject_name = f"job `{job.name}` on {len(site.stage.hosts)} hosts, {subject.steps} steps a trial"
-    return Tuned(subject_name, "steps a second", "1/s", knobs, budget, outcome, notes)
+    subject_name = _(
+        "job `{job}` on {count} hosts, {steps} steps a trial",
+        job=job.name,
+        count=len(site.stage.hosts),
+        steps=subject.steps,
+    )
+    return Tuned(subject_name, _("steps a second"), "1/s", knobs, budget, outcome, notes)
 
 
 def _knobs(site: Site, job: Job, runs: Runs, names: Sequence[str], *, numbers: bool) -> tuple[Knob, ...]:
@@ -71,8 +76,13 @@ def _knobs(site: Site, job: Job, runs: Runs, names: Sequence[str], *, numbers: b
 
 def _losses(runs: Runs, best: Settings) -> Iterator[str]:
     if best in runs.losses and not best.is_default:
-        losses = f"{runs.losses[Settings()]:.6g}, with {best} {runs.losses[best]:.6g}"
-        yield f"loss of the last step that was measured: {losses}"
+        losses = _(
+            "{losses:.6g}, with {best} {losses2:.6g}",
+            losses=runs.losses[Settings()],
+            best=best,
+            losses2=runs.losses[best],
+        )
+        yield _("loss of the last step that was measured: {losses}", losses=losses)
 
 
 def _network(site: Site, job: Job, runs: Runs, rates: Sequence[float]) -> Iterator[str]:
@@ -85,8 +95,16 @@ def _network(site: Site, job: Job, runs: Runs, rates: Sequence[float]) -> Iterat
     best = advised(Training(4.0 * runs.parameters, compute_s, job.nodes, rate / 8))
     if seconds > (1 - ENOUGH) * step_s:
         yield (
-            f"gradients take {seconds:.2g} s of a step of {step_s:.2g} s at line rate; `{best.way.setting}` would leave"
-            f" {best.efficiency:.0%} of a step (cost: {best.way.cost}; wright plan gradients)"
+            _(
+                "gradients take {seconds:.2g} s of a step of {step_s:.2g} s at line rate; "
+                "`{setting}` would leave {efficiency:.0%} of a step (cost: {cost}; wright plan "
+                "gradients)",
+                seconds=seconds,
+                step_s=step_s,
+                setting=best.way.setting,
+                efficiency=best.efficiency,
+                cost=best.way.cost,
+            )
         )
 
 

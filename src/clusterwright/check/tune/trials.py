@@ -62,8 +62,8 @@ class Tuned:
 def format_measurement(value: float, unit: str, line: float = 0.0) -> str:
     """A rate of steps as the time of one; a bandwidth beside the line's, where that is known."""
     if unit == "1/s":
-        return f"{amount(1 / value, 's')} a step"
-    return amount(value, unit) + (f", {value / line:.0%} of the line" if line else "")
+        return _("{amount} a step", amount=amount(1 / value, "s"))
+    return amount(value, unit) + (_(", {value:.0%} of the line", value=value / line) if line else "")
 
 
 @dataclass(slots=True)
@@ -105,6 +105,6 @@ class Trials:
     def _run_trial(self, settings: Settings) -> float | None:
         self.spent += 1
         value = self.measure(settings)
-        text = "did not run" if value is None else self.format_value(value)
+        text = _("did not run") if value is None else self.format_value(value)
         self.log(_("trial {spent}: {settings}: {text}", spent=self.spent, settings=settings, text=text))
         return value
