@@ -169,7 +169,7 @@ def test_troubles_at_once_are_named_each_with_its_mend(site, words, capsys):
     assert code == EXIT_FAILED, said
     assert "/dev/nvidia3" in line_of(said, "gpu-node1", "failed")
     assert "`nvidia-smi` and `dmesg`" in line_of(said, "gpu-node1", "failed")
-    assert "it runs rocky-9, and the file says debian-12: nothing was changed" in said
+    assert "the host runs rocky-9, the cluster file declares debian-12: nothing was changed" in said
     assert "correct `os`" in line_of(said, "gpu-node3", "failed")
     assert "disk" in line_of(said, "gpu-node4", "failed")
     assert "`df -h`" in line_of(said, "gpu-node4", "failed")
@@ -236,7 +236,7 @@ def test_a_lost_device_file_is_named_before_slurm_drains_the_host(site, words, c
     assert state.startswith("idle")
     assert found["gpu-node4"]["gpu_device_files"]["saw"] == "no device /dev/nvidia3"
     assert code == EXIT_OK, said
-    assert "note: gpu-node4: 3 of 4 GPU device files are there, /dev/nvidia3 missing: Slurm drains" in said
+    assert "note: gpu-node4: 3 of 4 GPU device files exist, /dev/nvidia3 missing: Slurm drains" in said
 
 
 @pytest.mark.parametrize(

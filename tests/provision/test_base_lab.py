@@ -239,7 +239,7 @@ def test_an_id_that_another_has_is_named_on_its_host_and_the_others_are_finished
     site.apply()
 
     assert {host.host: host.error for host in report.hosts if host.error} == {
-        "gpu-node2": "user:carol: id 6009 is stranger's here: give stranger another one, and its files with it"
+        "gpu-node2": "user:carol: stranger has id 6009 on this host. Give stranger and its files another id"
     }
     assert made.strip() == "6009"
 

@@ -127,7 +127,7 @@ def test_one_hosts_own_trouble_stops_nobody(run, where):
 
 def test_what_failed_is_still_wanted(run):
     """The report of a host where nothing could be done keeps its plan."""
-    hosts = Hosts(fails={"gpu-node1": ("another apply is at work here", "host")})
+    hosts = Hosts(fails={"gpu-node1": ("another apply is running on this host", "host")})
     _report, of, _said = run(hosts)
 
     assert [(change.id, change.done) for change in of["gpu-node1"].changes] == [("file:/etc/x", False)]

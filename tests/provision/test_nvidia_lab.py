@@ -327,10 +327,10 @@ def test_a_fabric_manager_of_another_version_is_not_taken(site, upgraded):
     assert set(errors(report)) == set(HOSTS)
     for words in errors(report).values():
         assert (
-            f"no version {WITHOUT_FABRIC} of nvidia-fabricmanager-580 is known here (known: {NEW}-1, {OLD}-1)"
+            f"no repository has version {WITHOUT_FABRIC} of nvidia-fabricmanager-580 (available: {NEW}-1, {OLD}-1)"
             in words
         )
-        assert "name a version of software that the repository has" in words
+        assert "set a version that the repository has" in words
     assert not [line for line in said if "drained" in line]
     assert set(site.versions().values()) == {NEW}
     assert all("900M" in text for text in journal.values())
@@ -353,7 +353,7 @@ def test_a_repository_that_is_not_reached_is_named_and_the_rest_is_done(site, up
     assert all("Failed to fetch http://10.221.0." in words for words in errors(report).values()), errors(
         report
     )
-    assert all("see that this host reaches the repository" in words for words in errors(report).values())
+    assert all("check the route to the repository" in words for words in errors(report).values())
     assert not [line for line in said if "drained" in line]
     assert "800M" in journal
     assert back.ok, errors(back)
@@ -372,8 +372,8 @@ def test_packages_that_another_key_signed_are_not_taken(site, upgraded, tmp_path
     repository.sign(served.folder(here), served.home(here))
     back = site.apply(drain=True, only={"gpu-node6"})
 
-    assert "no version 9.10.2 of libcudnn9-cuda-12 is known here" in errors(report)["gpu-node6"]
-    assert "signed by another key than the file has" in errors(report)["gpu-node6"]
+    assert "no repository has version 9.10.2 of libcudnn9-cuda-12" in errors(report)["gpu-node6"]
+    assert "signed by another key than the cluster file has" in errors(report)["gpu-node6"]
     assert back.ok, errors(back)
 
 
@@ -388,7 +388,7 @@ def test_what_somebody_holds_is_theirs_to_let_go(site, upgraded):
     back = site.apply(drain=True, only=two)
 
     assert set(errors(report)) == {"gpu-node8"}
-    assert "libnccl2 is held at 2.26.2-1+cuda12.8 by somebody here" in errors(report)["gpu-node8"]
+    assert "libnccl2 is held at 2.26.2-1+cuda12.8 by hand" in errors(report)["gpu-node8"]
     assert "`apt-mark unhold libnccl2`" in errors(report)["gpu-node8"]
     assert held == {"gpu-node7": "2.27.3", "gpu-node8": "2.26.2"}
     assert back.ok, errors(back)
@@ -400,7 +400,7 @@ def test_a_version_that_nobody_has_is_named_with_those_that_there_are(site, upgr
     site.write(driver=NEW, nccl="2.99.1")
     report = site.apply(drain=True, only={"gpu-node2"})
 
-    assert "no version 2.99.1 built for cuda12 of libnccl2 is known here" in errors(report)["gpu-node2"]
+    assert "no repository has version 2.99.1 built for cuda12 of libnccl2" in errors(report)["gpu-node2"]
     assert "2.27.3-1+cuda13.0" in errors(report)["gpu-node2"]
     assert site.out() == set()
 

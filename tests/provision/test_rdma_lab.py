@@ -212,8 +212,8 @@ def test_devices_that_a_host_has_not_are_named_and_the_rest_is_done(site):
     notes = {each.host: " ".join(each.notes) for each in looked.hosts}
     diff = next(one.diff for each in looked.hosts for one in each.changes if one.id == "file:/etc/nccl.conf")
 
-    assert "mlx5_7, which this host has not" in notes["gpu-node1"]
-    assert "mlx5_7, which this host has not" in notes["gpu-node2"]
+    assert "mlx5_7, but this host has no such port" in notes["gpu-node1"]
+    assert "mlx5_7, but this host has no such port" in notes["gpu-node2"]
     assert "+NCCL_IB_HCA==mlx5_1:1" in diff.splitlines()
 
 

@@ -87,7 +87,7 @@ class Cluster:
             names = [one["id"] for one in changes if one["done"] and one["cost"] == "reboot"]
             self.owes |= {host: names} if names else {}
             if order["leave"]:
-                answer |= {"error": "packages left as they are: not reached", "blame": "host"}
+                answer |= {"error": "packages not changed: not reached", "blame": "host"}
         facts = {"interrupted": False, "job_steps": 0, "reached_at": ""}
         facts |= {"boot": str(self.boots.get(host, 0)), "owes": self.owes.get(host, [])}
         return f"{ANSWER}{json.dumps(answer | {'facts': facts})}\n"
@@ -191,7 +191,7 @@ def test_no_host_is_drained_for_packages_that_do_not_come(run):
 
     assert "drain gpu-node2" not in hosts.log
     assert "reboot gpu-node2" not in hosts.log
-    assert of["gpu-node2"].error.startswith("packages left as they are")
+    assert of["gpu-node2"].error.startswith("packages not changed")
     assert ("gpu-node2", "file:/etc/x") in hosts.done
     assert [host.host for host in report.failed] == ["gpu-node2"]
     assert (hosts.reasons, [hosts.boots[host] for host in COMPUTE]) == ({}, [2, 1, 2, 2])
@@ -203,7 +203,7 @@ def test_a_host_that_lacks_some_packages_is_given_back_with_the_others(run):
     _report, of, _said = run(hosts, reboot=True)
 
     assert hosts.boots["gpu-node2"] == 2
-    assert of["gpu-node2"].error.startswith("packages left as they are")
+    assert of["gpu-node2"].error.startswith("packages not changed")
     assert hosts.reasons == {}
 
 

@@ -40,7 +40,7 @@ class Hosts:
         if any(when >= order["to"] for when in self.kept[host]):
             change = {
                 "id": "file:/etc/x",
-                "what": "rewrite as before",
+                "what": "restore content",
                 "verbs": ["rewrite"],
                 "diff": "",
                 "cost": "live",

@@ -175,7 +175,7 @@ def test_files_that_a_daemon_would_die_of_change_nothing(site):
     report = site.apply({"slurm.options": {"SwitchType": "switch/nowhere"}})
     said = next(host for host in report.hosts if host.host == "control")
 
-    assert "slurmctld refuses the new files" in said.error
+    assert "slurmctld rejects the new files" in said.error
     assert "switch/nowhere" in said.error
     assert site.run("control", "cat /etc/slurm/slurm.conf") == text
     assert site.started() == started

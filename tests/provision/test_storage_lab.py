@@ -135,7 +135,7 @@ def test_files_that_a_mount_would_hide_are_named_on_their_host(site):
     errors = {host.host: host.error for host in report.hosts if host.error}
 
     assert list(errors) == ["gpu-node2"]
-    assert "/shared is no mount here and holds lost" in errors["gpu-node2"]
+    assert "/shared is not mounted and holds lost" in errors["gpu-node2"]
     site.sh("gpu-node2", "rm /shared/lost")
     assert not apply(site.cluster, str(site.file), site.remote).failed
     assert mounted(site, "gpu-node2")

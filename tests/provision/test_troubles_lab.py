@@ -67,10 +67,13 @@ def test_each_trouble_is_named_and_the_others_are_finished(site, troubled):
 
     assert not report.ok
     assert sorted(said) == ["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"]
-    assert "another apply is at work here" in said["gpu-node1"]
+    assert "another apply is running on this host" in said["gpu-node1"]
     assert "full" in said["gpu-node2"]
     assert "df -h" in said["gpu-node2"]
-    assert "it runs ubuntu-20.04, and the file says debian-12: nothing was changed" in said["gpu-node3"]
+    assert (
+        "the host runs ubuntu-20.04, the cluster file declares debian-12: nothing was changed"
+        in said["gpu-node3"]
+    )
     assert "Read-only file system" in said["gpu-node4"]
     assert {host.blame for host in report.failed} == {"host"}
     assert values == {"control": "55"} | dict.fromkeys(said, "30")

@@ -75,7 +75,7 @@ def test_a_few_slices_say_nothing_of_drift():
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ({"wrong": {"memory": ["3 bytes of a pattern 0x55 were read back otherwise"]}}, "memory: 3 bytes"),
+        ({"wrong": {"memory": ["3 bytes of pattern 0x55 differ when read back"]}}, "memory: 3 bytes"),
         (
             {"wrong": {"gpu0 products": ["1 of 64 elements of a product differ"] * 2}},
             "gpu0 products: 1 of 64",

@@ -174,9 +174,11 @@ def test_a_host_whose_torch_sees_no_gpu_is_unknown_once(metal):
 
 def test_without_nvidia_smi_the_rates_are_judged_and_it_is_said(metal):
     """How hot they were is not known."""
-    outcome = gpu(metal(blind="there is no nvidia-smi", hosts=["gpu-node1"]))
+    outcome = gpu(metal(blind="nvidia-smi is not installed", hosts=["gpu-node1"]))
 
-    assert outcome.notes == ("gpu-node1: clocks, temperature and power not read: there is no nvidia-smi",)
+    assert outcome.notes == (
+        "gpu-node1: clocks, temperature and power not read: nvidia-smi is not installed",
+    )
 
 
 def test_where_all_are_slow_nobody_is_blamed(metal):

@@ -72,7 +72,7 @@ def test_every_figure_is_measured_and_every_element_is_right(on_processors):
 
 def test_without_nvidia_smi_it_is_said_and_measured_all_the_same(on_processors):
     """How warm they were is not known."""
-    assert on_processors.blind == "there is no nvidia-smi"
+    assert on_processors.blind == "nvidia-smi is not installed"
     assert on_processors.devices[0].load.temperature_c is None
 
 
@@ -170,7 +170,7 @@ def test_a_gpu_that_dies_or_hangs_takes_no_other_along(tmp_path):
     assert [each.why for each in found] == [
         "",
         "CUDA error: uncorrectable ECC error",
-        "gave no answer in 3 s",
+        "no response in 3 s",
     ]
     assert [len(each.figures) for each in found] == [2, 1, 1]
 

@@ -74,5 +74,5 @@ def test_a_rank_that_dies_is_told_with_its_last_words_and_takes_the_others_along
 
     assert code == 1
     assert "ValueError: no data" in err
-    assert "ended with 3, -9" in err
+    assert "exited with 3, -9" in err
     assert left(str(run)) == []

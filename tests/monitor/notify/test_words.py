@@ -51,8 +51,8 @@ def test_a_message_is_never_too_long_for_its_room(kind):
     ("answer", "said"),
     [
         (b'{"code": 0}', None), (b'{"errcode": 0, "errmsg": "ok"}', None), (b'{"StatusCode": 0}', None),
-        (b'{"errcode": 310000, "errmsg": "sign not match"}', "310000 sign not match"), (b"<html>", "no JSON"),
-        (b"[]", "no object"), (b"{}", "no code"),
+        (b'{"errcode": 310000, "errmsg": "sign not match"}', "310000 sign not match"), (b"<html>", "not JSON"),
+        (b"[]", "not a JSON object"), (b"{}", "no code"),
     ],
 )  # fmt: skip
 def test_a_room_that_says_no_with_200_is_heard(answer, said):
@@ -95,4 +95,4 @@ def test_without_alertmanager_the_rooms_are_told_once(receiving, tmp_path):
             watch.check()
 
     assert len(room.got) == 1
-    assert "Monitoring is silent" in room.got[0]["body"]["text"]["content"]
+    assert "Monitoring does not work" in room.got[0]["body"]["text"]["content"]

@@ -348,8 +348,8 @@ def test_a_host_that_zabbix_lacks_is_named(chain):
     with pytest.raises(RefusedError) as caught:
         receiver(chain, "nobody").notify([{"status": "firing", "labels": {"alertname": "NodeDown"}}])
 
-    assert "took 0 of 1 values" in str(caught.value)
-    assert "make a host `nobody`" in str(caught.value)
+    assert "accepted 0 of 1 values" in str(caught.value)
+    assert "create host `nobody`" in str(caught.value)
 
 
 def test_another_address_than_the_macro_says_is_refused(chain):

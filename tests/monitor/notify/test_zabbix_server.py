@@ -62,7 +62,7 @@ def test_what_zabbix_refuses_is_an_error_to_alertmanager_with_the_reason(program
     code, said = tell(program, "other")
 
     assert code == 502
-    assert "make a host `nobody` in Zabbix" in said
+    assert "create host `nobody` in Zabbix" in said
     assert said in capfd.readouterr().out
     assert trapper.got == []
     assert tell(program, "third")[0] == 404
@@ -76,7 +76,7 @@ def test_a_zabbix_that_hangs_keeps_no_chat_room_waiting(program, trapper):
     full, room = tell(program, "site"), tell(program, "room")
     places.release()
 
-    assert full == (503, "too many at once")
+    assert full == (503, "too many concurrent requests")
     assert room[0] == 200
     assert trapper.got == []
     assert tell(program, "site")[0] == 200

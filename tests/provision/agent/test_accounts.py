@@ -126,7 +126,7 @@ def test_what_we_made_goes_members_first(have):
 def test_what_others_made_is_named(have):
     """But for slurmdbd's own root and normal."""
     assert strangers([VISION, BOB], have, []) == [
-        "slurmdbd has qualities of service that the file does not name: urgent; left as they are"
+        "slurmdbd has qualities of service that are not in the cluster file: urgent. They are not changed"
     ]
     assert len(strangers([], have, [])) == 3
 

@@ -170,7 +170,9 @@ def test_what_nobody_wants_now_is_removed(host):
     assert not (host.root / "etc/a").exists()
     assert (host.root / STATE / "undo/200/files/etc/a").read_text() == "one\n"
     assert (host.root / "etc/b").read_text() == "edited\n"
-    assert answer["notes"] == ["/etc/b is wanted no more, but was edited since: left as it is"]
+    assert answer["notes"] == [
+        "/etc/b is no longer desired, but was edited after the last apply: not removed"
+    ]
 
 
 def test_a_file_that_its_program_refuses_never_arrives(host):
@@ -220,7 +222,10 @@ def test_two_applies_do_not_mix(host):
         fcntl.flock(lock, fcntl.LOCK_EX)
         answer = host("apply", file())
 
-    assert answer["error"] == "another apply is at work here (process 12 since 10:00:00); wait for it"
+    assert (
+        answer["error"]
+        == "another apply is running on this host (process 12 since 10:00:00). Wait until it ends"
+    )
     assert not (host.root / "etc").exists()
 
 
@@ -251,7 +256,7 @@ def test_a_folder_that_must_be_mounted_is_not_made(host):
     """Or runs would go to the root disk of the control host."""
     answer = host("apply", Directory(path="/shared/runs", owner=ME, group=MY_GROUP, parents=False))
 
-    assert answer["error"] == "directory:/shared/runs: /shared is not there: mount it, or make it"
+    assert answer["error"] == "directory:/shared/runs: /shared does not exist. Mount or create it"
 
 
 def test_a_setting_that_cannot_be_changed_here_is_a_note(host):
@@ -262,7 +267,7 @@ def test_a_setting_that_cannot_be_changed_here_is_a_note(host):
 
     assert [change["what"] for change in answer["changes"]] == ["60 -> 10"]
     assert (host.root / "proc/sys/vm/swappiness").read_text() == "10"
-    assert answer["notes"] == ["vm.none is not set to 1: this kernel has none"]
+    assert answer["notes"] == ["vm.none is not set to 1: this kernel does not have it"]
 
 
 def test_a_loaded_module_is_left_alone(host):

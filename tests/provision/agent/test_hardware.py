@@ -24,7 +24,7 @@ def test_a_missing_device_file_is_named_with_what_slurm_would_do(tmp_path):
     """Pain 1: `gres/gpu count reported lower than configured` comes when the host is drained already."""
     (said,) = notes(tmp_path, DEVICES[:3])
 
-    assert said.startswith("3 of 4 GPU device files are there, /dev/nvidia3 missing: Slurm drains")
+    assert said.startswith("3 of 4 GPU device files exist, /dev/nvidia3 missing: Slurm drains")
     assert "nodes.a100.gpus" in said
 
 
@@ -33,7 +33,7 @@ def test_too_much_memory_in_the_file_is_named(tmp_path):
     has = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
     (said,) = notes(tmp_path, DEVICES, memory_mib=has + 1)
 
-    assert said.startswith(f"the kernel has {has} MiB, and Slurm is told {has + 1} MiB")
+    assert said.startswith(f"the kernel has {has} MiB of memory, Slurm's configuration {has + 1} MiB")
     assert "nodes.a100.memory" in said
 
 

@@ -43,7 +43,7 @@ def test_a_silent_slurmdbd_is_one_change_for_all_rows(tmp_path):
 
     assert begin(host) == {}
     assert [one["what"] for one in plan_rows(host, host.resources[0], {})] == [
-        "compare 2 rows with those of slurmdbd, which does not answer yet"
+        "compare 2 rows with those of slurmdbd, which does not respond yet"
     ]
 
 
@@ -75,7 +75,7 @@ def test_each_row_that_differs_is_a_change_and_strangers_are_notes(tmp_path):
         ("create member bob of vision", "live"),
     ]
     assert host.notes == [
-        "slurmdbd has members that the file does not name: carol of vision; left as they are"
+        "slurmdbd has members that are not in the cluster file: carol of vision. They are not changed"
     ]
 
 
@@ -116,7 +116,7 @@ def test_silence_is_told_with_place_and_mend_and_holds_up_nobody(tmp_path, monke
     )
 
     assert trouble.blame == "host"
-    assert "slurmdbd on control (127.0.0.1:1) does not answer" in str(trouble)
+    assert "slurmdbd on control (127.0.0.1:1) does not respond" in str(trouble)
     assert "journalctl -u slurmdbd -u mariadb" in str(trouble)
 
 

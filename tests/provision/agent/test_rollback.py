@@ -126,7 +126,7 @@ def test_a_folder_with_something_of_others_in_it_stays(host):
     host("apply", to="100", when="200")
 
     assert [change["id"] for change in seen["changes"]] == ["file:/var/log/app/ours"]
-    assert "/var/log/app stays: something lies in it that we did not make" in seen["notes"]
+    assert "/var/log/app is not removed: it holds files that no apply made" in seen["notes"]
     assert [path.name for path in (host.root / "var/log/app").iterdir()] == ["app.log"]
 
 
@@ -172,7 +172,7 @@ def test_what_was_kept_and_is_damaged_is_not_put_back(host):
     (host.root / STATE / "undo/200/files/etc/app.conf").write_text("other\n")
     answer = host("apply", to="200", when="300")
 
-    assert "is not the file that was kept there" in answer["error"]
+    assert "differs from the file that was saved" in answer["error"]
     assert (answer["blame"], (host.root / "etc/app.conf").read_text()) == ("host", "two\n")
 
 
@@ -228,5 +228,7 @@ def test_how_far_back_it_goes_is_said(host):
         host("apply", file(content=f"{count}\n"), when=str(100 + count))
     answer = host("check", to="100", when="200")
 
-    assert answer["notes"] == [f"only the last {undo.MAX_UNDO} applies are kept: this goes back to 102"]
+    assert answer["notes"] == [
+        f"only the last {undo.MAX_UNDO} applies are stored: the rollback goes back to 102"
+    ]
     assert "+1" in answer["changes"][0]["diff"]

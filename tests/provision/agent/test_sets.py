@@ -51,7 +51,7 @@ OTHER_KEY = """Err:1 http://10.221.0.254:8580 ./ InRelease
 W: GPG error: http://10.221.0.254:8580 ./ InRelease: The following signatures couldn't be verified because the public
 E: The repository 'http://10.221.0.254:8580 ./ InRelease' is not signed.
 """
-NO_VERSION = "no version 2.0 of driver is known here (known: none)"
+NO_VERSION = "no repository has version 2.0 of driver (available: none)"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_what_somebody_else_holds_is_refused_by_name(host):
     here = host(DRIVER, installed={"driver": ("1.0-1", True), "libdriver": ("1.0-1", True)})
 
     with pytest.raises(
-        sets.ChangeError, match=r"driver is held at 1\.0-1, libdriver is held at 1\.0-1 by somebody here"
+        sets.ChangeError, match=r"driver is held at 1\.0-1, libdriver is held at 1\.0-1 by hand"
     ):
         sets.refuse_foreign_hold(here, sets.pending_sets(here)["driver"])
 

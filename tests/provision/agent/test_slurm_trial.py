@@ -179,7 +179,7 @@ def test_without_the_daemon_it_says_that_it_could_not_be_tried(tmp_path):
     )
 
     assert done.returncode == 0
-    assert done.stdout == "could not be tried: slurmnone is not installed here\n"
+    assert done.stdout == "no trial: slurmnone is not installed on this host\n"
 
 
 @pytest.mark.parametrize(

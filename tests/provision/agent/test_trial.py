@@ -56,10 +56,10 @@ def test_a_trial_sees_all_files_as_they_are_to_be_and_nobody_else_does(host):
 def test_what_could_not_be_tried_is_a_note(host):
     """The trial ends well and says why: no reason to refuse the files, and not kept from the one who applies."""
     host(*pair("one"))
-    answer = host(*pair("two"), trial("echo could not be tried: no daemon here"), when="2")
+    answer = host(*pair("two"), trial("echo no trial: no daemon here"), when="2")
 
     assert answer["error"] == ""
-    assert "daemon: could not be tried: no daemon here" in answer["notes"]
+    assert "daemon: no trial: no daemon here" in answer["notes"]
 
 
 def test_a_trial_that_fails_leaves_both_files(host):
@@ -67,9 +67,7 @@ def test_a_trial_that_fails_leaves_both_files(host):
     host(*pair("one"))
     answer = host(*pair("two"), trial('echo "$1/a.conf: line 1: no such key"; exit 1'), when="2")
 
-    assert answer["error"].startswith(
-        "file:/etc/a.conf: daemon refuses the new files, and nothing was changed"
-    )
+    assert answer["error"].startswith("file:/etc/a.conf: daemon rejects the new files, so none was changed")
     assert "SCRATCH/a.conf: line 1: no such key" in answer["error"]
     assert (answer["blame"], (host.root / "etc/a.conf").read_text()) == ("change", "a one")
     assert [path.name for path in (host.root / STATE).iterdir() if "trial" in path.name] == []
@@ -92,7 +90,7 @@ def test_one_new_file_beside_one_that_is_there_is_tried(host):
     host(pair("one")[0])
     answer = host(*pair("one"), trial("exit 1"), when="2")
 
-    assert "daemon refuses" in answer["error"]
+    assert "daemon rejects" in answer["error"]
 
 
 def test_what_a_killed_trial_left_is_swept_away(host):
@@ -166,7 +164,7 @@ def test_a_change_that_wants_an_empty_host_is_not_made_under_a_job(host, monkeyp
         | {"resources": [_resource_fields(wanted)]}
     )
 
-    assert ("a job has begun here" in answer["error"], (host.root / "etc/a.conf").read_text()) == (
+    assert ("a job started on this host" in answer["error"], (host.root / "etc/a.conf").read_text()) == (
         refused,
         "one" if refused else "two",
     )

@@ -138,5 +138,5 @@ def test_another_system_is_left_as_it_is(tmp_path, mode):
     (tmp_path / "etc/os-release").write_text("ID=ubuntu\nVERSION_ID=20.04\n")
     answer = agent.run_bundle(order(tmp_path, mode, os="debian-12", os_names=names_by_os_release()))
 
-    assert "it runs ubuntu-20.04, and the file says debian-12" in answer["error"]
+    assert "the host runs ubuntu-20.04, the cluster file declares debian-12" in answer["error"]
     assert (answer["blame"], [path.name for path in tmp_path.iterdir()]) == ("host", ["etc"])

@@ -172,14 +172,14 @@ def test_a_host_is_booted_and_switched_off_again(records):
     assert world.node["n1"].state == OFF
     assert [call for call in world.calls if call[1] == "n1" and call[0] == "on"] == [("on", "n1")]
     assert "n1" not in world.on_since
-    assert "n1: slurmd has joined" in keeper.said
+    assert "n1: slurmd has registered" in keeper.said
 
 
 @pytest.mark.parametrize(
     ("mood", "words"),
     [
-        ("liar", "the provider says yes, and it has no power"),
-        ("mute", "it has power, and slurmd keeps silent"),
+        ("liar", "the provider accepted the request, but the host is off"),
+        ("mute", "it is on, but slurmd does not register"),
         ("503: busy", "503: busy"),
     ],
 )

@@ -47,7 +47,7 @@ def test_each_program_is_called_once_for_all_hosts(site, tmp_path):
     before = switch.state(["n1"])
     said = switch.on(["n1", "n2"]), switch.off(["n2"], hard=True), switch.state(["n1", "n2"])
 
-    assert before == {"n1": "? no program tells"}
+    assert before == {"n1": "? no program for the state"}
     assert said == ({"n1": "", "n2": ""}, {"n2": ""}, {"n1": "on", "n2": "off"})
     assert (tmp_path / "calls").read_text() == "on n1 n2\noff n2\n"
 
@@ -74,7 +74,11 @@ def test_the_state_program_is_read_line_by_line(site):
     """What it does not say is not known."""
     switch = site(state="echo n1 on; echo n2 off; echo n3 perhaps")
 
-    assert switch.state(["n1", "n2", "n3"]) == {"n1": "on", "n2": "off", "n3": "? it says nothing of it"}
+    assert switch.state(["n1", "n2", "n3"]) == {
+        "n1": "on",
+        "n2": "off",
+        "n3": "? not in the program's output",
+    }
 
 
 IPMI = """
@@ -128,8 +132,8 @@ def test_the_labs_socket(tmp_path):
         said = switch.off(["n1", "n2"], hard=True)
         one.join()
 
-    assert before.startswith("the lab's switch: ")
-    assert said == {"n1": "kill", "n2": "the lab says nothing of it"}
+    assert before.startswith("the lab's power control: ")
+    assert said == {"n1": "kill", "n2": "the lab does not report it"}
 
 
 def test_what_slurm_calls_passes_on_its_words_and_ends_well_where_nobody_listens(tmp_path):

@@ -42,8 +42,8 @@ def test_a_task_is_a_yes_and_a_busy_controller_says_when_to_come_again(site):
     said = switch.on(["n1", "n2"])
 
     assert said["n1"] == ""
-    assert "says 503" in said["n2"]
-    assert "come again in 30 s" in said["n2"]
+    assert "responds 503" in said["n2"]
+    assert "retry after 30 s" in said["n2"]
     assert not isinstance(said["n2"], Refusal)
 
 
@@ -67,7 +67,7 @@ def test_a_wrong_password_is_tried_once_at_one_controller(site):
 
     assert tried == 1
     assert all(isinstance(words, Refusal) for answer in said for words in answer.values())
-    assert "does not take the password" in said[0]["n6"]
+    assert "rejects the password" in said[0]["n6"]
     assert after == dict.fromkeys(hosts, "")
 
 
@@ -101,7 +101,7 @@ def test_a_controller_that_never_answers_holds_up_no_other(site):
     said = switch.on(["n1", "n2", "n3"])
 
     assert (said["n1"], said["n3"]) == ("", "")
-    assert "does not answer" in said["n2"] or "timed out" in said["n2"]
+    assert "does not respond" in said["n2"] or "timed out" in said["n2"]
     assert not isinstance(said["n2"], Refusal)
 
 
@@ -111,7 +111,7 @@ def test_nobody_is_there(site):
     one.close()
     one.close = lambda: None
 
-    assert "does not answer" in switch.on(["n1"])["n1"]
+    assert "does not respond" in switch.on(["n1"])["n1"]
 
 
 @pytest.mark.parametrize(("mode", "text", "words"), [(0o640, "secret", "chmod 600"), (0o600, "", "is empty")])

@@ -1,1 +1,1 @@
-"""What runs on the hosts of a bench: scripts of the standard library alone, for Python 3.8 or later."""
+"""Programs that run on the hosts of a bench: scripts for Python 3.8 or later, most with the standard library only."""

@@ -1,10 +1,9 @@
-"""Loads this host for a while, verifies every result, and says how much it did in each slice of that time.
+"""Loads this host for a while, verifies every result, and reports the amount of work in each time slice.
 
-Given `seconds`, `slice_s`, `memory_bytes`, `folders` (local disks), `disk_bytes`, `threads` (0: as many as cores),
-`size` (of CPU matrices), `gpu_size`, and `pair`: what `pair.py` beside this file is given, or nothing. At the same
-time: products of matrices on all cores and each GPU, whose bits must be those of the first; patterns written to
-memory, of GPUs too, and read back; files written and read back by their checksum; a stream to another host. Needs
-torch; Python 3.8 or later.
+Input: `seconds`, `slice_s`, `memory_bytes`, `folders` (local disks), `disk_bytes`, `threads` (0: all cores), `size`
+(of CPU matrices), `gpu_size`, and `pair`: the input of `pair.py` beside this file, or null. Concurrently: matrix
+products on all cores and each GPU, which must be bit-identical to the first; patterns written to host and GPU memory
+and read back; files written and read back by checksum; a stream to another host. Needs torch; Python 3.8 or later.
 """
 
 import glob
@@ -22,8 +21,8 @@ import torch
 
 from clusterwright.onhost.lib import processes
 
-GPU_SHARE = 0.5  # of the memory that is free there
-GPU_PIECE = 1 << 30  # a pattern is written and read back in pieces of so many bytes
+GPU_SHARE = 0.5  # of the GPU's free memory
+GPU_PIECE = 1 << 30  # bytes of a pattern that are written and read back at a time
 PATTERNS = (0x55, 0xAA, 0x00, 0xFF)
 BLOCK = 1 << 20
 SAMPLE_S = 1.0
@@ -36,15 +35,15 @@ Json = Dict[str, Any]
 
 
 class Load:
-    """One kind of work done again and again: how much in each slice, how often wrong, and the first result's sum."""
+    """One kind of work, repeated: its amount in each time slice, and its errors."""
 
     def __init__(self, name: str, steps: Callable[[], Iterator[float]]) -> None:
-        """`steps` yields how much each step did, and raises ValueError for a result that is wrong."""
+        """Take `steps`, which yields the amount of each step and raises ValueError for a wrong result."""
         self.name, self.steps = name, steps
         self.amounts, self.wrong, self.why, self.broken = [], [], "", ""  # type: List[float], List[str], str, str
 
     def run(self, began: float, options: Json) -> None:
-        """Until the time is over; a wrong result is counted and the work goes on."""
+        """Repeat the steps until the time is over; a wrong result is recorded and the work continues."""
         while time.monotonic() < began + options["seconds"] and not self.broken:
             try:
                 for amount in self.steps():
@@ -57,13 +56,13 @@ class Load:
                 self.broken = (str(error).splitlines() or [repr(error)])[0][:300]
 
     def add(self, amount: float, index: int) -> None:
-        """Done in that slice."""
+        """Add an amount to the slice of that index."""
         self.amounts += [0.0] * (index + 1 - len(self.amounts))
         self.amounts[index] += amount
 
 
 def main() -> None:
-    """All loads at the same time."""
+    """Run all loads concurrently and print the results as JSON."""
     options = json.load(sys.stdin)
     if options["threads"]:
         torch.set_num_threads(options["threads"])
@@ -96,7 +95,7 @@ def main() -> None:
 
 
 def chosen(options: Json, sums: Dict[str, int]) -> Iterator[Load]:
-    """The work of this host."""
+    """Yield the loads of this host: CPU, memory, disks, and products and memory of each GPU."""
     cpu = torch.device("cpu")
     yield Load("cpu products", partial(products, cpu, options["size"], sums))
     yield Load("memory", partial(patterns, cpu, options["memory_bytes"]))
@@ -110,10 +109,10 @@ def chosen(options: Json, sums: Dict[str, int]) -> Iterator[Load]:
 
 
 def products(device: Any, size: int, sums: Dict[str, int]) -> Iterator[float]:
-    """Operations of each product; its bits are those of the first one.
+    """Yield the operations of each matrix product.
 
     Raises:
-        ValueError: they are not.
+        ValueError: a product differs from the first one.
     """
     kind = torch.float32 if device.type == "cpu" else torch.bfloat16
     generator = torch.Generator().manual_seed(1)
@@ -130,10 +129,10 @@ def products(device: Any, size: int, sums: Dict[str, int]) -> Iterator[float]:
 
 
 def patterns(device: Any, size: int) -> Iterator[float]:
-    """Bytes written and read back.
+    """Yield the bytes written and read back.
 
     Raises:
-        ValueError: what was read is not what was written.
+        ValueError: the bytes read differ from those written.
     """
     pieces = [
         torch.empty(min(GPU_PIECE, size), dtype=torch.uint8, device=device)
@@ -146,15 +145,15 @@ def patterns(device: Any, size: int) -> Iterator[float]:
             for piece in pieces:
                 bad = int((piece != pattern).sum())
                 if bad:
-                    raise ValueError("%d bytes of a pattern %#04x were read back otherwise" % (bad, pattern))
+                    raise ValueError("%d bytes of pattern %#04x differ when read back" % (bad, pattern))
                 yield 2.0 * piece.numel()
 
 
 def files(folder: str, size: int) -> Iterator[float]:
-    """Bytes written through to the disk, and read back from it.
+    """Yield the bytes written to the disk, then those read back.
 
     Raises:
-        ValueError: their checksum is not that of what was written.
+        ValueError: the checksum read differs from the one written.
     """
     path = os.path.join(folder, ".wright-burn-in-%s-%d" % (os.uname().nodename, os.getpid()))
     block = os.urandom(BLOCK)
@@ -163,7 +162,7 @@ def files(folder: str, size: int) -> Iterator[float]:
             checksum = write(path, block, size)
             yield float(size)
             if read(path) != checksum:
-                raise ValueError("a file of %d bytes was read back otherwise" % size)
+                raise ValueError("a file of %d bytes differs when read back" % size)
             yield float(size)
     finally:
         if os.path.exists(path):
@@ -171,7 +170,7 @@ def files(folder: str, size: int) -> Iterator[float]:
 
 
 def write(path: str, block: bytes, size: int) -> int:
-    """The checksum of what was written; the page cache has forgotten it."""
+    """Write and sync the file, drop it from the page cache, and return its checksum."""
     total = 0
     with open(path, "wb") as file:
         for _ in range(max(1, size // BLOCK)):
@@ -184,7 +183,7 @@ def write(path: str, block: bytes, size: int) -> int:
 
 
 def read(path: str) -> int:
-    """The checksum of what is there."""
+    """Return the checksum of the file."""
     total = 0
     with open(path, "rb") as file:
         while True:
@@ -195,13 +194,13 @@ def read(path: str) -> int:
 
 
 def job_folder(folder: str) -> str:
-    """The job's own folder in it, which the prolog makes on a local disk; else the folder."""
+    """Return the job's own folder (SCRATCH) if it is below the folder, else the folder."""
     scratch = os.environ.get("SCRATCH", "")
     return scratch if scratch.startswith(folder.rstrip("/") + "/") else folder
 
 
 def sample(heat: Dict[str, List[float]]) -> None:
-    """Degrees, clocks and watts at this moment."""
+    """Append the present temperatures, clocks and power draw."""
     for path in glob.glob("/sys/class/hwmon/hwmon*/temp*_input"):
         try:
             with open(path) as file:
@@ -217,7 +216,7 @@ def sample(heat: Dict[str, List[float]]) -> None:
 
 
 def query_smi() -> List[str]:
-    """A line for each GPU; none where there is no driver, or it does not answer."""
+    """Return nvidia-smi's line for each GPU; none without a driver or response."""
     if not shutil.which("nvidia-smi"):
         return []
     result = processes.run(SMI, SMI_S)
@@ -225,7 +224,7 @@ def query_smi() -> List[str]:
 
 
 def begin_pair(options: Optional[Json]) -> Optional[processes.Process]:
-    """The stream to or from another host, which has its own limits."""
+    """Start the stream to or from another host, if one is requested."""
     if not options:
         return None
     program = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "pair.py")
@@ -239,12 +238,12 @@ def begin_pair(options: Optional[Json]) -> Optional[processes.Process]:
 
 
 def end_pair(process: Optional[processes.Process], options: Json) -> Optional[Json]:
-    """What the client measured; why, where it ended otherwise."""
+    """Return what the client measured, or the reason of its failure."""
     if process is None:
         return None
     result = processes.collect(process, options["seconds"] + 60)
     if result.stopped:
-        return {"failed": "its stream did not end"}
+        return {"failed": "the stream did not end"}
     if not result.ok:
         return {"failed": (result.err.strip().splitlines() or ["(nothing)"])[-1]}
     return {"said": json.loads(result.out)} if result.out.strip() else {}

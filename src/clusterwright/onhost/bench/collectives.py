@@ -1,4 +1,4 @@
-"""Starts this host's ranks of a sweep or of a training, and passes on what they say and what NCCL logged.
+"""Starts this host's ranks of a sweep or a training, and forwards their output and NCCL's log.
 
 Standard library, Python 3.8 or later; run with the Python that has torch.
 """
@@ -11,13 +11,13 @@ from typing import Any, Dict
 
 from clusterwright.onhost.lib import processes
 
-LOG_LINES = 400  # the beginning: devices and channels are told once
+LOG_LINES = 400  # the beginning: NCCL logs devices and channels once
 
 Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Start this host's ranks, and pass on what they say."""
+    """Start this host's ranks, wait for them, print NCCL's log, and return the largest exit code."""
     options = json.load(sys.stdin)
     with tempfile.TemporaryDirectory() as scratch:
         ranks = [start(options, local, scratch) for local in range(options["ranks_here"])]
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def start(options: Json, local: int, scratch: str) -> processes.Process:
-    """One rank; what it says goes where ours goes."""
+    """Start one rank, whose output goes to this program's stdout and stderr."""
     rank = options["first_rank"] + local
     rank_variables = {"RANK": rank, "LOCAL_RANK": local, "WORLD_SIZE": options["ranks"]}
     master_variables = {"MASTER_ADDR": options["address"], "MASTER_PORT": options["port"]}

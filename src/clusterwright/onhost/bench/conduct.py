@@ -1,6 +1,6 @@
-"""Gives one order and gathers its answers, on a host that sees the bench's folder.
+"""Writes one order for the workers and collects their answers, on a host that has the bench's folder mounted.
 
-Leaves early when the job is no longer running. Standard library, Python 3.8 or later.
+Ends early when the job is no longer running. Standard library, Python 3.8 or later.
 """
 
 import json
@@ -12,16 +12,16 @@ from typing import Any, Dict
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.lib.files import write_atomic
 
-MARKER = "@clusterwright-bench "  # what comes before it on stdout is a login banner or the like
+MARKER = "@clusterwright-bench "  # text before it on stdout is a login banner or the like
 POLL_INTERVAL_S = 0.05
 SLURM_POLL_S = 3.0
-RUNNING = ("RUNNING", "COMPLETING", "")  # Slurm may be silent for a while
+RUNNING = ("RUNNING", "COMPLETING", "")  # "": Slurm may not respond for a while
 
 Json = Dict[str, Any]
 
 
 def main() -> None:
-    """Print every answer that came within the limit, and the state of the job; stdin has the order."""
+    """Write the order from stdin; print all answers within the limit, and the job's state."""
     request = json.load(sys.stdin)
     folder, name, hosts = request["folder"], request["name"], set(request["order"]["parts"])
     write_order(folder, name, request["order"])
@@ -40,12 +40,12 @@ def main() -> None:
 
 
 def write_order(folder: str, name: str, order: Json) -> None:
-    """Written whole before it has its name."""
+    """Write the order atomically."""
     write_atomic(os.path.join(folder, "orders", name + ".json"), json.dumps(order), durable=False)
 
 
 def arrived(folder: str) -> "set[str]":
-    """Hosts that have answered."""
+    """Return the hosts that have answered."""
     try:
         return {name[: -len(".json")] for name in os.listdir(folder) if not name.startswith(".")}
     except FileNotFoundError:
@@ -53,13 +53,13 @@ def arrived(folder: str) -> "set[str]":
 
 
 def read(path: str) -> Json:
-    """One answer."""
+    """Return one answer."""
     with open(path) as file:
         return dict(json.load(file))
 
 
 def job_state(job: str) -> str:
-    """What Slurm says of the job; `GONE` once it has forgotten it, nothing where it does not answer."""
+    """Return the job's state in Slurm; `GONE` once it is purged, "" if squeue fails."""
     argv = ["squeue", "--noheader", "--states=all", "--format=%T", "--jobs=" + job]
     result = processes.run(argv)
     if "Invalid job id" in result.err:

@@ -1,8 +1,8 @@
-"""What a folder does for this host: large files and small reads by fio, many small files by itself.
+"""Measures a folder's storage on this host: large files and small reads by fio, many small files by itself.
 
-Given `folder`, `size_mib`, `seconds`. Where the job has a part of that folder to itself (SCRATCH), it is done there.
-Prints a JSON object: what fio says of each of its jobs, and files a second for making, looking at, reading and
-removing small ones. Standard library, Python 3.8 or later.
+Input: `folder`, `size_mib`, `seconds`. Uses the job's own part of the folder (SCRATCH), if there is one. Prints a
+JSON object: fio's figures for each of its jobs, and files per second for create, stat, read and remove of small files.
+Standard library, Python 3.8 or later.
 """
 
 import json
@@ -26,7 +26,7 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """In a folder of this host's own, which is gone afterwards."""
+    """Measure in a temporary folder of this host, and remove it."""
     options = json.load(sys.stdin)
     folder = os.path.join(
         job_folder(options["folder"]), ".wright-bench-%s-%d" % (os.uname().nodename, os.getpid())
@@ -40,13 +40,13 @@ def main() -> None:
 
 
 def job_folder(folder: str) -> str:
-    """The job's own folder in it, which the prolog makes on a local disk; else the folder."""
+    """Return the job's own folder (SCRATCH) if it is below the folder, else the folder."""
     scratch = os.environ.get("SCRATCH", "")
     return scratch if scratch.startswith(folder.rstrip("/") + "/") else folder
 
 
 def fio_jobs(folder: str, options: Json) -> Json:
-    """Each job past the page cache where the file system allows it; `direct` says whether it did."""
+    """Run each fio job, with direct I/O where the file system supports it; `direct` is True if it did."""
     if not shutil.which("fio"):
         return {}
     size = ["--size=%dM" % options["size_mib"], "--runtime=%d" % options["seconds"]]
@@ -61,14 +61,14 @@ def fio_jobs(folder: str, options: Json) -> Json:
 
 
 def fio(folder: str, how: List[str]) -> processes.Result:
-    """One job of fio on one file, which later jobs read again; fio forgets a directory that comes after the name."""
+    """Run one fio job on one file, which later jobs read again; fio ignores a directory that follows the file name."""
     file_arguments = ["--directory=" + folder, "--filename=large"]
     argv = ["fio", "--name=wright", *file_arguments, "--ioengine=psync", "--output-format=json", *how]
     return processes.run(argv, merge=True)
 
 
 def extract_metrics(result: processes.Result) -> str:
-    """The figures of its one job, in its own form: the whole would be 30 kB for each."""
+    """Return the figures of fio's one job as JSON: its full output is 30 kB."""
     out = result.out
     try:
         job = json.loads(out[out.index("{") :])["jobs"][0]
@@ -81,14 +81,14 @@ def extract_metrics(result: processes.Result) -> str:
 
 
 def small_files(folder: str) -> Dict[str, float]:
-    """Files a second, one after the other, as a data loader or an unpacking archive does it."""
+    """Return files per second, one file at a time, as a data loader or an unpacking archive works."""
     names = [os.path.join(folder, "%04d" % index) for index in range(FILES)]
     steps = {"made": write, "looked at": os.stat, "read": read, "removed": os.unlink}  # type: Dict[str, Any]
     return {step: FILES / seconds(work, names) for step, work in steps.items()}
 
 
 def seconds(work: Any, names: List[str]) -> float:
-    """Of the work on all of them."""
+    """Return the seconds that the work on all files takes."""
     began = time.perf_counter()
     for name in names:
         work(name)
@@ -96,13 +96,13 @@ def seconds(work: Any, names: List[str]) -> float:
 
 
 def write(name: str) -> None:
-    """A small file, with its content."""
+    """Write a small file."""
     with open(name, "wb") as file:
         file.write(bytes(FILE_BYTES))
 
 
 def read(name: str) -> None:
-    """All of it."""
+    """Read a file."""
     with open(name, "rb") as file:
         file.read()
 

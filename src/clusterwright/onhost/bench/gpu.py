@@ -1,7 +1,7 @@
-"""Drives all GPUs of this host through the steps of a bench, and reads what nvidia-smi says of them meanwhile.
+"""Runs the steps of a bench on all GPUs of this host, and polls nvidia-smi meanwhile.
 
-Given `device`, `count`, and `steps`: each has a `name`, whether all GPUs do it `together`, a limit, and what
-`gpu_work.py` is asked. Prints one JSON object. A GPU that fails ends its own process, and no other's.
+Input: `device`, `count`, and `steps`: each has a `name`, `together` (all GPUs at once or in turn), a limit, and the
+request for `gpu_work.py`. Prints one JSON object. A GPU that fails ends its own process and no other.
 Standard library, Python 3.8 or later; run with the Python that has torch.
 """
 
@@ -16,10 +16,10 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from clusterwright.onhost.lib import processes
 
-START_S = 240.0  # importing torch and waking a driver: 3 s on an idle host, 120 s seen on a crowded one
+START_S = 240.0  # import of torch and start of the driver: 3 s on an idle host, 120 s measured on a busy one
 POLL_INTERVAL_S = 0.5
 SMI_S = 25.0  # a driver that starts cold takes about 3 s for each GPU
-# Names as `nvidia-smi --help-query-gpu` lists them; where there are two, drivers before 535 know the second.
+# Names of `nvidia-smi --help-query-gpu`; the second of two is for drivers before 535.
 FIELDS = (
     ("index",), ("temperature.gpu",), ("clocks.current.sm",), ("clocks.max.sm",), ("power.draw",),
     ("clocks_event_reasons.active", "clocks_throttle_reasons.active"),
@@ -31,7 +31,7 @@ Reading = Tuple[float, Dict[int, Json]]
 
 
 def main() -> None:
-    """Readings begin before the first step, and end after the last."""
+    """Run all steps; readings start before the first step and end after the last."""
     options = json.load(sys.stdin)
     readings = Readings()
     readings.poll()
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def run_step(group: "List[Worker]", step: Json) -> None:
-    """One step by these GPUs at the same time."""
+    """Run one step on these GPUs concurrently."""
     alive = [gpu for gpu in group if not gpu.why]
     began = time.monotonic()
     for gpu in alive:
@@ -63,13 +63,13 @@ def run_step(group: "List[Worker]", step: Json) -> None:
 
 
 class Worker:
-    """The process of one GPU; `why` it has ended, once it has."""
+    """The process of one GPU; `why` is the reason of its end, "" while it runs."""
 
     def __init__(self, options: Json, index: int) -> None:
-        """Indices are those of nvidia-smi."""
+        """Start the process; indices are those of nvidia-smi."""
         self.index, self.why = index, ""
         self.about, self.steps, self.spans = {}, {}, {}  # type: Json, Json, Dict[str, Tuple[float, float]]
-        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (it is gone with this process)
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (removed when this process ends)
         about = json.dumps({"device": options["device"], "index": index, "count": options["count"]})
         program = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "gpu_work.py")
         self.process = processes.start(
@@ -81,13 +81,13 @@ class Worker:
         threading.Thread(target=self.listen, daemon=True).start()
 
     def listen(self) -> None:
-        """Every line, and an empty one at the end."""
+        """Queue every line of output, and an empty one at the end."""
         for line in self.process.stdout or ():
             self.output.put(line)
         self.output.put(b"")
 
     def send(self, request: Json) -> None:
-        """One line; a process that has ended says so when it is listened to."""
+        """Send one request; `answer` reports a process that has ended."""
         try:
             assert self.process.stdin
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
@@ -96,27 +96,27 @@ class Worker:
             pass
 
     def answer(self, limit_s: float) -> Json:
-        """The next line; nothing when there is none, and then `why` says it."""
+        """Return the next answer, or {} with `why` set if there is none."""
         try:
             line = self.output.get(timeout=limit_s)
         except queue.Empty:
-            self.why = "gave no answer in %g s" % limit_s
+            self.why = "no response in %g s" % limit_s
             self.process.kill()
             return {}
         if not line:
-            self.why = self.last_error() or "ended with %s" % self.process.wait()
+            self.why = self.last_error() or "exited with code %s" % self.process.wait()
             return {}
         return dict(json.loads(line))
 
     def last_error(self) -> str:
-        """Of its errors."""
+        """Return the last line of stderr."""
         self.process.wait()
         self.errors.seek(0)
         lines = self.errors.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
 
     def end(self) -> None:
-        """A process that hangs in the driver may be beyond reach of a signal; it is not waited for."""
+        """Stop the process without a further wait: one that hangs in the driver may ignore SIGKILL."""
         if self.process.stdin:
             self.process.stdin.close()
         try:
@@ -125,37 +125,37 @@ class Worker:
             self.process.kill()
 
     def report(self) -> Json:
-        """What it is, what each step came to, and why there is no more."""
+        """Return the device, the result of each step, and the reason of an early end."""
         return {"index": self.index, **self.about, "steps": self.steps, "why": self.why}
 
 
 class Readings:
-    """What nvidia-smi said of all GPUs, one call at a time; `blind` says why where it says nothing."""
+    """nvidia-smi's readings of all GPUs, one call at a time; `blind` is the reason if there are none."""
 
     def __init__(self) -> None:
-        """Nothing has been read yet."""
+        """Start without readings."""
         self.fields = [list(names) for names in FIELDS]
         self.rows, self.blind, self.over = [], "", threading.Event()  # type: List[Reading], str, threading.Event
         self.thread = threading.Thread(target=self.poll_loop)
 
     def start(self) -> None:
-        """Look again and again, until stopped."""
+        """Start the polling thread."""
         self.thread.start()
 
     def poll_loop(self) -> None:
-        """Until stopped, or blind."""
+        """Poll until stopped or until nvidia-smi fails."""
         while not self.over.wait(POLL_INTERVAL_S) and not self.blind:
             self.poll()
 
     def stop(self) -> None:
-        """With one look more, at GPUs that rest again."""
+        """Stop polling, with one last reading of the idle GPUs."""
         self.over.set()
         self.thread.join()
         if not self.blind:
             self.poll()
 
     def poll(self) -> None:
-        """One reading; a name that this driver does not know is replaced by its older one, or left out."""
+        """Take one reading; a field name that the driver does not know is replaced by its older name, or left out."""
         while True:
             query = ",".join(names[0] for names in self.fields)
             out, self.blind = run_query(
@@ -171,7 +171,7 @@ class Readings:
             self.rows.append((time.monotonic(), dict(self.read(out))))
 
     def read(self, out: str) -> "List[Tuple[int, Json]]":
-        """Index and numbers of each GPU that answers, by the first name of each field."""
+        """Return index and numbers of each GPU, by the first name of each field."""
         titles = [next(aliases[0] for aliases in FIELDS if names[0] in aliases) for names in self.fields]
         rows = []
         for line in out.splitlines():
@@ -182,7 +182,7 @@ class Readings:
         return rows
 
     def for_gpu(self, gpu: Worker) -> Json:
-        """Before, after, and all that was read in each step."""
+        """Return the GPU's readings before and after all steps, and those during each step."""
         gpu_rows = [(time_s, by_index[gpu.index]) for time_s, by_index in self.rows if gpu.index in by_index]
         by_step = {
             step: [row for time_s, row in gpu_rows if began < time_s < ended]
@@ -193,18 +193,18 @@ class Readings:
 
 
 def run_query(argv: List[str]) -> "Tuple[str, str]":
-    """What the command printed, and why it did not end well; a name that it refuses is no failure of its own."""
+    """Return the command's output and its failure; an unknown field name is no failure."""
     result = processes.run(argv, SMI_S, merge=True)
     if result.code == processes.NOT_STARTED:
-        return "", "there is no nvidia-smi"
+        return "", "nvidia-smi is not installed"
     if result.stopped:
-        return "", "nvidia-smi gave no answer in %g s" % SMI_S
+        return "", "no response of nvidia-smi in %g s" % SMI_S
     refused = "is not a valid field" in result.out
     return result.out, "" if result.ok or refused else (result.out.strip().splitlines() or ["(nothing)"])[-1]
 
 
 def number(cell: str) -> Optional[float]:
-    """None for [N/A] and the like."""
+    """Return the cell as a number, None for [N/A] and the like."""
     try:
         return float(int(cell, 0)) if cell.startswith("0x") else float(cell)
     except ValueError:

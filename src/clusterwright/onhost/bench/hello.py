@@ -1,4 +1,4 @@
-"""Says what this host runs and has: versions, tools, the interfaces of its addresses."""
+"""Reports this host's versions, tools, and interfaces by address."""
 
 import glob
 import json
@@ -13,7 +13,7 @@ TOOLS = (
     "iperf3", "fio", "all_reduce_perf", "ibping",
     "ib_send_bw", "ib_read_bw", "ib_write_bw", "ib_send_lat", "ib_read_lat",
 )  # fmt: skip
-PYTHON_S = 60  # an environment may lie on a slow network
+PYTHON_S = 60  # a Python environment may be on slow shared storage
 PYTHON_PROBE = """
 import importlib.metadata as about, json
 def version(name):
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def versions(python: str) -> Dict[str, str]:
-    """What could change a figure; empty where there is none."""
+    """Return the versions that can affect a measurement; "" where a program is missing."""
     packages = json.loads(command_output([python, "-c", PYTHON_PROBE], PYTHON_S) or "{}")
     return {
         "kernel": os.uname().release,
@@ -55,25 +55,25 @@ def versions(python: str) -> Dict[str, str]:
 
 
 def interfaces() -> Dict[str, str]:
-    """IPv4 address to the interface that has it."""
+    """Return the interface of each IPv4 address."""
     rows = json.loads(command_output(["ip", "-json", "-4", "addr"]) or "[]")
     return {entry["local"]: row["ifname"] for row in rows for entry in row.get("addr_info", [])}
 
 
 def command_output(argv: "list[str]", limit_s: float = 15, codes: Tuple[int, ...] = (0,)) -> str:
-    """What the command prints when it ends well within the limit, which perftest shows by 1; else nothing."""
+    """Return the command's output if its exit code is one of `codes`, else ""; perftest exits with 1."""
     result = processes.run(argv, limit_s)
     return result.out.strip() if result.code in codes else ""
 
 
 def first_line(out: str) -> str:
-    """The version, in what has more to tell: `iperf 3.12 (cJSON 1.7.15)`."""
+    """Return name and version of the first line: `iperf 3.12 (cJSON 1.7.15)` without the rest."""
     parts = out.splitlines()[0].split() if out else []
     return " ".join(parts[:2])
 
 
 def text(path: str) -> str:
-    """What the file holds."""
+    """Return the file's text."""
     with open(path) as file:
         return file.read().strip()
 

@@ -1,7 +1,7 @@
-"""How fast torch's DataLoader feeds a training from a folder: many small files in random order, and large shards.
+"""Measures how fast torch's DataLoader reads a folder: many small files in random order, and large shards.
 
-Given `folder`, `samples`, `sample_bytes`, `shards`. Prints a JSON object: samples a second by kind, by whether the page
-cache had them, and by number of workers. Needs torch; Python 3.8 or later.
+Input: `folder`, `samples`, `sample_bytes`, `shards`. Prints a JSON object: samples per second by kind, by page cache
+(cold or warm), and by number of workers. Needs torch; Python 3.8 or later.
 """
 
 import json
@@ -16,14 +16,14 @@ from torch.utils.data import DataLoader, Dataset
 
 MOST_WORKERS = 16
 BATCH = 16
-WARM = 2  # passes over what the page cache has; the first one may have been disturbed
+WARM = 2  # warm passes; other load may have disturbed the first one
 PAGE_BYTES = 4096
 
 Json = Dict[str, Any]
 
 
 def main() -> None:
-    """In a folder of this host's own, which is gone afterwards."""
+    """Measure in a temporary folder of this host, and remove it."""
     options = json.load(sys.stdin)
     folder = os.path.join(options["folder"], ".wright-bench-%s-%d" % (os.uname().nodename, os.getpid()))
     os.mkdir(folder)
@@ -36,18 +36,18 @@ def main() -> None:
 
 
 class Samples(Dataset[Any]):
-    """Samples of one size, in files of one or of many; each is checked to be the one that was asked for."""
+    """Samples of one size, one or many per file; each is verified to be the requested one."""
 
     def __init__(self, names: List[str], samples_per_file: int, size: int) -> None:
-        """So many samples in each file, one after the other."""
+        """Take the files, each with `samples_per_file` samples in a row."""
         self.names, self.samples_per_file, self.size = names, samples_per_file, size
 
     def __len__(self) -> int:
-        """Of all files."""
+        """Return the number of samples in all files."""
         return len(self.names) * self.samples_per_file
 
     def __getitem__(self, index: int) -> Any:
-        """Read anew, as a training does whose data does not fit into memory."""
+        """Read the sample from its file every time, as a training does whose data exceeds the memory."""
         with open(self.names[index // self.samples_per_file], "rb") as file:
             file.seek(index % self.samples_per_file * self.size)
             sample = file.read(self.size)
@@ -57,19 +57,19 @@ class Samples(Dataset[Any]):
 
 
 def files(folder: str, options: Json) -> Samples:
-    """A file for each sample."""
+    """Write one file for each sample."""
     return write_samples(folder, "file", options["samples"], 1, options["sample_bytes"])
 
 
 def shards(folder: str, options: Json) -> Samples:
-    """The same samples in few files."""
+    """Write the same samples into few files."""
     return write_samples(
         folder, "shard", options["shards"], options["samples"] // options["shards"], options["sample_bytes"]
     )
 
 
 def write_samples(folder: str, name: str, count: int, samples_per_file: int, size: int) -> Samples:
-    """Written and on disk, so that the page cache can be told to forget them; each sample begins with its number."""
+    """Write and sync the samples, so that the page cache can drop them; each sample starts with its index."""
     names = [os.path.join(folder, "%s%05d" % (name, number)) for number in range(count)]
     filling = os.urandom(size - 8)
     for number, path in enumerate(names):
@@ -82,7 +82,7 @@ def write_samples(folder: str, name: str, count: int, samples_per_file: int, siz
 
 
 def measure(kind: str, data: Samples) -> Iterator[Json]:
-    """With each number of workers: first what the page cache does not have, where that can be had; then what it has."""
+    """Yield the rate for each number of workers: with a cold page cache if possible, then with a warm one."""
     for workers in numbers_of_workers(len(os.sched_getaffinity(0))):
         for path in data.names:
             forget(path)
@@ -93,17 +93,17 @@ def measure(kind: str, data: Samples) -> Iterator[Json]:
 
 
 def numbers_of_workers(cores: int) -> List[int]:
-    """None, 1, 2, 4 ... and no more than cores."""
+    """Return 0, 1, 2, 4 ... up to the number of cores or MOST_WORKERS."""
     return [0] + [
         1 << power for power in range(MOST_WORKERS.bit_length()) if 1 << power <= min(cores, MOST_WORKERS)
     ]
 
 
 def samples_per_s(data: Samples, workers: int, *, shuffle: bool) -> float:
-    """After the first batch, until all are there: workers have been started by then.
+    """Return samples per second after the first batch, when the workers have started.
 
     Raises:
-        ValueError: a sample is not what was written, or is missing.
+        ValueError: a sample is wrong or missing.
     """
     loader = DataLoader(data, batch_size=BATCH, shuffle=shuffle, num_workers=workers)
     batches = iter(loader)
@@ -117,12 +117,12 @@ def samples_per_s(data: Samples, workers: int, *, shuffle: bool) -> float:
 
 
 def forget(path: str) -> None:
-    """The page cache of this host is asked to; that of a file server keeps what it has."""
+    """Drop the file from this host's page cache; a file server's own cache remains."""
     on(path, lambda file: os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED))
 
 
 def cached(path: str) -> bool:
-    """True where the first page is at hand, or nobody can say: then nothing is called cold."""
+    """Return True if the first page is in the page cache, or if the kernel cannot tell: then nothing counts as cold."""
 
     def now(file: int) -> bool:
         try:
@@ -136,7 +136,7 @@ def cached(path: str) -> bool:
 
 
 def on(path: str, work: Callable[[int], Any]) -> Any:
-    """Done with the file open."""
+    """Call the work with the file open."""
     file = os.open(path, os.O_RDONLY)
     try:
         return work(file)

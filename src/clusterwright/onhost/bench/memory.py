@@ -1,7 +1,7 @@
-"""How fast this host's memory is, by two operations of STREAM on all its cores, with torch.
+"""Measures this host's memory bandwidth by two operations of STREAM on all cores, with torch.
 
 Prints a JSON object: bytes/s of `copy` (a = b) and `triad` (a = b + s * c), the best of several, counted as STREAM
-does (what is read and written, without what the cache fetches for it). Python 3.8 or later.
+does (bytes read and written, without cache-line fetches for writes). Python 3.8 or later.
 """
 
 import json
@@ -15,11 +15,11 @@ import torch
 REPEATS = 8
 B, C, SCALE = 2.0, 3.0, 3.0  # whole numbers, so that sums are exact
 TIMES_CACHE = 4  # STREAM's rule: each array at least four times the size of all last-level caches
-LEAST_BYTES, MOST_SHARE = 1 << 26, 16  # an array is no more than so small a part of the memory
+LEAST_BYTES, MOST_SHARE = 1 << 26, 16  # an array is at most 1/16 of the memory
 
 
 def main() -> None:
-    """Three arrays, larger than the caches."""
+    """Measure with three arrays larger than the caches."""
     options = json.load(sys.stdin)
     count = array_bytes(options["memory_bytes"]) // 8
     a, b, c = (torch.full((count,), value, dtype=torch.float64) for value in (0.0, B, C))
@@ -34,12 +34,12 @@ def main() -> None:
 
 
 def array_bytes(memory_bytes: int) -> int:
-    """Larger than the caches, and a small part of the memory."""
+    """Return an array size larger than the caches and a small part of the memory."""
     return min(max(LEAST_BYTES, TIMES_CACHE * last_level_bytes()), memory_bytes // MOST_SHARE)
 
 
 def last_level_bytes() -> int:
-    """Of all last-level caches; 0 where the kernel does not say."""
+    """Return the sum of all last-level caches; 0 if the kernel does not report them."""
     caches = {}  # type: "dict[str, int]"
     base = "/sys/devices/system/cpu"
     for name in os.listdir(base):
@@ -56,7 +56,7 @@ def last_level_bytes() -> int:
 
 
 def best(work: Callable[[], Any]) -> float:
-    """Seconds of the fastest of several."""
+    """Return the seconds of the fastest of several calls."""
     times = []
     for _ in range(REPEATS):
         began = time.perf_counter()

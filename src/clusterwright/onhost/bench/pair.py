@@ -1,6 +1,6 @@
-"""One end of a pair: how fast bytes go from the client to the server, and back, by iperf3 or by a stream of our own.
+"""One end of a pair: measures bytes from the client to the server and back, by iperf3 or a TCP stream of its own.
 
-Given `role`, `tool`, `address` and `port` of the server, `seconds`, `streams`. The client prints one JSON object
+Input: `role`, `tool`, `address` and `port` of the server, `seconds`, `streams`. The client prints one JSON object
 for each direction. Standard library, Python 3.8 or later.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Dict, List
 
 from clusterwright.onhost.lib import processes
 
-CONNECT_TIMEOUT_S = 10.0  # the other end may begin so much later
+CONNECT_TIMEOUT_S = 10.0  # the server may start this much later
 BLOCK = bytes(1 << 17)
 DIRECTIONS = ("there", "back")
 
@@ -21,7 +21,7 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Serve both directions, or measure them one after the other."""
+    """Serve both directions, or measure one after the other."""
     options = json.load(sys.stdin)
     end = {"iperf3": (iperf3_server, iperf3_client), "tcp": (tcp_server, tcp_client)}[options["tool"]]
     if options["role"] == "server":
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def iperf3_server(options: Json) -> int:
-    """One server for each direction, and each for one client."""
+    """Run one iperf3 server per direction, each for one client."""
     limit = 2 * (options["seconds"] + CONNECT_TIMEOUT_S)
     argv = ["iperf3", "--server", "--one-off", "--bind", options["address"], "--port"]
     ports = [str(options["port"] + index) for index, _ in enumerate(DIRECTIONS)]
@@ -44,7 +44,7 @@ def iperf3_server(options: Json) -> int:
 
 
 def iperf3_client(options: Json, direction: str) -> Json:
-    """What iperf3 says, less its intervals; tried again until the server is there."""
+    """Return iperf3's report without its intervals; retries until the server listens."""
     argv = ["iperf3", "--json", "--client", options["address"], "--time", str(options["seconds"])]
     argv += [
         "--port",
@@ -62,7 +62,7 @@ def iperf3_client(options: Json, direction: str) -> Json:
 
 
 def parsed(out: str) -> Json:
-    """The parts of iperf3's answer that are read."""
+    """Return the parts of iperf3's report that are used."""
     try:
         report = json.loads(out)
     except ValueError:
@@ -73,7 +73,7 @@ def parsed(out: str) -> Json:
 
 
 def tcp_server(options: Json) -> int:
-    """Takes one connection for each stream and direction: reads all of it, or writes for as long as asked."""
+    """Accept one connection per stream and direction: read all of it, or write for the requested seconds."""
     with socket.create_server((options["address"], options["port"]), backlog=64) as listening:
         listening.settimeout(options["seconds"] + CONNECT_TIMEOUT_S)
         for direction in DIRECTIONS:
@@ -90,7 +90,7 @@ def tcp_server(options: Json) -> int:
 
 
 def tcp_client(options: Json, direction: str) -> Json:
-    """Bytes of all streams that the receiving end has read, and the seconds that it took."""
+    """Return the bytes that the receiving end read on all streams, and the seconds."""
     ends = [connect(options) for _ in range(options["streams"])]
     connected = [
         {"local_host": end.getsockname()[0], "remote_host": end.getpeername()[0]} for end in ends[:1]
@@ -108,7 +108,7 @@ def tcp_client(options: Json, direction: str) -> Json:
 
 
 def connect(options: Json) -> socket.socket:
-    """A connection from our own address, as soon as the server is there."""
+    """Connect from this host's own address, as soon as the server listens."""
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
     while True:
         try:
@@ -124,7 +124,7 @@ def connect(options: Json) -> socket.socket:
 
 
 def send(end: socket.socket, seconds: float) -> int:
-    """Zeros for so long; then the other end sees the end of it."""
+    """Send zeros for that long, then close the sending side."""
     deadline, count = time.monotonic() + seconds, 0
     while time.monotonic() < deadline:
         end.sendall(BLOCK)
@@ -134,7 +134,7 @@ def send(end: socket.socket, seconds: float) -> int:
 
 
 def receive(end: socket.socket) -> int:
-    """Everything until the other end has said all."""
+    """Read until the other end closes, and return the bytes."""
     count = 0
     while True:
         size = len(end.recv(len(BLOCK)))
@@ -144,7 +144,7 @@ def receive(end: socket.socket) -> int:
 
 
 def run_parallel(ends: List[socket.socket], work: Any) -> List[int]:
-    """The work on all ends at the same time."""
+    """Run the work on all sockets concurrently."""
     results = [0] * len(ends)
 
     def work_on(index: int) -> None:

@@ -1,9 +1,8 @@
-"""One end of a pair on all its rails at once: perftest's programs and ibping, and what each of them printed.
+"""One end of a pair on all its rails at once: perftest's programs and ibping, with the output of each.
 
-Given `role`: `ports` says which RDMA ports there are (by the `probe` that it is given) and what can be measured;
-`server` has every test of every rail wait for its client, until the client says over a connection of its own that
-it is done; `client` runs them one after the other, the rails at the same time. Prints one JSON object.
-Standard library, Python 3.8 or later.
+Input: `role`. `ports` reports the RDMA ports (by the given `probe`) and the available measurements; `server` starts
+the server of every test of every rail, until the client closes its control connection; `client` runs the tests in
+sequence, the rails concurrently. Prints one JSON object. Standard library, Python 3.8 or later.
 """
 
 import glob
@@ -19,20 +18,20 @@ from typing import Any, Dict, List
 
 from clusterwright.onhost.lib import processes
 
-CONNECT_TIMEOUT_S = 15.0  # the other end may begin so much later
+CONNECT_TIMEOUT_S = 15.0  # the server may start this much later
 HELP_S = 15.0
-PARTING_S = 2.0  # a server of perftest ends together with its client, one of ibping never
-# what perftest says when the server is not there yet
+PARTING_S = 2.0  # a perftest server ends with its client, an ibping server never
+# perftest's errors while the server does not listen yet
 CONNECT_ERRORS = ("Couldn't connect to", "Unable to open file descriptor for socket connection")
 MAX_OUTPUT = (
-    6000  # characters of what a program prints: with a GPU its heading has a line for each GPU of the host
+    6000  # characters of a program's output: with CUDA its header has a line for each GPU of the host
 )
 
 Json = Dict[str, Any]
 
 
 def main() -> int:
-    """By its role."""
+    """Run the requested role."""
     options = json.load(sys.stdin)
     roles = {"ports": ports, "server": server, "client": client}
     json.dump(roles[options["role"]](options), sys.stdout)
@@ -40,7 +39,7 @@ def main() -> int:
 
 
 def ports(options: Json) -> Json:
-    """The ports, as the check of them reads them; whether perftest knows CUDA; whether ibping may send."""
+    """Return the probe's output, whether perftest supports CUDA, and whether ibping may send."""
     argv = [sys.executable, "-I", "-S", "-c", options["probe"]]
     result = processes.run(argv)
     if not result.ok:
@@ -54,13 +53,13 @@ def ports(options: Json) -> Json:
 
 
 def printed(argv: List[str]) -> str:
-    """All of it; nothing where there is no such program. perftest's help ends with 1."""
+    """Return the output, "" without such a program; the exit code is ignored, because perftest's help exits with 1."""
     result = processes.run(argv, HELP_S, merge=True)
     return "" if result.stopped else result.out
 
 
 def server(options: Json) -> Json:
-    """Every test of every rail waits; what each had printed when the client was done."""
+    """Start every test's server, wait for the client to finish, and return the output of each."""
     with socket.create_server((options["address"], options["port"])) as listening:
         running = [[Running(test["server"]) for test in rail] for rail in options["rails"]]
         try:
@@ -77,10 +76,10 @@ def server(options: Json) -> Json:
 
 
 class Running:
-    """A program, and the file that it prints to: a pipe that nobody reads would stop it."""
+    """A running program with its output in a file, because a full pipe would block it."""
 
     def __init__(self, argv: List[str]) -> None:
-        """Under way; a program that is not there prints so."""
+        """Start the program; a missing program's error becomes its output."""
         self.out = tempfile.TemporaryFile()  # noqa: SIM115 (it is gone with this process)
         self.process = None  # type: Any
         try:
@@ -89,13 +88,13 @@ class Running:
             self.out.write(str(error).encode())
 
     def output(self) -> str:
-        """So far."""
+        """Return the last MAX_OUTPUT characters so far."""
         self.out.seek(0)
         return self.out.read().decode(errors="replace")[-MAX_OUTPUT:]
 
 
 def ended(running: Running, limit_s: float) -> Json:
-    """How it ended and what it printed; it is ended where it goes on beyond the limit."""
+    """Return exit code and output; kill the program after the limit (code 124)."""
     if running.process is None:
         return {"code": 127, "out": running.output()}
     try:
@@ -108,7 +107,7 @@ def ended(running: Running, limit_s: float) -> Json:
 
 
 def client(options: Json) -> Json:
-    """All tests of each rail, one after the other; the server is told by the end of the connection."""
+    """Run all tests of each rail in sequence; the closed connection ends the server."""
     with connected(options):
         results = [{} for _ in options["rails"]]  # type: List[Json]
         threads = [
@@ -123,13 +122,13 @@ def client(options: Json) -> Json:
 
 
 def rail(options: Json, tests: List[Json], results: Json) -> None:
-    """Its tests."""
+    """Run the tests of one rail."""
     for test in tests:
         results[test["name"]] = run_test(test["client"], options["test_s"])
 
 
 def run_test(argv: List[str], limit_s: float) -> Json:
-    """One test; again while the server's program is not there yet."""
+    """Run one test; retry while its server does not listen yet."""
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
     while True:
         result = ended(Running(argv), limit_s)
@@ -140,7 +139,7 @@ def run_test(argv: List[str], limit_s: float) -> Json:
 
 
 def connected(options: Json) -> socket.socket:
-    """A connection to the server, as soon as it is there."""
+    """Connect to the server, as soon as it listens."""
     deadline = time.monotonic() + CONNECT_TIMEOUT_S
     while True:
         try:

@@ -1,4 +1,4 @@
-"""One rank of a sweep of collectives, as nccl-tests does it: time, bandwidths, and the data verified.
+"""One rank of a sweep of collectives, as nccl-tests does it: times, bandwidths, and verified data.
 
 Rank 0 prints one JSON line for each size of each operation. Needs torch; Python 3.8 or later.
 """
@@ -13,14 +13,14 @@ import torch
 import torch.distributed as dist
 
 WARM_UP = 2
-PIECES = 8  # at once: more than Gloo has threads for each of its connections (2), so that none waits
+PIECES = 8  # concurrent pieces: more than Gloo's threads per connection (2), so that no thread is idle
 
 Json = Dict[str, Any]
 Tensors = Tuple[Any, ...]
 
 
 def main() -> None:
-    """One rank of the sweep."""
+    """Run one rank of the sweep."""
     options = json.loads(sys.argv[1])
     device = device_of(options["backend"])
     dist.init_process_group(options["backend"])
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def device_of(backend: str) -> Any:
-    """The GPU of this rank, or the CPU."""
+    """Return the GPU of this rank, or the CPU."""
     if backend != "nccl":
         return torch.device("cpu")
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -51,7 +51,7 @@ def device_of(backend: str) -> Any:
 
 
 def sweep(options: Json, device: Any) -> Iterator[Json]:
-    """One row for each operation and size; an operation that the backend does not have is said to be skipped."""
+    """Yield one row per operation and size; an operation that the backend lacks is marked `skipped`."""
     for kind in options["kinds"]:
         for size in options["sizes"]:
             try:
@@ -63,7 +63,7 @@ def sweep(options: Json, device: Any) -> Iterator[Json]:
 
 
 def measure(kind: str, size: int, iterations: int, device: Any) -> Json:
-    """The median time of one operation, by the slowest rank, after its data was found right."""
+    """Verify one operation's data, then measure the median time of the slowest rank."""
     ranks = dist.get_world_size()
     count = max(ranks, size // 4 // ranks * ranks)
     make, run, wrong = OPERATIONS[kind]
@@ -93,7 +93,7 @@ def measure(kind: str, size: int, iterations: int, device: Any) -> Json:
 
 
 def timed(run: Callable[..., None], tensors: Tensors, iterations: int, device: Any) -> List[float]:
-    """Seconds of each of some calls, begun together."""
+    """Return the seconds of each call; all ranks start together."""
     times = []
     dist.barrier()
     for _ in range(iterations):
@@ -106,84 +106,84 @@ def timed(run: Callable[..., None], tensors: Tensors, iterations: int, device: A
 
 
 def bus_factor(kind: str, ranks: int) -> float:
-    """Bus bandwidth over algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md)."""
+    """Return bus bandwidth divided by algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md)."""
     peer_share = (ranks - 1) / ranks
     return {"all_reduce": 2 * peer_share, "all_reduce_pieces": 2 * peer_share, "broadcast": 1.0}.get(
         kind, peer_share
     )
 
 
-# Each operation: tensors for a count of elements, the call, and how many elements of its result are wrong.
-# Rank r holds r + 1 everywhere, so sums are known and small enough for a float to hold them.
+# Each operation: tensors for a count of elements, the call, and the number of wrong elements in its result.
+# All elements of rank r are r + 1, so sums are known, and exact in a float.
 
 
 def make_sum(count: int, _ranks: int, device: Any) -> Tensors:
-    """One tensor, and what it is before each call."""
+    """Return this rank's tensor."""
     return (torch.full((count,), float(dist.get_rank() + 1), device=device),)
 
 
 def make_pieces(count: int, ranks: int, device: Any) -> Tensors:
-    """The tensor in pieces, as gradients travel in buckets."""
+    """Return the tensor in pieces, as gradients are sent in buckets."""
     (tensor,) = make_sum(count, ranks, device)
     return tuple(tensor.chunk(PIECES))
 
 
 def make_gather(count: int, ranks: int, device: Any) -> Tensors:
-    """The whole, and this rank's part."""
+    """Return the output tensor and this rank's part."""
     (part,) = make_sum(count // ranks, ranks, device)
     return part.new_zeros(count), part
 
 
 def make_scatter(count: int, ranks: int, device: Any) -> Tensors:
-    """This rank's part, and the whole."""
+    """Return the output part and this rank's tensor."""
     (tensor,) = make_sum(count, ranks, device)
     return tensor.new_zeros(count // ranks), tensor
 
 
 def make_all_to_all(count: int, ranks: int, device: Any) -> Tensors:
-    """What comes, and what goes."""
+    """Return the receive and the send buffer."""
     (send_buffer,) = make_sum(count, ranks, device)
     return send_buffer.new_zeros(count), send_buffer
 
 
 def all_reduce(tensor: Any) -> None:
-    """The sum everywhere."""
+    """Sum the tensor over all ranks."""
     dist.all_reduce(tensor)
 
 
 def all_reduce_pieces(*pieces: Any) -> None:
-    """The sum everywhere, all pieces on their way at once."""
+    """Sum all pieces over all ranks, concurrently."""
     for work in [dist.all_reduce(piece, async_op=True) for piece in pieces]:
         work.wait()
 
 
 def broadcast(tensor: Any) -> None:
-    """What rank 0 has, everywhere."""
+    """Send rank 0's tensor to all ranks."""
     dist.broadcast(tensor, 0)
 
 
 def all_gather(tensor: Any, part: Any) -> None:
-    """All parts everywhere."""
+    """Gather the parts of all ranks on every rank."""
     dist.all_gather_into_tensor(tensor, part)
 
 
 def reduce_scatter(part: Any, tensor: Any) -> None:
-    """Each rank its part of the sum."""
+    """Sum over all ranks and give each rank its part."""
     dist.reduce_scatter_tensor(part, tensor)
 
 
 def all_to_all(receive_buffer: Any, send_buffer: Any) -> None:
-    """Each rank's parts to all others."""
+    """Exchange parts between all ranks."""
     dist.all_to_all_single(receive_buffer, send_buffer)
 
 
 def differing(actual: Any, expected: Any) -> int:
-    """Elements that are not as wanted."""
+    """Return the number of wrong elements."""
     return int((actual != expected).sum().item())
 
 
 def by_rank(tensor: Any, ranks: int) -> Any:
-    """The part of each rank r holds r + 1."""
+    """Return the expected tensor: rank r's part is r + 1."""
     return torch.arange(1, ranks + 1, device=tensor.device).repeat_interleave(tensor.numel() // ranks).float()
 
 
@@ -206,7 +206,7 @@ OPERATIONS = {
 
 
 def carried() -> Dict[str, int]:
-    """Bytes that each interface and each InfiniBand port of this host has sent since it came up."""
+    """Return the bytes that each interface and InfiniBand device of this host has sent since it came up."""
     sent_bytes = {}
     for name in os.listdir("/sys/class/net"):
         sent_bytes[name] = number("/sys/class/net/%s/statistics/tx_bytes" % name)
@@ -220,7 +220,7 @@ def carried() -> Dict[str, int]:
 
 
 def number(path: str) -> int:
-    """What the file says; 0 where it cannot be read."""
+    """Return the file's number; 0 if it cannot be read."""
     try:
         with open(path) as file:
             return int(file.read())
@@ -229,7 +229,7 @@ def number(path: str) -> int:
 
 
 def versions() -> Dict[str, str]:
-    """Of torch and of the NCCL that it has in it."""
+    """Return the versions of torch and of its NCCL."""
     library = torch.cuda.nccl  # type: Any
     nccl = ".".join(map(str, library.version())) if torch.cuda.is_available() else ""
     return {"torch": str(torch.__version__), "nccl": nccl}
@@ -238,4 +238,4 @@ def versions() -> Dict[str, str]:
 if __name__ == "__main__":
     main()
     sys.stdout.flush()
-    os._exit(0)  # all is said; Gloo's threads now and then abort a process that tears itself down
+    os._exit(0)  # the output is complete; Gloo's threads sometimes abort a process during its shutdown

@@ -1,6 +1,6 @@
-"""One rank of a training with DistributedDataParallel: how long steps take, with and without the others.
+"""One rank of a training with DistributedDataParallel: step times with and without the gradient exchange.
 
-Given the model's shape, `sequences` and `tokens` of a rank's step, and `seconds` for steps of each kind.
+Input: the model's shape, `sequences` and `tokens` of a rank's step, and `seconds` for steps of each kind.
 Every rank prints one JSON line. Needs torch; Python 3.8 or later.
 """
 
@@ -26,7 +26,7 @@ Json = Dict[str, Any]
 
 
 def main() -> None:
-    """One rank: timed steps, then what proves them right."""
+    """Time the steps of one rank, then verify loss and gradients."""
     options = json.loads(sys.argv[1])
     device = device_of(options["backend"])
     dist.init_process_group(options["backend"])
@@ -46,10 +46,10 @@ def main() -> None:
 
 
 class Training:
-    """A small transformer that foretells the next byte, and this rank's data for it."""
+    """A small transformer that predicts the next byte, with this rank's data."""
 
     def __init__(self, options: Json, device: Any) -> None:
-        """The same weights on every rank, and data of its own on each."""
+        """Create the same weights on every rank, and different data on each."""
         torch.manual_seed(0)
         self.device = device
         self.model = DistributedDataParallel(Transformer(options["width"], options["layers"]).to(device))
@@ -60,7 +60,7 @@ class Training:
         self.local_data = torch.randint(VOCABULARY, shape, device=device)
 
     def step(self, *, sync: bool) -> None:
-        """Forward, backward and the optimiser; with no exchange the weights stay as they are, for the same work."""
+        """Run one step; without `sync` the learning rate is 0, for the same work with unchanged weights."""
         for group in self.optimizer.param_groups:
             group["lr"] = RATE if sync else 0.0
         self.optimizer.zero_grad()
@@ -69,13 +69,13 @@ class Training:
         self.optimizer.step()
 
     def loss(self, text: Any) -> Any:
-        """Cross entropy of the next byte; in bf16 on a GPU."""
+        """Return the cross entropy of the next byte; in bf16 on a GPU."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             logits = self.model(text[:, :-1])
         return nn.functional.cross_entropy(logits.float().flatten(0, 1), text[:, 1:].flatten())
 
     def times(self, seconds: float) -> Json:
-        """Seconds of steps of both kinds, in turn, so that a disturbance meets both."""
+        """Return the seconds of both kinds of steps, in turn, so that a disturbance affects both."""
         sync_times, no_sync_times = [], []  # type: List[float], List[float]
         for _ in range(self.steps(seconds)):
             sync_times.append(self.timed(lambda: self.step(sync=True)))
@@ -83,7 +83,7 @@ class Training:
         return {"together": sync_times, "alone": no_sync_times}
 
     def steps(self, seconds: float) -> int:
-        """So many as fit into the time, the same for all ranks; the last of the steps that warm up tells."""
+        """Return the number of steps that fit into the time, equal on all ranks, from the last warm-up step."""
         for _ in range(WARM_UP):
             self.step(sync=False)
             step_s = self.timed(lambda: self.step(sync=True))
@@ -92,7 +92,7 @@ class Training:
         return max(FEWEST_STEPS, min(MOST_STEPS, int(seconds / float(slowest))))
 
     def timed(self, work: Callable[[], Any]) -> float:
-        """Seconds of it, begun by all ranks at once."""
+        """Return the seconds of the work, started by all ranks at once."""
         dist.barrier()
         began = time.perf_counter()
         work()
@@ -101,12 +101,12 @@ class Training:
         return round(time.perf_counter() - began, 6)
 
     def all_reduces(self) -> List[float]:
-        """Seconds of summing so many bytes as the gradients have, and nothing beside it."""
+        """Return the seconds of all-reduces of the gradients' size, with no other work."""
         buffer = torch.ones_like(self.gradients())
         return [self.timed(lambda: dist.all_reduce(buffer)) for _ in range(ALL_REDUCES)]
 
     def proof(self) -> Json:
-        """The loss on text that all ranks share, the gradients' norm, and how far they are from the ranks' mean."""
+        """Return the loss on shared text, the gradients' norm, and their relative error against the mean over ranks."""
         with torch.no_grad():
             loss = float(self.loss(self.common))
         average = self.gradients_of(sync=False)
@@ -117,24 +117,24 @@ class Training:
         return {"loss": loss, "norm": float(ddp_gradients.double().norm()), "off": float(off)}
 
     def gradients_of(self, *, sync: bool) -> Any:
-        """Of this rank's own data, alone or exchanged."""
+        """Return the gradients of this rank's data, local or exchanged."""
         self.optimizer.zero_grad()
         with nullcontext() if sync else self.model.no_sync():
             self.loss(self.local_data).backward()
         return self.gradients()
 
     def gradients(self) -> Any:
-        """All of them, one after the other."""
+        """Return all gradients as one vector."""
         return torch.cat(
             [weight.grad.flatten() for weight in self.model.parameters() if weight.grad is not None]
         )
 
 
 class Transformer(nn.Module):
-    """Causal, with as few parts as show what a training does."""
+    """A minimal causal transformer."""
 
     def __init__(self, width: int, layers: int) -> None:
-        """So many layers of that width, heads of 64."""
+        """Create `layers` layers of that width, with heads of size 64."""
         super().__init__()
         self.embedding = nn.Embedding(VOCABULARY, width)
         layer = [
@@ -147,7 +147,7 @@ class Transformer(nn.Module):
         self.head = nn.Linear(width, VOCABULARY)
 
     def forward(self, text: Any) -> Any:
-        """Logits of the next byte at each place."""
+        """Return the logits of the next byte at each position."""
         size = text.shape[1]
         mask = nn.Transformer.generate_square_subsequent_mask(size, device=text.device)
         hidden = self.embedding(text)
@@ -157,7 +157,7 @@ class Transformer(nn.Module):
 
 
 def device_of(backend: str) -> Any:
-    """The GPU of this rank, or the CPU."""
+    """Return the GPU of this rank, or the CPU."""
     if backend != "nccl":
         return torch.device("cpu")
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -165,7 +165,7 @@ def device_of(backend: str) -> Any:
 
 
 def sent_bytes(interface: str) -> int:
-    """What the interface has sent since it came up; 0 where it is not known."""
+    """Return the bytes that the interface has sent since it came up; 0 if unknown."""
     try:
         with open("/sys/class/net/%s/statistics/tx_bytes" % interface) as file:
             return int(file.read())
@@ -176,4 +176,4 @@ def sent_bytes(interface: str) -> int:
 if __name__ == "__main__":
     main()
     sys.stdout.flush()
-    os._exit(0)  # all is said; Gloo's threads now and then abort a process that tears itself down
+    os._exit(0)  # the output is complete; Gloo's threads sometimes abort a process during its shutdown

@@ -1,6 +1,6 @@
-"""Runs this host's ranks of a training for some steps, and tells how long each step took, as the runtime wrote it.
+"""Runs this host's ranks of a training for some steps, and reports each step's time from the runtime's events.
 
-Nothing of the training's own is touched: it has a run's folder of this bench, begins at step 0 and saves nothing.
+The training's own run is not affected: the trial has a run folder of the bench, starts at step 0 and saves nothing.
 Standard library, Python 3.8 or later.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Dict, List
 from clusterwright.onhost.lib import processes
 
 POLL_INTERVAL_S = 0.1
-NFS_DELAY_S = 10.0  # until what rank 0 wrote is seen on a host whose own ranks have just lost it (NFS)
+NFS_DELAY_S = 10.0  # until rank 0's events are visible on another host over NFS
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 NO_CHECKPOINTS = "seconds:999999999"
 
@@ -24,7 +24,7 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Start the ranks, wait until rank 0 has written enough steps, and end them."""
+    """Start the ranks, wait until rank 0 has written enough steps, and stop them."""
     options = json.load(sys.stdin)
     folder = os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[0])))
     run = os.path.join(folder, "trials", options["name"])
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def start(options: Json, local: int, run: str, output: Any) -> processes.Process:
-    """One rank with the variables that our launcher sets (onhost/supervisor/host/generation.py); dies with us."""
+    """Start one rank with our launcher's variables (onhost/supervisor/host/generation.py); it dies with us."""
     threads = max(1, len(os.sched_getaffinity(0)) // options["ranks_here"])
     rank_variables = {
         "RANK": options["first_rank"] + local,
@@ -87,12 +87,12 @@ def start(options: Json, local: int, run: str, output: Any) -> processes.Process
 
 
 def die_with_parent() -> None:
-    """When this host's worker overruns its limit and is killed, no rank is left."""
+    """Set the parent-death signal, so that no rank remains when this host's worker is killed at its limit."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def waited(run: str, ranks: List[processes.Process], step_count: int) -> List[Json]:
-    """The steps that rank 0 has written, once there are enough of them or no more will come."""
+    """Return the steps of rank 0 once there are enough, or once a rank has ended."""
     over = None  # type: Any
     while True:
         steps = written(run)
@@ -104,12 +104,12 @@ def waited(run: str, ranks: List[processes.Process], step_count: int) -> List[Js
 
 
 def parameters(run: str) -> Any:
-    """How many the training tracks; None where it does not say."""
+    """Return the number of parameters of the training, None if it does not report them."""
     return next((event.get("parameters") for event in written(run, "plan")), None)
 
 
 def written(run: str, kind: str = "step") -> List[Json]:
-    """The events of rank 0 of a kind."""
+    """Return rank 0's events of one kind."""
     path = os.path.join(run, "events", "rank-00000.jsonl")
     try:
         with open(path) as file:
@@ -120,16 +120,16 @@ def written(run: str, kind: str = "step") -> List[Json]:
 
 
 def end(ranks: List[processes.Process]) -> None:
-    """All ranks, with what they have started."""
+    """Kill all ranks and their children."""
     for rank in ranks:
         processes.kill_group(rank)
 
 
 def why(ranks: List[processes.Process], output: str) -> str:
-    """The last line of what a rank said, or that it never called `run.step`."""
-    last = output.strip().splitlines()[-1:] or ["it said nothing"]
+    """Return the error text: exit codes and the last line of output."""
+    last = output.strip().splitlines()[-1:] or ["no output"]
     codes = ", ".join(str(rank.returncode) for rank in ranks)
-    return "too few steps written (run.step of clusterwright.runtime), ranks ended with %s: %s\n" % (
+    return "too few steps written (run.step of clusterwright.runtime), ranks exited with %s: %s\n" % (
         codes,
         last[0],
     )

@@ -1,7 +1,7 @@
-"""Does on this host what orders in the bench's folder say, one after the other: `worker.py FOLDER`.
+"""Runs on this host the orders in the bench's folder, one after the other: `worker.py FOLDER`.
 
-An order is `orders/NUMBER.json`: for each host that has a part in it, a program beside this file, what it finds
-on stdin, and its limit. The answer is `answers/NUMBER/HOST.json`. Standard library, Python 3.8 or later.
+An order is `orders/NUMBER.json`: for each participating host a program beside this file, its stdin and its limit.
+The answer is `answers/NUMBER/HOST.json`. Standard library, Python 3.8 or later.
 """
 
 import json
@@ -14,7 +14,7 @@ from clusterwright.onhost.lib import processes
 from clusterwright.onhost.lib.files import write_atomic
 
 POLL_INTERVAL_S = 0.05
-IDLE_S = 180  # without an order for so long, whoever gives them is gone
+IDLE_S = 180  # the program that writes orders has ended if there is none for so long
 MOST_BYTES = 1 << 20
 STOP = "stop"
 
@@ -22,7 +22,7 @@ Json = Dict[str, Any]
 
 
 def main() -> int:
-    """Until told to stop, or until nobody gives orders any more."""
+    """Run orders until there is a stop order (0) or no order for IDLE_S (1)."""
     folder, me = sys.argv[1], os.environ.get("SLURMD_NODENAME") or os.uname().nodename
     completed_orders = set()  # type: set[str]
     last_order = time.monotonic()
@@ -42,20 +42,20 @@ def main() -> int:
 
 
 def waiting(folder: str, completed_orders: "set[str]") -> List[str]:
-    """Orders not yet carried out, in their order. Opening a folder has NFS ask for it anew; a file's name does not."""
+    """Return new orders in order; opening the folder makes NFS revalidate it, a file name's lookup does not."""
     names = os.listdir(os.path.join(folder, "orders"))
     return sorted(name for name in names if name not in completed_orders and not name.startswith("."))
 
 
 def carry_out(folder: str, part: Json) -> Json:
-    """Run the program of the part with its limit; it ends with all that it has started."""
+    """Run the program of the part with its limit, and kill all its children at the end."""
     program = os.path.join(folder, "programs", part["program"] + ".py")
     began = time.monotonic()
     result = processes.run(
         [part.get("python") or sys.executable, program],
         part["limit_s"],
         stdin=json.dumps(part["given"]).encode(),
-        env=dict(os.environ, LC_ALL="C"),  # tools speak the user's language otherwise
+        env=dict(os.environ, LC_ALL="C"),  # English output
     )
     return {
         "code": result.code,
@@ -67,7 +67,7 @@ def carry_out(folder: str, part: Json) -> Json:
 
 
 def answer(folder: str, name: str, me: str, result: Json) -> None:
-    """Written whole before it has its name."""
+    """Write the answer atomically."""
     answer_folder = os.path.join(folder, "answers", name[: -len(".json")])
     os.makedirs(answer_folder, exist_ok=True)
     write_atomic(os.path.join(answer_folder, me + ".json"), json.dumps(result), durable=False)

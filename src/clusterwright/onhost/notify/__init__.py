@@ -1,4 +1,4 @@
-"""A program for the control host: alerts to chat rooms, and a word where monitoring itself falls silent.
+"""The notifier on the controller: sends alerts to chat channels and Zabbix, and watches monitoring itself.
 
-Standard library only, Python 3.10 or later; it lies on the host beside what jobs import.
+Standard library only, Python 3.10 or later; installed beside what jobs import.
 """

@@ -1,4 +1,4 @@
-"""Monitoring is watched as well: an alert that always fires has to come, and its disk must have room."""
+"""Watches monitoring itself: the heartbeat alert must arrive, and the disk of Prometheus must have free space."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from clusterwright.onhost.notify.settings import Settings
 _MESSAGES = {
     "MonitoringSilent": {
         "en": (
-            "Monitoring is silent: no alert can come",
-            "The alert that always fires has not come for more than a minute. Prometheus does not run, or cannot work.",
-            "On {node}: `systemctl status prometheus`, `journalctl -u prometheus -e`; a full disk is the usual find.",
+            "Monitoring does not work: no alert will arrive",
+            "The heartbeat alert has been missing for more than a minute: Prometheus is stopped or cannot work.",
+            "On {node}: `systemctl status prometheus`, `journalctl -u prometheus -e`; the usual cause is a full disk.",
         ),
         "zh": (
-            "监控没有声音：不会再有告警",
+            "监控已失效：不会再有告警",
             "始终触发的心跳告警已超过一分钟没有出现：Prometheus 没有运行，或无法工作。",
             "在 {node} 上：`systemctl status prometheus`、`journalctl -u prometheus -e`；常见原因是磁盘已满。",
         ),
     },
     "MonitorDiskFull": {
         "en": (
-            "The disk of monitoring is full",
-            "Prometheus keeps nothing new, so alerts do not see what happens.",
-            "Make room below /var/lib on {node}, or keep figures for a shorter time (`monitoring.retention`).",
+            "The disk of Prometheus is full",
+            "Prometheus cannot store new data, so no alert can fire.",
+            "Free space below /var/lib on {node}, or shorten the retention (`monitoring.retention`).",
         ),
         "zh": (
-            "监控的磁盘已满",
-            "Prometheus 无法保存新数据，告警看不到正在发生的事。",
+            "Prometheus 的磁盘已满",
+            "Prometheus 无法保存新数据，告警无法触发。",
             "在 {node} 的 /var/lib 下清理空间，或缩短保留时间（`monitoring.retention`）。",
         ),
     },
@@ -40,7 +40,7 @@ _MESSAGES = {
 
 
 class Watch:
-    """Knows when the heartbeat came last, and what has been raised."""
+    """The time of the last heartbeat and the alerts raised."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self.settings, self.clock = settings, clock
@@ -50,16 +50,16 @@ class Watch:
         self._notified_channels: list[str] = []
 
     def beat(self) -> None:
-        """The alert that always fires has come."""
+        """Record the heartbeat alert."""
         self.last = self.clock()
 
     @property
     def is_overdue(self) -> bool:
-        """True when no alert can come: Prometheus or Alertmanager is dead, or what lies between them."""
+        """True if no alert can arrive: Prometheus, Alertmanager or the connection between them has failed."""
         return self.clock() - self.last > self.settings.silent_s
 
     def check(self) -> None:
-        """Raises, or takes back, what there is to say; Alertmanager forgets what is not said again in time."""
+        """Raise or resolve the alerts, at every check: Alertmanager resolves alerts that are not repeated in time."""
         now = self.clock()
         wrong = {
             "MonitoringSilent": self.is_overdue,
@@ -90,7 +90,7 @@ class Watch:
         return alert
 
     def _to_alertmanager(self, alerts: list[dict[str, Any]], now: float) -> bool:
-        """To the rooms themselves, once, where Alertmanager does not answer for long."""
+        """Send the alerts to Alertmanager; if it does not respond for long, send them once to the channels."""
         try:
             send.post(self.settings.alertmanager + "/api/v2/alerts", alerts)
         except (OSError, ValueError):
@@ -114,7 +114,7 @@ class Watch:
 
 
 def _free(path: str) -> float:
-    """Share of the disk that is free; all of it where it cannot be asked."""
+    """Return the free share of the disk; 1 if it cannot be read."""
     try:
         disk = os.statvfs(path)
     except OSError:

@@ -1,14 +1,14 @@
-"""What a room reads: one incident, a line for each alert. Pure."""
+"""The text of a chat message: one incident, one line per alert. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-MOST_ALERTS = 10  # of one message; the rest is a number
+MOST_ALERTS = 10  # per message; the rest is counted
 _CAPTIONS = {
     "en": {
-        "firing": "firing", "resolved": "over", "critical": "CRITICAL", "warning": "warning", "info": "note",
+        "firing": "firing", "resolved": "resolved", "critical": "CRITICAL", "warning": "warning", "info": "info",
         "more": "and {} more", "fix": "Fix: ", "page": "More: ",
     },
     "zh": {
@@ -20,7 +20,7 @@ _DIRECTION = {0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2066, 0x2
 
 
 def message(payload: Mapping[str, Any], language: str) -> tuple[str, str]:
-    """Title and text of what Alertmanager's webhook told."""
+    """Return title and text for the payload of Alertmanager's webhook."""
     captions = _CAPTIONS.get(language, _CAPTIONS["en"])
     alerts: list[Mapping[str, Any]] = list(payload.get("alerts") or [])
     group: Mapping[str, str] = payload.get("groupLabels") or {}
@@ -52,12 +52,12 @@ def _lines(alert: Mapping[str, Any], captions: dict[str, str]) -> str:
 
 
 def sanitize(text: str) -> str:
-    """Names of jobs and runs are strangers' text: no control and no direction marks, and nobody is called by an @."""
+    """Remove control and direction characters and neutralize `@`: names of jobs and runs are untrusted text."""
     cleaned = "".join(" " if ord(letter) < 32 else letter for letter in str(text))
     return "".join(x for x in cleaned if ord(x) != 127 and ord(x) not in _DIRECTION).replace("@", "＠")
 
 
 def truncate(text: str, most: int) -> str:
-    """At most so many bytes, whole letters, and dots where something is missing."""
+    """Return at most that many bytes, whole characters, with an ellipsis if truncated."""
     data = text.encode()
     return text if len(data) <= most else data[: most - 3].decode(errors="ignore") + "…"

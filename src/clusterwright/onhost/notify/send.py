@@ -1,4 +1,4 @@
-"""Messages on their way; what fails says why, and never with the address, which is a secret."""
+"""Sends messages to chat channels; errors never contain the address, which is a secret."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ MOST = {"feishu": 16000, "dingtalk": 16000, "wecom": 2000}
 
 
 class DeliveryError(Exception):
-    """The room did not take the message."""
+    """The channel did not accept the message."""
 
 
 def send_to_channel(settings: Settings, name: str, payload: Mapping[str, Any]) -> None:
-    """Told to the room.
+    """Send the payload's message to the channel.
 
     Raises:
-        NotTakenError: it did not take it, with the reason.
+        DeliveryError: the channel did not accept it; the message is the reason.
     """
     kind = settings.rooms[name]
     title, text = messages.message(payload, settings.language)
@@ -47,7 +47,7 @@ def send_to_channel(settings: Settings, name: str, payload: Mapping[str, Any]) -
 
 
 def post(url: str, body: Any, *, through_proxy: bool = False) -> bytes:
-    """The answer to a JSON body."""
+    """Post a JSON body and return the response."""
     data = json.dumps(body, ensure_ascii=False).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json; charset=utf-8"})
     opener = urllib.request.build_opener(*([] if through_proxy else [urllib.request.ProxyHandler({})]))
@@ -57,7 +57,7 @@ def post(url: str, body: Any, *, through_proxy: bool = False) -> bytes:
 
 def _reason(why: Exception) -> str:
     if isinstance(why, urllib.error.HTTPError):
-        return f"it answered {why.code}"
+        return f"HTTP status {why.code}"
     cause = getattr(why, "reason", why)
     return getattr(cause, "strerror", None) or type(cause).__name__
 
@@ -65,7 +65,7 @@ def _reason(why: Exception) -> str:
 def request(
     kind: str, address: tuple[str, str], title: str, text: str, now: float
 ) -> tuple[str, dict[str, Any]]:
-    """Where it is sent, and the body."""
+    """Return URL and body of the request."""
     url, key = address
     text = truncate(text, MOST[kind])
     if kind == "feishu":
@@ -91,13 +91,13 @@ def _signed(key: str, text: str) -> str:
 
 
 def refusal(answer: bytes) -> str | None:
-    """Why the room did not take it, None where it did: they answer 200 to everything and say more in the body."""
+    """Return the reason if the channel rejected the message, else None: errors come with HTTP status 200."""
     try:
         reply = json.loads(answer)
     except ValueError:
-        return "an answer that is no JSON"
+        return "the response is not JSON"
     if not isinstance(reply, dict):
-        return "an answer that is no object"
+        return "the response is not a JSON object"
     codes = [reply[name] for name in ("errcode", "code", "StatusCode") if name in reply]
     if codes and codes[0] == 0:
         return None

@@ -1,4 +1,4 @@
-"""Listens on loopback for Alertmanager: an error is answered until the room has taken the message."""
+"""Listens on loopback for Alertmanager; responds with an error until the channel has accepted the message."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from clusterwright.onhost.notify.zabbix.figures import Figures
 from clusterwright.onhost.notify.zabbix.site import RefusedError, sites
 
 MOST_BYTES = 2_000_000  # Alertmanager's largest groups are some hundred kB
-AT_ONCE = 8  # messages on their way; more are asked to come again
-AT_ONCE_PER_SITE = 4  # to one Zabbix: one that hangs keeps no chat room waiting
+AT_ONCE = 8  # concurrent messages; more get status 503, and Alertmanager retries
+AT_ONCE_PER_SITE = 4  # to one Zabbix, so that a hanging one delays no chat channel
 
 
 class Server(ThreadingHTTPServer):
-    """With what its requests share."""
+    """The HTTP server with the state that its requests share."""
 
     daemon_threads = True
     request_queue_size = 32
@@ -40,11 +40,11 @@ class Answer(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Whether it lives."""
+        """Respond to a liveness check."""
         self._respond(200 if self.path == "/" else 404, "")
 
     def do_POST(self) -> None:
-        """A message for a room, or the heartbeat."""
+        """Receive a message for a channel, or the heartbeat."""
         payload = self._read_payload()
         if payload is None:
             return
@@ -57,7 +57,7 @@ class Answer(BaseHTTPRequestHandler):
         if name not in self.server.settings.rooms and name not in self.server.sites:
             self._respond(404, "no such receiver")
         elif not places.acquire(blocking=False):
-            self._respond(503, "too many at once")
+            self._respond(503, "too many concurrent requests")
         else:
             try:
                 self._pass_on(name, payload)
@@ -85,7 +85,7 @@ class Answer(BaseHTTPRequestHandler):
         except ValueError:
             document = None
         if not isinstance(document, dict):
-            self._respond(400, "a JSON object is wanted")
+            self._respond(400, "the body is not a JSON object")
             return None
         return document
 
@@ -97,11 +97,11 @@ class Answer(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the base class's name)
-        """Nothing: what fails says so itself."""
+        """Log nothing; errors are printed where they occur."""
 
 
 def main(path: str) -> int:
-    """Serves until it is ended."""
+    """Serve until stopped."""
     server = Server(read(path))
     threading.Thread(target=_watch_loop, args=(server,), daemon=True).start()
     for site in server.sites.values():
@@ -117,4 +117,4 @@ def _watch_loop(server: Server) -> None:
         try:
             server.watch.check()
         except Exception as error:  # noqa: BLE001 (a thread that must never end)
-            print(f"looking at monitoring itself failed: {error!r}", flush=True)
+            print(f"watching monitoring failed: {error!r}", flush=True)

@@ -1,4 +1,4 @@
-"""What the program is told by its file."""
+"""The notifier's settings file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Settings:
-    """`rooms` by name: feishu, dingtalk or wecom; their addresses lie in `secrets`.
+    """`rooms`: kind of each chat channel (feishu, dingtalk or wecom); their addresses are files in `secrets`.
 
-    `zabbix` by name: `server`, `host` and perhaps `tls`; `alerts` and `figures` are what its template knows.
+    `zabbix`: by name `server`, `host` and optionally `tls`; `alerts` and `figures` are those of its template.
     """
 
     cluster: str
@@ -21,28 +21,28 @@ class Settings:
     secrets: str
     rooms: dict[str, str]
     alertmanager: str
-    data: str  # where Prometheus keeps what it has
+    data: str  # Prometheus's data folder
     silent_s: float = 90.0  # three beats
     every_s: float = 5.0
-    least_free: float = 0.03  # of that disk
+    least_free: float = 0.03  # free share of its disk
     zabbix: dict[str, dict[str, Any]] = field(default_factory=dict)
     alerts: list[str] = field(default_factory=list)
     figures: list[dict[str, Any]] = field(default_factory=list)
     figures_every_s: float = 60.0
-    gone_s: float = 300.0  # an alert that Alertmanager has not known for so long is over, told or not
+    gone_s: float = 300.0  # an alert missing in Alertmanager for so long counts as resolved
     prometheus: str = ""
     state: str = "/var/lib/clusterwright/notify"
 
 
 def read(path: str) -> Settings:
-    """Those of the file; keys of a newer release are passed over."""
+    """Return the settings of the file; unknown keys, of a newer release, are ignored."""
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     return Settings(**{name: document[name] for name in Settings.__dataclass_fields__ if name in document})
 
 
 def channel_address(settings: Settings, name: str) -> tuple[str, str]:
-    """Address and key for signatures, empty where there is none; read each time, for a site may change it."""
+    """Return URL and signing key ("" without one) of a channel; read each time, because a site may change them."""
     with open(f"{settings.secrets}/{name}", encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip()]
     return lines[0], (lines[1] if len(lines) > 1 else "")

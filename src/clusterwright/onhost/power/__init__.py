@@ -1,1 +1,1 @@
-"""What switches hosts off and on: runs on the control host, standard library only, Python 3.6 or later."""
+"""Power control of hosts: runs on the controller, standard library only, Python 3.6 or later."""

@@ -1,4 +1,4 @@
-"""Steps done: the provider is asked, its answer kept, and Slurm told what follows from it."""
+"""Carries out power steps: requests to the provider, their results in the records, and updates of Slurm's nodes."""
 
 import time
 from typing import Any, Callable, List
@@ -9,13 +9,13 @@ from clusterwright.onhost.power.records import Record, Records
 from clusterwright.onhost.power.settings import Settings
 from clusterwright.slurm.drain_reasons import POWER
 
-RETRY_INTERVAL_S, SLOWEST_S = 5.0, 60.0  # between two requests for the same thing, at first and at most
-OFF_S = 20.0  # how long a host may take to be gone when its power is cut, before it is booted
+RETRY_INTERVAL_S, SLOWEST_S = 5.0, 60.0  # between repeated requests: the first and the longest interval
+OFF_S = 20.0  # limit for a host to be off after its power was cut
 POLL_INTERVAL_S = 1.0
 
 
 class PowerActions:
-    """What may be done with hosts; each method is one of the steps, for hosts that need the same."""
+    """The steps of `decide`, one method each, for hosts that need the same step."""
 
     def __init__(
         self, settings: Settings, provider: Provider, records: Records, log: Callable[[str], None], slurm: Any
@@ -29,23 +29,25 @@ class PowerActions:
         )
 
     def do(self, verb: str, hosts: List[str], now: float) -> None:
-        """One step for several hosts."""
+        """Run one step for several hosts."""
         getattr(self, verb)(hosts, now)
 
     def boot(self, hosts: List[str], now: float) -> None:
-        """Those that have power lose it first: what is on already will never say that it has booted."""
+        """Power on hosts; those already on are powered off first, because slurmd would not register again."""
         for host in hosts:
             self.records.by_host[host].request_state("on", now)
         states = self.provider.state(hosts)
         running = [host for host in hosts if states[host] == "on"]
         if running:
-            self.log("{}: has power, though Slurm has just asked for it: off first".format(",".join(running)))
+            self.log(
+                "{}: is on although Slurm has just powered it up: power off first".format(",".join(running))
+            )
             self.provider.off(running, hard=True)
             self._until_off(running)
         self._on(hosts, now)
 
     def retry_boot(self, hosts: List[str], now: float) -> None:
-        """A provider may say yes and do nothing, so it is asked again where the host is not on."""
+        """Request power again for hosts that are not on: a provider may accept a request and do nothing."""
         states = self.provider.state(hosts)
         for host in hosts:
             self.records.by_host[host].seen = states[host]
@@ -54,25 +56,28 @@ class PowerActions:
         self._on([host for host in hosts if states[host] != "on"], now)
 
     def force_power_down(self, hosts: List[str], now: float) -> None:
-        """Slurm waits in vain: it takes the host back now, and jobs go elsewhere (DOWN would leave it on its way)."""
+        """Take hosts whose boot cannot succeed back from Slurm at once, so that jobs go elsewhere.
+
+        State DOWN would leave the node powering up.
+        """
         for host in hosts:
             self.slurm.update([host], "State=POWER_DOWN_FORCE")
             self.records.by_host[host].next = now + RETRY_INTERVAL_S
 
     def off(self, hosts: List[str], now: float) -> None:
-        """In order."""
+        """Request an orderly shutdown."""
         for host in hosts:
             self.records.by_host[host].request_state("off", now)
         self._off(hosts, now, hard=False)
 
     def kill(self, hosts: List[str], now: float) -> None:
-        """At once, and seen to be off."""
+        """Cut the power and verify that the hosts are off."""
         self._off(hosts, now, hard=True)
         self._until_off(hosts)
         self.check_off(hosts, now)
 
     def check_off(self, hosts: List[str], now: float) -> None:
-        """Is it off? One that somebody has switched on meanwhile is switched off again."""
+        """Verify that hosts are off; one that somebody has switched on meanwhile is powered off again."""
         states = self.provider.state(hosts)
         for host in hosts:
             record, was_sure = self.records.by_host[host], self.records.by_host[host].sure
@@ -81,11 +86,11 @@ class PowerActions:
             record.hopeless = refused or (record.hopeless and record.drained)
             record.next = now + (decide.OFF_POLL_INTERVAL_S if record.sure or refused else POLL_INTERVAL_S)
             if was_sure and states[host] == "on":
-                self.log(f"{host}: has power, though Slurm has it off")
-                record.request_state("", now)  # asked to go off at the next look
+                self.log(f"{host}: is on although Slurm has it powered down")
+                record.request_state("", now)  # the next poll requests power off
 
     def fail(self, hosts: List[str], now: float) -> None:
-        """A boot that came to nothing: off, so that the next one begins from off, and held until then."""
+        """After a failed boot: set the node DOWN and power the host off, so that the next boot starts from off."""
         for host in hosts:
             record = self.records.by_host[host]
             record.failed_boots += 1
@@ -104,7 +109,7 @@ class PowerActions:
             record.next = now if last else now + decide.pause(record.failed_boots, self.settings)
 
     def resume(self, hosts: List[str], now: float) -> None:
-        """Slurm may ask for it again."""
+        """Resume the nodes, so that Slurm may power them up again."""
         error = self.slurm.update(hosts, "State=RESUME")
         for host in hosts:
             record = self.records.by_host[host]
@@ -113,10 +118,10 @@ class PowerActions:
                 record.request_state("off", now)
                 record.sure = True
         if error:
-            self.log("{}: Slurm does not take it back: {}".format(",".join(hosts), error))
+            self.log("{}: Slurm did not resume it: {}".format(",".join(hosts), error))
 
     def drain(self, hosts: List[str], now: float) -> None:
-        """For a person to look at: no longer down, and no job asks for it."""
+        """Drain hosts that need an administrator: no longer DOWN, and no job waits for them."""
         for host in hosts:
             record = self.records.by_host[host]
             count = "" if record.hopeless else f"{record.failed_boots} boots failed: "
@@ -126,14 +131,14 @@ class PowerActions:
             self.log(f"{host}: drained: {error or reason}")
 
     def forgive(self, hosts: List[str], now: float) -> None:
-        """Somebody has fixed it: counted from nothing again."""
+        """Reset the failure count after an administrator resumed the host."""
         for host in hosts:
             record = self.records.by_host[host]
             record.failed_boots, record.drained, record.hopeless, record.words = 0, False, False, ""
             record.request_state("off", now)
 
     def note(self, hosts: List[str], now: float) -> None:
-        """It is up."""
+        """Record that the host is up."""
         for host in hosts:
             record = self.records.by_host[host]
             record.request_state("", now)
@@ -144,7 +149,7 @@ class PowerActions:
             self.records.by_host[host].words, self.records.by_host[host].hopeless = (
                 "",
                 False,
-            )  # answers of before
+            )  # of earlier requests
             self._record_message(host, message)
             if not self.records.by_host[host].hopeless:
                 self._later(host, now)
@@ -156,7 +161,7 @@ class PowerActions:
             self.records.by_host[host].next = now + POLL_INTERVAL_S
 
     def _record_message(self, host: str, message: str) -> None:
-        """The provider's words, said once."""
+        """Record the provider's message and log it if it is new."""
         record = self.records.by_host[host]
         if message and message != record.words:
             self.log(f"{host}: {message}")
@@ -169,7 +174,7 @@ class PowerActions:
         record.calls += 1
 
     def _until_off(self, hosts: List[str]) -> None:
-        """As long as that may take; who is not off by then is asked again at the next look."""
+        """Wait up to OFF_S for the hosts to be off; the next poll handles those that are not."""
         end = time.monotonic() + OFF_S
         while time.monotonic() < end:
             states = self.provider.state(hosts)
@@ -179,11 +184,11 @@ class PowerActions:
 
 
 def _why(record: Record) -> str:
-    """What is known of a boot that failed."""
+    """Return the reason of a failed boot."""
     if record.words:
         return record.words
     explanations = {
-        "on": "it has power, and slurmd keeps silent",
-        "off": "the provider says yes, and it has no power",
+        "on": "it is on, but slurmd does not register",
+        "off": "the provider accepted the request, but the host is off",
     }
-    return explanations.get(record.seen, "slurmd keeps silent")
+    return explanations.get(record.seen, "slurmd does not register")

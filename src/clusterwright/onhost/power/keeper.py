@@ -1,6 +1,6 @@
-"""Holds the hosts' power to what Slurm wants: looks, decides for each host, and lets a few threads do it.
+"""The power daemon: polls Slurm, decides the next step of each host, and runs the steps in a few threads.
 
-It is the only one that speaks to the provider, so no host is ever asked for two things at a time.
+No other program calls the provider, so a host never has two requests at a time.
 """
 
 import os
@@ -17,7 +17,7 @@ from clusterwright.onhost.power.records import Records
 from clusterwright.onhost.power.settings import KICK, LOG, STATE, Settings, settings
 from clusterwright.slurm.nodes import Node
 
-BUSY_S, CALM_S = 1.0, 10.0  # between two looks: while a host is on its way, and else
+BUSY_S, CALM_S = 1.0, 10.0  # between polls: while a host changes state, and otherwise
 LISTENS = 4096
 AT_ONCE = 32
 
@@ -25,7 +25,7 @@ Log = Callable[[str], None]
 
 
 class Keeper:
-    """One look after another."""
+    """The poll loop's state."""
 
     def __init__(
         self,
@@ -38,14 +38,14 @@ class Keeper:
         self.settings, self.records, self.log, self.slurm = power_settings, records, log, slurm_client
         self.actions = PowerActions(power_settings, provider, records, log, slurm_client)
         self.pool = ThreadPoolExecutor(AT_ONCE)
-        self.busy: Dict[str, Any] = {}  # what is being done, by host
+        self.busy: Dict[str, Any] = {}  # running steps, by host
 
     def poll(self, now: float) -> float:
-        """One look, and what follows from it; how long until the next."""
+        """Poll Slurm once, start the steps, and return the seconds until the next poll."""
         self._reap()
         nodes = self.slurm.nodes()
         if nodes is None:
-            return CALM_S  # slurmctld is away: nothing is switched without its wish
+            return CALM_S  # slurmctld does not respond: without its state nothing is switched
         todo: Dict[str, List[str]] = {}
         for host, record in self.records.by_host.items():
             if host in nodes and host not in self.busy:
@@ -62,12 +62,12 @@ class Keeper:
         return BUSY_S if self.busy or self._moving(nodes) else CALM_S
 
     def _reap(self) -> None:
-        """What is done is forgotten, and what went wrong in our own code is said."""
+        """Remove finished steps, log their internal errors, and write the records."""
         for future in set(self.busy.values()):
             if future.done():
                 self.busy = {host: running for host, running in self.busy.items() if running is not future}
                 if future.exception():
-                    self.log(f"fault of ours: {future.exception()!r}")
+                    self.log(f"internal error: {future.exception()!r}")
         self.records.write()
 
     def _moving(self, nodes: Dict[str, Node]) -> bool:
@@ -78,11 +78,11 @@ class Keeper:
         chosen = decide.spares(nodes, self.settings) if self.settings.spares else []
         if chosen:
             error = self.slurm.update(chosen, "State=POWER_UP")
-            self.log("{}: {}".format(",".join(chosen), error or "woken, to be spare"))
+            self.log("{}: {}".format(",".join(chosen), error or "powered up as a spare"))
 
 
 def listen(path: str) -> socket.socket:
-    """Where Slurm's programs say that there is something to do."""
+    """Open the socket on which Slurm's programs wake the daemon."""
     if os.path.exists(path):
         os.unlink(path)
     line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -91,7 +91,7 @@ def listen(path: str) -> socket.socket:
 
 
 def receive(line: socket.socket, wait_s: float) -> Optional[str]:
-    """What one of the programs says within the time."""
+    """Return a message of one of Slurm's programs, None if none comes within the time."""
     line.settimeout(wait_s)
     try:
         return line.recv(LISTENS).decode(errors="replace")
@@ -100,18 +100,18 @@ def receive(line: socket.socket, wait_s: float) -> Optional[str]:
 
 
 def log_message(message: str) -> None:
-    """To the journal, and to a file beside Slurm's own."""
+    """Write to the journal, and to a file beside Slurm's logs."""
     sys.stdout.write(message + "\n")
     sys.stdout.flush()
     try:
         with open(LOG, "a") as file:
             file.write("{} {}\n".format(time.strftime("%Y-%m-%dT%H:%M:%S"), message))
     except OSError:
-        pass  # a full disk is no reason to leave hosts as they are
+        pass  # power control continues on a full disk
 
 
 def main() -> None:
-    """Until systemd ends it."""
+    """Run until systemd stops the unit."""
     power_settings = settings()
     records = Records(os.path.join(STATE, "records.json"), list(power_settings.hosts))
     keeper = Keeper(power_settings, provider_of(power_settings), records, log_message)

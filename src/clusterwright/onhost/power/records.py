@@ -1,4 +1,4 @@
-"""What is remembered of each host between two looks, on disk, so that a new start of ours goes on where it was."""
+"""The record of each host between polls, on disk, so that a restarted daemon continues."""
 
 import json
 from typing import Any, Dict, List, Optional
@@ -7,12 +7,12 @@ from clusterwright.onhost.lib.files import write_atomic
 
 
 class Record:
-    """One host.
+    """The record of one host.
 
-    `asked` is what the provider was asked for last: "", "on", "off", or "failed" while a boot that failed is
-    undone. `since` is when first, `next` when it may be asked again, `calls` how often it was; `sure` that it
-    is off by the provider's own word. `failed_boots` counts them in a row; `words` are the provider's last,
-    `seen` what it said of the host's power during a boot.
+    `asked` is the last request to the provider: "", "on", "off", or "failed" while a failed boot is undone. `since` is
+    the time of its first try, `next` that of the next, `calls` the number of tries; `sure` is True once the provider
+    reports the host off. `failed_boots` counts failed boots in a row; `words` is the provider's last message, `seen` the power
+    state that it reported during a boot.
     """
 
     def __init__(self, stored_values: Optional[Dict[str, Any]] = None) -> None:
@@ -25,12 +25,12 @@ class Record:
         )
 
     def request_state(self, state: str, now: float) -> None:
-        """From now on it is asked for this."""
+        """Set the requested state and reset its retries."""
         self.asked, self.since, self.next, self.calls, self.sure = state, now, now, 0, False
 
 
 class Records:
-    """All hosts' records."""
+    """The records of all hosts."""
 
     def __init__(self, path: str, hosts: List[str]) -> None:
         self.path = path
@@ -38,12 +38,12 @@ class Records:
             with open(path) as file:
                 stored_records = json.load(file)
         except (OSError, ValueError):
-            stored_records = {}  # the first start, or a disk that was full: everything is asked for anew
+            stored_records = {}  # the first start, or a full disk: all requests start anew
         self.by_host = {host: Record(stored_records.get(host)) for host in hosts}
         self.written = ""
 
     def write(self) -> None:
-        """Whole or not at all, and only where something differs."""
+        """Write the records atomically if they have changed."""
         text = json.dumps({host: vars(record) for host, record in self.by_host.items()})
         if text == self.written:
             return

@@ -1,4 +1,4 @@
-"""The password of the management controllers: a file that nobody else may read."""
+"""The password of the BMCs: a file that only its owner may read."""
 
 import os
 import stat
@@ -8,14 +8,14 @@ GROUP_OTHER_MASK = stat.S_IRWXG | stat.S_IRWXO
 
 
 class NoPasswordError(Exception):
-    """There is none that may be used; says why."""
+    """There is no usable password; the message is the reason."""
 
 
 def password(path: str) -> Tuple[str, float]:
-    """The first line, and when the file was changed last.
+    """Return the first line and the file's modification time.
 
     Raises:
-        NoPasswordError: no such file, nothing in it, or others may read it.
+        NoPasswordError: the file is missing, empty, or readable by others.
     """
     try:
         with open(path) as file:
@@ -24,7 +24,7 @@ def password(path: str) -> Tuple[str, float]:
     except OSError as error:
         raise NoPasswordError(f"{path}: {error.strerror}") from error
     if status.st_mode & GROUP_OTHER_MASK:
-        raise NoPasswordError(f"{path}: others may read it; chmod 600 {path}")
+        raise NoPasswordError(f"{path}: other users can read it. Run `chmod 600 {path}`")
     if not line:
         raise NoPasswordError(f"{path}: its first line is empty")
     return line, status.st_mtime

@@ -1,4 +1,4 @@
-"""What the cluster file says of power saving, as it lies on the control host."""
+"""The power saving settings of the cluster file, as rendered to the controller."""
 
 import json
 from typing import Any, Dict, NamedTuple
@@ -11,7 +11,7 @@ LOG = "/var/log/slurm/power.log"
 
 
 class Settings(NamedTuple):
-    """Times in seconds; `hosts` are those that may be switched off, each with what its provider needs."""
+    """Times in seconds; `hosts` are those that may be powered down, each with its provider's fields."""
 
     provider: Dict[str, Any]
     hosts: Dict[str, Dict[str, str]]
@@ -23,6 +23,6 @@ class Settings(NamedTuple):
 
 
 def settings(path: str = PATH) -> Settings:
-    """The file's; a key that is missing is a fault of ours."""
+    """Return the file's settings; a missing key is our own error."""
     with open(path) as file:
         return Settings(**json.load(file))

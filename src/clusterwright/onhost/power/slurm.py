@@ -1,4 +1,4 @@
-"""What Slurm says of its hosts, and what it is told of them."""
+"""Queries and updates Slurm's nodes by scontrol."""
 
 from typing import Dict, List, Optional
 
@@ -9,19 +9,19 @@ LIMIT_S = 20
 
 
 def nodes() -> Optional[Dict[str, Node]]:
-    """Every host; None where slurmctld does not answer."""
+    """Return every node by name; None if slurmctld does not respond."""
     output = _run(["scontrol", "--oneliner", "show", "nodes"])
     return None if output is None else parse_nodes(output)
 
 
 def update(hosts: List[str], *fields: str) -> str:
-    """One `scontrol update` of these hosts; its complaint, or nothing."""
+    """Run one `scontrol update` of these nodes; return its error or ""."""
     output = _run(["scontrol", "update", "NodeName=" + ",".join(hosts), *fields], complaint=True)
     return (output or "").strip()
 
 
 def _run(argv: List[str], complaint: bool = False) -> Optional[str]:
-    """What it prints; with `complaint`, only where it fails."""
+    """Return the output, None if the command failed; with `complaint` return only the error."""
     result = processes.run(argv, LIMIT_S, merge=True)
     if complaint:
         return "" if result.ok else (result.stopped or result.out or "scontrol failed")

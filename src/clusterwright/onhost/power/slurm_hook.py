@@ -1,6 +1,6 @@
-"""What Slurm calls: passes on what it was asked, and ends at once; slurmctld never waits for a provider.
+"""Slurm's ResumeProgram and SuspendProgram: notifies the daemon and exits at once, so slurmctld never waits.
 
-Nothing is lost where nobody listens: the keeper reads Slurm's own state, and would see by itself within seconds.
+A lost message does no harm: the daemon polls Slurm's state and notices the change within seconds.
 """
 
 import json
@@ -13,7 +13,7 @@ from clusterwright.onhost.power.settings import KICK
 
 
 def jobs() -> str:
-    """The jobs that wait for these hosts, where Slurm says so (SLURM_RESUME_FILE, from 22.05 on)."""
+    """Return the jobs that wait for these hosts, if Slurm provides them (SLURM_RESUME_FILE, since 22.05)."""
     try:
         with open(os.environ["SLURM_RESUME_FILE"]) as file:
             ids = [str(job["job_id"]) for job in json.load(file).get("jobs", [])]
@@ -23,7 +23,7 @@ def jobs() -> str:
 
 
 def main() -> int:
-    """`asked VERB HOSTLIST`."""
+    """Run with the arguments `VERB HOSTLIST`."""
     message = f"Slurm: {sys.argv[1]} {sys.argv[2]}{jobs()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
         line.setblocking(False)
@@ -31,7 +31,7 @@ def main() -> int:
             line.sendto(message.encode(), KICK)
         except OSError as error:
             syslog.openlog("clusterwright-power")
-            syslog.syslog(f"{message}; the keeper does not listen: {error}")
+            syslog.syslog(f"{message}; the power daemon does not listen: {error}")
     return 0
 
 

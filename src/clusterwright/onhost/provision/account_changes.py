@@ -1,4 +1,4 @@
-"""The calls of sacctmgr that make rows as wanted, in an order that keeps every name known.
+"""The sacctmgr calls that bring slurmdbd's rows to the desired state, in an order in which every name exists.
 
 Standard library only, Python 3.6 or later.
 """
@@ -13,7 +13,7 @@ Changed = List[Tuple[str, str, str]]
 
 
 def make(cluster: str, rows: List[Json], have: Rows, obsolete_keys: List[Key]) -> None:
-    """Qualities of service, new teams and members, changed settings, and last what goes."""
+    """Add qualities of service, new teams and members, modify settings, and remove obsolete rows last."""
     missing = [row for row in rows if key_of(row) not in have]
     change_all([new_qos(row) for row in missing if row["kind"] == "qos"])
     load(cluster, sections(missing, rows, have))
@@ -21,33 +21,33 @@ def make(cluster: str, rows: List[Json], have: Rows, obsolete_keys: List[Key]) -
     calls = [(row, modify(cluster, row, changes)) for row, changes in changed if changes]
     for row, argv in calls:
         if "Parent" in dict(moved(row, have)):
-            change_all([argv])  # two teams that move at once would wait for each other's lock
+            change_all([argv])  # two concurrent moves of teams would wait for each other's lock
     change_all([argv for row, argv in calls if not moved(row, have)])
     for key in obsolete_keys:
         change_all([remove(cluster, key, have)])
 
 
 def moved(row: Json, have: Rows) -> List[Tuple[str, str]]:
-    """The new parent of a team that gets another one."""
+    """Return the setting Parent and its value if the team gets another parent; else nothing."""
     changes = differences(row, have[key_of(row)])
     return [(setting, value) for setting, _now, value in changes if setting == "Parent"]
 
 
 def initial_settings(row: Json) -> Changed:
-    """All settings of a new row that have a value."""
+    """Return the settings of a new row that have a value."""
     return [
         (setting, "", value) for setting, value in row.items() if setting not in NON_SETTING_KEYS and value
     ]
 
 
 def new_qos(row: Json) -> List[str]:
-    """With all that it has."""
+    """Return the sacctmgr arguments that add a QOS with its settings."""
     options = [option.replace("Flags+=", "Flags=") for option in settings(initial_settings(row))]
     return ["add", "qos", row["name"], *options]
 
 
 def modify(cluster: str, row: Json, changes: Changed) -> List[str]:
-    """One call for all settings of a row that differ."""
+    """Return the sacctmgr arguments that modify all differing settings of a row."""
     selectors = {
         "qos": ["qos", "where", "name=" + row["name"]],
         "account": ["account", "where", "name=" + row["name"], "cluster=" + cluster],
@@ -64,7 +64,7 @@ def modify(cluster: str, row: Json, changes: Changed) -> List[str]:
 
 
 def remove(cluster: str, key: Key, have: Rows) -> List[str]:
-    """A member of no other team goes as a user too."""
+    """Return the sacctmgr arguments that delete a row; a user's last membership is deleted with the user."""
     if key[0] != "user":
         return ["delete", key[0], "where", "name=" + key[1]]
     other_memberships = [
@@ -75,7 +75,7 @@ def remove(cluster: str, key: Key, have: Rows) -> List[str]:
 
 
 def sections(missing: List[Json], rows: List[Json], have: Rows) -> List[Tuple[str, List[str]]]:
-    """New teams by parent and new members by team, as the lines of `sacctmgr load`; a parent comes first."""
+    """Return new teams by parent and new members by team as lines of `sacctmgr load`, parents first."""
     people = {row["name"]: row for row in rows if row["kind"] == "person" and key_of(row) not in have}
     lines_by_parent: Dict[str, List[str]] = {}
     for row in missing:
@@ -99,5 +99,5 @@ def sections(missing: List[Json], rows: List[Json], have: Rows) -> List[Tuple[st
 
 
 def line(kind: str, name: str, options: List[str]) -> str:
-    """`Account - 'vision':Fairshare=60`."""
+    """Return a line such as `Account - 'vision':Fairshare=60`."""
     return f"{kind} - '{name}':" + ":".join(options)

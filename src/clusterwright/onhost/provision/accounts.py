@@ -1,6 +1,6 @@
-"""Teams, members and qualities of service: wanted rows against those that slurmdbd has.
+"""Teams, members and qualities of service: compares desired rows with slurmdbd's.
 
-Standard library only, Python 3.6 or later. Pure but for `in_use`.
+Standard library only, Python 3.6 or later. Pure except for `in_use`.
 """
 
 from typing import Dict, Iterable, List, Tuple
@@ -12,22 +12,22 @@ Rows = Dict[Key, Dict[str, str]]
 
 KIND_LABELS = {"qos": "qos", "account": "team", "user": "member", "person": "user"}
 LISTS = ("Preempt", "QOS")
-NON_SETTING_KEYS = ("kind", "name", "account")  # of a row, what is no setting
+NON_SETTING_KEYS = ("kind", "name", "account")  # fields of a row that are not settings
 BUILTIN_NAMES = ("root", "normal")  # slurmdbd's own account, user and quality of service
 
 
 def key_of(row: Json) -> Key:
-    """What tells a row from others."""
+    """Return the row's key: kind, name, and a member's account."""
     return (row["kind"], row["name"], row["account"]) if "account" in row else (row["kind"], row["name"])
 
 
 def describe_key(key: Key) -> str:
-    """`team vision`, `member alice of vision`."""
+    """Return `team vision` or `member alice of vision`."""
     return " of ".join([f"{KIND_LABELS[key[0]]} {key[1]}", *key[2:]])
 
 
 def rows_of(answers: Dict[str, List[Dict[str, str]]]) -> Rows:
-    """What slurmdbd has, keyed as wanted rows are; associations with a partition are somebody's by hand."""
+    """Return slurmdbd's rows, keyed as desired rows are; associations with a partition are made by hand and ignored."""
     rows = {("qos", row["Name"]): row for row in answers["qos"]}  # type: Rows
     for row in answers["assoc"]:
         if row["Partition"]:
@@ -39,7 +39,7 @@ def rows_of(answers: Dict[str, List[Dict[str, str]]]) -> Rows:
 
 
 def differences(row: Json, have: Dict[str, str]) -> List[Tuple[str, str, str]]:
-    """Setting, as it is, as wanted; for each that differs."""
+    """Return (setting, present value, desired value) for each setting that differs."""
     changes = []
     for setting, value in row.items():
         if setting in NON_SETTING_KEYS:
@@ -48,14 +48,14 @@ def differences(row: Json, have: Dict[str, str]) -> List[Tuple[str, str, str]]:
         if setting == "Flags":
             now = value if value in now.split(",") else ""
         if setting == "AdminLevel" and "Administrator" not in (now, value):
-            continue  # an Operator stays one
+            continue  # the cluster file does not manage Operators
         if now != value:
             changes.append((setting, now, value))
     return changes
 
 
 def value_of(have: Dict[str, str], setting: str) -> str:
-    """A setting in the form of wanted rows: one TRES of many, seconds and minutes as a number, lists in order."""
+    """Return a setting as desired rows have it: one TRES of several, times as a number, lists sorted."""
     name, _, part = setting.partition(" ")
     value = have.get(name, "")
     if part:
@@ -70,19 +70,19 @@ def value_of(have: Dict[str, str], setting: str) -> str:
 
 
 def seconds_of(value: str) -> int:
-    """`1-02:03:04`, or without the days."""
+    """Return the seconds of Slurm's `1-02:03:04` or `02:03:04`."""
     days, _, clock = value.rpartition("-")
     hours, minutes, seconds = ([0, 0] + [int(part) for part in (clock or "0").split(":")])[-3:]
     return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
 
 
 def describe_changes(changes: Iterable[Tuple[str, str, str]]) -> str:
-    """`GrpTRES gres/gpu 8 -> 16`."""
+    """Return text such as `GrpTRES gres/gpu 8 -> 16`."""
     return ", ".join(f"{setting} {now or 'none'} -> {value or 'none'}" for setting, now, value in changes)
 
 
 def settings(changes: Iterable[Tuple[str, str, str]]) -> List[str]:
-    """The same as words of a command; what takes a limit away is -1, or nothing where it is a list."""
+    """Return the settings as arguments of sacctmgr; -1 removes a limit, an empty value clears a list."""
     arguments = []
     for setting, _now, value in changes:
         name, _, part = setting.partition(" ")
@@ -100,7 +100,7 @@ def settings(changes: Iterable[Tuple[str, str, str]]) -> List[str]:
 
 
 def find_obsolete(rows: List[Json], have: Rows, ours: Iterable[Key]) -> List[Key]:
-    """What we made once and the file does not name now; members first, then teams, then qualities of service."""
+    """Return our rows that the cluster file no longer has, in the order of removal: members, teams, QOS."""
     desired_keys = {key_of(row) for row in rows}
     order = ("user", "account", "qos")
     obsolete = [key for key in ours if key in have and key not in desired_keys and key[0] in order]
@@ -108,7 +108,7 @@ def find_obsolete(rows: List[Json], have: Rows, ours: Iterable[Key]) -> List[Key
 
 
 def strangers(rows: List[Json], have: Rows, ours: Iterable[Key]) -> List[str]:
-    """A note for each kind that somebody else made: it stays."""
+    """Return a note for each kind with rows made by hand; they stay."""
     declared_keys = {key_of(row) for row in rows} | set(ours)
     notes = []
     for kind, label in (("account", "accounts"), ("user", "members"), ("qos", "qualities of service")):
@@ -119,12 +119,14 @@ def strangers(rows: List[Json], have: Rows, ours: Iterable[Key]) -> List[str]:
         ]
         if foreign_keys:
             names = ", ".join(" of ".join(key[1:]) for key in foreign_keys)
-            notes.append(f"slurmdbd has {label} that the file does not name: {names}; left as they are")
+            notes.append(
+                f"slurmdbd has {label} that are not in the cluster file: {names}. They are not changed"
+            )
     return notes
 
 
 def in_use() -> List[Dict[str, str]]:
-    """User, account and qos of each job that waits or runs; nothing can be told where squeue does not answer."""
+    """Return user, account and QOS of each job in the queue; wildcards if squeue fails, so that nothing is removed."""
     result = run(["squeue", "--noheader", "--format=%u|%a|%q"], 20)
     if result.code != 0:
         return [{"user": "*", "account": "*", "qos": "*"}]
@@ -133,7 +135,7 @@ def in_use() -> List[Dict[str, str]]:
 
 
 def jobs_of(key: Key, jobs: List[Dict[str, str]]) -> int:
-    """How many jobs would end with the row."""
+    """Return the number of jobs that the row's removal would end."""
     filters = {
         "user": {"user": key[1], "account": key[-1]},
         "account": {"account": key[1]},

@@ -1,9 +1,9 @@
-"""What runs on a host: compares it with what is wanted (`check`), and makes it so (`apply`).
+"""The agent of an apply on a host: compares the host with its desired state (`check`), or changes it (`apply`).
 
-Standard library only, Python 3.6 or later; sent over ssh with the modules beside it and a bundle, never
-installed. In: a JSON object {mode, root, source, when, expect, resources, ...}. Out: one line, ANSWER and a
-JSON object. Every change is written to a journal before it is made, so that an apply that was cut short is
-seen, and what it owed (restarts above all) is done by the next one.
+Standard library only, Python 3.6 or later; sent over SSH with its modules and a bundle, never installed.
+Input: a JSON object {mode, root, source, when, expect, resources, ...}. Output: one line, ANSWER and a JSON
+object. The agent writes every change to a journal before it makes it, so that the next apply detects an
+interrupted one and completes the restarts that it left open.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ from clusterwright.onhost.provision.storage import disks
 from clusterwright.onhost.provision.timings import rows, step
 
 ANSWER = "clusterwright-answer:"
-DISTURBS = ("drain", "reboot", "rebuild")  # costs that want a host on which no job runs
+DISTURBS = ("drain", "reboot", "rebuild")  # costs that require a host without running jobs
 
 Make = Callable[[Host, Json], None]
 
@@ -52,18 +52,18 @@ DO: Dict[str, Make] = {
     "sysctl": system.do_sysctl,
     "module": system.do_module,
     "hold": packages.do_hold,
-    "disks": lambda host, resource: disks.do_disks(host, resource),  # noqa: PLW0108 (read where it is asked for)
+    "disks": lambda host, resource: disks.do_disks(host, resource),  # noqa: PLW0108 (the module loads on first use)
 }
 
 
 def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
-    """Make the changes, each one journalled before it is made; stops at the first that fails.
+    """Make the changes and journal each one first; stop at the first that fails.
 
-    What a daemon's records did not take is given back as an error: everything else is done.
+    A failure of a daemon's records or of a package set is returned, because all other changes are complete.
     """
     if not changes:
         return None
-    with step("keep for rollback"):
+    with step("save for rollback"):
         undo.begin(host)
         files.sweep(host)
     late = [change for change in changes if change["id"].partition(":")[0] in ("systemd", "unit", "records")]
@@ -84,20 +84,20 @@ def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
 
 @step("fetch packages")
 def lost_sets(host: Host) -> Dict[str, str]:
-    """Sets of packages that cannot be had, as was found before this host was drained or is now, and why."""
+    """Return the package sets that cannot be fetched, with the reason: those known before, and those found now."""
     skipped_sets = host.bundle.get("leave") or {}
     return {**skipped_sets, **sets.fetch(host, skipped_sets)} if host.bundle["mode"] == "apply" else {}
 
 
 def lost_error(missing_sets: Dict[str, str]) -> Optional[ChangeError]:
-    """All else is done: this host's own trouble, in words."""
+    """Return an error that names the package sets left out, or None; its fault domain is this host."""
     message = "\n".join(f"{name}: {reason}" for name, reason in missing_sets.items())
-    return ChangeError(f"packages left as they are: {message}", "host") if missing_sets else None
+    return ChangeError(f"packages not changed: {message}", "host") if missing_sets else None
 
 
 def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[ChangeError]:
-    """Units, then records; a unit that ends without some record waits for that one."""
-    if not of_kinds(host, ("records",)):  # most hosts: what knows of records is not even loaded there
+    """Change units, then records; a unit that must not start before a record exists starts after it."""
+    if not of_kinds(host, ("records",)):  # most hosts, which do not load the modules for records
         return settle_units(host, changes, journal, more=False)
     change_ids = {change["id"] for change in changes}
     due = [resource for resource in of_kinds(host, ("records",)) if resource["id"] in change_ids]
@@ -121,9 +121,9 @@ def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[Chan
     return trouble
 
 
-@step("keep for rollback")
+@step("save for rollback")
 def snapshot_changes(host: Host, changes: List[Json]) -> None:
-    """All that is about to change, as it is now."""
+    """Save the present state of everything that the changes affect."""
     by_name = {resource["id"]: resource for resource in host.resources}
     for change in changes:
         undo.save_change(host, change, by_name.get(change["id"]))
@@ -139,7 +139,10 @@ def snapshot_changes(host: Host, changes: List[Json]) -> None:
 
 
 def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> None:
-    """One after the other. What a unit reads is in the journal for good before it is changed: a restart is owed."""
+    """Make the changes in order.
+
+    A change of a file that a unit reads is in the journal on disk first, because the unit then needs a restart.
+    """
     trials = of_kinds(host, ("trial",))
     trials = [trial for trial in trials if files.needs_trial(host, trial, changes)]
     read_by_units = {name for unit in of_kinds(host, ("unit",)) for name in unit["restart_on"]}
@@ -164,12 +167,12 @@ def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> No
 
 
 def independent_units(host: Host) -> List[str]:
-    """Units whose trouble keeps no other from being done."""
+    """Return the names of units whose failure does not stop the other changes."""
     return [unit["name"] for unit in of_kinds(host, ("unit",)) if unit.get("alone")]
 
 
 def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: bool) -> Optional[ChangeError]:
-    """All units in few calls; unless there are more to come, from here on no restart is owed."""
+    """Change all units in few calls of systemctl; unless `more` follow, journal that no restart is open."""
     of_units = [change for change in changes if change["id"] != "systemd"]
     for change in of_units:
         note(journal, {"doing": change["id"]})
@@ -190,7 +193,7 @@ def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: b
 
 
 def make(host: Host, change: Json) -> None:
-    """One change; the first missing package brings all of them, in one call."""
+    """Make one change; the first missing package installs all of them in one call."""
     kind, _, name = change["id"].partition(":")
     if kind == "package":
         package = next(
@@ -200,7 +203,7 @@ def make(host: Host, change: Json) -> None:
             sets.install(host, package["alone"])
         else:
             packages.install_packages(host)
-        host.states.clear()  # packages start what they bring
+        host.states.clear()  # packages start their own units
     elif kind == "gone-user":
         system.lock_user(name)
     elif kind == "gone-unit":
@@ -212,16 +215,16 @@ def make(host: Host, change: Json) -> None:
 
 
 def note(journal: "IO[str]", entry: Json, *, lasting: bool = False) -> None:
-    """One line of the journal; it outlives our death, and the host's too where it is `lasting`."""
+    """Append one line to the journal and flush it; with `lasting`, sync it to disk."""
     journal.write(json.dumps(entry) + "\n")
     journal.flush()
     if lasting:
         os.fsync(journal.fileno())
 
 
-@step("write the receipt")
+@step("write receipt")
 def write_receipt(host: Host, changes: List[Json]) -> None:
-    """What we keep on this host, so that drift is seen and what is gone can be removed; the journal ends."""
+    """Write the receipt that later applies compare with (drift, removals), and remove the journal."""
     back = host.bundle.get("to", "")
     receipt = undo.receipt_before(host, back) if back else receipt_of(host)
     is_unchanged = all(host.receipt.get(key) == receipt.get(key) for key in ("files", "units", "wanted"))
@@ -233,7 +236,7 @@ def write_receipt(host: Host, changes: List[Json]) -> None:
 
 
 def receipt_of(host: Host) -> Json:
-    """What was wanted, file by file; files that are gone from the cluster file and still there are kept in mind."""
+    """Return the new receipt: the desired files, and files that left the cluster file but still exist on the host."""
     rows = {file["path"]: files.receipt_row(file) for file in of_kinds(host, ("file",))}
     for path, row in host.receipt["files"].items():
         if path not in rows and read(host.resolve_path(path)) is not None:
@@ -252,7 +255,7 @@ def receipt_of(host: Host) -> Json:
 
 @step("facts")
 def facts(host: Host) -> Json:
-    """What the one who applies should know of this host."""
+    """Return the facts about this host that the operator's side needs: names, versions, route, running job steps."""
     connection = os.environ.get("SSH_CONNECTION", "").split() + [""] * 4
     client_address, _, reached_at, reached_port = connection[:4]
     return {
@@ -269,13 +272,13 @@ def facts(host: Host) -> Json:
 
 
 def sum_of(changes: List[Json]) -> str:
-    """One word for each change of a plan, so that an apply does what was shown, or less."""
+    """Return one hash for each change of a plan: an apply that gets them makes no change that was not shown."""
     texts = (json.dumps(change, sort_keys=True) for change in changes)
     return " ".join(hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts) or "-"
 
 
 def run_bundle(bundle: Json) -> Json:
-    """Check, or check and apply; or list what can be undone. A failure is an answer too."""
+    """Check, apply, fetch packages or list the applies that can be undone; failures are in the answer's `error`."""
     host = Host(bundle)
     answer = {"facts": facts(host), "changes": [], "notes": host.notes, "error": "", "stale": False}  # type: Json
     try:
@@ -283,7 +286,7 @@ def run_bundle(bundle: Json) -> Json:
             with_lock(host, answer)
     except (ChangeError, OSError) as error:
         answer["error"], answer["blame"] = troubles.explain_error(host, error)
-    for change in answer["changes"]:  # the diff of a new file follows from its content, which the sender has
+    for change in answer["changes"]:  # the sender has the content of a new file, and so its diff
         if change["id"] in host.shared and change["verbs"] == [Verb.CREATE]:
             change["diff"] = None
     answer["timings"] = rows()
@@ -292,7 +295,7 @@ def run_bundle(bundle: Json) -> Json:
 
 
 def with_lock(host: Host, answer: Json) -> None:
-    """The work itself, while nobody else is at it."""
+    """Do the work while no other apply runs on this host."""
     troubles.refuse_other_system(host)
     with step("wait for another apply"):
         lock = locked(host) if host.bundle["mode"] == "apply" else wait_for_other_applies(host)
@@ -304,7 +307,10 @@ def with_lock(host: Host, answer: Json) -> None:
 
 
 def work(host: Host, answer: Json) -> Json:
-    """What is added to the answer: the applies kept, or the plan, carried out where that is asked and still true."""
+    """Return the answer's additions for the bundle's mode.
+
+    Mode `apply` makes the plan's changes only if the plan is still one that was agreed to.
+    """
     if host.bundle["mode"] == "list":
         return {"applies": undo.listed(host)}
     if host.bundle["mode"] == "fetch":
@@ -327,46 +333,50 @@ def work(host: Host, answer: Json) -> Json:
 
 
 def note_moved(host: Host, changes: List[Json]) -> None:
-    """What the apply has loaded may show devices that were not there when the plan was made."""
+    """Add a note if derived files would differ now: packages or modules of this apply changed the visible devices."""
     is_derived = any("program" in resource for resource in host.resources)
     paths = derived.moved(host) if changes and is_derived else []
     if paths:
-        host.notes.append(f"{', '.join(paths)}: the host has other devices since this apply; run it again")
+        host.notes.append(
+            f"{', '.join(paths)}: the devices of the host changed during this apply. Run apply again"
+        )
 
 
 def refuse_jobs(host: Host, changes: List[Json]) -> None:
-    """A change that wants an empty host is not made under a job that has begun since; one that just ends may."""
+    """Raise an error if a disruptive change meets running jobs; jobs that are ending get `lock_timeout_s` to end."""
     if not host.bundle.get("idle") or not any(change["cost"] in DISTURBS for change in changes):
         return
     deadline = time.monotonic() + host.bundle.get("lock_timeout_s", 0)
     while job_steps():
         if time.monotonic() > deadline:
-            message = "a job has begun here since the plan was shown: left as it is; run again"
+            message = (
+                "a job started on this host after the plan was made, so nothing was changed. Run apply again"
+            )
             raise ChangeError(message, fault_domain="host")
         time.sleep(0.2)
 
 
 def job_steps() -> int:
-    """Processes of Slurm's that look after a step of a job here; not the one that only holds slurmd's cgroup (v2)."""
+    """Count slurmstepd processes of job steps, without the one that only holds slurmd's cgroup (v2)."""
     processes = [entry for entry in os.listdir("/proc") if entry.isdigit()]
     steps = [entry for entry in processes if read(f"/proc/{entry}/comm") == b"slurmstepd\n"]
     return sum(not (read(f"/proc/{entry}/cmdline") or b"").endswith(b"\0infinity\0") for entry in steps)
 
 
 def locked(host: Host) -> int:
-    """The lock that keeps two applies apart; it goes with the process, however that ends."""
+    """Take the exclusive lock of an apply; the kernel releases it when the process ends."""
     os.makedirs(host.resolve_path(undo.UNDO), exist_ok=True)
     os.chmod(host.resolve_path(undo.UNDO), 0o700)
     handle = os.open(host.resolve_path(STATE + "/lock"), os.O_RDWR | os.O_CREAT, 0o600)
     wait_for(host, handle, fcntl.LOCK_EX)
-    with contextlib.suppress(OSError):  # a full disk is told of by the change itself
+    with contextlib.suppress(OSError):  # the change itself reports a full disk
         os.ftruncate(handle, 0)
         os.write(handle, f"process {os.getpid()} since {time.strftime('%H:%M:%S')}".encode())
     return handle
 
 
 def wait_for_other_applies(host: Host) -> Optional[int]:
-    """Looking waits for an apply that is still at work, such as one whose ssh was cut."""
+    """Wait for a running apply, such as one whose SSH connection broke, and return a shared lock on it."""
     if not os.path.exists(host.resolve_path(STATE + "/lock")):
         return None
     handle = os.open(host.resolve_path(STATE + "/lock"), os.O_RDONLY)
@@ -375,7 +385,7 @@ def wait_for_other_applies(host: Host) -> Optional[int]:
 
 
 def wait_for(host: Host, handle: int, how: int) -> None:
-    """The lock is ours, or the error says who has it."""
+    """Take the lock within `lock_timeout_s`, or raise an error that names its owner."""
     deadline = time.monotonic() + host.bundle.get("lock_timeout_s", 0)
     while True:
         try:
@@ -385,7 +395,8 @@ def wait_for(host: Host, handle: int, how: int) -> None:
                 lock_owner = os.read(handle, 200).decode()
                 os.close(handle)
                 raise ChangeError(
-                    f"another apply is at work here ({lock_owner}); wait for it", fault_domain="host"
+                    f"another apply is running on this host ({lock_owner}). Wait until it ends",
+                    fault_domain="host",
                 ) from None
             time.sleep(0.1)
         else:
@@ -393,8 +404,8 @@ def wait_for(host: Host, handle: int, how: int) -> None:
 
 
 def main() -> None:
-    """The bundle comes on stdin, compressed; the answer goes to stdout on a line of its own."""
+    """Read the compressed bundle from stdin and write the answer to stdout on a line of its own."""
     os.umask(0o022)
-    with step("read the order"):
+    with step("read bundle"):
         bundle = json.loads(zlib.decompress(sys.stdin.buffer.read()).decode())
     sys.stdout.write(f"\n{ANSWER}{json.dumps(run_bundle(bundle))}\n")

@@ -1,6 +1,6 @@
-"""A change of a host: codes for the program in `verbs`, text for the reader in `what`, which no program reads.
+"""A change of a host: `verbs` are codes for programs, `what` is text for the reader that no program parses.
 
-Standard library only, Python 3.6 or later; the host and the machine that applies share it.
+Standard library only, Python 3.6 or later; the host and the operator's machine share it.
 """
 
 import enum
@@ -8,7 +8,7 @@ from typing import Any, Dict
 
 
 class Verb(str, enum.Enum):
-    """What a change does; one change may do several things, in this order."""
+    """What a change does; a change may have several, in this order."""
 
     ADD = "add"  # a user or group
     COMPARE = "compare"  # rows that can be compared only once their daemon answers
@@ -37,5 +37,5 @@ class Verb(str, enum.Enum):
 
 
 def new_change(change_id: str, *verbs: Verb, diff: str = "", cost: str = "live") -> Dict[str, Any]:
-    """A change without its resource's id; `cost: live` costs running jobs nothing."""
+    """Return a change without its resource's id; `change_id` is its description, `cost` its effect on running jobs."""
     return {"what": change_id, "verbs": list(verbs), "diff": diff, "cost": cost}

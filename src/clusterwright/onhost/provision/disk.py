@@ -1,4 +1,4 @@
-"""Writing so that it lasts: whole files, on disk before anything that leans on them.
+"""Durable writes and the comparable state of a path.
 
 Standard library only, Python 3.6 or later.
 """
@@ -12,7 +12,7 @@ from clusterwright.onhost.provision.host import Json, read
 
 
 def state_of(path: str) -> Json:
-    """What lies at a path: nothing, a file with its sum, a folder, a link, or something else."""
+    """Return the kind of a path (none, file, directory, link, other) with its rights, sum or target."""
     try:
         status = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -28,12 +28,12 @@ def state_of(path: str) -> Json:
 
 
 def write_private(path: str, data: bytes) -> None:
-    """A file for root's eyes, whole or not at all."""
+    """Write a file atomically with mode 0600."""
     write_atomic(path, data, mode=0o600)
 
 
 def sync_disk(path: str) -> None:
-    """All that was written to the path's file system is on disk: for many files quicker than one after the other."""
+    """Sync the path's file system: for many files faster than one fsync each."""
     import ctypes
 
     handle = os.open(path, os.O_RDONLY)

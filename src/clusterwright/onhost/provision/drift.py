@@ -1,7 +1,7 @@
-"""Why a host is not as wanted: the file asks for something else, or somebody was there by hand.
+"""Why a host differs from its desired state: the cluster file changed, or somebody changed the host.
 
-Standard library only, Python 3.6 or later. Told from the receipt of the last apply, which keeps a digest of
-every resource that was wanted then.
+Standard library only, Python 3.6 or later. Compares with the receipt of the last apply, which has a digest of every
+resource of that time.
 """
 
 import hashlib
@@ -11,29 +11,29 @@ from typing import Dict
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.host import Host, Json, read
 
-DERIVED_KINDS = ("systemd", "gone", "gone-unit", "gone-user")  # kinds of change that no resource asks for
+DERIVED_KINDS = ("systemd", "gone", "gone-unit", "gone-user")  # kinds of change without a resource
 
 
 def digests(host: Host) -> Dict[str, str]:
-    """What is wanted now, resource by resource; what only orders them is left out."""
+    """Return the digest of each desired resource, cached."""
     if host.digests is None:
         host.digests = {resource["id"]: digest(resource) for resource in host.resources}
     return host.digests
 
 
 def digest(resource: Json) -> str:
-    """One resource as a word; of a file that was worked out here, what it was worked out from."""
+    """Return a hash of one resource, without what only orders it; for a derived file without its computed content."""
     excluded_keys = ("restart_on", "content") if "program" in resource else ("restart_on",)
     fields = {key: value for key, value in resource.items() if key not in excluded_keys}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def cause(host: Host, change: Json, now: Dict[str, str]) -> str:
-    """One word for why the change is needed.
+    """Return the cause of the change in one word.
 
-    `new`: wanted for the first time. `found`: the same, and something that is not ours is in its place.
-    `changed`: the file asks for another. `edited`, `missing`, `stopped`: it was as wanted once, and is not now.
-    `follows`: another change asks for it. `hardware`: the host itself has other devices or addresses than then.
+    `new`: desired for the first time. `found`: as `new`, and a file that is not ours is in its place. `changed`: the
+    cluster file changed it. `edited`, `missing`, `stopped`: the host no longer matches what the last apply made.
+    `follows`: another change requires it. `hardware`: the host's devices or addresses changed.
     """
     kind, _, name = change["id"].partition(":")
     if kind in DERIVED_KINDS:
@@ -52,7 +52,7 @@ def cause(host: Host, change: Json, now: Dict[str, str]) -> str:
 
 
 def of_file(host: Host, change: Json, *, is_unchanged: bool) -> str:
-    """A file that we wrote once: gone, edited since, or as we left it while cluster file or host moved on."""
+    """Return the cause for a file that we wrote: missing, edited, changed by the cluster file or by hardware."""
     path = change["id"].partition(":")[2]
     content = read(host.resolve_path(path))
     if content is None:

@@ -1,4 +1,4 @@
-"""Files, folders and links on a host: compared, then written whole.
+"""Files, folders and links on a host: compared, then replaced atomically.
 
 Standard library only, Python 3.6 or later.
 """
@@ -17,12 +17,12 @@ from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, bytes_of, read, run
 
 TRIAL = ".wright-trial-"
-TRIAL_S = 60  # a daemon that is only to read its files answers within seconds
-DIFF_LINES = 120  # a longer diff is cut: it is for reading; `sum` is for comparing
+TRIAL_S = 60  # a daemon that only reads its files ends within seconds
+DIFF_LINES = 120  # longer diffs are truncated: a diff is for the reader; programs compare `sum`
 
 
 def content_of(resource: Json) -> bytes:
-    """The bytes wanted."""
+    """Return the desired bytes of a file."""
     return bytes_of(resource["content"])
 
 
@@ -32,9 +32,9 @@ def _sum(content: bytes) -> str:
 
 
 def owner_of(path: str) -> str:
-    """Owner and group by name, or by number where they have none."""
+    """Return `owner:group` by name, or by number where there is no name."""
     status = os.lstat(path)
-    if status.st_uid == status.st_gid == 0:  # nearly all that is ours: no name service is asked
+    if status.st_uid == status.st_gid == 0:  # nearly all of our files: saves the name service query
         return "root:root"
     try:
         owner = pwd.getpwuid(status.st_uid).pw_name
@@ -47,7 +47,7 @@ def owner_of(path: str) -> str:
 
 
 def check_rights(path: str, resource: Json) -> List[str]:
-    """What is wrong with owner and mode, both sides said."""
+    """Return the differences of owner and mode as `owner OLD -> NEW`, `mode OLD -> NEW`."""
     desired_owner, has = f"{resource['owner']}:{resource['group']}", owner_of(path)
     mode = os.lstat(path).st_mode & 0o7777
     wrong = [] if has == desired_owner else [f"owner {has} -> {desired_owner}"]
@@ -55,19 +55,19 @@ def check_rights(path: str, resource: Json) -> List[str]:
 
 
 def set_rights(path: str, resource: Json) -> None:
-    """Owner first: chown clears setuid bits that the mode may ask for."""
-    owner, group = resource["owner"], resource["group"]  # names, or the numbers of what was there before
+    """Set owner, then mode: chown clears setuid bits that the mode may set."""
+    owner, group = resource["owner"], resource["group"]  # names; numbers in a rollback
     try:
         uid = owner if isinstance(owner, int) else 0 if owner == "root" else pwd.getpwnam(owner).pw_uid
         gid = group if isinstance(group, int) else 0 if group == "root" else grp.getgrnam(group).gr_gid
     except KeyError as error:
-        raise ChangeError(f"{error}; is its package installed?") from error
+        raise ChangeError(f"{error}. Check that its package is installed") from error
     os.chown(path, uid, gid)
     os.chmod(path, resource["mode"])
 
 
 def diff_of(path: str, old: bytes, new: bytes) -> str:
-    """A unified diff to read; binary files only say that they differ."""
+    """Return a unified diff, truncated at DIFF_LINES; for binary files only the sizes."""
     try:
         old_lines, new_lines = old.decode().splitlines(), new.decode().splitlines()
     except UnicodeDecodeError:
@@ -78,7 +78,7 @@ def diff_of(path: str, old: bytes, new: bytes) -> str:
 
 
 def lines_of(path: str, old_lines: List[str], new_lines: List[str]) -> List[str]:
-    """The lines of the diff; a new file, of which a bare host gets a hundred, needs no comparing."""
+    """Return the lines of the diff; a new file skips difflib, because a fresh host gets about a hundred of them."""
     if new_lines and not old_lines:
         head = "@@ -0,0 +1{} @@".format("," + str(len(new_lines)) if len(new_lines) > 1 else "")
         return ["--- " + path, "+++ " + path, head, *("+" + line for line in new_lines)]
@@ -88,16 +88,16 @@ def lines_of(path: str, old_lines: List[str], new_lines: List[str]) -> List[str]
 
 
 def receipt_row(resource: Json) -> Json:
-    """What the receipt keeps of a file that we wrote."""
+    """Return what the receipt stores of a written file."""
     row = {"sha256": _sum(content_of(resource)), "mode": f"{resource['mode']:04o}"}
     return dict(row, secret=resource["secret"]) if resource["secret"] else row
 
 
 def plan_file(host: Host, resource: Json) -> Optional[Json]:
-    """Missing, another content, another owner or mode."""
+    """Return a change if the file is missing or its content, owner or mode differs."""
     path, desired = host.resolve_path(resource["path"]), content_of(resource)
     if os.path.isdir(path) and not os.path.islink(path):
-        raise ChangeError("it is a folder and should be a file")
+        raise ChangeError("a folder is in the place of this file")
     present = os.path.lexists(path)
     current = None if os.path.islink(path) else read(path)
     verbs = [Verb.CREATE] if not present else [Verb.REWRITE] if current != desired else []
@@ -109,14 +109,16 @@ def plan_file(host: Host, resource: Json) -> Optional[Json]:
     diff = diff_of(resource["path"], current or b"", desired) if current != desired else ""
     if resource["secret"] and diff:
         diff = f"(secret {resource['secret']}: not shown)"
-    is_changed = current is not None and current != desired  # owner and mode, or a new file, disturb nobody
+    is_changed = (
+        current is not None and current != desired
+    )  # a new file, or a new owner or mode, disrupts no job
     gentle = current is not None and is_gentle(resource["gentle"], current, desired)
     cost = "live" if not is_changed else "reconfigure" if gentle else resource["cost"]
     return new_change(description, *verbs, diff=diff, cost=cost)
 
 
 def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
-    """True when only lines that the pattern matches differ; comments and blank lines never count."""
+    """Return True if all lines that differ match the pattern; comments and blank lines never count."""
     if not pattern:
         return False
     old_counts, new_counts = (
@@ -127,11 +129,11 @@ def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
 
 
 def do_file(host: Host, resource: Json) -> None:
-    """Written beside the target with owner and mode, validated, renamed over it: old or new, never half."""
+    """Write a temporary file with owner and mode beside the target, validate it, and rename it over the target."""
     path = host.resolve_path(resource["path"])
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
-    lasts = os.path.exists(path)  # something may read it at once when the host comes back from a crash
+    lasts = os.path.exists(path)  # a daemon may read it right after a crash of the host
     with replacing(path, mode=resource["mode"], durable=lasts) as file:
         file.write(content_of(resource))
         file.flush()
@@ -143,27 +145,27 @@ def do_file(host: Host, resource: Json) -> None:
 
 
 def relabel(host: Host, path: str) -> None:
-    """The label that SELinux's policy has for the place; without this it has its folder's, as /etc/hosts must not."""
+    """Set SELinux's label for the path; otherwise it has its folder's label, which is wrong for /etc/hosts."""
     if os.path.exists(host.resolve_path("/sys/fs/selinux/enforce")) and has_program("restorecon"):
         run(["restorecon", path])
 
 
 def has_program(program: str) -> bool:
-    """True when the host has the program."""
+    """Return True if the program is on the host's PATH."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return any(os.access(os.path.join(folder, program), os.X_OK) for folder in folders)
 
 
 def accept(resource: Json, scratch: str) -> None:
-    """Its own program must take the new file, before it takes its place."""
+    """Raise an error unless the file's own validation command accepts the new content."""
     result = run([argument.replace("{}", scratch) for argument in resource["validate"]])
     if result.code != 0:
         message = result.out.strip().replace(scratch, resource["path"])
-        raise ChangeError(f"`{' '.join(resource['validate'])}` refuses it:\n{message}")
+        raise ChangeError(f"`{' '.join(resource['validate'])}` rejects the new content:\n{message}")
 
 
 def needs_trial(host: Host, trial: Json, changes: List[Json]) -> bool:
-    """True when another content comes to files that something may already run on; bare hosts have none."""
+    """Return True if the trial's files change and at least one exists: on a fresh host no daemon uses them."""
     changed_ids = [
         change["id"] for change in changes if {Verb.CREATE, Verb.REWRITE}.intersection(change["verbs"])
     ]
@@ -174,7 +176,7 @@ def needs_trial(host: Host, trial: Json, changes: List[Json]) -> bool:
 
 
 def try_out(host: Host, trial: Json) -> None:
-    """All files of the trial as they are to be, in a scratch folder for root's eyes, and its command on them."""
+    """Write all files of the trial to a private scratch folder and run the trial's command on them."""
     import shutil
 
     folder = host.resolve_path(f"{STATE}/{TRIAL}{os.getpid()}")
@@ -189,15 +191,15 @@ def try_out(host: Host, trial: Json) -> None:
         result = run([folder if argument == "{}" else argument for argument in trial["argv"]], TRIAL_S)
         if result.code != 0:
             message = result.out.strip().replace(folder, "SCRATCH")
-            raise ChangeError(f"{trial['name']} refuses the new files, and nothing was changed:\n{message}")
-        if result.out.strip():  # why it could not be tried
+            raise ChangeError(f"{trial['name']} rejects the new files, so none was changed:\n{message}")
+        if result.out.strip():  # the reason why there was no trial
             host.notes.append(f"{trial['name']}: {result.out.strip()}")
     finally:
         shutil.rmtree(folder)
 
 
 def sweep(host: Host) -> None:
-    """What an apply that was cut short has left lying: half-written files, a trial's folder with its secrets."""
+    """Remove temporary files and trial folders, which may hold secrets, of an interrupted apply."""
     import shutil
 
     for name in host.owed:
@@ -213,25 +215,25 @@ def sweep(host: Host) -> None:
 
 
 def plan_directory(host: Host, resource: Json) -> Optional[Json]:
-    """Missing, or another owner or mode."""
+    """Return a change if the folder is missing or its owner or mode differs."""
     path = host.resolve_path(resource["path"])
     if not os.path.isdir(path):
         if not resource["parents"] and not os.path.isdir(os.path.dirname(path)):
-            raise ChangeError(f"{os.path.dirname(resource['path'])} is not there: mount it, or make it")
+            raise ChangeError(f"{os.path.dirname(resource['path'])} does not exist. Mount or create it")
         return new_change("create", Verb.CREATE)
     wrong = check_rights(path, resource)
     return new_change(", ".join(wrong), Verb.SET_RIGHTS) if wrong else None
 
 
 def do_directory(host: Host, resource: Json) -> None:
-    """Made, then given its owner and mode."""
+    """Create the folder and set its owner and mode."""
     os.makedirs(host.resolve_path(resource["path"]), exist_ok=True)
     set_rights(host.resolve_path(resource["path"]), resource)
     relabel(host, host.resolve_path(resource["path"]))
 
 
 def plan_symlink(host: Host, resource: Json) -> Optional[Json]:
-    """Missing, no link, or another target."""
+    """Return a change if the link is missing, is no link, or has another target."""
     path = host.resolve_path(resource["path"])
     current = os.readlink(path) if os.path.islink(path) else "a file" if os.path.exists(path) else "nothing"
     if current == resource["target"]:
@@ -240,7 +242,7 @@ def plan_symlink(host: Host, resource: Json) -> Optional[Json]:
 
 
 def do_symlink(host: Host, resource: Json) -> None:
-    """Made beside the target and renamed over it."""
+    """Create the link beside the target and rename it over the target."""
     path = host.resolve_path(resource["path"])
     os.makedirs(os.path.dirname(path), exist_ok=True)
     replace_link(path, resource["target"])

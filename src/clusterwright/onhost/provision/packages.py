@@ -1,4 +1,4 @@
-"""Packages on a host, by dpkg and apt or by rpm and dnf: there, of the release wanted, and held.
+"""Packages on a host, by dpkg and apt or by rpm and dnf: installed, at the desired release, and pinned.
 
 Standard library only, Python 3.6 or later.
 """
@@ -16,13 +16,11 @@ from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import STATE, Host, Json, must, read, run
 
 INSTALL_S = 900  # a driver package builds its module for minutes
-LOCKED_S = (
-    120  # how long another apt is waited for: unattended upgrades of a few packages take about a minute
-)
+LOCKED_S = 120  # the wait for another apt: unattended upgrades of a few packages take about a minute
 HOLD_LIST = STATE + "/held.json"
 LOCKS = "/etc/dnf/plugins/versionlock.list"  # dnf-versionlock(8)
 APT = (
-    *("-o", "Dpkg::Options::=--force-confold"),  # a file that was changed by hand stays, and nobody is asked
+    *("-o", "Dpkg::Options::=--force-confold"),  # a file that was changed by hand stays, without a prompt
     *("-o", f"DPkg::Lock::Timeout={LOCKED_S}"),
 )
 ONLY_NEEDED = "--setopt=install_weak_deps=False"
@@ -31,14 +29,14 @@ Installed = Dict[str, Tuple[str, bool]]  # name: version, held
 
 
 def has_dnf(host: Host) -> bool:
-    """True for Rocky, Alma and their like; by os-release, because Debian can have rpm installed as well."""
+    """Return True on Rocky, Alma and the like; reads os-release, because Debian can have rpm installed as well."""
     text = (read(host.resolve_path("/etc/os-release")) or b"").decode(errors="replace")
     kinds = re.findall(r'(?m)^ID(?:_LIKE)?="?([^"\n]*)', text)
     return any(token in ("rhel", "fedora", "centos") for kind in kinds for token in kind.split())
 
 
 def installed(host: Host) -> Installed:
-    """Every installed package, asked in one call, and once until something is installed."""
+    """Return every installed package from one call, cached until something is installed."""
     package_versions = host.bundle.get("installed")  # type: Optional[Installed]
     if package_versions is None:
         package_versions = rpm_installed(host) if has_dnf(host) else dpkg_installed(host)
@@ -47,7 +45,7 @@ def installed(host: Host) -> Installed:
 
 
 def dpkg_installed(host: Host) -> Installed:
-    """What dpkg's own list says; a hold is what is wanted of a package there."""
+    """Return the packages of dpkg's database; a hold is the `Want` field of a package."""
     form = "${db:Status-Want} ${db:Status-Status} ${Package} ${Version}\\n"
     folder = ["--admindir", host.resolve_path("/var/lib/dpkg")] if host.root else []
     rows = [
@@ -58,7 +56,7 @@ def dpkg_installed(host: Host) -> Installed:
 
 
 def rpm_installed(host: Host) -> Installed:
-    """What rpm's database says, and dnf's list of locks."""
+    """Return the packages of rpm's database, pinned ones by dnf's versionlock list."""
     root = ["--root", host.root] if host.root else []
     form = "%{NAME} %{EPOCHNUM}:%{VERSION}-%{RELEASE}\\n"
     rows = [line.split() for line in must(["rpm", *root, "-qa", "--qf", form]).splitlines()]
@@ -67,7 +65,7 @@ def rpm_installed(host: Host) -> Installed:
 
 
 def matches_release(version: str, release_prefix: str) -> bool:
-    """True for a version of that release: 24.11.5-4 is of 24.11, and 24.110 is not; all are, where none is named."""
+    """Return True if the version is of the release: 24.11.5-4 is of 24.11, 24.110 is not; "" matches all."""
     upstream_version = version.rsplit(":", maxsplit=1)[-1]  # without its epoch
     return not release_prefix or (
         upstream_version.startswith(release_prefix)
@@ -76,12 +74,12 @@ def matches_release(version: str, release_prefix: str) -> bool:
 
 
 def desired_packages(host: Host) -> List[Json]:
-    """The packages of the bundle."""
+    """Return the package resources of the bundle."""
     return [resource for resource in host.resources if resource["kind"] == "package"]
 
 
 def plan_packages(host: Host) -> List[Json]:
-    """One change for each package that is missing, or of another release than wanted; asked in one call."""
+    """Return one change for each package that is missing or of another release than desired."""
     desired = desired_packages(host)
     if not desired:
         return []
@@ -102,14 +100,14 @@ def plan_packages(host: Host) -> List[Json]:
 
 
 def in_place_of(installed_versions: Installed, package: Json) -> List[str]:
-    """What does the package's work now under another name: a driver of another branch, or with other modules."""
+    """Return the installed packages that this one replaces: a driver of another branch, or with other modules."""
     return [
         name for name in matching(sorted(installed_versions), package["place_of"]) if name != package["name"]
     ]
 
 
 def install_packages(host: Host) -> None:
-    """All that are not as wanted, in one call; those that bring repositories come first, in one of their own."""
+    """Install all packages that need a change in one call; those that add repositories in one before it."""
     for early in (True, False):
         ids = {change["id"] for change in plan_packages(host)}
         todo = [
@@ -123,7 +121,7 @@ def install_packages(host: Host) -> None:
 
 
 def hold_siblings(host: Host, todo: List[Json]) -> List[str]:
-    """Held packages of the same source as those that get another release: they have its version, and must follow."""
+    """Return held packages that have the version of those about to change: same source, so they must follow."""
     installed_versions = installed(host)
     names = [package["name"] for package in todo if package["version"]]
     names += [name for package in todo for name in in_place_of(installed_versions, package)]
@@ -136,7 +134,7 @@ def hold_siblings(host: Host, todo: List[Json]) -> List[str]:
 
 
 def apt_install(host: Host, todo: List[Json]) -> None:
-    """A hold of ours gives way to a release of the file's; should we be cut short, the next apply holds again."""
+    """Lift our holds for the new release; after an interruption the next apply holds the packages again."""
     loose = hold_siblings(host, todo)
     if loose:
         must(["apt-mark", "unhold", *loose])
@@ -148,7 +146,7 @@ def apt_install(host: Host, todo: List[Json]) -> None:
 
 
 def apt_get(todo: List[Json]) -> None:
-    """With fresh lists only when the ones at hand do not do."""
+    """Install; on failure refresh the package lists and try again."""
     names = [package["name"] + (f"={package['version']}*" if package["version"] else "") for package in todo]
     over = ["--allow-change-held-packages"] if any(package["version"] for package in todo) else []
     argv = ["apt-get", "install", "-y", "--no-install-recommends", *APT, *over, *names]
@@ -158,7 +156,7 @@ def apt_get(todo: List[Json]) -> None:
 
 
 def refresh() -> None:
-    """`apt-get update`, which does not wait for another one by itself."""
+    """Run `apt-get update`; it does not wait for another apt's lock, so this does."""
     end = time.monotonic() + LOCKED_S
     while True:
         result = run(["apt-get", "update"], INSTALL_S)
@@ -171,7 +169,7 @@ def refresh() -> None:
 
 
 def dnf_install(host: Host, todo: List[Json], more: Sequence[str] = ()) -> None:
-    """It waits for another one by itself; our locks give way to a release of the file's."""
+    """Install by dnf, which waits for its lock itself; version locks are ignored for a release of the cluster file."""
     names = [package["name"] + (f"-{release(package)}" if package["version"] else "") for package in todo]
     root = ["--installroot", host.root] if host.root else []
     over = ["--disableplugin", "versionlock"] if any(package["version"] for package in todo) else []
@@ -179,13 +177,13 @@ def dnf_install(host: Host, todo: List[Json], more: Sequence[str] = ()) -> None:
 
 
 def release(package: Json) -> str:
-    """The pattern of its versions."""
+    """Return the pattern of the package's versions for dnf."""
     built_for = package["built_for"]
     return f"{package['version']}*" + (f"{built_for}*" if built_for else "")
 
 
 def plan_hold(host: Host, resource: Json) -> Optional[Json]:
-    """Installed packages that match and are not held; also what this apply will bring, and what comes with it."""
+    """Plan to hold installed packages that match and are not held, and those that this apply installs."""
     installed_versions = installed(host)
     coming = {change["id"].partition(":")[2] for change in plan_packages(host)}
     free = [name for name, (_version, is_on_hold) in installed_versions.items() if not is_on_hold]
@@ -194,12 +192,12 @@ def plan_hold(host: Host, resource: Json) -> Optional[Json]:
 
 
 def matching(names: Iterable[str], patterns: List[str]) -> List[str]:
-    """The names that one of the patterns fits, as a shell would say."""
+    """Return the names that match one of the shell patterns."""
     return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def managed_hold(host: Host) -> Set[str]:
-    """What an apply of ours has held; before a list was kept, all that our patterns fit."""
+    """Return the packages that our applies have held; without a stored list, all held ones that our patterns match."""
     stored_text = read(host.resolve_path(HOLD_LIST))
     if stored_text is not None:
         return set(json.loads(stored_text.decode()))
@@ -217,22 +215,22 @@ def managed_hold(host: Host) -> Set[str]:
 
 
 def record_hold(host: Host, names: Iterable[str]) -> None:
-    """These are held by us from now on."""
+    """Add the names to the stored list of our holds."""
     os.makedirs(host.resolve_path(STATE), exist_ok=True)
     write_private(host.resolve_path(HOLD_LIST), json.dumps(sorted(managed_hold(host).union(names))).encode())
 
 
 def hold_by_dpkg(names: List[str]) -> None:
-    """What apt-mark itself does, without the half second that it first reads all packages for; it stands by.
+    """Hold packages by dpkg, which saves the 0.5 s in which apt-mark reads all packages; fall back to apt-mark.
 
-    It also knows which package is meant where several architectures have one of the name, and dpkg refuses.
+    apt-mark also resolves a name that several architectures have, which dpkg refuses.
     """
     if run(["sh", "-c", 'printf "%s hold\\n" "$@" | dpkg --set-selections', "sh", *names]).code != 0:
         must(["apt-mark", "hold", *names])
 
 
 def do_hold(host: Host, resource: Json) -> None:
-    """Everything that matches now is held."""
+    """Hold every installed package that matches now."""
     installed_versions = installed(host)
     names = matching(
         [name for name, (_version, is_on_hold) in installed_versions.items() if not is_on_hold],

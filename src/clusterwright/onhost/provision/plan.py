@@ -1,4 +1,4 @@
-"""Every change that a host needs, found by looking at it; nothing is changed here.
+"""Computes every change that a host needs; changes nothing.
 
 Standard library only, Python 3.6 or later.
 """
@@ -25,18 +25,18 @@ PLANNERS: Dict[str, Planner] = {
     "module": system.plan_module,
     "hold": packages.plan_hold,
     "hardware": system.check_hardware,
-    "mountpoint": lambda host, resource: mountpoint.check_mountpoint(host, resource),  # noqa: PLW0108 (read where it is asked for)
-    "disks": lambda host, resource: disks.plan_disks(host, resource),  # noqa: PLW0108 (likewise)
+    "mountpoint": lambda host, resource: mountpoint.check_mountpoint(host, resource),  # noqa: PLW0108 (the module loads on first use)
+    "disks": lambda host, resource: disks.plan_disks(host, resource),  # noqa: PLW0108 (the module loads on first use)
 }
 
-# The system's own, which we only reload: without sshd nobody would reach the host any more.
+# Units of the system, which we only reload: without sshd the host would be unreachable.
 ALWAYS = ("ssh.service", "sshd.service", "systemd-journald.service")
-READ_UNIT_FILES = dict(new_change("read the unit files again", Verb.DAEMON_RELOAD), id="systemd")
+READ_UNIT_FILES = dict(new_change("reload systemd's unit files", Verb.DAEMON_RELOAD), id="systemd")
 
 
 def plan(host: Host) -> List[Json]:
-    """Every change, in the order in which it is made: packages, resources, what is gone, units, records."""
-    if of_kinds(host, ("derived",)):  # most files ask for none: what works them out is not even loaded there
+    """Return every change in the order of an apply: packages, resources, removals, units, records."""
+    if of_kinds(host, ("derived",)):  # most hosts have none, and do not load the modules
         with step("derived files"):
             derived.work_out(host)
     with step("read records"):
@@ -56,32 +56,32 @@ def plan(host: Host) -> List[Json]:
 
 
 def of_kinds(host: Host, kinds: Container[str]) -> List[Json]:
-    """The resources of these kinds, in the order given."""
+    """Return the resources of these kinds in the bundle's order."""
     return [resource for resource in host.resources if resource["kind"] in kinds]
 
 
 def plan_resources(host: Host, resources: List[Json]) -> List[Json]:
-    """The changes that these resources need, in their order."""
+    """Return the changes that these resources need, in their order."""
     rows = [(resource["id"], plan_resource(host, resource)) for resource in resources]
     return [dict(change, id=name) for name, change in rows if change]
 
 
 def plan_resource(host: Host, resource: Json) -> Optional[Json]:
-    """The change that the resource needs, if any; a failure says whose it is."""
+    """Return the change that the resource needs, or None; an error's fault domain is this host."""
     try:
         return PLANNERS[resource["kind"]](host, resource)
     except (
         ChangeError,
         OSError,
-    ) as error:  # what is there is this host's own: an account with another id, say
+    ) as error:  # the cause is on this host: an account with another id, say
         raise ChangeError(f"{resource['id']}: {error}", "host") from error
 
 
 @step("compare units")
 def unit_changes(host: Host, desired_units: List[Json], prior_changes: List[Json]) -> List[Json]:
-    """The unit files read again where systemd has old ones, then each unit that wants something.
+    """Return the daemon-reload where systemd's unit files are old, then the change of each unit that needs one.
 
-    A unit also reads what it read at the last apply, and what is gone since.
+    A unit's inputs include those of the last apply that the cluster file no longer has.
     """
     changed = {change["id"].replace("gone:", "file:", 1) for change in prior_changes} | host.owed
     gentle = {change["id"] for change in prior_changes if change["cost"] == "reconfigure"} | host.owed_reloads
@@ -103,7 +103,10 @@ def unit_changes(host: Host, desired_units: List[Json], prior_changes: List[Json
 
 
 def plan_unit_removals(host: Host) -> List[Json]:
-    """Units that an earlier apply started and nobody wants now; what another replaces waits for that one."""
+    """Plan to stop units of earlier applies that are no longer desired.
+
+    A unit that another one replaces is left to that one's change.
+    """
     desired_names = {
         name for unit in of_kinds(host, ("unit",)) for name in (unit["name"], *unit.get("replaces", ()))
     }
@@ -116,7 +119,7 @@ def plan_unit_removals(host: Host) -> List[Json]:
 
 
 def plan_file_removals(host: Host) -> List[Json]:
-    """Files that an earlier apply wrote and nobody wants now; one that was edited since is left alone."""
+    """Plan to remove files of earlier applies that are no longer desired; a file edited since stays, with a note."""
     desired_paths = {file["path"] for file in of_kinds(host, ("file",))}
     changes = []
     for path in sorted({*host.receipt["files"], *host.written} - desired_paths):
@@ -127,5 +130,7 @@ def plan_file_removals(host: Host) -> List[Json]:
         if hashlib.sha256(content).hexdigest() in ours:
             changes.append(dict(new_change("remove", Verb.REMOVE), id="gone:" + path))
         else:
-            host.notes.append(f"{path} is wanted no more, but was edited since: left as it is")
+            host.notes.append(
+                f"{path} is no longer desired, but was edited after the last apply: not removed"
+            )
     return changes

@@ -1,7 +1,7 @@
-"""Whether this host owes a reboot: something was changed that counts from the next boot on.
+"""Records whether a host needs a reboot for changes that take effect at the next boot.
 
-Standard library only, Python 3.6 or later. Noted before the change is made, so that an apply that was cut short
-owes it too; any reboot, by whomever, settles it.
+Standard library only, Python 3.6 or later. Written before the change, so that an interrupted apply counts too;
+any reboot clears it.
 """
 
 import json
@@ -16,19 +16,19 @@ COST = "reboot"
 
 
 def boot_id() -> str:
-    """Another after each boot."""
+    """Return the kernel's boot id, new after each boot."""
     return (read(BOOT_ID) or b"").decode().strip()
 
 
 def owed(host: Host) -> List[str]:
-    """The changes that wait for a reboot; none once the host has been booted since."""
+    """Return the ids of changes that wait for a reboot; none after a reboot."""
     text = read(host.resolve_path(OWED))
     note = json.loads(text.decode()) if text else {}  # type: Json
     return list(note["for"]) if note.get("boot") == boot_id() else []
 
 
 def owe(host: Host, change: Json) -> None:
-    """The change, which is about to be made, wants a reboot."""
+    """Record that the change, which is about to be made, needs a reboot."""
     if change["cost"] == COST:
         names = [*owed(host), change["id"]]
         note = {"boot": boot_id(), "for": list(dict.fromkeys(names))}

@@ -1,7 +1,7 @@
-"""Rows that a daemon keeps: looked at and changed by the daemon's own program, after the units.
+"""Records of a daemon (accounts, reservations, quotas): compared and changed by its own program, after the units.
 
-Standard library only, Python 3.6 or later. What we made is remembered in a file of our own, so that a row that
-leaves the cluster file is told from one that somebody made by hand.
+Standard library only, Python 3.6 or later. A file on the host lists the records that applies made, so that a record
+that leaves the cluster file differs from one that somebody made by hand.
 """
 
 import json
@@ -32,7 +32,7 @@ MEMORY = STATE + "/records.json"
 
 
 def begin(host: Host) -> Queries:
-    """The questions under way while files and units are looked at; nothing where slurmdbd cannot be asked yet."""
+    """Start sacctmgr's queries in the background; return {} where slurmdbd does not respond yet."""
     for resource in host.resources:
         if resource["kind"] == "records" and resource["name"] == "accounts":
             server = resource["rows"][0]
@@ -40,13 +40,13 @@ def begin(host: Host) -> Queries:
                 return (
                     {} if answers(server["address"], server["port"], 0) else start_queries(server["cluster"])
                 )
-            except OSError:  # sacctmgr comes with this apply
+            except OSError:  # this apply installs sacctmgr
                 return {}
     return {}
 
 
 def plan_rows(host: Host, resource: Json, queries: Queries) -> List[Json]:
-    """One change for each row that is not as wanted; one for all where the daemon cannot be asked yet."""
+    """Return one change for each row that differs, or one for all rows where the daemon does not respond yet."""
     if resource["name"] == "reservations":
         return reservations.plan_rows(host, resource["rows"], ours(host, "reservations"))
     if resource["name"] == "quotas":
@@ -54,18 +54,18 @@ def plan_rows(host: Host, resource: Json, queries: Queries) -> List[Json]:
     try:
         have = rows_of(cached_answers(host, queries)) if queries else None
     except (ChangeError, OSError):
-        have = None  # the same call is made again when it has to work, and then its words are told
+        have = None  # the apply repeats the call and reports its error
     rows = resource["rows"][1:]
     if have is None:
-        # also without rows: a slurmctld that never ran ends where slurmdbd does not listen before it starts
-        description = f"compare {len(rows)} rows with those of slurmdbd, which does not answer yet"
+        # also without rows: the first start of slurmctld fails unless slurmdbd listens
+        description = f"compare {len(rows)} rows with those of slurmdbd, which does not respond yet"
         return [new_change(description, Verb.COMPARE)]
     changes = [new_change(text, verb) for verb, text in differing(rows, have)]
     return changes + (leaving(host, rows, have) if resource["name"] == "accounts" else [])
 
 
 def differing(rows: List[Json], have: Rows) -> List[Tuple[Verb, str]]:
-    """Verb and text for each row that is missing or different; what a new member is comes with the membership."""
+    """Return verb and text for each row that is missing or differs; a new user comes with the membership."""
     descriptions = []  # type: List[Tuple[Verb, str]]
     for row in rows:
         key = key_of(row)
@@ -79,14 +79,14 @@ def differing(rows: List[Json], have: Rows) -> List[Tuple[Verb, str]]:
 
 
 def cached_answers(host: Host, queries: Queries) -> Dict[str, Any]:
-    """The answers, read once."""
+    """Return the answers of the queries, read once."""
     if not host.answers:
         host.answers.update(read_answers(queries))
     return host.answers
 
 
 def leaving(host: Host, rows: List[Json], have: Rows) -> List[Json]:
-    """What we made and the file does not name now; it waits for its jobs, which Slurm would end with it."""
+    """Plan to remove our rows that left the cluster file; rows with jobs stay, because Slurm would end the jobs."""
     managed_keys = ours(host, "accounts")
     host.notes += strangers(rows, have, managed_keys)
     obsolete_keys = find_obsolete(rows, have, managed_keys)
@@ -96,7 +96,7 @@ def leaving(host: Host, rows: List[Json], have: Rows) -> List[Json]:
         number = jobs_of(key, jobs)
         if number:
             host.notes.append(
-                f"{describe_key(key)} is not in the file; it has jobs ({number}), and stays until they end"
+                f"{describe_key(key)} is not in the cluster file, but has jobs ({number}): not removed until they end"
             )
         else:
             changes.append(new_change("remove " + describe_key(key), Verb.REMOVE))
@@ -104,13 +104,13 @@ def leaving(host: Host, rows: List[Json], have: Rows) -> List[Json]:
 
 
 def ours(host: Host, name: str) -> List[Key]:
-    """What an earlier apply made."""
+    """Return the keys of the rows that earlier applies made."""
     stored_keys = json.loads((read(host.resolve_path(MEMORY)) or b"{}").decode())
     return [tuple(key) for key in stored_keys.get(name, [])]
 
 
 def do_all(host: Host, due: List[Json], changes: List[Json]) -> Optional[ChangeError]:
-    """The changes of these resources; the first failure is given back, and the others are made all the same."""
+    """Make the changes of all due resources; return the first failure."""
     failed = None
     for resource in due:
         try:
@@ -123,7 +123,7 @@ def do_all(host: Host, due: List[Json], changes: List[Json]) -> Optional[ChangeE
 
 
 def do(host: Host, resource: Json, changes: List[Json]) -> None:
-    """Make the changes; rows that could not be compared before are compared now."""
+    """Make the changes of one resource; rows that the plan could not compare are compared now."""
     if not changes:
         return
     rows = resource["rows"]
@@ -136,14 +136,14 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
         reason = answers(server["address"], server["port"], READY_S)
         if reason:
             raise ChangeError(
-                f"slurmdbd on {server['name']} ({server['address']}:{server['port']}) does not answer: {reason}. "
-                "Teams, users and limits wait for it: see `journalctl -u slurmdbd -u mariadb` there, fix it, "
-                "and apply again",
+                f"slurmdbd on {server['name']} ({server['address']}:{server['port']}) does not respond: {reason}. "
+                "Teams, users and limits are not set. Read `journalctl -u slurmdbd -u mariadb` on that host, fix the "
+                "cause, and run apply again",
                 "host",
             )
         obsolete_keys = []  # type: List[Key]
         if resource["name"] == "accounts":
-            # slurmdbd tells a change once: a slurmctld that does not listen yet would never hear of it
+            # slurmdbd sends a change once: a slurmctld that does not listen yet would miss it
             answers(server["controller"], server["controller_port"], READY_S)
         have = rows_of(read_answers(start_queries(server["cluster"])))
         if resource["name"] == "accounts":
@@ -160,7 +160,7 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
 
 
 def remember(host: Host) -> None:
-    """What is ours from now on: what the file names, and what it named and could not be removed yet."""
+    """Store which rows are ours: those of the cluster file, and earlier ones that are not removed yet."""
     stored_keys = {}
     for resource in host.resources:
         if resource["kind"] == "records" and resource["name"] in ("accounts", "reservations"):

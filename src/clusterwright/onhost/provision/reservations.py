@@ -1,6 +1,6 @@
-"""Reservations: wanted rows against those that slurmctld has.
+"""Reservations: compares desired rows with slurmctld's, and changes them by scontrol.
 
-Standard library only, Python 3.6 or later. Times are this host's own, as Slurm's are.
+Standard library only, Python 3.6 or later. Times are local times of this host, as Slurm's are.
 """
 
 import re
@@ -12,24 +12,24 @@ from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import ChangeError, Json, must, run
 
 COMPARED = ("Nodes", "StartTime", "Duration", "Users", "Accounts", "Flags")
-OURS = ("MAINT", "DAILY", "WEEKLY", "WEEKDAY")  # flags that the file tells; the others follow
+OURS = ("MAINT", "DAILY", "WEEKLY", "WEEKDAY")  # flags from the cluster file; slurmctld adds others
 REPEATED = ("DAILY", "WEEKLY", "WEEKDAY")
 FORM = "%Y-%m-%dT%H:%M:%S"
-SUMMER = 0.1  # of a day: clocks that are put forward or back move a start by an hour
+SUMMER = 0.1  # of a day: daylight saving time moves a start by an hour
 
 
 def plan_rows(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
-    """One change for each reservation that is not as wanted."""
+    """Return one change for each reservation that differs, or one for all if slurmctld does not respond."""
     if not rows and not ours:
         return []
     have = query_reservations()
     if have is None:
-        description = f"compare {len(rows)} reservations with those of slurmctld, which does not answer yet"
+        description = f"compare {len(rows)} reservations with those of slurmctld, which does not respond yet"
         return [new_change(description, Verb.COMPARE)] if rows else []
     changes = []
     for row in rows:
         if is_over(row):
-            host.notes.append(f"reservation {row['name']} is over: it may leave the file")
+            host.notes.append(f"reservation {row['name']} is over. Remove it from the cluster file")
         elif row["name"] not in have:
             changes.append(new_change(f"create reservation {row['name']}", Verb.CREATE))
         elif differences(row, have[row["name"]]):
@@ -40,10 +40,12 @@ def plan_rows(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
 
 
 def do(rows: List[Json], ours: List[Key]) -> None:
-    """Made, changed, removed; each by one call of scontrol."""
+    """Create, update and delete reservations, each by one call of scontrol."""
     have = query_reservations()
     if have is None:
-        raise ChangeError("slurmctld does not answer, so reservations wait: apply again when it does", "host")
+        raise ChangeError(
+            "slurmctld does not respond, so reservations are not set. Run apply again when it does", "host"
+        )
     for name in find_obsolete(rows, have, ours):
         must(["scontrol", "delete", "ReservationName=" + name])
     for row in rows:
@@ -63,7 +65,7 @@ def do(rows: List[Json], ours: List[Key]) -> None:
 
 
 def query_reservations() -> Optional[Dict[str, Dict[str, str]]]:
-    """Every reservation by name; None where slurmctld does not answer."""
+    """Return slurmctld's reservations by name; None if it does not respond."""
     result = run(["scontrol", "--oneliner", "show", "reservation"], 20)
     if result.code != 0:
         return None
@@ -76,13 +78,13 @@ def query_reservations() -> Optional[Dict[str, Dict[str, str]]]:
 
 
 def find_obsolete(rows: List[Json], have: Dict[str, Dict[str, str]], ours: List[Key]) -> List[str]:
-    """Those that we made, are there, and are named no more."""
+    """Return the reservations that we made and the cluster file no longer has."""
     named = {row["name"] for row in rows}
     return [key[1] for key in ours if key[1] in have and key[1] not in named]
 
 
 def differences(row: Json, have: Dict[str, str]) -> List[str]:
-    """`Duration 480 -> 600`, for each that differs."""
+    """Return a text such as `Duration 480 -> 600` for each field that differs."""
     now = normalize_row(have)
     descriptions = []
     for name in COMPARED:
@@ -96,7 +98,7 @@ def differences(row: Json, have: Dict[str, str]) -> List[str]:
 
 
 def normalize_row(have: Dict[str, str]) -> Dict[str, str]:
-    """What slurmctld shows, in the form of wanted rows."""
+    """Return slurmctld's reservation in the form of desired rows."""
     none = ("(null)", "")
     flags = have.get("Flags", "").split(",")
     lists = {
@@ -113,7 +115,7 @@ def normalize_row(have: Dict[str, str]) -> Dict[str, str]:
 
 
 def same_start(row: Json, have: Dict[str, str]) -> bool:
-    """A reservation that comes again moves on by days or weeks; one that was made late has begun since."""
+    """Return True if the start is the desired one, moved on by the repetition, or now because it was created late."""
     desired_start, now = moment(row["StartTime"]), moment(have.get("StartTime", ""))
     if any(flag in row["Flags"] for flag in REPEATED):
         step = 7 if "WEEKLY" in row["Flags"] else 1
@@ -124,7 +126,7 @@ def same_start(row: Json, have: Dict[str, str]) -> bool:
 
 
 def same_end(row: Json, have: Dict[str, str]) -> bool:
-    """One that was made late is shorter, and ends when the file has it."""
+    """Return True if a reservation created late ends at the desired time although its duration is shorter."""
     if any(flag in row["Flags"] for flag in REPEATED) or not same_start(row, have):
         return False
     desired_end = time.mktime(moment(row["StartTime"])) + int(row["Duration"]) * 60
@@ -132,26 +134,26 @@ def same_end(row: Json, have: Dict[str, str]) -> bool:
 
 
 def is_over(row: Json) -> bool:
-    """True once it has ended and does not come again."""
+    """Return True if the reservation has ended and does not repeat."""
     if any(flag in row["Flags"] for flag in REPEATED):
         return False
     return time.mktime(moment(row["StartTime"])) + int(row["Duration"]) * 60 < time.time()
 
 
 def moment(text: str) -> time.struct_time:
-    """A time of Slurm's or of the file's, whose seconds may be left out."""
+    """Parse a time of Slurm or of the cluster file, with or without seconds."""
     return time.strptime(text if text.count(":") > 1 else text + ":00", FORM)
 
 
 def minutes_of(text: str) -> int:
-    """`1-02:03:04` as Slurm shows a duration, in minutes."""
+    """Return the minutes of Slurm's duration `1-02:03:04`."""
     days, _, clock = text.rpartition("-")
     hours, minutes, _seconds = ([0, 0] + [int(part) for part in clock.split(":")])[-3:]
     return int(days or 0) * 1440 + hours * 60 + minutes
 
 
 def scontrol_arguments(row: Json, have: Optional[Dict[str, str]] = None) -> List[str]:
-    """As scontrol takes them. A start that has passed is now, and the end stays where the file has it."""
+    """Return the arguments of scontrol; a start in the past becomes now, with the desired end."""
     start, minutes = row["StartTime"], int(row["Duration"])
     late = int(time.time() - time.mktime(moment(start))) // 60
     repeated = any(flag in row["Flags"] for flag in REPEATED)
@@ -161,7 +163,7 @@ def scontrol_arguments(row: Json, have: Optional[Dict[str, str]] = None) -> List
         start = next_start(row)
     flags = [row["Flags"]] if row["Flags"] else []
     if "MAINT" in row["Flags"] or have is None:
-        flags.append("IGNORE_JOBS")  # jobs that run there end in their own time
+        flags.append("IGNORE_JOBS")  # running jobs on these nodes continue
     fields = {
         "StartTime": start,
         "Duration": str(minutes),
@@ -176,7 +178,7 @@ def scontrol_arguments(row: Json, have: Optional[Dict[str, str]] = None) -> List
 
 
 def next_start(row: Json) -> str:
-    """The next time that a repeated reservation comes: the file's day may be long past."""
+    """Return the next start of a repeated reservation; its first day may be long past."""
     step = 7 if "WEEKLY" in row["Flags"] else 1
     first_start = moment(row["StartTime"])
     today = time.localtime()

@@ -1,7 +1,7 @@
-"""Back to before an apply: files as they were, byte for byte; units that read them restarted; the rest named.
+"""Rolls back an apply and all later ones: restores files byte for byte and restarts the units that read them.
 
-Standard library only, Python 3.6 or later. Every later apply is undone with it. A rollback keeps what it
-changes as an apply does, so it can be undone as well.
+Standard library only, Python 3.6 or later. What stays is reported. A rollback saves what it changes, as an apply
+does, so it can be undone as well.
 """
 
 import errno
@@ -18,7 +18,7 @@ PATHS = ("file", "directory", "symlink")
 
 
 def plan(host: Host) -> List[Json]:
-    """What differs from before: units that were off, paths (the last change first), settings, then units that read."""
+    """Return the changes: units that were off, paths (last change first), settings, then units that read them."""
     rows = undo.undo_rows(host, host.bundle["to"])
     going = {row["id"].partition(":")[2] for row in rows if row["before"].get("kind") == "none"}
     ours = {row["id"].partition(":")[2]: row["before"] for row in rows if row["id"].startswith("unit:")}
@@ -32,16 +32,16 @@ def plan(host: Host) -> List[Json]:
     changes += readers(host, ours, changes)
     stay = [row["id"] for row in rows if row["id"].partition(":")[0] in undo.STAYS]
     if stay:
-        host.notes.append(f"what stays: {', '.join(stay)}")
+        host.notes.append(f"not rolled back: {', '.join(stay)}")
     if len(undo.whens(host)) >= undo.MAX_UNDO and host.bundle["to"] < undo.whens(host)[0]:
         host.notes.append(
-            f"only the last {undo.MAX_UNDO} applies are kept: this goes back to {undo.whens(host)[0]}"
+            f"only the last {undo.MAX_UNDO} applies are stored: the rollback goes back to {undo.whens(host)[0]}"
         )
     return [dict(change, drift="follows") for change in changes]
 
 
 def stops(ours: Json) -> List[Json]:
-    """Units that did not run then, or were not enabled."""
+    """Return the stops of units that were not active, or not enabled, before."""
     states = units.show(list(ours))
     changes = []
     for name, state in states.items():
@@ -56,10 +56,10 @@ def stops(ours: Json) -> List[Json]:
 
 
 def plan_restore(host: Host, row: Json, going: Set[str]) -> Optional[Json]:
-    """The change that leads back, if any; a folder in which something else lies stays."""
+    """Return the change that restores one row, or None; a folder with other content stays."""
     kind, _, name = row["id"].partition(":")
     if kind == "directory" and name in going and not empties(host, name, going):
-        host.notes.append(f"{name} stays: something lies in it that we did not make")
+        host.notes.append(f"{name} is not removed: it holds files that no apply made")
         return None
     if kind in PATHS:
         return plan_path_restore(host, row, name)
@@ -73,7 +73,7 @@ def plan_restore(host: Host, row: Json, going: Set[str]) -> Optional[Json]:
 
 
 def empties(host: Host, path: str, going: Set[str]) -> bool:
-    """True when all that lies in the folder goes as well."""
+    """Return True if everything in the folder is removed too."""
     if not os.path.isdir(host.resolve_path(path)):
         return True
     inside = [f"{path.rstrip('/')}/{entry}" for entry in os.listdir(host.resolve_path(path))]
@@ -81,33 +81,33 @@ def empties(host: Host, path: str, going: Set[str]) -> bool:
 
 
 def plan_path_restore(host: Host, row: Json, path: str) -> Optional[Json]:
-    """Another kind, content, owner or mode than then."""
+    """Return a change if kind, content, owner or mode differs from the saved state."""
     saved_state, now = row["before"], state_of(host.resolve_path(path))
     if now == saved_state or saved_state["kind"] == "other":
         return None
     if saved_state["kind"] == "none":
         return new_change("remove", Verb.REMOVE)
     if saved_state["kind"] != "file":
-        return new_change("as before", Verb.RESTORE)
+        return new_change("restore", Verb.RESTORE)
     old = b"" if now["kind"] != "file" else read(host.resolve_path(path)) or b""
     new = content(host, row)
     if now["kind"] == "file" and old == new:
-        return new_change("owner or mode as before", Verb.SET_RIGHTS)
+        return new_change("restore owner and mode", Verb.SET_RIGHTS)
     diff = f"(secret {row['secret']}: not shown)" if row.get("secret") else files.diff_of(path, old, new)
     gentle = files.is_gentle(row.get("gentle", ""), old, new)
     if now["kind"] != "file":
         return new_change("restore", Verb.RESTORE, diff=diff)
     cost = "reconfigure" if gentle else row.get("cost", "live")
-    return new_change("rewrite as before", Verb.REWRITE, diff=diff, cost=cost)
+    return new_change("restore content", Verb.REWRITE, diff=diff, cost=cost)
 
 
 def content(host: Host, row: Json) -> bytes:
-    """The file as it was, whole: its sum is compared."""
+    """Return the saved content; raise an error if its checksum differs."""
     path = row["id"].partition(":")[2]
     backup_path = host.resolve_path(f"{undo.UNDO}/{row['when']}/files{path}")
     if state_of(backup_path).get("sha256") != row["before"]["sha256"]:
         raise ChangeError(
-            f"{backup_path} is not the file that was kept there: it cannot be put back", fault_domain="host"
+            f"{backup_path} differs from the file that was saved: it cannot be restored", fault_domain="host"
         )
     return read(backup_path) or b""
 
@@ -137,7 +137,7 @@ def readers(host: Host, ours: Json, changes: List[Json]) -> List[Json]:
 
 
 def make(host: Host, change: Json) -> None:
-    """One step back."""
+    """Make one change of the rollback."""
     kind, _, name = change["id"].partition(":")
     if kind == "gone-unit":
         units.stop_unit(name, change["verbs"])
@@ -151,7 +151,7 @@ def make(host: Host, change: Json) -> None:
 
 
 def restore_path(host: Host, row: Json, path: str) -> None:
-    """Nothing, a folder, a link or a file, as it was."""
+    """Restore the path's saved state: none, a folder, a link or a file."""
     saved_state, target = row["before"], host.resolve_path(path)
     if saved_state["kind"] == "none":
         remove(host, path)
@@ -168,7 +168,7 @@ def restore_path(host: Host, row: Json, path: str) -> None:
 
 
 def remove(host: Host, path: str) -> None:
-    """A folder only where nothing lies in it."""
+    """Remove the path; a folder only if it is empty."""
     target = host.resolve_path(path)
     if not os.path.isdir(target) or os.path.islink(target):
         if os.path.lexists(target):
@@ -179,4 +179,4 @@ def remove(host: Host, path: str) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EBUSY, errno.EEXIST):
             raise
-        host.notes.append(f"{path} stays: something lies in it")
+        host.notes.append(f"{path} is not removed: it is not empty")

@@ -1,7 +1,7 @@
-"""Slurm's accounting through sacctmgr: asked in a few calls side by side, changed in as few as can be.
+"""Calls sacctmgr: concurrent queries and changes, in as few calls as possible.
 
-Standard library only, Python 3.6 or later. A call costs 0.2 s and more for each question that sacctmgr itself has
-for slurmdbd (22.05: every answer waits for a delayed TCP acknowledgement), so calls that can run together do.
+Standard library only, Python 3.6 or later. A call costs 0.2 s, and more for each of sacctmgr's requests to
+slurmdbd (22.05: every response waits for a delayed TCP acknowledgement), so independent calls run concurrently.
 """
 
 import os
@@ -13,9 +13,9 @@ from typing import Dict, List, Tuple
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.provision.host import ENVIRONMENT, ChangeError
 
-READY_S = 30  # slurmdbd makes its tables in 0.7 s; its first start finds a busy host
+READY_S = 30  # slurmdbd creates its tables in 0.7 s, but its first start is on a busy host
 CALL_S = 60
-MAX_PARALLEL_CALLS = 8  # calls at once: slurmdbd serves each in a thread
+MAX_PARALLEL_CALLS = 8  # slurmdbd serves each call in a thread
 
 FIELDS_BY_KIND = {
     "qos": (
@@ -28,12 +28,12 @@ FIELDS_BY_KIND = {
     "user": ("User", "DefaultAccount", "AdminLevel"),
 }  # fmt: skip
 
-Invocation = Tuple[List[str], processes.Process]  # its words, and itself
+Invocation = Tuple[List[str], processes.Process]  # arguments, process
 Queries = Dict[str, Invocation]
 
 
 def answers(address: str, port: str, timeout_s: float) -> str:
-    """Nothing once a daemon listens there; what kept it from us after that long."""
+    """Return "" once a daemon listens at the address, or the connection error after the timeout."""
     deadline = time.monotonic() + timeout_s
     while True:
         try:
@@ -47,7 +47,7 @@ def answers(address: str, port: str, timeout_s: float) -> str:
 
 
 def start(argv: List[str]) -> Invocation:
-    """A call under way."""
+    """Start sacctmgr with these arguments."""
     return argv, processes.start(
         ["sacctmgr", *argv],
         stdout=processes.PIPE,
@@ -57,18 +57,18 @@ def start(argv: List[str]) -> Invocation:
 
 
 def finish(invocation: Invocation) -> str:
-    """What it said; a call that did not end well is an error with its words."""
+    """Return the output of a call; raise ChangeError with its last lines if it failed."""
     argv, process = invocation
     result = processes.collect(process, CALL_S)
     if not result.ok:
-        output = result.out + (f"no answer after {CALL_S} s" if result.stopped else "")
+        output = result.out + (f"no response after {CALL_S} s" if result.stopped else "")
         last = "\n".join(output.strip().splitlines()[-8:])
-        raise ChangeError(f"`sacctmgr {' '.join(argv)}` ended with {result.code}:\n{last}", "host")
+        raise ChangeError(f"`sacctmgr {' '.join(argv)}` exited with code {result.code}:\n{last}", "host")
     return result.out
 
 
 def start_queries(cluster: str) -> Queries:
-    """All three questions under way."""
+    """Start the queries for QOS, associations and users."""
     only = {"assoc": ["cluster=" + cluster]}
     return {
         kind: start(["-nP", "show", kind, *only.get(kind, []), "format=" + ",".join(fields)])
@@ -77,7 +77,7 @@ def start_queries(cluster: str) -> Queries:
 
 
 def read_answers(queries: Queries) -> Dict[str, List[Dict[str, str]]]:
-    """The rows of each answer, by field."""
+    """Return the rows of each query, each row a dictionary by field."""
     rows_by_kind = {}
     for kind, invocation in queries.items():
         lines = [line.split("|") for line in finish(invocation).splitlines() if "|" in line]
@@ -86,7 +86,7 @@ def read_answers(queries: Queries) -> Dict[str, List[Dict[str, str]]]:
 
 
 def change_all(calls: List[List[str]]) -> None:
-    """Calls that do not depend on each other, some at a time; all are made, then the first failure is told."""
+    """Make independent calls, MAX_PARALLEL_CALLS at a time; raise the first failure after the last call."""
     failed = []  # type: List[ChangeError]
     for offset in range(0, len(calls), MAX_PARALLEL_CALLS):
         running = [start(["-i", *argv]) for argv in calls[offset : offset + MAX_PARALLEL_CALLS]]
@@ -100,7 +100,7 @@ def change_all(calls: List[List[str]]) -> None:
 
 
 def load(cluster: str, sections: List[Tuple[str, List[str]]]) -> None:
-    """New teams and members in one call: `sacctmgr load` adds what its file names and is not there."""
+    """Add new teams and members in one call: `sacctmgr load` adds what its file has and slurmdbd does not."""
     if not sections:
         return
     with tempfile.NamedTemporaryFile("w", prefix="wright-", suffix=".cfg") as file:

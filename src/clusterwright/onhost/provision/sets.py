@@ -1,7 +1,7 @@
-"""Sets of packages that come all or none, in exact versions: fetched before anything is changed, then installed.
+"""Package sets: exact versions installed together in one transaction, fetched before any change of the host.
 
-Standard library only, Python 3.6 or later. A set that cannot be had keeps nobody else from being done: not the
-other sets, not what else is wanted on this host, not other hosts.
+Standard library only, Python 3.6 or later. A set that cannot be fetched does not delay other sets, other changes of
+the host, or other hosts.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from clusterwright.onhost.provision.files import content_of
 from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, run
 
 PREFERENCES = "/etc/apt/preferences.d"
-# The lines of apt and dnf on a repository that they could not read, and on packages that do not go with others.
+# Lines of apt and dnf about unreadable repositories and conflicting packages.
 TROUBLE = re.compile(
     r"(?m)^(?:E|W|Err):.*$|^ *The following signatures.*$|^ +\S+ : (?:Depends|Breaks|Conflicts).*$"
     r"|^(?:Error|Errors during).*$|^ *No match for argument.*$|^.*GPG check FAILED.*$|^ *- .*(?:requires|conflicts).*$"
@@ -31,15 +31,15 @@ FETCH = re.compile(
     r"|Curl error|All mirrors were tried|Cannot download"
 )
 SIGNATURE_FIX = (
-    "the repository is signed by another key than the file has, or was changed on its way: put its key under "
-    "software.repositories.NAME.key (`gpg --armor --export`), apply again"
+    "the repository is signed by another key than the cluster file has, or was modified in transit. Put its key under "
+    "software.repositories.NAME.key (`gpg --armor --export`), then run apply again"
 )
-FETCH_FIX = "see that this host reaches the repository (`curl -I URL`, proxies, the switch), apply again"
-VERSION_FIX = "name a version of software that the repository has, or bring this one there; then apply again"
+FETCH_FIX = "check the route to the repository (`curl -I URL`, proxies, the switch), then run apply again"
+VERSION_FIX = "set a version that the repository has, or add this one to it, then run apply again"
 
 
 def pending_sets(host: Host) -> Dict[str, List[Json]]:
-    """What of each set is not as wanted, by the set's name."""
+    """Return the packages of each set that need a change, by the set's name."""
     change_ids = {change["id"] for change in packages.plan_packages(host)}
     sets_by_name = {}  # type: Dict[str, List[Json]]
     for package in packages.desired_packages(host):
@@ -49,7 +49,7 @@ def pending_sets(host: Host) -> Dict[str, List[Json]]:
 
 
 def fetch(host: Host, skipped_sets: Container[str] = ()) -> Dict[str, str]:
-    """Every set that is wanted comes on this host's disk, but for those that are `known` not to; why not, by set."""
+    """Download every pending set except the skipped ones; return the reasons of failures by set."""
     pending = {name: todo for name, todo in pending_sets(host).items() if name not in skipped_sets}
     if not pending:
         return {}
@@ -66,18 +66,18 @@ def fetch(host: Host, skipped_sets: Container[str] = ()) -> Dict[str, str]:
 
 
 def refreshed(host: Host) -> str:
-    """Fresh lists; what apt says of repositories that it could not read is no error yet: another may do."""
+    """Refresh apt's lists and return its output; an unreadable repository is no error yet."""
     if packages.has_dnf(host):
         return ""
     return run(["apt-get", "update"], packages.INSTALL_S).out
 
 
 class HoldError(ChangeError):
-    """Somebody here keeps a package at its version."""
+    """Somebody pinned a package on this host."""
 
 
 class MissingError(ChangeError):
-    """No repository has that version; `places` are those that have others of the package."""
+    """No repository has the version; `places` are repositories with other versions of the package."""
 
     def __init__(self, message: str, places: Iterable[str] = ()) -> None:
         super().__init__(message)
@@ -85,7 +85,7 @@ class MissingError(ChangeError):
 
 
 def explain_error(why: ChangeError, apt_output: str) -> str:
-    """The error with the lines that matter, and its fix; `apt_output` is what apt said when it read the lists."""
+    """Return the relevant lines of the error with its fix; `apt_output` is that of `refreshed`."""
     message = str(why).strip()
     lines = [line.strip() for line in TROUBLE.findall(message)] or message.splitlines()[:1]
     if isinstance(why, HoldError):
@@ -107,7 +107,7 @@ def explain_error(why: ChangeError, apt_output: str) -> str:
 
 @contextlib.contextmanager
 def pins(host: Host) -> Iterator[List[str]]:
-    """Apt's options with the pins that are wanted, before they are in place."""
+    """Yield apt's options with the desired pins (apt preferences) before they are installed."""
     folder = tempfile.mkdtemp(prefix="wright-pins-")
     try:
         for entry in (
@@ -125,7 +125,7 @@ def pins(host: Host) -> Iterator[List[str]]:
 
 
 def download(host: Host, todo: List[Json], options: List[str]) -> None:
-    """On the disk, and nothing installed."""
+    """Download the packages without installing them."""
     if packages.has_dnf(host):
         packages.dnf_install(host, todo, ["--downloadonly"])
         return
@@ -135,7 +135,7 @@ def download(host: Host, todo: List[Json], options: List[str]) -> None:
 
 @contextlib.contextmanager
 def loosened(host: Host, todo: List[Json]) -> Iterator[None]:
-    """Holds of ours give way to what the file asks for; should we be cut short, the next apply holds again."""
+    """Lift our holds on the packages inside the block; after an interruption the next apply holds them again."""
     loose = packages.hold_siblings(host, todo)
     if loose:
         must(["apt-mark", "unhold", *loose])
@@ -147,14 +147,14 @@ def loosened(host: Host, todo: List[Json]) -> Iterator[None]:
 
 
 def apt_argv(todo: List[Json]) -> List[str]:
-    """All of the set by exact version; what was held by us moves, and a version may be older than what is there."""
+    """Return the apt-get command for the set's exact versions, downgrades and held packages included."""
     names = [f"{package['name']}={exact(package)}" for package in todo]
     over = ["--allow-change-held-packages", "--allow-downgrades"]
     return ["apt-get", "install", "-y", "--no-install-recommends", *packages.APT, *over, *names]
 
 
 def exact(package: Json) -> str:
-    """The newest version that is of that release, with its epoch and the packager's own number."""
+    """Return the newest version of the release, with epoch and package revision."""
     rows = run(["apt-cache", "madison", package["name"]]).out.splitlines()
     versions = {row.split("|")[1].strip(): row.split("|")[2].split()[0] for row in rows if row.count("|") > 1}
     for version in versions:
@@ -162,13 +162,13 @@ def exact(package: Json) -> str:
             return version
     description = package["version"] + (package["built_for"] and f" built for {package['built_for'][1:]}")
     raise MissingError(
-        f"no version {description} of {package['name']} is known here (known: {', '.join(versions) or 'none'})",
+        f"no repository has version {description} of {package['name']} (available: {', '.join(versions) or 'none'})",
         versions.values(),
     )
 
 
 def install(host: Host, name: str) -> None:
-    """One set, in one transaction."""
+    """Install one set in one transaction."""
     todo = pending_sets(host).get(name, [])
     if not todo:
         return
@@ -181,7 +181,7 @@ def install(host: Host, name: str) -> None:
 
 
 def refuse_foreign_hold(host: Host, todo: List[Json]) -> None:
-    """What somebody here has held is theirs to let go."""
+    """Raise an error if somebody pinned one of the packages by hand."""
     installed_versions, ours = packages.installed(host), packages.managed_hold(host)
     foreign_hold = {name for name in packages.hold_siblings(host, todo) if name not in ours}
     foreign_hold |= {
@@ -193,19 +193,18 @@ def refuse_foreign_hold(host: Host, todo: List[Json]) -> None:
         )
         names = " ".join(sorted(foreign_hold))
         raise HoldError(
-            f"{description} by somebody here, not by us: `apt-mark unhold "
-            f"{names}` there if it may change, else have the file "
-            "name that version; then apply again"
+            f"{description} by hand. Run `apt-mark unhold {names}` on the host if it may change, or set that "
+            "version in the cluster file; then run apply again"
         )
 
 
 def ids(host: Host, troubles: Container[str]) -> List[str]:
-    """The packages of these sets."""
+    """Return the ids of the packages in these sets."""
     return [package["id"] for package in packages.desired_packages(host) if package["alone"] in troubles]
 
 
 def exclude_sets(host: Host, changes: List[Json], troubles: Dict[str, str]) -> List[Json]:
-    """What can be done although these sets cannot be had: neither they nor the units that need them."""
+    """Return the changes without these sets and without units that need their missing packages."""
     if not troubles:
         return changes
     excluded_ids = set(ids(host, troubles))

@@ -1,10 +1,10 @@
-"""Starts the host's own slurmctld or slurmd on new files, in a scratch folder and a network of its own, and ends it.
+"""Starts the host's own slurmctld or slurmd on new files, in a scratch folder and a network namespace, and ends it.
 
-Standard library only, Python 3.6 or later; sent by itself, as text: python3 -c TEXT DAEMON FOLDER HOST. Ends with 0
-when the daemon came up, or could not be tried (it says so then), else with 1 and the daemon's own words.
+Standard library only, Python 3.6 or later; sent alone, as text: python3 -c TEXT DAEMON FOLDER HOST. Exit code 0
+if the daemon started, or if no trial was possible (stdout has the reason); else 1 with the daemon's errors.
 
-What it cannot see: accounts, limits and qualities of service, which would need the real slurmdbd; whether hosts
-answer; whether munge's key is right. Nothing of the running daemons is touched: own ports, state, spool and pid.
+It cannot verify accounts, limits and qualities of service, which would need the real slurmdbd; nor that hosts
+respond; nor munge's key. The running daemons are not affected: the trial has its own ports, state, spool and pid.
 """
 
 import ctypes
@@ -24,20 +24,20 @@ from clusterwright.onhost.lib import processes
 LIMIT_S = 6.0
 UP = re.compile(r"Running as primary controller|slurmd started on")
 ERROR_LINE = re.compile(r"(error|fatal): ", re.IGNORECASE)
-# Said at every start in a scratch folder, and of no consequence.
+# Printed at every start in a scratch folder, and harmless.
 USUAL = re.compile(
     r"could not open|state (save )?file|may be lost|mpi|pmix|No such file.*state|Unable to (register|resolve)"
 )
-# A Slurm that was built without them cannot be tried without the real munge.
+# A Slurm built without them needs the real munge, so there is no trial.
 NO_PLUGIN = re.compile(r"(auth|cred)[/_]none")
 
 NEW_NETWORK = 0x40000000  # CLONE_NEWNET
 SET_FLAGS, SET_ADDRESS, INTERFACE_UP = 0x8914, 0x8916, 1  # SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP
 TRIAL_ADDRESS = (
-    "192.0.2.1"  # RFC 5737: of nobody. With a loopback alone, libc looks up no name (AI_ADDRCONFIG)
+    "192.0.2.1"  # RFC 5737: assigned to nobody. With a loopback alone, libc resolves no name (AI_ADDRCONFIG)
 )
 
-# Keys that need the real slurmdbd, or would act on real hosts.
+# Parameters that need the real slurmdbd, or would act on real hosts.
 DROPPED = re.compile(
     r"(AccountingStorage|AccountingStore|JobAcctGather|Priority|Preempt|Suspend|Resume|AuthInfo|AuthAlt|HealthCheck"
     r"|SlurmctldHost|Slurm(ctld|d)(LogFile|PidFile|Port)|SlurmdSpoolDir|StateSaveLocation|SlurmUser|SlurmdUser"
@@ -55,34 +55,34 @@ OF_A_PARTITION = re.compile(
 
 
 def main() -> int:
-    """The daemon's fate on the files of the folder."""
+    """Start the daemon on the files of the folder and return the exit code."""
     daemon, folder, host = sys.argv[1:4]
     program = shutil.which(daemon, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if program is None:
-        return untried(f"{daemon} is not installed here")
+        return untried(f"{daemon} is not installed on this host")
     if daemon == "slurmd" and os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
         argv = [
             program,
             "-G",
             "-N",
             host,
-        ]  # with v2 a started slurmd would make a scope of its own in systemd
+        ]  # with cgroup v2 a started slurmd creates a scope in systemd
     else:
         argv = [program, "-D", "-N", host] if daemon == "slurmd" else [program, "-D", "-c"]
     if not enter_network_namespace():
-        return untried("this host gives no network of its own to a process")
+        return untried("this host does not allow a new network namespace")
     rewrite(folder)
     return watch([*argv, "-f", os.path.join(folder, "slurm.conf")], folder)
 
 
 def untried(why: str) -> int:
-    """Said, and no reason to refuse the files."""
-    sys.stdout.write(f"could not be tried: {why}\n")
+    """Print why there was no trial and return 0: the files are not rejected."""
+    sys.stdout.write(f"no trial: {why}\n")
     return 0
 
 
 def enter_network_namespace() -> bool:
-    """Only a loopback, so that no port is taken and no host is spoken to."""
+    """Move to a network namespace that has only a loopback: no port conflicts, no traffic to other hosts."""
     if ctypes.CDLL(None, use_errno=True).unshare(NEW_NETWORK) != 0:
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
@@ -93,7 +93,7 @@ def enter_network_namespace() -> bool:
 
 
 def rewrite(folder: str) -> None:
-    """slurm.conf as it is to be, but for what belongs to the running daemons or needs slurmdbd."""
+    """Replace what slurm.conf has of the running daemons (paths, ports, authentication) and what needs slurmdbd."""
     path = os.path.join(folder, "slurm.conf")
     with open(path) as file:
         lines = [localize_line(line) for line in file.read().splitlines() if not DROPPED.match(line)]
@@ -119,7 +119,7 @@ def rewrite(folder: str) -> None:
 
 
 def localize_line(line: str) -> str:
-    """Every node is here, and no partition asks for what slurmdbd knows."""
+    """Give every node an address of this host, and drop partition options that need slurmdbd."""
     node = OF_A_NODE.match(line)
     if node:
         return DROPPED_NODE_OPTIONS.sub("", line) + " NodeAddr=" + addresses(count_of(node.group(1)))
@@ -127,7 +127,7 @@ def localize_line(line: str) -> str:
 
 
 def count_of(hostlist: str) -> int:
-    """How many hosts Slurm's notation names: a[1-3,7],b is five."""
+    """Return the number of hosts in a Slurm hostlist: `a[1-3,7],b` is 5."""
     total = 0
     for part in re.findall(r"(?:[^,\[]|\[[^]]*\])+", hostlist):
         product = 1
@@ -139,18 +139,18 @@ def count_of(hostlist: str) -> int:
 
 
 def addresses(count: int) -> str:
-    """As many of this host's own, so that no name is looked up: some builds want one for each node, none takes more."""
+    """Return `count` loopback addresses as a hostlist: no name is resolved, and some builds need one for each node."""
     blocks = [(number, min(BLOCK, count - number * BLOCK)) for number in range(-(-count // BLOCK))]
     return ",".join(f"127.0.{number}.[1-{size}]" for number, size in blocks)
 
 
 def short_hostname() -> str:
-    """What slurmctld calls this host."""
+    """Return the host name up to its first dot, as slurmctld uses it."""
     return socket.gethostname().split(".")[0]
 
 
 def watch(argv: List[str], folder: str) -> int:
-    """Until it is up, has ended, or its time is over."""
+    """Run the daemon until it is up, ends or reaches LIMIT_S, and return the trial's exit code."""
     with open(os.path.join(folder, "said"), "wb") as output_file:
         process = processes.start(argv, stdout=output_file, stderr=output_file, start_new_session=True)
     limit = time.monotonic() + LIMIT_S
@@ -160,16 +160,18 @@ def watch(argv: List[str], folder: str) -> int:
             if UP.search(read_output(folder)):
                 return 0
             if code is not None:
-                return 0 if code == 0 and "-G" in argv else refused(folder, f"it ended with {code}")
+                return (
+                    0 if code == 0 and "-G" in argv else refused(folder, f"{argv[0]} exited with code {code}")
+                )
             time.sleep(0.02)
-        return refused(folder, f"it was not up after {LIMIT_S:g} s")
+        return refused(folder, f"{argv[0]} was not up after {LIMIT_S:g} s")
     finally:
-        # At once: a slurmd that is asked to end would tidy up control groups of the real one.
+        # SIGKILL: on SIGTERM slurmd would clean up control groups of the real one.
         processes.kill_group(process)
 
 
 def read_output(folder: str) -> str:
-    """All that it has said, in its log or outside."""
+    """Return the daemon's output and log."""
     texts = []  # type: List[str]
     for name in ("said", "log"):
         text = read(os.path.join(folder, name))
@@ -179,7 +181,7 @@ def read_output(folder: str) -> str:
 
 
 def read(path: str) -> Optional[str]:
-    """A file's text, if there is one."""
+    """Return a file's text, or None if it cannot be read."""
     try:
         with open(path, errors="replace") as file:
             return file.read()
@@ -188,7 +190,7 @@ def read(path: str) -> Optional[str]:
 
 
 def refused(folder: str, why: str) -> int:
-    """Why, and the daemon's complaints: each once, without those of every scratch folder."""
+    """Print the daemon's errors, deduplicated and without those of every scratch folder, then the reason; return 1."""
     output_lines = [
         re.sub(r"^(\[[^]]*\]|slurm\w*:) *", "", line) for line in read_output(folder).splitlines()
     ]
@@ -196,7 +198,7 @@ def refused(folder: str, why: str) -> int:
         dict.fromkeys(line for line in output_lines if ERROR_LINE.search(line) and not USUAL.search(line))
     )
     if any(NO_PLUGIN.search(line) for line in bad):
-        return untried("this Slurm has no auth/none")
+        return untried("this Slurm has no auth/none plugin")
     sys.stdout.write("\n".join([*(bad or output_lines)[-12:], why]) + "\n")
     return 1
 

@@ -1,4 +1,4 @@
-"""Accounts and kernel settings on a host.
+"""Users, groups, sysctls, kernel modules and hardware of a host.
 
 Standard library only, Python 3.6 or later.
 """
@@ -11,13 +11,13 @@ from typing import Dict, List, Optional
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, read
 
-EXPIRED = "1"  # shadow(5): days since 1970 after which nobody logs in; 1 because 0 has two meanings there
+EXPIRED = "1"  # shadow(5): the day since 1970 on which the account expires; not 0, which has two meanings
 
 MIB = 2**20
 
 
 def plan_group(_host: Host, resource: Json) -> Optional[Json]:
-    """Missing; another id is not ours to change, because files carry it."""
+    """Plan to create a missing group; another gid is an error, because files carry it."""
     try:
         gid = grp.getgrnam(resource["name"]).gr_gid
     except KeyError:
@@ -25,25 +25,27 @@ def plan_group(_host: Host, resource: Json) -> Optional[Json]:
         refuse_used_id(resource["gid"], owners)
         return new_change(f"create with id {resource['gid']}", Verb.ADD)
     if gid != resource["gid"] and not resource["system"]:
-        raise ChangeError(f"it has id {gid} here, {resource['gid']} in the file: change one by hand", "host")
+        raise ChangeError(
+            f"id {gid} on this host, {resource['gid']} in the cluster file. Change one by hand", "host"
+        )
     return None
 
 
 def refuse_used_id(number: int, names: List[str]) -> None:
-    """Another account or group has that id here, and files carry it."""
+    """Raise an error if another user or group has the id on this host, because files carry it."""
     if names:
-        message = f"id {number} is {names[0]}'s here: give {names[0]} another one, and its files with it"
+        message = f"{names[0]} has id {number} on this host. Give {names[0]} and its files another id"
         raise ChangeError(message, "host")
 
 
 def do_group(_host: Host, resource: Json) -> None:
-    """By groupadd."""
+    """Create the group by groupadd."""
     kind = ["--system"] if resource["system"] else []
     must(["groupadd", *kind, "--gid", str(resource["gid"]), resource["name"]])
 
 
 def plan_user(host: Host, resource: Json) -> Optional[Json]:
-    """Missing, in other groups, locked by us, or with a password; another id is not ours to change, files carry it."""
+    """Plan to create a missing user, or to change groups, expiry and password lock; another uid is an error."""
     try:
         entry = pwd.getpwnam(resource["name"])
     except KeyError:
@@ -54,18 +56,19 @@ def plan_user(host: Host, resource: Json) -> Optional[Json]:
         groups = ", ".join([resource["group"], *resource["groups"]])
         return new_change(f"create with id {resource['uid']} in {groups}", Verb.ADD)
     if resource["system"]:
-        return None  # who made it, made it for the daemon of that name
+        return None  # a daemon's package made it
     if entry.pw_uid != resource["uid"]:
         raise ChangeError(
-            f"it has id {entry.pw_uid} here, {resource['uid']} in the file: change one by hand", "host"
+            f"id {entry.pw_uid} on this host, {resource['uid']} in the cluster file. Change one by hand",
+            "host",
         )
     everyone = grp.getgrall()
     primary = [group.gr_name for group in everyone if group.gr_gid == entry.pw_gid]
     differences = (
         [] if resource["group"] in primary else [f"primary group {' '.join(primary)} -> {resource['group']}"]
     )
-    differences += [f"into {name}" for name in missing_groups(resource)]
-    differences += [f"out of {name}" for name in left_groups(resource)]
+    differences += [f"add to {name}" for name in missing_groups(resource)]
+    differences += [f"remove from {name}" for name in left_groups(resource)]
     shadow = shadow_of(host).get(resource["name"], ["!", ""])
     differences += ["unlock"] if shadow[1] == EXPIRED else []
     differences += (
@@ -75,25 +78,25 @@ def plan_user(host: Host, resource: Json) -> Optional[Json]:
 
 
 def missing_groups(resource: Json) -> List[str]:
-    """Further groups that the user is not in; what others put somebody into is theirs, and stays."""
+    """Return the desired supplementary groups that the user is not in."""
     members = {group.gr_name: group.gr_mem for group in grp.getgrall()}
     return [name for name in resource["groups"] if resource["name"] not in members.get(name, ())]
 
 
 def left_groups(resource: Json) -> List[str]:
-    """Teams of the file that the user is no member of there, and here still is: their files are not for them."""
+    """Return the teams whose group the user is in on this host but not in the cluster file."""
     members = {group.gr_name: group.gr_mem for group in grp.getgrall()}
     return [name for name in resource["not_in"] if resource["name"] in members.get(name, ())]
 
 
 def shadow_of(host: Host) -> Dict[str, List[str]]:
-    """Password field and last day of every account, from shadow(5)."""
+    """Return password field and expiry day by account, from shadow(5)."""
     rows = [line.split(":") for line in (read(host.resolve_path("/etc/shadow")) or b"").decode().splitlines()]
     return {row[0]: [row[1], row[7]] for row in rows if len(row) > 7}
 
 
 def do_user(host: Host, resource: Json) -> None:
-    """By useradd, with a home and no password; or by usermod."""
+    """Create the user by useradd, without a password, or change it by usermod."""
     name, groups = resource["name"], ",".join(resource["groups"])
     try:
         pwd.getpwnam(name)
@@ -114,7 +117,7 @@ def do_user(host: Host, resource: Json) -> None:
 
 
 def plan_user_removals(host: Host) -> List[Json]:
-    """Accounts that an earlier apply wanted and nobody wants now, unless they are locked already."""
+    """Plan to lock users of earlier applies that are no longer desired and not locked yet."""
     desired_ids = {resource["id"] for resource in host.resources}
     previous_ids = [name for name in host.receipt.get("wanted", {}) if name.startswith("user:")]
     shadow = shadow_of(host)
@@ -124,55 +127,55 @@ def plan_user_removals(host: Host) -> List[Json]:
 
 
 def lock_user(name: str) -> None:
-    """Nobody logs in as them any more, by password or key; their files, and what runs, stay."""
+    """Lock password and login of the user; files and running processes stay."""
     must(["usermod", "--lock", "--expiredate", EXPIRED, name])
 
 
 def plan_sysctl(host: Host, resource: Json) -> Optional[Json]:
-    """Another value; a setting that cannot be changed here is a note, not a change that never ends."""
+    """Plan to set another value; a setting that this host cannot change gets a note instead."""
     path = host.resolve_path("/proc/sys/" + resource["key"].replace(".", "/"))
     current = read(path)
     now = None if current is None else " ".join(current.decode().split())
     if now == resource["value"]:
         return None
     if now is None or not os.access(path, os.W_OK):
-        reason = "this kernel has none" if now is None else f"it is {now} and read-only here"
+        reason = "this kernel does not have it" if now is None else f"it is {now} and read-only on this host"
         host.notes.append(f"{resource['key']} is not set to {resource['value']}: {reason}")
         return None
     return new_change(f"{now or 'empty'} -> {resource['value']}", Verb.SET)
 
 
 def do_sysctl(host: Host, resource: Json) -> None:
-    """Written as sysctl(8) does."""
+    """Write the value below /proc/sys, as sysctl(8) does."""
     with open(host.resolve_path("/proc/sys/" + resource["key"].replace(".", "/")), "w") as file:
         file.write(resource["value"])
 
 
 def plan_module(host: Host, resource: Json) -> Optional[Json]:
-    """Not loaded, as far as /sys tells."""
+    """Plan to load the module unless /sys/module has it."""
     loaded = os.path.isdir(host.resolve_path("/sys/module/" + resource["name"].replace("-", "_")))
     return None if loaded else new_change("load", Verb.LOAD)
 
 
 def do_module(_host: Host, resource: Json) -> None:
-    """By modprobe."""
+    """Load the module by modprobe."""
     must(["modprobe", resource["name"]])
 
 
 def check_hardware(host: Host, resource: Json) -> None:
-    """A note for device files that are missing, and one for memory that is."""
+    """Add a note for missing GPU device files, and one for less memory than Slurm's configuration has."""
     devices = resource["devices"]
     missing = [path for path in devices if not os.path.exists(host.resolve_path(path))]
     if missing:
         host.notes.append(
-            f"{len(devices) - len(missing)} of {len(devices)} GPU device files are there, {', '.join(missing)} "
-            f"missing: Slurm drains a host with fewer GPUs than its configuration names; `nvidia-smi` and "
-            f"`dmesg` say why, or correct nodes.{resource['group']}.gpus"
+            f"{len(devices) - len(missing)} of {len(devices)} GPU device files exist, {', '.join(missing)} "
+            f"missing: Slurm drains a node with fewer GPUs than its configuration. Read `nvidia-smi` and "
+            f"`dmesg`, or correct nodes.{resource['group']}.gpus"
         )
     memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MIB  # as slurmd reads it
     if memory_mib < resource["memory_mib"]:
         host.notes.append(
-            f"the kernel has {memory_mib} MiB, and Slurm is told {resource['memory_mib']} MiB: it drains a host with "
-            f"less memory than its configuration names; see `dmidecode -t memory`, or correct "
+            f"the kernel has {memory_mib} MiB of memory, Slurm's configuration {resource['memory_mib']} MiB: "
+            f"Slurm drains a node with less memory than its configuration. Read `dmidecode -t memory`, or correct "
             f"nodes.{resource['group']}.memory"
         )

@@ -1,13 +1,13 @@
-"""Where the time of an apply goes on a host: seconds of each step, by a clock that is never set back.
+"""Measures the seconds of each step of an apply on a host, by the monotonic clock.
 
-Standard library only, Python 3.6 or later. A step inside another one is not counted twice.
+Standard library only, Python 3.6 or later. A nested step counts only for itself, not for the outer one.
 """
 
 import contextlib
 import time
 from typing import Dict, Iterator, List
 
-LEAST_ROW_S = 0.05  # a resource that took longer has a row of its own, the others one for their kind
+LEAST_ROW_S = 0.05  # slower resources have a row of their own, the others one for their kind
 
 _seconds: Dict[str, float] = {}
 _inner: List[float] = [0.0]  # seconds of the steps inside each open step
@@ -15,7 +15,7 @@ _inner: List[float] = [0.0]  # seconds of the steps inside each open step
 
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
-    """Time what is done inside it; `kind:name` is a resource."""
+    """Time the block under this name; `kind:name` is a resource."""
     began = time.monotonic()
     _inner.append(0.0)
     try:
@@ -27,7 +27,7 @@ def step(name: str) -> Iterator[None]:
 
 
 def rows() -> Dict[str, float]:
-    """Seconds by step, in the order of their first end."""
+    """Return seconds by step, in the order in which the steps first ended."""
     totals = {}  # type: Dict[str, float]
     for name, seconds in _seconds.items():
         kind, _, resource_name = name.partition(":")

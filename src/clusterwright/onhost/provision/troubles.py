@@ -1,7 +1,7 @@
-"""Whose fault it is when a change cannot be made: the change's, or this one host's; and the fix in words.
+"""The fault domain of a failed change (the change, or this host) and its fix.
 
-Standard library only, Python 3.6 or later. A change that is at fault would fail on the next host too, so an
-apply stops; a host's own trouble holds up nobody else.
+Standard library only, Python 3.6 or later. A faulty change would fail on the next host too, so the apply stops;
+a fault of one host does not delay the others.
 """
 
 import errno
@@ -11,20 +11,22 @@ from typing import Iterator, List, Optional, Tuple
 
 from clusterwright.onhost.provision.host import ChangeError, Host, read
 
-FULL = "free space there (`df -h`, `journalctl --vacuum-size=200M`), then run again"
+FULL = "free space on it (`df -h`, `journalctl --vacuum-size=200M`), then run apply again"
 LOCKED = re.compile(
     r"Could not get lock|another process is using|Waiting for process with pid|database is locked"
 )
-LOCKED_FIX = "another program installs packages there; when it has ended, run again"
-READ_ONLY = "a disk that failed is mounted so (`dmesg`); fix it, mount it writable again, then run again"
-# slurmd's own words (gres.c): no other host lacks this one's device
+LOCKED_FIX = "another program installs packages on this host. Run apply again when it has ended"
+READ_ONLY = (
+    "the kernel remounts a failed disk read-only (`dmesg`). Fix it, mount it writable, then run apply again"
+)
+# slurmd's messages (gres.c): only this host lacks the device
 LOST_GPU = re.compile(r"Waiting for gres\.conf file (\S+)|can't stat gres\.conf file (\S+?):?(?:\s|$)")
-LOST_GPU_FIX = "a GPU of this host is not there; `nvidia-smi` and `dmesg` say why. When it is back, run again"
+LOST_GPU_FIX = "a GPU of this host is missing. Read `nvidia-smi` and `dmesg`, repair it, then run apply again"
 WRITTEN = ("/etc", "/var", "/usr", "/opt", "/")  # where an apply writes
 
 
 def explain_error(host: Host, why: Exception) -> Tuple[str, str]:
-    """The error in words with its fix, and whose it is: `host` or `change`."""
+    """Return the error's text with its fix, and its fault domain: `host` or `change`."""
     message = str(why)
     number = next((cause.errno for cause in causes(why) if isinstance(cause, OSError)), None)
     if number == errno.EROFS:
@@ -42,14 +44,14 @@ def explain_error(host: Host, why: Exception) -> Tuple[str, str]:
 
 
 def causes(reason: Optional[BaseException]) -> Iterator[BaseException]:
-    """The error and what it was raised from."""
+    """Yield the error and its chain of causes."""
     while reason is not None:
         yield reason
         reason = reason.__cause__
 
 
 def disks(host: Host) -> List[str]:
-    """What is wrong with the file systems that an apply writes to."""
+    """Return what is wrong with the file systems that an apply writes to."""
     problems = {}
     for path in WRITTEN:
         try:
@@ -61,12 +63,14 @@ def disks(host: Host) -> List[str]:
         elif not disk.f_bavail:
             problems[device] = f"the disk of {path} is full: {FULL}"
         elif disk.f_files and not disk.f_ffree:
-            problems[device] = f"the disk of {path} has no inodes left: remove files there, then run again"
+            problems[device] = (
+                f"the disk of {path} has no inodes left. Remove files on it, then run apply again"
+            )
     return list(problems.values())
 
 
 def system(host: Host) -> str:
-    """As the cluster file names it, `rocky-9`; one that it cannot name by its own ID and version; or nothing."""
+    """Return the host's system as cluster files name it (`rocky-9`), else ID-VERSION of os-release, or ""."""
     text = (read(host.resolve_path("/etc/os-release")) or b"").decode(errors="replace")
     rows = dict(re.findall(r"(?m)^(ID|VERSION_ID)=\"?([^\"\n]*)", text))
     name, version = rows.get("ID", ""), rows.get("VERSION_ID", "")
@@ -76,12 +80,11 @@ def system(host: Host) -> str:
 
 
 def refuse_other_system(host: Host) -> None:
-    """Nothing is changed on a host whose system is another than the file's."""
+    """Raise an error if the host's system differs from the cluster file's."""
     desired_os, has = host.bundle.get("os", ""), system(host)
     if desired_os and has != desired_os:
         raise ChangeError(
-            f"it runs {has or 'a system without /etc/os-release'}, and "
-            f"the file says {desired_os}: nothing was changed; "
-            "install that system there, or correct `os` in the cluster file",
+            f"the host runs {has or 'a system without /etc/os-release'}, the cluster file declares {desired_os}: "
+            f"nothing was changed. Install {desired_os}, or correct `os` in the cluster file",
             fault_domain="host",
         )

@@ -1,10 +1,10 @@
-"""What an apply keeps of the host as it was, so that it can be undone.
+"""Saves the previous state of what an apply changes, so that a rollback can restore it.
 
-Standard library only, Python 3.6 or later. Below undo/WHEN, for root's eyes only:
+Standard library only, Python 3.6 or later. Below undo/WHEN, readable by root only:
 
-    apply.json     from which file, and the receipt before it
-    before.jsonl   one line for each thing, on disk before the thing is changed
-    files/PATH     a file as it was
+    apply.json     the cluster file of the apply, and the receipt before it
+    before.jsonl   one line for each changed resource, on disk before the change
+    files/PATH     a file's previous content
 """
 
 import json
@@ -16,13 +16,13 @@ from clusterwright.onhost.provision.disk import state_of, sync_disk, write_priva
 from clusterwright.onhost.provision.host import STATE, Host, Json, parse_journal_line, read
 
 UNDO = STATE + "/undo"
-MAX_UNDO = 10  # applies that can be undone: a choice, well under a megabyte each
-# What no rollback takes away
+MAX_UNDO = 10  # applies that can be undone: our choice, well under 1 MB each
+# Kinds that no rollback removes
 STAYS = ("package", "hold", "group", "user", "gone-user", "module", "disks", "records")
 
 
 def begin(host: Host) -> None:
-    """The folder of this apply; a second begin under the same name goes on with the first."""
+    """Create the folder of this apply; a second call with the same name continues the first."""
     folder = host.resolve_path(f"{UNDO}/{host.bundle['when']}")
     os.makedirs(folder + "/files", exist_ok=True)
     if not os.path.exists(folder + "/apply.json"):
@@ -32,7 +32,7 @@ def begin(host: Host) -> None:
 
 
 def save_change(host: Host, change: Json, resource: Optional[Json]) -> None:
-    """What the change is about, as it is now."""
+    """Save the present state of what the change affects."""
     kind, _, name = change["id"].partition(":")
     if kind in ("file", "gone"):
         save_path(host, "file:" + name, resource or host.receipt["files"].get(name, {}))
@@ -46,7 +46,7 @@ def save_change(host: Host, change: Json, resource: Optional[Json]) -> None:
 
 
 def save_path(host: Host, name: str, resource: Json) -> None:
-    """The path itself, and the folders above it that will be made for it."""
+    """Save the path, and that its missing parent folders did not exist."""
     path = name.partition(":")[2]
     above = os.path.dirname(path)
     if above != path and not os.path.isdir(host.resolve_path(above)):
@@ -66,7 +66,7 @@ def save_path(host: Host, name: str, resource: Json) -> None:
 
 
 def save_units(host: Host, states: Json) -> None:
-    """Whether each unit ran and was enabled."""
+    """Save for each unit whether it was active and enabled."""
     for name, state in states.items():
         saved_state = {
             "active": state.get("ActiveState") == "active",
@@ -76,7 +76,7 @@ def save_units(host: Host, states: Json) -> None:
 
 
 def save_row(host: Host, row: Json) -> None:
-    """One line, once `settle` writes it; what was kept first in an apply is what was there before it."""
+    """Queue one line for `settle`, unless this apply has saved that id: the first state is the one to restore."""
     if row["id"] in host.saved_ids:
         return
     host.unwritten.append(json.dumps(row) + "\n")
@@ -84,7 +84,7 @@ def save_row(host: Host, row: Json) -> None:
 
 
 def settle(host: Host) -> None:
-    """What was kept is on disk."""
+    """Write the queued lines and sync them to disk."""
     if host.unwritten:
         with open(host.resolve_path(f"{UNDO}/{host.bundle['when']}/before.jsonl"), "a") as file:
             file.writelines(host.unwritten)
@@ -93,7 +93,7 @@ def settle(host: Host) -> None:
 
 
 def whens(host: Host) -> List[str]:
-    """The applies that are kept, the oldest first."""
+    """Return the names of the stored applies, oldest first."""
     try:
         return sorted(os.listdir(host.resolve_path(UNDO)))
     except FileNotFoundError:
@@ -101,13 +101,13 @@ def whens(host: Host) -> List[str]:
 
 
 def rows_of(host: Host, when: str) -> List[Json]:
-    """What one apply kept; a line that a crash cut short told of a change that was not made."""
+    """Return the states that one apply saved; a line truncated by a crash belongs to a change that was not made."""
     text = (read(host.resolve_path(f"{UNDO}/{when}/before.jsonl")) or b"").decode()
     return [row for row in map(parse_journal_line, text.splitlines()) if row]
 
 
 def undo_rows(host: Host, to: str) -> List[Json]:
-    """What was there before the apply `to` and all later ones, in the order in which it was changed."""
+    """Return the states before the apply `to`, from it and all later applies, in the order of the changes."""
     rows_by_id = {}  # type: Json
     for when in whens(host):
         for row in rows_of(host, when) if when >= to else ():
@@ -116,7 +116,7 @@ def undo_rows(host: Host, to: str) -> List[Json]:
 
 
 def receipt_before(host: Host, to: str) -> Json:
-    """The receipt before the apply `to`, or before the first later one on this host; today's where none was."""
+    """Return the receipt before the apply `to` or the first later one on this host; else the present receipt."""
     later = [when for when in whens(host) if when >= to]
     about = (
         parse_journal_line((read(host.resolve_path(f"{UNDO}/{later[0]}/apply.json")) or b"").decode())
@@ -127,7 +127,7 @@ def receipt_before(host: Host, to: str) -> Json:
 
 
 def listed(host: Host) -> List[Json]:
-    """The applies that can be undone, each with the count of what it changed."""
+    """Return the applies that can be undone, each with the number of changes."""
     applies = []
     for when in whens(host):
         about = parse_journal_line((read(host.resolve_path(f"{UNDO}/{when}/apply.json")) or b"").decode())
@@ -137,7 +137,7 @@ def listed(host: Host) -> List[Json]:
 
 
 def prune(host: Host) -> None:
-    """The oldest go."""
+    """Remove all but the newest MAX_UNDO applies."""
     import shutil
 
     for old in whens(host)[:-MAX_UNDO]:

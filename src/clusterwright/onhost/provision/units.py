@@ -1,4 +1,4 @@
-"""systemd units on a host: started, enabled, and restarted only when what they read has changed.
+"""systemd units on a host: enabled, started, and restarted only if their inputs changed.
 
 Standard library only, Python 3.6 or later.
 """
@@ -11,12 +11,12 @@ from clusterwright.onhost.provision.host import ChangeError, Json, must, run
 from clusterwright.onhost.provision.timings import step
 
 PROPERTIES = ("LoadState", "ActiveState", "UnitFileState", "NeedDaemonReload")
-SETTLE_S = 0.7  # slurmd with a key that it does not know was gone after 0.05 to 0.3 s (2 busy cores)
-CAN_BE_ENABLED = ("disabled", "")  # the rest is enabled, static, generated, an alias, or masked on purpose
+SETTLE_S = 0.7  # slurmd with an unknown parameter exited after 0.05 to 0.3 s (2 busy cores)
+CAN_BE_ENABLED = ("disabled", "")  # others are enabled, static, generated, an alias, or masked on purpose
 
 
 def show(names: List[str]) -> Dict[str, Json]:
-    """State of every unit, asked in one call; systemctl answers in the order asked."""
+    """Return the properties of each unit from one call; systemctl prints them in the order requested."""
     if not names:
         return {}
     blocks = (
@@ -27,7 +27,7 @@ def show(names: List[str]) -> Dict[str, Json]:
 
 
 def replaced(unit: Json, states: Dict[str, Json]) -> List[str]:
-    """What still stands in the place of the unit."""
+    """Return the units that this one replaces and that are still active or enabled."""
     return [
         name
         for name in unit.get("replaces", ())
@@ -39,9 +39,9 @@ def replaced(unit: Json, states: Dict[str, Json]) -> List[str]:
 def plan_unit(
     unit: Json, state: Dict[str, Any], changed: Set[str], gentle: Set[str], replaced_units: Sequence[str] = ()
 ) -> Optional[Json]:
-    """Not running, not enabled, running on what has changed since, or not alone.
+    """Plan a unit that is not active, not enabled, older than its inputs, or has units to replace.
 
-    `gentle` are changes that a reload covers, `replaced_units` units that it replaces and that are still there.
+    `gentle` are changes for which a reload is enough; `replaced_units` are units that it replaces and that still exist.
     """
     inputs = [name for name in unit["restart_on"] if name in changed]
     reload = unit["reload"] or (bool(inputs) and gentle.issuperset(inputs))
@@ -61,7 +61,7 @@ def plan_unit(
 def unit_change(
     verbs: Sequence[Verb], inputs: Sequence[str], replaced_units: Sequence[str], cost: str
 ) -> Json:
-    """The change of one unit: what it restarts or reloads for, and the units that it replaces."""
+    """Return a unit's change, with its changed inputs and the units that it replaces."""
     reasons = {
         Verb.RELOAD: "reload for " + ", ".join(inputs),
         Verb.RESTART: "restart for " + ", ".join(inputs),
@@ -81,11 +81,11 @@ def do_units(
     independent: Sequence[str] = (),
     wait_s: float = SETTLE_S,
 ) -> Optional[ChangeError]:
-    """The planned changes of units, in one call each for all of them; what they replace goes last.
+    """Make the planned changes of units in one call per verb; stop replaced units last.
 
-    systemd reads its files again only where it must: that runs every generator, and costs a busy host seconds;
-    a unit that is not loaded is read when it is started. A start is a restart: the unit's package may have
-    started it since, with other files. The trouble of a unit that stands `independent` is given back, another's raised.
+    A daemon-reload runs every generator and costs a busy host seconds, so it runs only if systemd needs it; a unit that
+    is not loaded is read when it starts. Units are restarted rather than started: their package may have started them
+    with other files. The failure of an `independent` unit is returned, any other is raised.
     """
     verbs = {change["id"].partition(":")[2]: set(change["verbs"]) for change in changes}
     enabled = [name for name, does in verbs.items() if Verb.ENABLE in does]
@@ -108,7 +108,7 @@ def do_units(
 
 
 def run_systemctl(verb: str, names: List[str]) -> str:
-    """What systemctl said where it failed; one unit that fails does not keep it from the others."""
+    """Return systemctl's output if it failed; a unit that fails does not stop the others."""
     result = run(["systemctl", verb, "--", *names]) if names else None
     return result.out if result is not None and result.code != 0 else ""
 
@@ -116,17 +116,17 @@ def run_systemctl(verb: str, names: List[str]) -> str:
 def expect_running(
     names: List[str], output: str = "", independent: Sequence[str] = (), wait_s: float = SETTLE_S
 ) -> Optional[ChangeError]:
-    """A daemon that dies of what it read does so at once, when systemd has already called it started."""
+    """Check after `wait_s` that all units are active: a daemon with bad files exits right after its start."""
     if names:
         with step("wait for units to settle"):
             time.sleep(wait_s)
     trouble = None
-    with step("see that units run"):
+    with step("verify that units run"):
         states = show(names)
     for name, state in states.items():
         if state.get("ActiveState") != "active":
             log = run(["journalctl", "--no-pager", "--lines", "8", "--output", "cat", "--unit", name]).out
-            message = f"{name} is {state.get('ActiveState')} after its start; its last words:\n{log}"
+            message = f"{name} is {state.get('ActiveState')} after its start; the end of its log:\n{log}"
             if name not in independent:
                 raise ChangeError(message)
             trouble = trouble or ChangeError(message, "host")
@@ -136,12 +136,12 @@ def expect_running(
 
 
 def is_loaded(name: str) -> bool:
-    """True when systemd knows the unit."""
+    """Return True if systemd knows the unit."""
     return show([name])[name].get("LoadState") == "loaded"
 
 
 def stop_unit(name: str, verbs: Sequence[Verb] = (Verb.STOP, Verb.DISABLE)) -> None:
-    """Stopped, not started again, or both."""
+    """Stop the unit, disable it, or both."""
     if Verb.DISABLE not in verbs:
         must(["systemctl", "stop", "--", name])
     else:

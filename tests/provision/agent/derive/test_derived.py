@@ -86,7 +86,9 @@ def test_devices_that_the_apply_itself_brings_are_not_missed(act, kernel):
     first = act("apply", driver)
     again = act("apply", driver, when="2")
 
-    assert "/etc/nccl.conf: the host has other devices since this apply; run it again" in first["notes"]
+    assert (
+        "/etc/nccl.conf: the devices of the host changed during this apply. Run apply again" in first["notes"]
+    )
     assert changes(again) == {f"file:{PATH}": ("rewrite", "hardware")}
     assert changes(act("check", driver)) == {}
 
@@ -99,7 +101,8 @@ def test_what_no_driver_shows_is_left_as_it_is_and_named(act, kernel):
 
     assert changes(answer) == {}
     assert any(
-        "/etc/nccl.conf is left as it is: it cannot be worked out: Addr" in one for one in answer["notes"]
+        "/etc/nccl.conf is not changed, because its text cannot be computed: Addr" in one
+        for one in answer["notes"]
     )
 
 

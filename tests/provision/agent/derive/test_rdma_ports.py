@@ -42,7 +42,7 @@ def test_modules_of_another_kernel_are_named(kernel, worked_out):
     _, fresh = worked_out(rdma_ports, given=given(NETWORK, driver="doca-ofed"))
 
     (note,) = stale
-    assert note.startswith("the modules of doca-ofed are built for 5.15.0-91-generic, and ")
+    assert note.startswith("the modules of doca-ofed are built for 5.15.0-91-generic, but ")
     assert "dkms autoinstall" in note
     assert fresh == []
 

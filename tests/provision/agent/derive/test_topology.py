@@ -70,5 +70,5 @@ def test_a_flat_tree_says_nothing(kernel, worked_out):
     said, _ = worked_out(nccl_conf, {"kind": "infiniband", "rails": 1}, {"topology": "/etc/x.xml"})
 
     assert lines is None
-    assert any("no GPU beside an adapter" in note for note in notes)
+    assert any("no GPU and adapter share a PCI bridge" in note for note in notes)
     assert not any("TOPO" in line for line in said)

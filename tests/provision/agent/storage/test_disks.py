@@ -83,7 +83,7 @@ def test_a_file_system_that_is_there_is_left_alone(machine):
     [
         (row("nvme2n1", fstype="ext4", label="data"), {}, (), "nvme2n1 holds ext4 data"),
         (row("nvme2n1", children=[row("p", type="part", fstype="ntfs")]), {}, (), r"nvme2n1 holds p \(ntfs\)"),
-        (row("nvme2n1", mountpoint="/old"), {}, (), "nvme2n1 holds what is mounted on /old"),
+        (row("nvme2n1", mountpoint="/old"), {}, (), "nvme2n1 holds the file system mounted on /old"),
         (row("nvme2n1", ro=True), {}, (), "read-only"),
         (row("nvme2n1"), {"/dev/nvme2n1": LVM}, (), "signatures: LVM2_member"),
         (row("nvme2n1"), {}, ("/dev/nvme2n1",), "data without a signature"),
@@ -104,7 +104,7 @@ def test_disks_that_are_not_there_are_counted(machine):
     """Nothing to wipe: one is missing."""
     machine([row("nvme1n1")])
     with pytest.raises(
-        ChangeError, match=r"2 empty disks of kind nvme and 1 TB are wanted .* a disk may be missing"
+        ChangeError, match=r"2 empty disks of kind nvme and 1 TB are needed .* a disk is missing"
     ):
         disks.plan_disks(host(), WANTED)
 
@@ -185,7 +185,9 @@ def test_a_real_disk_is_made_once_and_mounted(loop, tmp_path, filesystem, monkey
     subprocess.run(["mount", "-o", "noatime", device, str(tmp_path / "mnt")], check=True)
 
     assert disks.plan_disks(host(), wanted) is None
-    with pytest.raises(ChangeError, match=f"{device.rpartition('/')[2]} holds what is mounted on {tmp_path}"):
+    with pytest.raises(
+        ChangeError, match=f"{device.rpartition('/')[2]} holds the file system mounted on {tmp_path}"
+    ):
         disks.plan_disks(host(), wanted | {"label": "other"})
 
 

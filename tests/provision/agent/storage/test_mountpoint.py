@@ -38,7 +38,7 @@ def test_files_that_a_mount_would_hide_are_named(host, tmp_path):
     for number in range(7):
         (tmp_path / f"shared/file{number}").touch()
     with pytest.raises(
-        ChangeError, match=r"/shared is no mount here and holds file0, .* and 3 more: .*Move them"
+        ChangeError, match=r"/shared is not mounted and holds file0, .* and 3 more: .*Move them"
     ) as why:
         check_mountpoint(host(), WANTED)
 
@@ -82,5 +82,5 @@ def test_an_option_that_the_kernel_does_not_know_is_a_note(host, monkeypatch):
     old = host()
     check_mountpoint(old, WANTED | {"kernels": {"nconnect": "5.3"}})
 
-    assert "Linux 4.19.0-27-amd64 knows no nconnect (since 5.3)" in old.notes[0]
+    assert "Linux 4.19.0-27-amd64 does not support nconnect (since 5.3)" in old.notes[0]
     assert version_of("5.10.0-28") > version_of("5.3")

@@ -77,7 +77,7 @@ def test_a_file_system_that_is_not_mounted_yet_is_one_change(kernel):
 def test_a_file_system_that_counts_for_nobody_is_named(kernel):
     """With what shows why."""
     kernel(works=False)
-    with pytest.raises(ChangeError, match=r"/scratch counts for nobody.*quotaon -p /scratch"):
+    with pytest.raises(ChangeError, match=r"/scratch has no quotas.*quotaon -p /scratch"):
         quotas.do(ROWS)
 
 

@@ -1,1 +1,1 @@
-"""Alerts and figures to a site's Zabbix, as its trapper takes them."""
+"""Sends alerts and metrics to a site's Zabbix by its trapper protocol."""

@@ -1,4 +1,4 @@
-"""What Zabbix is given each minute: that monitoring lives, which hosts and GPUs there are, and their figures."""
+"""Sends Zabbix every minute: the liveness of monitoring, discovered hosts and GPUs, and their metrics."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 from clusterwright.onhost.notify.settings import Settings
 from clusterwright.onhost.notify.zabbix.site import RefusedError, Site
 
-ROWS_REPEAT_S = 600.0  # rows that have not changed are said again; Zabbix forgets them after a week
-AT_ONCE = 250  # values of one request, as Zabbix's own sender
+ROWS_REPEAT_S = 600.0  # unchanged discovery rows are repeated; Zabbix drops them after a week
+AT_ONCE = 250  # values per request, as zabbix_sender
 TIMEOUT_S = 8.0
 _MOST_BYTES = 16_000_000
-Rows = dict[tuple[str, ...], str]  # by label's values, the number
+Rows = dict[tuple[str, ...], str]  # value by label values
 
 
 class Figures:
-    """For one Zabbix; its thread ends with the program."""
+    """The metrics for one Zabbix."""
 
     def __init__(self, settings: Settings, site: Site, alive: Callable[[], bool]) -> None:
         self.settings, self.site, self.alive = settings, site, alive
@@ -28,7 +28,7 @@ class Figures:
         self._last_error = ""
 
     def forever(self) -> None:
-        """What fails is said once, and again when it is something else."""
+        """Push in a loop; an error is printed once until it changes."""
         while True:
             started = time.monotonic()
             try:
@@ -41,12 +41,12 @@ class Figures:
             time.sleep(max(self.settings.figures_every_s - (time.monotonic() - started), 1.0))
 
     def push(self) -> None:
-        """All of it.
+        """Push liveness, resolved alerts, discovery and metrics.
 
         Raises:
-            RefusedError: the server takes nothing.
-            OSError: Prometheus or Alertmanager does not answer.
-            ValueError: what they answer makes no sense.
+            RefusedError: the server rejects the values.
+            OSError: Prometheus or Alertmanager does not respond.
+            ValueError: their response is invalid.
         """
         self._all_of([("clusterwright.alive", "1" if self.alive() else "0")])
         self.site.close_missing(
@@ -60,9 +60,7 @@ class Figures:
             for which, value in rows.items()
         ]
         for start in range(0, len(values), AT_ONCE):
-            self.site.send(
-                values[start : start + AT_ONCE]
-            )  # rows that are new there are refused for a minute
+            self.site.send(values[start : start + AT_ONCE])  # Zabbix rejects new rows for a minute
 
     def _query(self, figure: dict[str, Any]) -> Rows:
         query = urllib.parse.urlencode({"query": figure["expression"]})
@@ -74,7 +72,7 @@ class Figures:
         return {which: value for which, value in rows.items() if all(which) and value not in _NO_NUMBERS}
 
     def _send_discovery(self, rows_by_key: dict[str, Rows]) -> None:
-        """Which hosts and GPUs there are, when that has changed and now and then."""
+        """Send the hosts and GPUs when they have changed, and periodically."""
         now = time.monotonic()
         for rule, labels in {figure["rows"]: figure["labels"] for figure in self.settings.figures}.items():
             keys = [figure["key"] for figure in self.settings.figures if figure["rows"] == rule]
@@ -90,8 +88,8 @@ class Figures:
         _accepted, refused = self.site.send(rows)
         if refused:
             raise RefusedError(
-                f"{self.site.name}: {self.site.server} refused `{rows[0][0]}` of host `{self.site.host}`: is it there,"
-                " with the template, and is this machine's address in its macro {$CLUSTERWRIGHT.SENDERS}?"
+                f"{self.site.name}: {self.site.server} rejected `{rows[0][0]}` of host `{self.site.host}`: check that"
+                " the host has the template, and this host's address in its macro {$CLUSTERWRIGHT.SENDERS}"
             )
 
 
@@ -99,7 +97,7 @@ _NO_NUMBERS = ("NaN", "+Inf", "-Inf")
 
 
 def _quoted(name: str) -> str:
-    """As a parameter of a key; Zabbix writes what it has found in the same way."""
+    """Return the label as a parameter of an item key, quoted as Zabbix quotes discovered ones."""
     is_bare = not (set(name) & set(',]"') or name.startswith((" ", "[")))
     return name if is_bare else '"' + name.replace('"', '\\"') + '"'
 

@@ -1,4 +1,4 @@
-"""A site's Zabbix as a receiver: an alert is told once, and it is known which problems are open there."""
+"""A site's Zabbix as a receiver: each alert is sent once, and the open problems are recorded."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from clusterwright.onhost.notify.messages import sanitize, truncate
 from clusterwright.onhost.notify.settings import Settings
 from clusterwright.onhost.notify.zabbix import wire
 
-WAIT_S = 2.0  # for whoever speaks to the server; who waits longer is asked to come again
+WAIT_S = 2.0  # wait for a concurrent message; after it Alertmanager must retry
 
 Alert = Mapping[str, Any]
-_MOST_LINE = 2000  # bytes; Zabbix takes 65536 of a text, and shows 2048 of a problem's name
+_MOST_LINE = 2000  # bytes; Zabbix stores 65536 of a text, and shows 2048 of a problem's name
 _MOST_NAME = 250  # of a tag
 _WORDS = ("summary", "description", "fix", "runbook_url")
 
 
 class RefusedError(Exception):
-    """The server did not take it, with the reason."""
+    """The server did not accept the values; the message is the reason."""
 
 
 class Site:
-    """One receiver."""
+    """One Zabbix receiver."""
 
     def __init__(self, settings: Settings, name: str) -> None:
         reached = settings.zabbix[name]
@@ -39,13 +39,13 @@ class Site:
         self._missing_since: dict[str, float] = {}
 
     def notify(self, alerts: Iterable[Alert]) -> None:
-        """Alertmanager's alerts, those that fire and those that are over.
+        """Send Alertmanager's firing and resolved alerts.
 
         Raises:
-            RefusedError: the server did not take all; what it took is known, and not told again.
+            RefusedError: the server did not accept all; accepted ones are recorded and not sent again.
         """
         if not self.open_problems.lock.acquire(timeout=WAIT_S):
-            raise RefusedError(f"{self.name}: another message is on its way to {self.server}")
+            raise RefusedError(f"{self.name}: another message to {self.server} is in progress")
         try:
             for key, batch in self._batches(alerts).items():
                 self._send_batch(key, batch)
@@ -53,9 +53,9 @@ class Site:
             self.open_problems.lock.release()
 
     def close_missing(self, present: Iterable[str]) -> None:
-        """What ended while it was muted, which Alertmanager tells nobody; given the fingerprints that it knows.
+        """Resolve alerts that ended while muted, which Alertmanager does not report; `present` are its fingerprints.
 
-        Not at once: after a restart it learns from Prometheus what fires.
+        Only after a delay: after its restart Alertmanager first learns from Prometheus what fires.
 
         Raises:
             RefusedError: as `notify`.
@@ -74,10 +74,10 @@ class Site:
         )
 
     def send(self, rows: list[tuple[str, str]]) -> tuple[int, int]:
-        """How many of these keys and values were taken, and how many not.
+        """Send keys with values; return the numbers of accepted and rejected ones.
 
         Raises:
-            RefusedError: the server cannot be reached, or is none.
+            RefusedError: the server is unreachable or does not respond as Zabbix.
         """
         try:
             stamped = [wire.stamped(self.host, key, value) for key, value in rows]
@@ -87,7 +87,7 @@ class Site:
             raise RefusedError(f"{self.name}: {self.server}: {reason}") from None
 
     def _batches(self, alerts: Iterable[Alert]) -> dict[str, dict[str, str]]:
-        """By item, by fingerprint: values that the server has not had."""
+        """Return the values that the server has not had, by item and fingerprint."""
         batches: dict[str, dict[str, str]] = {}
         for alert in alerts:
             print_ = fingerprint(alert)
@@ -101,14 +101,14 @@ class Site:
         return batches
 
     def _send_batch(self, key: str, batch: Mapping[str, str]) -> None:
-        """Values of one item are taken or refused together."""
+        """Send the values of one item, which the server accepts or rejects together."""
         accepted, refused = self.send([(key, value) for value in batch.values()])
         if refused or accepted != len(batch):
             raise RefusedError(
-                f"{self.name}: {self.server} took {accepted} of {len(batch)} "
-                f"values of `{key}`: make a host `{self.host}`"
-                " in Zabbix with the template `Clusterwright`, and name this machine's address in its macro"
-                " {$CLUSTERWRIGHT.SENDERS}; a new host is known after a minute"
+                f"{self.name}: {self.server} accepted {accepted} of {len(batch)} "
+                f"values of `{key}`: create host `{self.host}`"
+                " in Zabbix with the template `Clusterwright`, and set this host's address in its macro"
+                " {$CLUSTERWRIGHT.SENDERS}; Zabbix accepts values of a new host after a minute"
             )
         for print_, value in batch.items():
             if value.startswith("OK"):
@@ -118,7 +118,7 @@ class Site:
         self.open_problems.save()
 
     def _context(self) -> ssl.SSLContext | None:
-        """Read each time, for certificates are renewed."""
+        """Return the TLS context; read each time, because certificates are renewed."""
         if not self._tls:
             return None
         try:
@@ -132,23 +132,23 @@ class Site:
 
 
 def sites(settings: Settings) -> dict[str, Site]:
-    """Every Zabbix that is told, by name."""
+    """Return every Zabbix receiver by name."""
     return {name: Site(settings, name) for name in settings.zabbix}
 
 
 class OpenProblems:
-    """Fingerprints of alerts that the server has taken as firing, and their items."""
+    """Fingerprints of alerts that the server has accepted as firing, with their items."""
 
     def __init__(self, path: str) -> None:
-        self.path, self.lock = path, threading.Lock()  # the lock is held by who speaks to the server
+        self.path, self.lock = path, threading.Lock()  # held while messages are sent
         self.open = _read(path)
 
     def save(self) -> None:
-        """Onto the disk; where that is full, it is known until the program ends."""
+        """Write to the disk; if it is full, the record lasts until the program ends."""
         try:
             write_atomic(self.path, json.dumps(self.open))
         except OSError as error:
-            print(f"{self.path}: {error.strerror}; after a restart, problems may be told twice", flush=True)
+            print(f"{self.path}: {error.strerror}; after a restart, problems may be sent twice", flush=True)
 
 
 def _read(path: str) -> dict[str, str]:
@@ -158,7 +158,7 @@ def _read(path: str) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        print(f"{path} cannot be read ({type(error).__name__}); what is open may be told twice", flush=True)
+        print(f"{path} cannot be read ({type(error).__name__}); open problems may be sent twice", flush=True)
         return {}
     if not isinstance(document, dict):
         return {}
@@ -166,7 +166,7 @@ def _read(path: str) -> dict[str, str]:
 
 
 def item_key(alert: Alert, template_alerts: Collection[str]) -> str:
-    """Its item; alerts that the template does not know share one for each severity."""
+    """Return the alert's item key; alerts that the template lacks share one per severity."""
     labels = alert.get("labels") or {}
     name, level = labels.get("alertname", ""), labels.get("severity", "")
     if name in template_alerts:
@@ -175,7 +175,7 @@ def item_key(alert: Alert, template_alerts: Collection[str]) -> str:
 
 
 def fingerprint(alert: Alert) -> str:
-    """Alertmanager's, which is the same as long as its labels are; our own where it gives none."""
+    """Return Alertmanager's fingerprint, which is constant for the same labels, or our own hash of the labels."""
     if alert.get("fingerprint"):
         return str(alert["fingerprint"])[:_MOST_NAME]
     labels = sorted((alert.get("labels") or {}).items())
@@ -183,7 +183,7 @@ def fingerprint(alert: Alert) -> str:
 
 
 def item_value(alert: Alert) -> str:
-    """What opens a problem, or closes it."""
+    """Return the text that opens or closes the problem."""
     state = "OK" if alert.get("status") == "resolved" else "PROBLEM"
     labels, annotations = alert.get("labels") or {}, alert.get("annotations") or {}
     lines = [truncate(sanitize(annotations.get(name, "")), _MOST_LINE) for name in _WORDS]

@@ -1,4 +1,4 @@
-"""The protocol of Zabbix's trapper: a mark, a length, and JSON, there and back."""
+"""The protocol of Zabbix's trapper: header, length and JSON, in both directions."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ TIMEOUT_S = 8.0
 MOST_ANSWER = 65536
 _HEADER = b"ZBXD\x01"
 _COUNTS = re.compile(r"processed: (\d+); failed: (\d+)")
-_SENT_NS = [0]  # of the value that was sent last
+_SENT_NS = [0]  # time of the last value
 
 
 class AnswerError(ValueError):
-    """The server's answer is none, or none of Zabbix's."""
+    """The server's response is missing or not Zabbix's."""
 
 
 def stamped(host: str, key: str, value: str) -> dict[str, Any]:
-    """A value of now, and later than each before it: of two of one moment Zabbix would see the first alone."""
+    """Return a value with the present time, later than any before: of two with equal times Zabbix handles only one."""
     _SENT_NS[0] = max(time.time_ns(), _SENT_NS[0] + 1)
     second, nanoseconds = divmod(_SENT_NS[0], 10**9)
     return {"host": host, "key": key, "value": value, "clock": second, "ns": nanoseconds}
 
 
 def send(server: str, values: Sequence[dict[str, Any]], tls: ssl.SSLContext | None = None) -> tuple[int, int]:
-    """How many values the server has taken, and how many it has not.
+    """Send the values; return the numbers of accepted and rejected ones.
 
     Raises:
-        OSError: it cannot be reached, or does not answer in time.
-        AnswerError: what it answered makes no sense.
+        OSError: the server is unreachable, or does not respond in time.
+        AnswerError: the response is invalid.
     """
     host, _, port = server.rpartition(":")
     end = time.monotonic() + TIMEOUT_S
@@ -48,14 +48,10 @@ def send(server: str, values: Sequence[dict[str, Any]], tls: ssl.SSLContext | No
 
 
 def refuse_public(address: str) -> None:
-    """Before anything has been said.
-
-    Raises:
-        AnswerError: what is said would go in the clear through networks of strangers.
-    """
+    """Raise AnswerError for a public address: without TLS the values would be sent there in the clear."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if (getattr(ip, "ipv4_mapped", None) or ip).is_global:
-        raise AnswerError(f"{address} is a public address, and it would go there in the clear: set `tls`")
+        raise AnswerError(f"{address} is a public address, and values would be sent in the clear: set `tls`")
 
 
 def _exchange(connection: socket.socket, values: Sequence[dict[str, Any]], end: float) -> bytes:
@@ -63,10 +59,10 @@ def _exchange(connection: socket.socket, values: Sequence[dict[str, Any]], end: 
     connection.sendall(_HEADER + struct.pack("<Q", len(body)) + body)
     head = _read(connection, len(_HEADER) + 8, end)
     if not head.startswith(_HEADER):
-        raise AnswerError("its answer does not begin as Zabbix's do")
+        raise AnswerError("the response does not start with Zabbix's header")
     (length,) = struct.unpack("<Q", head[len(_HEADER) :])
     if length > MOST_ANSWER:
-        raise AnswerError(f"its answer has {length} bytes")
+        raise AnswerError(f"the response has {length} bytes")
     return _read(connection, length, end)
 
 
@@ -77,7 +73,7 @@ def _read(connection: socket.socket, length: int, end: float) -> bytes:
         more = connection.recv(length - len(data))
         if not more:
             raise AnswerError(
-                f"it closed the connection after {len(data)} bytes; does its host want encryption?"
+                f"the server closed the connection after {len(data)} bytes; check whether its host requires encryption"
             )
         data += more
     return data
@@ -90,5 +86,5 @@ def _counts(answer: bytes) -> tuple[int, int]:
     except (ValueError, KeyError, TypeError):
         match = None
     if match is None:
-        raise AnswerError(f"its answer is none of a trapper: {answer[:200].decode(errors='replace')!r}")
+        raise AnswerError(f"the response is not a trapper's: {answer[:200].decode(errors='replace')!r}")
     return int(match[1]), int(match[2])

@@ -1,4 +1,4 @@
-"""The lab's own switch: a process of the machine that holds the lab, behind a socket in the control host alone."""
+"""The lab's power control: a process of the machine that runs the lab, behind a socket on the controller only."""
 
 import json
 import socket
@@ -11,21 +11,21 @@ LIMIT_S = 60
 
 
 class Switch(Provider):
-    """One line of JSON each way."""
+    """Sends one line of JSON and reads one."""
 
     def __init__(self, settings: Any) -> None:
         self.path = settings.provider.get("socket", SOCKET)
 
     def on(self, hosts: List[str]) -> Dict[str, str]:
-        """They boot."""
+        """Boot the hosts."""
         return self._request("on", hosts)
 
     def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:
-        """They shut down, or are gone."""
+        """Shut the hosts down, or kill them."""
         return self._request("kill" if hard else "off", hosts)
 
     def state(self, hosts: List[str]) -> Dict[str, str]:
-        """What the lab sees."""
+        """Return the state that the lab reports."""
         return {host: power_state or "?" for host, power_state in self._request("state", hosts, "? ").items()}
 
     def _request(self, verb: str, hosts: List[str], prefix: str = "") -> Dict[str, str]:
@@ -36,6 +36,6 @@ class Switch(Provider):
                 line.sendall(json.dumps({"verb": verb, "hosts": hosts}).encode() + b"\n")
                 with line.makefile("rb") as answer:
                     reply = json.loads(answer.readline().decode())
-            return {host: str(reply.get(host, prefix + "the lab says nothing of it")) for host in hosts}
+            return {host: str(reply.get(host, prefix + "the lab does not report it")) for host in hosts}
         except (OSError, ValueError) as error:
-            return dict.fromkeys(hosts, f"{prefix}the lab's switch: {error}")
+            return dict.fromkeys(hosts, f"{prefix}the lab's power control: {error}")

@@ -1,4 +1,4 @@
-"""Providers that are asked host by host: many at a time, but a new password at one host only until that takes it."""
+"""Providers with one BMC per host: many concurrent requests, but a new password is tried on one host first."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
@@ -11,7 +11,10 @@ AT_ONCE = 32
 
 
 class PerHostProvider(Provider):
-    """`password` is there while `call_host` is called; a refused one is not tried again until its file has changed."""
+    """A provider per host; a rejected password is not tried again until its file has changed.
+
+    `password` is set before `call_host` is called.
+    """
 
     is_per_host = True
 
@@ -19,21 +22,21 @@ class PerHostProvider(Provider):
         self.settings, self.provider = settings, settings.provider
         self.path = self.provider["password_file"]
         self.password = ""
-        self.password_lock = Lock()  # held while nobody has taken the password yet
-        self.accepted = self.refused = -1.0  # the time of the file that somebody took, that somebody refused
+        self.password_lock = Lock()  # held until a BMC has accepted the password
+        self.accepted = self.refused = -1.0  # modification times of the accepted and of the rejected file
         self.refusal_message = PasswordRefusal()
-        self.rejecting_hosts: Dict[str, float] = {}  # hosts that refused what others took
+        self.rejecting_hosts: Dict[str, float] = {}  # hosts that rejected a password that others accepted
 
     def on(self, hosts: List[str]) -> Dict[str, str]:
-        """Asked one by one."""
+        """Request power of each host."""
         return self._map(hosts, lambda host: self.call_host(host, "on"))
 
     def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:
-        """Asked one by one."""
+        """Request power off of each host."""
         return self._map(hosts, lambda host: self.call_host(host, "kill" if hard else "off"))
 
     def state(self, hosts: List[str]) -> Dict[str, str]:
-        """Asked one by one."""
+        """Return the state of each host."""
         answers = self._map(hosts, lambda host: self.call_host(host, "state"))
         return {
             host: answer if answer in ("on", "off") else type(answer)(f"? {answer}")
@@ -41,11 +44,11 @@ class PerHostProvider(Provider):
         }
 
     def call_host(self, host: str, verb: str) -> str:
-        """Words; "" or a state where it went well. Raises nothing but OSError."""
+        """Return "", a state, or an error message. Raises nothing but OSError."""
         raise NotImplementedError
 
     def address(self, host: str) -> str:
-        """Of its management controller."""
+        """Return the address of the host's BMC."""
         return str(self.settings.hosts[host].get("bmc", ""))
 
     def _map(self, hosts: List[str], query: Callable[[str], str]) -> Dict[str, str]:
@@ -71,11 +74,11 @@ class PerHostProvider(Provider):
         return {host: answers[host] for host in hosts}
 
     def _judged(self, host: str, query: Callable[[str], str], changed: float) -> str:
-        """The words, and what they say of the password."""
+        """Return the result, and record whether the password was accepted."""
         try:
             answer = query(host)
         except OSError as error:
-            return f"{self.address(host)} does not answer: {error}"
+            return f"{self.address(host)} does not respond: {error}"
         if isinstance(answer, PasswordRefusal):
             if self.accepted == changed:
                 self.rejecting_hosts[host] = changed
@@ -86,6 +89,6 @@ class PerHostProvider(Provider):
         return answer
 
     def refusal(self, host: str) -> PasswordRefusal:
-        """What is said where the password was wrong."""
-        message = f"{self.address(host)} does not take the password in {self.path}"
-        return PasswordRefusal(f"refused: {message}; not tried again until that changes")
+        """Return the result for a wrong password."""
+        message = f"{self.address(host)} rejects the password in {self.path}"
+        return PasswordRefusal(f"refused: {message}; no retry until the file changes")

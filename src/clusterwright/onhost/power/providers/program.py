@@ -1,38 +1,38 @@
-"""The site's own programs, each called once with all the hosts' names."""
+"""The site's own programs, each called once with the names of all hosts."""
 
 from typing import Any, Dict, List, Tuple
 
 from clusterwright.onhost.lib import processes
 from clusterwright.onhost.power.providers import Provider, Refusal
 
-LIMIT_S = 120  # a cloud's own command line takes seconds for hundreds of hosts
-REFUSED = "refused: "  # how the last line of a program begins that would refuse again
-LONGEST = 300  # letters of its words
+LIMIT_S = 120  # a cloud's command line program takes seconds for hundreds of hosts
+REFUSED = "refused: "  # prefix of a program's last line for an error that a retry would not change
+LONGEST = 300  # characters of a message
 
 
 class Switch(Provider):
-    """Exit code 0 is a yes for all of them; else its last line is the answer for all of them."""
+    """Exit code 0 is success for all hosts; otherwise the last line of output is the error of all."""
 
     def __init__(self, settings: Any) -> None:
         self.programs = settings.provider
         self.last: Dict[str, str] = {}
 
     def on(self, hosts: List[str]) -> Dict[str, str]:
-        """The program `on`."""
+        """Run the program `on`."""
         return self._all("on", hosts)
 
     def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:  # noqa: ARG002 (every provider's signature)
-        """The program `off`; in order or at once is the site's to know."""
+        """Run the program `off`; the site decides whether it is an orderly shutdown."""
         return self._all("off", hosts)
 
     def state(self, hosts: List[str]) -> Dict[str, str]:
-        """What the program `state` prints; without one, what the others were told last."""
+        """Return the output of the program `state`; without one, the last successful request."""
         if not self.programs.get("state"):
-            return {host: self.last.get(host, "? no program tells") for host in hosts}
+            return {host: self.last.get(host, "? no program for the state") for host in hosts}
         code, out = _run([self.programs["state"], *hosts])
         rows = [line.split() for line in out.splitlines()]
         states = {row[0]: row[1] for row in rows if len(row) == 2 and row[1] in ("on", "off")}
-        reason = "? it says nothing of it" if code == 0 else "? " + _last(out)
+        reason = "? not in the program's output" if code == 0 else "? " + _last(out)
         return {host: states.get(host, reason) for host in hosts}
 
     def _all(self, verb: str, hosts: List[str]) -> Dict[str, str]:
@@ -40,7 +40,7 @@ class Switch(Provider):
         if code == 0:
             self.last.update(dict.fromkeys(hosts, verb))
         message = _last(out)
-        answer = Refusal(message) if message.startswith(REFUSED) else message or f"it ended with code {code}"
+        answer = Refusal(message) if message.startswith(REFUSED) else message or f"exit code {code}"
         return dict.fromkeys(hosts, "" if code == 0 else answer)
 
 

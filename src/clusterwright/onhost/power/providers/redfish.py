@@ -1,4 +1,4 @@
-"""Redfish over HTTPS (DMTF DSP0266): the first system of a management controller, and its Reset."""
+"""Redfish over HTTPS (DMTF DSP0266): the first system of a BMC, and its Reset action."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ from urllib.request import HTTPSHandler, Request, build_opener
 from clusterwright.onhost.power.providers import Refusal
 from clusterwright.onhost.power.providers.per_host import PerHostProvider
 
-LIMIT_S = 15  # a controller that is busy with its host's start answers late
+LIMIT_S = 15  # a BMC that starts its host responds late
 RESETS = {"on": ("On", "ForceOn"), "off": ("GracefulShutdown", "PushPowerButton"), "kill": ("ForceOff",)}
 STATES = {"On": "on", "PoweringOn": "on", "Off": "off", "PoweringOff": "on", "Paused": "on"}
 RESET = "#ComputerSystem.Reset"
@@ -18,7 +18,7 @@ WRONG_PASSWORD, FORBIDDEN, BUSY = 401, 403, 503
 
 
 class Switch(PerHostProvider):
-    """Basic authentication, as it needs one request where a session needs three."""
+    """Uses basic authentication: one request, where a session needs three."""
 
     def __init__(self, settings: Any) -> None:
         super().__init__(settings)
@@ -26,7 +26,7 @@ class Switch(PerHostProvider):
         self.opener = build_opener(HTTPSHandler(context=_trust(self.provider)))
 
     def call_host(self, host: str, verb: str) -> str:
-        """Asked of the system itself; nothing is asked of one that is there already."""
+        """Read the system's power state and reset it if it differs."""
         try:
             system = self._get(host, self._system(host))
             state = STATES.get(system.get("PowerState", ""), "")
@@ -42,7 +42,7 @@ class Switch(PerHostProvider):
                 return self._unknown_certificate(host, error.reason)
             raise
         except (KeyError, IndexError, TypeError, ValueError) as error:
-            return f"{self.address(host)} answers no Redfish: {error!r}"
+            return f"{self.address(host)} does not respond as Redfish: {error!r}"
 
     def _system(self, host: str) -> str:
         if host not in self.systems:
@@ -58,8 +58,8 @@ class Switch(PerHostProvider):
         if not chosen and verb == "off":
             chosen = [kind for kind in RESETS["kill"] if kind in allowed]
         if not chosen:
-            return "{} knows none of {}".format(self.address(host), ", ".join(RESETS[verb]))
-        self._get(host, action["target"], {"ResetType": chosen[0]})  # 200, 204, or 202 with a task of its own
+            return "{} supports none of {}".format(self.address(host), ", ".join(RESETS[verb]))
+        self._get(host, action["target"], {"ResetType": chosen[0]})  # 200, 204, or 202 with a task
         return ""
 
     def _get(self, host: str, path: str, body: Optional[Dict[str, str]] = None) -> Dict[str, Any]:
@@ -82,15 +82,15 @@ class Switch(PerHostProvider):
         if why.code in (WRONG_PASSWORD, FORBIDDEN):
             return self.refusal(host)
         later = why.headers.get("Retry-After") if why.code == BUSY else None
-        return "{} says {} {}{}".format(
-            self.address(host), why.code, why.reason, f", come again in {later} s" if later else ""
+        return "{} responds {} {}{}".format(
+            self.address(host), why.code, why.reason, f", retry after {later} s" if later else ""
         )
 
     def _unknown_certificate(self, host: str, why: Exception) -> str:
         reason = getattr(why, "verify_message", "") or why
         return Refusal(
-            f"refused: the certificate of {self.address(host)} is not believed: {reason}; "
-            "name its authority in slurm.power_saving.provider"
+            f"refused: the certificate of {self.address(host)} is not trusted: {reason}. "
+            "Set its `authority` in slurm.power_saving.provider"
         )
 
 

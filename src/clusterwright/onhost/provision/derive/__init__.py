@@ -1,5 +1,5 @@
-"""Programs that work out a file on the host, from what the cluster file says and what the host has.
+"""Programs that derive a file on the host from the cluster file and the host's hardware.
 
-One module a program: `text(host, given, notes)` gives the file's text, or None where the host shall have no such
-file. What a reader should know goes to `notes`. Standard library only, Python 3.6 or later; nothing is changed.
+One module each: `text(host, given, notes)` returns the file's text, or None if the host shall not have the file;
+it appends remarks for the reader to `notes`. Standard library only, Python 3.6 or later; nothing is changed.
 """

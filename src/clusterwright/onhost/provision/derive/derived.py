@@ -1,4 +1,4 @@
-"""Resources of kind `derived` become files whose text was worked out here, before anything is compared.
+"""Turns resources of kind `derived` into files with computed text, before anything is compared.
 
 Standard library only, Python 3.6 or later.
 """
@@ -12,7 +12,7 @@ PROGRAMS = {"nccl_conf": nccl_conf, "rdma_ports": rdma_ports, "topology": topolo
 
 
 def work_out(host: Host) -> None:
-    """From here on each is a file like any other; one that this host shall not have is wanted no more."""
+    """Replace each derived resource by its file, or remove it if this host shall not have the file."""
     notes = []  # type: List[str]
     resources = []
     for resource in host.resources:
@@ -25,7 +25,7 @@ def work_out(host: Host) -> None:
 
 
 def as_file(host: Host, resource: Json, notes: List[str]) -> List[Json]:
-    """The file, in a list that is empty where there shall be none."""
+    """Return the file resource in a list, or an empty list if this host shall not have the file."""
     data = worked_out(host, resource, notes)
     if data is None:
         return []
@@ -42,20 +42,20 @@ def as_file(host: Host, resource: Json, notes: List[str]) -> List[Json]:
 
 
 def worked_out(host: Host, resource: Json, notes: List[str]) -> Optional[bytes]:
-    """The file's bytes; as they are now where a driver shows what is in no form that we know: the rest is done."""
+    """Return the computed bytes; the present ones, with a note, if the input has an unknown form."""
     program = PROGRAMS[resource["program"]]
     try:
         text = program.text(host, resource["given"], notes)
     except (ValueError, KeyError) as error:
         notes.append(
-            f"{resource['path']} is left as it is: it cannot be worked out: {type(error).__name__}: {error}"
+            f"{resource['path']} is not changed, because its text cannot be computed: {type(error).__name__}: {error}"
         )
         return read(host.resolve_path(resource["path"]))
     return None if text is None else (resource["header"] + text).encode()
 
 
 def moved(host: Host) -> List[str]:
-    """Paths whose text would be another by now: what the apply itself has loaded or installed shows other devices."""
+    """Return paths whose text would differ now, because the apply itself changed the visible devices."""
     fresh_host = Host(dict(host.bundle, resources=[]))
     changed_paths = []
     for resource in host.resources:

@@ -1,4 +1,4 @@
-"""/etc/nccl.conf: the interface and the adapters of this host by their names, and what the fabric asks.
+"""Derives /etc/nccl.conf: interface and adapters of this host by name, and the settings of the fabric.
 
 Standard library only, Python 3.6 or later. The variables are those of NCCL's user guide.
 """
@@ -18,7 +18,7 @@ Rows = List[Tuple[str, str, str]]  # name, value, why
 
 
 def text(host: Host, params: Json, notes: List[str]) -> Optional[str]:
-    """What is worked out, then what the cluster file sets, which wins."""
+    """Return the derived variables, then those of the cluster file, which override them."""
     addresses = interfaces(notes)
     rows = socket(params, addresses, notes)
     network = params["network"]
@@ -27,7 +27,7 @@ def text(host: Host, params: Json, notes: List[str]) -> Optional[str]:
         on = of_network(all_ports, network, notes)
         rows += adapters(on, params, notes) if on else no_adapters(all_ports, network, notes)
     if params["topology"] and pairs(host):
-        rows.append(("NCCL_TOPO_FILE", params["topology"], "Which GPU is beside which adapter."))
+        rows.append(("NCCL_TOPO_FILE", params["topology"], "PCI paths between GPUs and adapters."))
     variables = params["variables"]
     lines = [f"\n# {reason}\n{name}={value}\n" for name, value, reason in rows if name not in variables]
     variable_lines = "".join(f"{name}={value}\n" for name, value in variables.items())
@@ -40,19 +40,19 @@ def text(host: Host, params: Json, notes: List[str]) -> Optional[str]:
 
 
 def socket(params: Json, addresses: Dict[str, List[str]], notes: List[str]) -> Rows:
-    """The interface that has the host's own address; `=` makes the name exact."""
+    """Return the interface that has the host's own address; `=` makes the match of the name exact."""
     for name, address in params["addresses"].items():
         links = sorted(link for link, local in addresses.items() if address in local)
         if links:
             reason = f"The interface that has this host's address on the {name} network."
             return [("NCCL_SOCKET_IFNAME", "=" + links[0], reason)]
     addresses_text = " or ".join(params["addresses"].values())
-    notes.append(f"no interface has {addresses_text}: NCCL_SOCKET_IFNAME is left out of /etc/nccl.conf")
+    notes.append(f"no interface has {addresses_text}: NCCL_SOCKET_IFNAME is not set in /etc/nccl.conf")
     return []
 
 
 def adapters(on: List[Port], params: Json, notes: List[str]) -> Rows:
-    """Which adapters by rail, and how they mark what they send."""
+    """Return the adapters by rail and how they mark packets."""
     network, rows = params["network"], []  # type: Tuple[Json, Rows]
     exact = "=" + ",".join(rdma_port.name for rdma_port in on)
     rows.append(("NCCL_IB_HCA", exact, f"The ports on the {network['name']} network, by rail."))
@@ -60,42 +60,40 @@ def adapters(on: List[Port], params: Json, notes: List[str]) -> Rows:
         rows += gid_index(on, params, notes)
         roce = params["roce"]
         marked = roce["dscp"] * 4 + (2 if roce["ecn"] else 0)
-        reason = f"DSCP {roce['dscp']}" + (
-            ", and that congestion may be marked (ECT(0))" if roce["ecn"] else ""
-        )
+        reason = f"DSCP {roce['dscp']}" + (", and ECT(0) for congestion marking" if roce["ecn"] else "")
         rows.append(("NCCL_IB_TC", str(marked), f"{reason}: rdma.roce."))
         rows.append(
-            ("NCCL_IB_SL", str(roce["priority"]), "The priority that the switches keep whole: rdma.roce.")
+            ("NCCL_IB_SL", str(roce["priority"]), "The lossless priority of the switches: rdma.roce.")
         )
     if network["fabric"] == "rail-optimized":
-        reason = "Each rail has switches of its own: no ring crosses from one to another."
+        reason = "Each rail has its own switches: rings stay within a rail."
         rows.append(("NCCL_CROSS_NIC", "0", reason))
     return rows
 
 
 def gid_index(on: List[Port], params: Json, notes: List[str]) -> Rows:
-    """Where the RoCE v2 form of the IPv4 address lies; not one number where ports differ."""
+    """Return the GID index of the RoCE v2 IPv4 address, or NCCL's own selection if ports differ."""
     subnet = params["network"]["subnet"]
     index_by_port = {rdma_port.name: index_of(rdma_port, subnet) for rdma_port in on}
     missing_ports = [name for name, index in index_by_port.items() if index is None]
     if missing_ports:
         notes.append(
-            f"{', '.join(missing_ports)} has no RoCE v2 GID of an IPv4 address: give its interface one; until then "
-            "NCCL_IB_GID_INDEX is left out of /etc/nccl.conf"
+            f"{', '.join(missing_ports)} has no RoCE v2 GID of an IPv4 address, so NCCL_IB_GID_INDEX is not set in "
+            "/etc/nccl.conf. Give its interface an IPv4 address"
         )
         return []
     indexes = set(index_by_port.values())
     if len(indexes) == 1:
-        reason = "The RoCE v2 form of the IPv4 address (`show_gids`)."
+        reason = "The RoCE v2 GID of the IPv4 address (`show_gids`)."
         return [("NCCL_IB_GID_INDEX", str(indexes.pop()), reason)]
     which = ", ".join(f"{name} {index}" for name, index in index_by_port.items())
     if params["nccl"] and tuple(params["nccl"]) < SINCE_DYNAMIC:
         notes.append(
-            f"the RoCE v2 GID of the IPv4 address lies at another index on each port ({which}), which NCCL before "
-            "2.21 cannot be told: take a newer one (software.nccl), or give all ports the same addresses in number"
+            f"the RoCE v2 GID of the IPv4 address has different indexes on the ports ({which}), which NCCL before 2.21 "
+            "does not support. Set a newer software.nccl, or give all ports the same number of addresses"
         )
         return []
-    reason = f"It lies at another index on each port ({which}), so NCCL looks for it (2.21 and later)."
+    reason = f"The GID's index differs between ports ({which}), so NCCL selects it (2.21 and later)."
     rows = [("NCCL_IB_ROCE_VERSION_NUM", "2", reason), ("NCCL_IB_ADDR_FAMILY", "AF_INET", reason)]
     return (
         [*rows, ("NCCL_IB_ADDR_RANGE", subnet, reason)]
@@ -105,7 +103,7 @@ def gid_index(on: List[Port], params: Json, notes: List[str]) -> Rows:
 
 
 def index_of(rdma_port: Port, subnet: str) -> Optional[int]:
-    """Of the address on the network where there is one, else of the first."""
+    """Return the index of the RoCE v2 GID on the network, else of the first IPv4 GID, else None."""
     gids = [gid for gid in rdma_port.gids if gid.kind == V2 and gid.ipv4]
     network = ipaddress.ip_network(subnet)
     network_gids = [gid for gid in gids if ipaddress.ip_address(gid.ipv4) in network]
@@ -113,7 +111,7 @@ def index_of(rdma_port: Port, subnet: str) -> Optional[int]:
 
 
 def in_subnet(rdma_port: Port, subnet: str) -> bool:
-    """True when one of its GIDs is an address of the network."""
+    """Return True if one of the port's RoCE v2 GIDs is in the subnet."""
     network = ipaddress.ip_network(subnet)
     return any(
         gid.kind == V2 and gid.ipv4 and ipaddress.ip_address(gid.ipv4) in network for gid in rdma_port.gids
@@ -121,14 +119,14 @@ def in_subnet(rdma_port: Port, subnet: str) -> bool:
 
 
 def no_adapters(all_ports: List[Port], network: Json, notes: List[str]) -> Rows:
-    """Nothing is guessed: NCCL finds out itself, and the host is named."""
+    """Add a note and return no rows: NCCL detects adapters itself."""
     has = (
         f"this host has {', '.join(rdma_port.name for rdma_port in all_ports)}"
         if all_ports
         else "this host has no RDMA device"
     )
     notes.append(
-        f"{has}, and networks.{network['name']}.kind is {network['kind']}: NCCL_IB_HCA is left out of "
-        "/etc/nccl.conf, and NCCL goes over sockets where it finds no adapter itself"
+        f"{has}, and networks.{network['name']}.kind is {network['kind']}: NCCL_IB_HCA is not set in "
+        "/etc/nccl.conf, and NCCL uses sockets unless it detects an adapter itself"
     )
     return []

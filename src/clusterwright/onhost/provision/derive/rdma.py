@@ -1,7 +1,7 @@
-"""The RDMA ports of this host as the kernel shows them, and which of them a network of the cluster file means.
+"""The RDMA ports of this host from sysfs, and their assignment to networks of the cluster file.
 
-Standard library only, Python 3.6 or later. A device is never known by its name: what counts are its link layer, the
-addresses of its interface, its rate, and what the file names.
+Standard library only, Python 3.6 or later. Device names decide nothing: link layer, the addresses of the interface,
+the rate and `nics` of the cluster file do.
 """
 
 import ipaddress
@@ -13,14 +13,14 @@ from typing import Dict, List, NamedTuple
 from clusterwright.onhost.provision.host import Host, Json, read, run
 
 TREE = "/sys/class/infiniband"
-LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # by networks.NAME.kind: as the kernel calls it
-ADAPTER = "CA"  # of node_type; RNIC is iWARP, which NCCL does not speak (`1: CA` in sysfs-class-infiniband)
+LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # the kernel's name, by networks.NAME.kind
+ADAPTER = "CA"  # of node_type (`1: CA` in sysfs-class-infiniband); RNIC is iWARP, which NCCL does not support
 V2 = "RoCE v2"
 RATE = re.compile(r"([\d.]+) Gb/sec")
 
 
 class Gid(NamedTuple):
-    """One address of a port; `ipv4` is empty where it is no mapped one."""
+    """One GID of a port; `ipv4` is empty unless it is an IPv4-mapped address."""
 
     gid_index: int
     kind: str
@@ -28,7 +28,7 @@ class Gid(NamedTuple):
 
 
 class Port(NamedTuple):
-    """One port; `place` is the device's in the PCI tree, by which rails are ordered."""
+    """One port; `pci_address` orders the rails, `guest` is True for a virtual function."""
 
     device: str
     number: int
@@ -44,12 +44,12 @@ class Port(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As NCCL_IB_HCA and UCX_NET_DEVICES have it: `mlx5_0:1`."""
+        """The name in NCCL_IB_HCA and UCX_NET_DEVICES: `mlx5_0:1`."""
         return f"{self.device}:{self.number}"
 
 
 def text_of(host: Host, *parts: str) -> str:
-    """A file's text, or nothing: some entries answer with an error when they are not in use."""
+    """Return the file's text, or "": some sysfs entries return an error when unused."""
     try:
         return (read(host.resolve_path("/".join(parts))) or b"").decode(errors="replace").strip()
     except OSError:
@@ -57,7 +57,7 @@ def text_of(host: Host, *parts: str) -> str:
 
 
 def listed(host: Host, *parts: str) -> List[str]:
-    """What is in a folder, numbers in their order."""
+    """Return the names in a folder, numbers in numeric order."""
     try:
         return sorted(os.listdir(host.resolve_path("/".join(parts))), key=lambda name: (len(name), name))
     except OSError:
@@ -65,14 +65,14 @@ def listed(host: Host, *parts: str) -> List[str]:
 
 
 def interfaces(notes: List[str]) -> Dict[str, List[str]]:
-    """The IPv4 addresses of each interface, as `ip` says them."""
+    """Return the IPv4 addresses of each interface, from `ip`."""
     result = run(["ip", "-j", "-4", "address"])
     try:
         rows = json.loads(result.out or "[]") if result.code == 0 else None
     except ValueError:
         rows = None
     if rows is None:
-        notes.append(f"`ip -j -4 address` says nothing here: {result.out.strip()[:100]}")
+        notes.append(f"`ip -j -4 address` failed: {result.out.strip()[:100]}")
     return {
         row["ifname"]: [entry["local"] for entry in row["addr_info"] if entry["family"] == "inet"]
         for row in rows or ()
@@ -81,7 +81,7 @@ def interfaces(notes: List[str]) -> Dict[str, List[str]]:
 
 
 def ports(host: Host, addresses: Dict[str, List[str]]) -> List[Port]:
-    """Every port of every device, in the order of the PCI tree."""
+    """Return every port of every device in PCI order."""
     all_ports = [
         port(host, device, number, addresses)
         for device in listed(host, TREE)
@@ -99,7 +99,7 @@ def ports(host: Host, addresses: Dict[str, List[str]]) -> List[Port]:
 
 
 def port(host: Host, device: str, number: str, addresses: Dict[str, List[str]]) -> Port:
-    """One port."""
+    """Return one port."""
     device_path, port_path = f"{TREE}/{device}", f"{TREE}/{device}/ports/{number}"
     places = os.path.realpath(host.resolve_path(device_path + "/device"))
     gids = gids_of(host, port_path)
@@ -125,7 +125,7 @@ def port(host: Host, device: str, number: str, addresses: Dict[str, List[str]]) 
 
 
 def gids_of(host: Host, port_path: str) -> List[Gid]:
-    """The addresses of a port that are in use."""
+    """Return the GIDs of a port that are in use."""
     gids = []
     for index in listed(host, port_path, "gids"):
         gid = text_of(host, port_path, "gids", index)
@@ -137,7 +137,7 @@ def gids_of(host: Host, port_path: str) -> List[Gid]:
 
 
 def of_network(all_ports: List[Port], network: Json, notes: List[str]) -> List[Port]:
-    """The ports that the network means, sorted by rail; what cannot be told is left out and said."""
+    """Return the ports on the network, in PCI order (one per rail); add notes for what is ambiguous."""
     name, rails = network["name"], network["rails"]
     fitting = [
         rdma_port
@@ -159,9 +159,9 @@ def of_network(all_ports: List[Port], network: Json, notes: List[str]) -> List[P
         )
         if not inferred_ports:
             notes.append(
-                f"{', '.join(rdma_port.name for rdma_port in unassigned)}: which "
-                f"of them are on the {name} network cannot be told; "
-                f"give their interfaces addresses in {network['subnet']}, or name them in "
+                f"{', '.join(rdma_port.name for rdma_port in unassigned)}: not clear which "
+                f"of them are on the {name} network. "
+                f"Give their interfaces addresses in {network['subnet']}, or list them in "
                 f"nodes.{network['group']}.nics"
             )
         on = [rdma_port for rdma_port in fitting if rdma_port in on or rdma_port in inferred_ports]
@@ -170,7 +170,7 @@ def of_network(all_ports: List[Port], network: Json, notes: List[str]) -> List[P
 
 
 def named(fitting: List[Port], network: Json, notes: List[str]) -> List[Port]:
-    """Those that the file names, in its order."""
+    """Return the ports that the cluster file's `nics` lists, in that order."""
     by_name = {}  # type: Dict[str, Port]
     for rdma_port in fitting:
         by_name.setdefault(rdma_port.device, rdma_port)
@@ -179,14 +179,14 @@ def named(fitting: List[Port], network: Json, notes: List[str]) -> List[Port]:
     if missing:
         has = ", ".join(rdma_port.name for rdma_port in fitting) or "none"
         notes.append(
-            f"nodes.{network['group']}.nics names {', '.join(missing)}, which this host has not as a port of "
+            f"nodes.{network['group']}.nics lists {', '.join(missing)}, but this host has no such port of "
             f"kind {network['kind']} (it has: {has}); the others are used"
         )
     return [by_name[nic] for nic in network["nics"] if nic in by_name]
 
 
 def is_in(rdma_port: Port, subnets: List[str]) -> bool:
-    """True when the port, or its interface, has an address in one of them."""
+    """Return True if the port or its interface has an address in one of the subnets."""
     networks = [ipaddress.ip_network(subnet) for subnet in subnets]
     return any(
         ipaddress.ip_address(address) in subnet for address in rdma_port.addresses for subnet in networks
@@ -196,7 +196,7 @@ def is_in(rdma_port: Port, subnets: List[str]) -> bool:
 def counted(
     on: List[Port], fitting: List[Port], all_ports: List[Port], network: Json, notes: List[str]
 ) -> None:
-    """Too few or too many are named, and those that cannot carry data now."""
+    """Add notes for too few or too many ports, and for ports that are not active."""
     name, kind, rails = network["name"], network["kind"], network["rails"]
     other_names = [rdma_port.name for rdma_port in all_ports if rdma_port not in fitting]
     if len(on) != rails:
@@ -208,5 +208,5 @@ def counted(
     down = [rdma_port.name for rdma_port in on if not rdma_port.active]
     if down:
         notes.append(
-            f"{', '.join(down)} on the {name} network is not active: see `ibstat` or `ip link` there"
+            f"{', '.join(down)} on the {name} network is not active. Check `ibstat` and `ip link` on this host"
         )

@@ -1,6 +1,6 @@
-"""NCCL's topology file: which GPU and which adapter hang below one PCI bridge, as this host's own tree shows it.
+"""Derives NCCL's topology file: GPUs and adapters by PCI bridge, from this host's sysfs.
 
-Standard library only, Python 3.6 or later. The form is that of NCCL's own dump (NCCL_TOPO_DUMP_FILE).
+Standard library only, Python 3.6 or later. The format is that of NCCL's own dump (NCCL_TOPO_DUMP_FILE).
 """
 
 import os
@@ -14,15 +14,15 @@ DEVICES = "/sys/bus/pci/devices"
 BRIDGE = "0x060400"
 ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]$")
 GPU, NIC = "gpu", "nic"
-Node = Dict[str, "Node"]  # what hangs below, by address
+Node = Dict[str, "Node"]  # devices below, by PCI address
 
 
 def text(host: Host, _params: Json, notes: List[str]) -> Optional[str]:
-    """The tree of GPUs and adapters; none where no bridge holds one of each, since it would say nothing."""
+    """Return the tree of GPUs and adapters; None if no bridge has one of each, because it would add nothing."""
     if not pairs(host):
         notes.append(
-            "the PCI tree shows no GPU beside an adapter, so there is no topology file (rdma.topology_file): a "
-            "virtual machine's tree is flat, and its provider's own file says more; name it in "
+            "no GPU and adapter share a PCI bridge, so there is no topology file (rdma.topology_file). A virtual "
+            "machine's PCI tree is flat: set the path of its provider's topology file in "
             "jobs.variables.NCCL_TOPO_FILE"
         )
         return None
@@ -35,7 +35,7 @@ def text(host: Host, _params: Json, notes: List[str]) -> Optional[str]:
 
 
 def ends(host: Host) -> Dict[str, str]:
-    """GPUs and RDMA adapters by their address."""
+    """Return `gpu` or `nic` by the PCI address of each GPU and RDMA adapter."""
     kinds = {}
     for device in listed(host, TREE):
         pci_address = os.path.basename(os.path.realpath(host.resolve_path(f"{TREE}/{device}/device")))
@@ -48,7 +48,7 @@ def ends(host: Host) -> Dict[str, str]:
 
 
 def is_gpu(host: Host, pci_address: str) -> bool:
-    """A display or 3D controller of NVIDIA's or AMD's, by class and vendor; the board's own display is neither."""
+    """Return True for a display or 3D controller of NVIDIA or AMD; the board's own display is neither."""
     vendor = text_of(host, DEVICES, pci_address, "vendor")
     return text_of(host, DEVICES, pci_address, "class")[:4] in ("0x03", "0x12") and vendor in (
         "0x10de",
@@ -57,13 +57,13 @@ def is_gpu(host: Host, pci_address: str) -> bool:
 
 
 def above(host: Host, end: str) -> List[str]:
-    """The bridges from the root to it."""
+    """Return the PCI bridges from the root to the device."""
     path = os.path.realpath(host.resolve_path(f"{DEVICES}/{end}")).split("/")[:-1]
     return [part for part in path if ADDRESS.match(part)]
 
 
 def pairs(host: Host) -> List[Tuple[str, str]]:
-    """A GPU and an adapter below one bridge."""
+    """Return the pairs of GPU and adapter below one bridge."""
     kinds = ends(host)
     over = {end: set(above(host, end)) for end in kinds}
     gpus = [end for end in kinds if kinds[end] == GPU]
@@ -72,7 +72,7 @@ def pairs(host: Host) -> List[Tuple[str, str]]:
 
 
 def trunk(host: Host, endpoints: List[str]) -> "Node":
-    """What hangs below what; a bridge with one thing below it is left out."""
+    """Return the tree of the devices, without bridges that have a single child."""
     root = {}  # type: Node
     for end in endpoints:
         node = root
@@ -82,7 +82,7 @@ def trunk(host: Host, endpoints: List[str]) -> "Node":
 
 
 def pruned(node: "Node") -> "Node":
-    """Bridges that part nothing taken out."""
+    """Return the tree without bridges that have a single child."""
     result = {}  # type: Node
     for name, below in node.items():
         inner = pruned(below)
@@ -94,7 +94,7 @@ def pruned(node: "Node") -> "Node":
 
 
 def cpu(host: Host, number: int, below: "Node") -> str:
-    """One NUMA node with what hangs on it."""
+    """Return the XML of one NUMA node and its devices."""
     attrs = {"numaid": str(number), "affinity": cpus_of(host, number), "arch": os.uname().machine}
     attrs.update(maker(host))
     inside = "".join(pci(host, name, node, "    ") for name, node in sorted(below.items()))
@@ -102,7 +102,7 @@ def cpu(host: Host, number: int, below: "Node") -> str:
 
 
 def pci(host: Host, name: str, below: "Node", indent: str) -> str:
-    """One device, or a bridge with those below it."""
+    """Return the XML of one device, or of a bridge and the devices below it."""
     attrs = {"busid": name, "class": text_of(host, DEVICES, name, "class") or BRIDGE}
     attrs["link_speed"] = text_of(host, DEVICES, name, "max_link_speed")
     attrs["link_width"] = text_of(host, DEVICES, name, "max_link_width")
@@ -113,23 +113,23 @@ def pci(host: Host, name: str, below: "Node", indent: str) -> str:
 
 
 def attributes(attrs: Dict[str, str]) -> str:
-    """As XML has them; what the kernel does not say is left out. sysfs and /proc hold no quotes here."""
+    """Return XML attributes without empty ones; sysfs and /proc contain no quotes here."""
     return " ".join(f'{name}="{value}"' for name, value in attrs.items() if value and '"' not in value)
 
 
 def numa(host: Host, end: str) -> int:
-    """The NUMA node; -1, where the kernel does not know, is the first."""
+    """Return the device's NUMA node; the kernel's -1 (unknown) becomes 0."""
     value = text_of(host, DEVICES, end, "numa_node")
     return max(0, int(value)) if re.match(r"-?\d+$", value) else 0
 
 
 def cpus_of(host: Host, number: int) -> str:
-    """Its processors as a mask."""
+    """Return the CPU mask of a NUMA node."""
     return text_of(host, f"/sys/devices/system/node/node{number}/cpumap")
 
 
 def maker(host: Host) -> Dict[str, str]:
-    """What NCCL tells processors apart by."""
+    """Return vendor, family and model of the CPU, by which NCCL selects its tuning."""
     rows = (line.partition(":") for line in text_of(host, "/proc/cpuinfo").splitlines())
     cpu_info = {}  # type: Dict[str, str]
     for name, _, value in rows:

@@ -1,6 +1,6 @@
-"""/etc/ucx/ucx.conf: the devices that UCX, and MPI by it, may use on this host.
+"""Derives /etc/ucx/ucx.conf: the devices that UCX, and MPI through it, may use on this host.
 
-Standard library only, Python 3.6 or later. UCX reads the file since 1.12; a job's environment wins.
+Standard library only, Python 3.6 or later. UCX reads the file since 1.12; a job's environment overrides it.
 """
 
 from typing import List, Optional
@@ -11,14 +11,14 @@ from clusterwright.onhost.provision.host import Host, Json
 
 
 def text(host: Host, params: Json, _notes: List[str]) -> Optional[str]:
-    """The adapters of the compute network; where there is none, the interface that has the host's address."""
+    """Return the adapters of the compute network; without them, the interface that has the host's address."""
     addresses = interfaces([])
     network, lines = params["network"], []
     on = of_network(ports(host, addresses), network, []) if network else []
     if on:
         lines.append(f"UCX_NET_DEVICES={','.join(rdma_port.name for rdma_port in on)}\n")
-        # A job that cannot use them fails at once, and does not run on at a tenth of the rate.
-        lines.append("# Never over TCP without a word.\nUCX_TLS=^tcp\n")
+        # A job that cannot use them must fail at once, not run at a tenth of the rate.
+        lines.append("# No silent fallback to TCP.\nUCX_TLS=^tcp\n")
         lines += (
             packet_marking(index_of(on[0], network["subnet"]), params) if network["kind"] == "roce" else []
         )
@@ -40,7 +40,7 @@ def text(host: Host, params: Json, _notes: List[str]) -> Optional[str]:
 
 
 def packet_marking(index: Optional[int], params: Json) -> List[str]:
-    """How packets are marked; UCX finds the GID itself (UCX_IB_GID_INDEX is auto)."""
+    """Return traffic class and priority; UCX finds the GID itself (UCX_IB_GID_INDEX is auto)."""
     roce = params["roce"]
     lines = [
         f"UCX_IB_TRAFFIC_CLASS={roce['dscp'] * 4 + (2 if roce['ecn'] else 0)}\n",

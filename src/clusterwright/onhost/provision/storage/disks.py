@@ -1,6 +1,6 @@
-"""Local disks made into one file system: only disks on which nothing is, by mdadm and mkfs.
+"""Local disks combined into one file system by mdadm and mkfs; only empty disks are used.
 
-Standard library only, Python 3.6 or later. A disk that holds anything is named, and never touched.
+Standard library only, Python 3.6 or later. A disk with any content is reported and never changed.
 """
 
 import json
@@ -13,11 +13,11 @@ from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, r
 COLUMNS = "NAME,TYPE,SIZE,ROTA,RO,FSTYPE,LABEL,MOUNTPOINT"
 SIZE_TOLERANCE = 0.1  # as check/checks/disks_present: disks of one label differ by less between makers
 MAKE_S = 900  # mkfs discards all blocks first, which takes a large disk minutes
-EDGE = 2**20  # bytes at both ends that have to be zeros: tables, superblocks and their copies lie there
+EDGE = 2**20  # bytes at both ends that must be zeros: the places of tables, superblocks and their copies
 
 
 def plan_disks(host: Host, resource: Json) -> Optional[Json]:
-    """Nothing where the file system is; else what would be made, of which disks."""
+    """Return None if the file system exists, else the change that makes it on the chosen disks."""
     if run(["blkid", "-c", "/dev/null", "-L", resource["label"]]).code == 0:
         return None
     claimed = host.bundle.setdefault("claimed_disks", [])
@@ -30,9 +30,9 @@ def plan_disks(host: Host, resource: Json) -> Optional[Json]:
 
 
 def do_disks(_host: Host, resource: Json) -> None:
-    """The array, if one is wanted, and the file system; an array whose file system fails is taken apart again."""
+    """Make the RAID array, if desired, and the file system; remove the array if mkfs fails."""
     array = "/dev/md/" + resource["label"]
-    array_exists = resource["raid"] != "none" and os.path.exists(array)  # by an apply that was cut short
+    array_exists = resource["raid"] != "none" and os.path.exists(array)  # from an interrupted apply
     chosen = [] if array_exists else choose(devices(), resource, [])
     if resource["raid"] == "none":
         must(mkfs(resource, chosen[0]), MAKE_S)
@@ -45,13 +45,13 @@ def do_disks(_host: Host, resource: Json) -> None:
             for argv in (["mdadm", "--stop", array], ["mdadm", "--zero-superblock", *chosen]):
                 run(argv)
             raise
-    if os.path.exists("/run/udev/control"):  # the mount finds it by its label, which udev has to see first
+    if os.path.exists("/run/udev/control"):  # the mount uses the label, which udev must have processed
         run(["udevadm", "trigger", "--subsystem-match=block"])
         run(["udevadm", "settle", "--timeout=30"])
 
 
 def create(resource: Json, array: str, chosen: List[str]) -> List[str]:
-    """mdadm(8); any home host, so that the array has the same name after each boot."""
+    """Return the mdadm(8) command; `homehost=any` keeps the array's name after each boot."""
     form = ["--metadata=1.2", "--homehost=any", "--name=" + resource["label"]]
     return [
         *("mdadm", "--create", array, "--run", f"--level={resource['raid']}"),
@@ -60,7 +60,7 @@ def create(resource: Json, array: str, chosen: List[str]) -> List[str]:
 
 
 def mkfs(resource: Json, device: str) -> List[str]:
-    """mkfs.xfs(8) and mkfs.ext4(8) refuse a device that holds something, unless forced; nothing is forced."""
+    """Return the mkfs command without force: mkfs.xfs(8) and mkfs.ext4(8) refuse a device that has content."""
     if resource["filesystem"] == "xfs":
         return ["mkfs.xfs", "-q", "-L", resource["label"], device]
     counted = ["-O", "quota", "-E", "quotatype=usrquota:grpquota"] if resource["quota"] else []
@@ -68,10 +68,10 @@ def mkfs(resource: Json, device: str) -> List[str]:
 
 
 def choose(rows: List[Json], resource: Json, claimed: List[str]) -> List[str]:
-    """The first empty disks of the kind and size, as many as are wanted.
+    """Return the paths of the first empty disks of the kind and size, as many as desired.
 
     Raises:
-        ChangeError: too few; each that holds something is named with it.
+        ChangeError: too few empty disks; the message lists the content of the others.
     """
     like = [row for row in rows if is_like(row, resource) and "/dev/" + row["name"] not in claimed]
     contents = {row["name"]: describe_contents(row) for row in like}
@@ -83,31 +83,31 @@ def choose(rows: List[Json], resource: Json, claimed: List[str]) -> List[str]:
 
 
 def too_few(resource: Json, contents: Json, empty: int) -> str:
-    """What is there, what it holds, and what can be done."""
+    """Return the error text: the disks, their content, and the fix."""
     size = f"{resource['size'] / 1e12:.3g} TB"
     message = (
         f"{resource['count']} empty disks of kind {resource['type']} "
-        f"and {size} are wanted for {resource['label']} "
+        f"and {size} are needed for {resource['label']} "
     )
     message += f"(nodes.{resource['group']}.disks), and {empty} of {len(contents)} are empty"
     full = [name for name in sorted(contents) if contents[name]]
     if not full:
-        return f"{message}: `lsblk` shows what the kernel has; a disk may be missing, or correct the file"
+        return f"{message}. Compare with `lsblk`: a disk is missing, or correct the cluster file"
     contents_text = "; ".join(f"{name} holds {contents[name]}" for name in full)
     wipe = " ".join("/dev/" + name for name in full)
     return (
-        f"{message}: {contents_text}. Nothing was touched. If nothing on them is wanted, destroy it by hand "
-        f"(`wipefs --all {wipe}`, then `blkdiscard` each, or zeros where that is refused) and run again"
+        f"{message}: {contents_text}. Nothing was changed. If their content is not needed, destroy it by hand "
+        f"(`wipefs --all {wipe}`, then `blkdiscard` each, or write zeros where that fails) and run apply again"
     )
 
 
 def devices() -> List[Json]:
-    """Disks, each with what is on it."""
+    """Return lsblk's block devices with their partitions."""
     return list(json.loads(must(["lsblk", "--json", "--bytes", "-o", COLUMNS]))["blockdevices"])
 
 
 def is_like(row: Json, resource: Json) -> bool:
-    """A disk of that kind and about that size."""
+    """Return True for a disk of the kind and about the size."""
     if (
         row["type"] not in ("disk", "loop")
         or abs(int(row["size"]) - resource["size"]) > SIZE_TOLERANCE * resource["size"]
@@ -117,23 +117,23 @@ def is_like(row: Json, resource: Json) -> bool:
 
 
 def kind_of(row: Json) -> str:
-    """As the file has it; lsblk before 2.33 has texts for what turns."""
+    """Return the disk's kind as in the cluster file; lsblk before 2.33 prints `rota` as text."""
     if row["type"] == "loop" or row["name"].startswith("nvme"):
         return "loop" if row["type"] == "loop" else "nvme"
     return "hdd" if str(row["rota"]) in ("True", "1") else "ssd"
 
 
 def describe_contents(row: Json) -> str:
-    """What lies on the disk, in words; empty where nothing does. The disk itself is asked last."""
+    """Return the disk's content as text, or "" for an empty disk; reads the disk itself last."""
     device = "/dev/" + row["name"]
     if row.get("mountpoint"):
-        return f"what is mounted on {row['mountpoint']}"
+        return f"the file system mounted on {row['mountpoint']}"
     if row.get("children"):
         return ", ".join(
             f"{child['name']} ({child.get('fstype') or child['type']})" for child in row["children"]
         )
     if str(row["ro"]) in ("True", "1"):
-        return "nothing that could be changed: it is read-only"
+        return "read-only data"
     if row.get("fstype"):
         return " ".join([row["fstype"], row.get("label") or ""]).strip()
     signatures = must(["wipefs", "--no-act", "--parsable", device]).splitlines()
@@ -144,7 +144,7 @@ def describe_contents(row: Json) -> str:
 
 
 def is_zero(device: str) -> bool:
-    """True when both ends are nothing but zeros."""
+    """Return True if both ends of the device are zeros."""
     with open(device, "rb") as disk:
         head = disk.read(EDGE)
         disk.seek(-EDGE, os.SEEK_END)

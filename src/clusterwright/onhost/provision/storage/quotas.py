@@ -1,4 +1,4 @@
-"""Quotas of users and teams: wanted limits against those that the kernel keeps, by setquota and repquota.
+"""Disk quotas of users and teams: compares desired limits with the kernel's, by setquota and repquota.
 
 Standard library only, Python 3.6 or later. The same programs serve ext4 and XFS (setquota(8)).
 """
@@ -14,7 +14,7 @@ Key = Tuple[str, str]  # user or team, and the name
 
 
 def plan_rows(rows: List[Json]) -> List[Json]:
-    """One change for each limit that is not as wanted; one for all of a folder where it cannot be asked yet."""
+    """Return one change for each limit that differs, or one for all of a folder that has no quotas yet."""
     changes = []
     for path in sorted({row["path"] for row in rows}):
         ours = [row for row in rows if row["path"] == path]
@@ -27,7 +27,7 @@ def plan_rows(rows: List[Json]) -> List[Json]:
 
 
 def differing(rows: List[Json], have: Dict[Key, int]) -> List[str]:
-    """`user alice 0 -> 1000000000 KiB`, for each."""
+    """Return a text such as `quota of user alice none -> 1000000000 KiB` for each limit that differs."""
     differences = []
     for row in rows:
         now, desired = have.get((row["kind"], row["name"]), 0), kib(row)
@@ -39,28 +39,28 @@ def differing(rows: List[Json], have: Dict[Key, int]) -> List[str]:
 
 
 def kib(row: Json) -> int:
-    """The limit in the blocks of setquota."""
+    """Return the limit in KiB, the unit of setquota."""
     return int(row["bytes"]) // KIB
 
 
 def do(rows: List[Json]) -> None:
-    """Each that differs, by one call."""
+    """Set each limit that differs by one call of setquota."""
     for path in sorted({row["path"] for row in rows}):
         have = limits(path)
         if have is None:
             raise ChangeError(
-                f"{path} counts for nobody: its file system is not mounted, or not with quotas (`mount | grep {path}`, "
-                f"`quotaon -p {path}`); fix it, then run again",
+                f"{path} has no quotas: its file system is not mounted, or mounted without quotas. Check "
+                f"`mount | grep {path}` and `quotaon -p {path}`, then run apply again",
                 "host",
             )
         for row in rows:
             if row["path"] == path and have.get((row["kind"], row["name"]), 0) != kib(row):
-                hard = str(kib(row))  # without a soft limit: who is over one is told by nobody in a job
+                hard = str(kib(row))  # no soft limit: a job shows no warning when it is over one
                 must(["setquota", OPTION[row["kind"]], row["name"], "0", hard, "0", "0", path])
 
 
 def limits(path: str) -> Optional[Dict[Key, int]]:
-    """Hard limits in KiB by user and team; None where the folder's file system does not count."""
+    """Return hard limits in KiB by user and team; None if the file system has no quotas."""
     limits_by_key = {}  # type: Dict[Key, int]
     for kind, option in OPTION.items():
         result = run(["repquota", option, "-v", path])
@@ -71,7 +71,7 @@ def limits(path: str) -> Optional[Dict[Key, int]]:
 
 
 def hard_limits(text: str) -> Dict[str, int]:
-    """The block limits of repquota(8): after the dashes `name -- used soft hard`, with a grace where one is over."""
+    """Parse the hard block limits of repquota(8): `name -- used soft hard`, after the line of dashes."""
     lines = text.splitlines()
     begin = next((number for number, line in enumerate(lines, 1) if line.startswith("------")), len(lines))
     rows = [line.split() for line in lines[begin:]]
