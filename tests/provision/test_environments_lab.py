@@ -214,7 +214,8 @@ def test_what_an_image_lacks_is_named(site):
 
     assert "clusterwright: the image has no python9" in none
     assert (
-        f"the image has no place for /data: its owner makes one with `mkdir -p {IMAGE}/rootfs/data`" in place
+        f"the image has no mount point for /data. Its owner creates one with `mkdir -p {IMAGE}/rootfs/data`"
+        in place
     )
     assert "No such file or directory" in image
 
@@ -226,7 +227,10 @@ def test_a_user_without_a_home_is_named_and_the_step_goes_on(site):
     site.run("gpu-node1", "mv /home/elsewhere /home/bob")
 
     assert "HOME is /tmp\n" in said
-    assert "bob has no home at /home/bob on gpu-node1; HOME is /tmp: `wright apply` makes homes" in said
+    assert (
+        "bob has no home at /home/bob on gpu-node1, so HOME is /tmp. Run `wright apply` to create homes"
+        in said
+    )
 
 
 def job(name, **fields):
@@ -305,7 +309,7 @@ def test_packages_that_cannot_be_had_are_named_and_all_else_is_done(site):
 
     assert list(errors) == ["control"]
     assert "environment `seeing`" in errors["control"]
-    assert "eyes==9.9` failed; what was there before stays" in errors["control"]
+    assert "eyes==9.9` failed; the previous version stays" in errors["control"]
     assert versions == ["1.0", "2.0"]
     assert fixed.ok
     assert "2.0" in site.run(

@@ -1,4 +1,4 @@
-"""What Slurm reports and takes: nodes, jobs, their states, drain reasons, command lines.
+"""Parses Slurm's output and builds its command lines: nodes, jobs, states, drain reasons.
 
-Used by operators' commands and by programs on hosts: standard library alone, Python 3.6, text in and values out.
+Shared by the command line tool and programs on hosts: standard library only, Python 3.6, without side effects.
 """

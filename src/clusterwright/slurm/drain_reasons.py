@@ -1,10 +1,10 @@
-"""Who took a node out of service, by the reason that Slurm shows."""
+"""Parses who drained a node and why, from the reason that Slurm shows."""
 
 import hashlib
 import re
 from typing import NamedTuple, Tuple
 
-# How the reasons of our own commands and services begin.
+# Prefixes of the reasons of our own commands and services.
 HEAL = "wright: heal"
 SPARE = "wright: spare"
 APPLY = "wright: apply"
@@ -13,14 +13,16 @@ POWER = "wright: power: "
 _COMMANDS = {HEAL: "heal", SPARE: "spare", APPLY: "apply", REMOVE_HOSTS: "remove-hosts", POWER: "power"}
 
 _SIGNED = re.compile(r"(.*?) \[([\w.$-]+)@(\S+)\]\s*")
-_HEALTH = re.compile(r"(wright: .*) \[([0-9a-f]{8})\]")  # the health program ends its reasons with a checksum
+_HEALTH = re.compile(
+    r"(wright: .*) \[([0-9a-f]{8})\]"
+)  # the health program appends a checksum to its reasons
 _HOOKS = re.compile(r"(Prolog|Epilog) error|Prolog/Epilog failure|Job env setup error")
-# What slurmctld writes when a host registers with less than slurm.conf declares (validate_node_specs and
-# gres_node_config_validate of its source). While files change host by host, that may be true for a moment.
+# Reasons of slurmctld for a host that registers with less than slurm.conf declares (validate_node_specs and
+# gres_node_config_validate in its source). During a rolling change that may be true for a moment.
 _MISMATCH = re.compile(
     r"gres/\S+ count|Invalid GRES|Low (RealMemory|TmpDisk|CPUs|socket)|Could not unpack gres"
 )
-# What slurmctld writes otherwise (node_mgr.c, job_mgr.c, proc_req.c, ping_nodes.c and power_save.c of 21.08 to 26.05).
+# Other reasons of slurmctld (node_mgr.c, job_mgr.c, proc_req.c, ping_nodes.c and power_save.c of 21.08 to 26.05).
 _SLURM = {
     "Not responding": "not-responding",
     "Kill task failed": "kill-task-failed",
@@ -33,43 +35,43 @@ _SLURM = {
     "SlurmdSpoolDir is full": "spool-dir-full",
     "POWER_DOWN_ASAP": "power-down",
 }
-_RULE = re.compile(r"wright: heal #\d+ (\w+)")  # of heal's rules, the one that drained
-_NEXT_FAULT = re.compile(r"; (?=[a-z]+-[a-z-]+ )")  # between two faults of the health program
-_FAULT = re.compile(r"gpu-xid \d+|[a-z]+(?:-[a-z]+)+")  # how it begins each
+_RULE = re.compile(r"wright: heal #\d+ (\w+)")  # the rule of self-healing that drained the node
+_NEXT_FAULT = re.compile(r"; (?=[a-z]+-[a-z-]+ )")  # separates two faults of the health program
+_FAULT = re.compile(r"gpu-xid \d+|[a-z]+(?:-[a-z]+)+")  # the beginning of each fault
 
 
 class Fault(NamedTuple):
-    """What a node is out of service for: a code for programs, and the text of it."""
+    """One fault in a reason: a code for programs, and its text."""
 
-    code: str  # gpu-xid-79, not-responding, mismatch ...; of heal the name of its rule
+    code: str  # gpu-xid-79, not-responding, mismatch ...; for self-healing the name of the rule
     text: str
 
 
 class DrainReason(NamedTuple):
-    """Who wrote a reason, and what."""
+    """A parsed drain reason: its origin and its text."""
 
     origin: str  # health, hooks, command, slurm or person
-    command: str  # of ours that wrote it: heal, spare, apply, remove-hosts or power
-    text: str  # without user and time; of the health program its faults alone
+    command: str  # our command that wrote it: heal, spare, apply, remove-hosts or power
+    text: str  # without user and time; for the health program its faults only
     user: str
     time: str  # as Slurm prints it
-    faults: Tuple[Fault, ...] = ()  # none of a person's
+    faults: Tuple[Fault, ...] = ()  # empty for a person's reason
 
     @property
     def code(self) -> str:
-        """Of the first fault."""
+        """The code of the first fault, or ""."""
         return self.faults[0].code if self.faults else ""
 
     @property
     def is_mismatch(self) -> bool:
-        """True when the host registered with less than slurm.conf declares."""
+        """True if the host registered with less than slurm.conf declares."""
         return self.code == "mismatch"
 
 
 def parse_drain_reason(reason: str) -> DrainReason:
-    """Of a reason as scontrol or sinfo prints it.
+    """Parse a reason as scontrol or sinfo prints it.
 
-    A reason of the health program that somebody has changed is that person's: the checksum no longer fits.
+    A reason of the health program that somebody edited counts as that person's: its checksum no longer matches.
     """
     signed = _SIGNED.fullmatch(reason)
     text, user, time = signed.groups() if signed else (reason.strip(), "", "")
@@ -90,13 +92,13 @@ def parse_drain_reason(reason: str) -> DrainReason:
 
 
 def parse_faults(text: str) -> Tuple[Fault, ...]:
-    """Each fault that the health program names."""
+    """Return the faults in the health program's text."""
     parts = [(_FAULT.match(part), part) for part in _NEXT_FAULT.split(text) if part]
     return tuple(Fault(match.group().replace(" ", "-") if match else "other", part) for match, part in parts)
 
 
 def _health_text(text: str) -> str:
-    """The faults in a reason of the health program; empty where it is not its own."""
+    """Return the faults in a reason of the health program; "" if the reason is not its own."""
     match = _HEALTH.fullmatch(text)
     if not match or hashlib.sha256(match.group(1).encode()).hexdigest()[:8] != match.group(2):
         return ""

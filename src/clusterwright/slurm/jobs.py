@@ -1,4 +1,4 @@
-"""Jobs, out of what squeue prints of them, of releases 21.08 to 26.05."""
+"""Jobs, parsed from squeue's output, releases 21.08 to 26.05."""
 
 import re
 from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 from clusterwright.slurm.records import Record, count_gpus
 from clusterwright.slurm.states import is_allocated, is_finished, is_pending, job_state
 
-# The sign of --format and the word of --Format that print each field of a Job.
+# Field codes of squeue's --format and field names of its --Format, by field of Job.
 _SIGNS = {
     "id": "%i", "user": "%u", "account": "%a", "partition": "%P", "qos": "%q", "state": "%T", "reason": "%r",
     "elapsed": "%M", "limit": "%l", "nodes": "%D", "cpus": "%C", "priority": "%Q", "start": "%S", "end": "%e",
@@ -23,10 +23,10 @@ _INTEGER = re.compile(r"\s*(\d+)")
 
 
 class Job(NamedTuple):
-    """One job of squeue, an array of waiting tasks as one; a field that was not requested is empty."""
+    """One job of squeue, a pending array as one; a field that was not requested is empty."""
 
-    id: str = ""  # of a task of an array `8_3`
-    number: str = ""  # Slurm's own, also of a task of an array
+    id: str = ""  # `8_3` for an array task
+    number: str = ""  # Slurm's job number, also of an array task
     user: str = ""
     account: str = ""
     partition: str = ""
@@ -42,47 +42,47 @@ class Job(NamedTuple):
     eligible: str = ""
     start: str = ""
     end: str = ""
-    hosts: str = ""  # a hostlist; of a waiting job the hosts that the scheduler plans for it
+    hosts: str = ""  # a hostlist; for a pending job the nodes that the scheduler plans
     excluded: str = ""
     reservation: str = ""
     tres: str = ""
-    gres: str = ""  # of one node
+    gres: str = ""  # per node
     name: str = ""
 
     @property
     def is_pending(self) -> bool:
-        """True while it waits for hosts."""
+        """True while the job is pending."""
         return is_pending(self.state)
 
     @property
     def is_allocated(self) -> bool:
-        """True while hosts are allocated to it."""
+        """True while hosts are allocated to the job."""
         return is_allocated(self.state)
 
     @property
     def is_finished(self) -> bool:
-        """True when it has ended."""
+        """True if the job has ended."""
         return is_finished(self.state)
 
     @property
     def gpus(self) -> int:
-        """GPUs on all its hosts together."""
+        """GPUs on all hosts of the job together."""
         return count_gpus("", self.tres) or count_gpus(self.gres) * max(1, self.nodes)
 
 
 def queue_format(fields: Iterable[str]) -> str:
-    """What squeue's --format takes, for parse_queue."""
+    """Return the --format argument of squeue for `parse_queue`."""
     return "|".join(_SIGNS[field] for field in fields)
 
 
 def parse_queue(text: str, fields: Sequence[str]) -> Tuple[Job, ...]:
-    """Jobs of squeue in these columns, of which the last may hold anything; a line of another form is no job."""
+    """Return the jobs of squeue's output with these columns; the last may contain `|`, malformed lines are skipped."""
     rows = (line.strip().split("|", len(fields) - 1) for line in text.splitlines())
     return tuple(make_jobs(rows, fields))
 
 
 def make_jobs(rows: Iterable[Sequence[str]], fields: Sequence[str]) -> List[Job]:
-    """Jobs of rows in these columns; a row of another form is no job."""
+    """Return the jobs of rows with these columns; malformed rows are skipped."""
     cells = [dict(zip(fields, row)) for row in rows if len(row) == len(fields)]
     return [
         _job(row)
@@ -103,5 +103,5 @@ def _integer(text: str) -> int:
 
 
 def job_state_of(record: Record) -> str:
-    """The state of a job of `scontrol show job`, in one word."""
+    """Return the state of a record of `scontrol show job`, without its flags."""
     return job_state(record["JobState"])

@@ -1,4 +1,4 @@
-"""Nodes, out of what scontrol and sinfo print of them, of releases 21.08 to 26.05."""
+"""Nodes, parsed from the output of scontrol and sinfo, releases 21.08 to 26.05."""
 
 import re
 from typing import Dict, NamedTuple, Tuple
@@ -6,13 +6,13 @@ from typing import Dict, NamedTuple, Tuple
 from clusterwright.slurm.records import Record, count_gpus, gpu_type, parse_fields
 from clusterwright.slurm.states import NodeState, parse_node_state
 
-# Free text of people comes last in a record, in this order; nothing is read from behind its beginning.
+# Free-text fields, in this order at the end of a record; no field is parsed after the first of them.
 _FREE_TEXT = ("InstanceId", "Extra", "Comment", "Reason")
 _REASON_TAIL = re.compile(r"( \[[\w.$-]+@\S+\])\s+[A-Z]\w*=.*")
 
 
 class Node(NamedTuple):
-    """One node as slurmctld has it."""
+    """One node's record in slurmctld."""
 
     name: str
     state: NodeState
@@ -20,32 +20,32 @@ class Node(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why it is out of service; scontrol adds ` [user@time]`."""
+        """The drain or down reason; scontrol appends ` [user@time]`."""
         return self.record["Reason"]
 
     @property
     def comment(self) -> str:
-        """What somebody noted."""
+        """The node's comment."""
         return self.record["Comment"]
 
     @property
     def partitions(self) -> Tuple[str, ...]:
-        """Partitions that it is in."""
+        """The partitions of the node."""
         return self.record.split("Partitions")
 
     @property
     def cpus(self) -> int:
-        """Processors, specialized cores included."""
+        """CPUs, specialized cores included."""
         return self.record.number("CPUTot")
 
     @property
     def cpus_allocated(self) -> int:
-        """Processors that jobs hold."""
+        """CPUs allocated to jobs."""
         return self.record.number("CPUAlloc")
 
     @property
     def memory_mib(self) -> int:
-        """Memory that slurm.conf declares."""
+        """Memory that slurm.conf declares, in MiB."""
         return self.record.number("RealMemory")
 
     @property
@@ -55,17 +55,17 @@ class Node(NamedTuple):
 
     @property
     def gpus_allocated(self) -> int:
-        """GPUs that jobs hold."""
+        """GPUs allocated to jobs."""
         return count_gpus(self.record["GresUsed"], self.record["AllocTRES"])
 
     @property
     def gpu_model(self) -> str:
-        """The type of its first GPUs."""
+        """The type of the first GPUs."""
         return gpu_type(self.record["Gres"])
 
 
 def parse_node(line: str) -> Node:
-    """One line of `scontrol show node -o`."""
+    """Parse one line of `scontrol show node -o`."""
     remainder, texts = line.strip("\n"), {}
     for name in _FREE_TEXT:
         remainder, _, texts[name] = remainder.partition(f" {name}=")
@@ -77,13 +77,13 @@ def parse_node(line: str) -> Node:
 
 
 def parse_nodes(text: str) -> Dict[str, Node]:
-    """Nodes by name, out of `scontrol show node -o`; a line of another form is no node."""
+    """Return the nodes of `scontrol show node -o` by name; malformed lines are skipped."""
     nodes = [parse_node(line) for line in text.splitlines() if line.startswith("NodeName=")]
     return {node.name: node for node in nodes if node.name and node.record["State"]}
 
 
 def parse_sinfo(text: str) -> Dict[str, Node]:
-    """Nodes by name, out of `sinfo --Node` with the columns of client.node_states; the reason may hold anything."""
+    """Return the nodes of `sinfo --Node`, columns of client.node_states, by name; a reason may contain `|`."""
     rows = [line.strip().split("|", 2) for line in text.splitlines() if "|" in line]
     return {
         row[0]: Node(

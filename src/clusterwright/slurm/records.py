@@ -1,4 +1,4 @@
-"""Slurm's records: fields by name, with readers for its numbers, times, lengths of time and resources."""
+"""Slurm's records: fields by name, with parsers for numbers, times, durations and resources."""
 
 import calendar
 import re
@@ -10,68 +10,68 @@ _SIZE = re.compile(r"([\d.]+)([KMGTP]?)")
 _UNITS = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}  # in MiB
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:/]*)=")
 NOTHING = frozenset({"", "(null)", "N/A", "n/a", "None", "NONE", "none", "(none)", "Unknown", "UNLIMITED"})
-# GPUs of `gpu:a100:4`, `gres/gpu:h100:4`, `gres/gpu=2`; of `gres/gpu=8,gres/gpu:a100=8` the first counts all.
+# GPUs in `gpu:a100:4`, `gres/gpu:h100:4`, `gres/gpu=2`; in `gres/gpu=8,gres/gpu:a100=8` the first is the total.
 _GRES_GPU = re.compile(r"\bgpu(?::(?!\d+(?:,|$))([^:,=]+))?[:=](\d+)")
 _TRES_GPU = re.compile(r"gres/gpu=(\d+)")
 
 
 class Record(Mapping[str, str]):
-    """Fields of one object; a field that is not there, or holds nothing, reads as an empty text."""
+    """The fields of one object; a missing or empty field reads as ""."""
 
     def __init__(self, fields: Mapping[str, str], line: str = "") -> None:
         self._fields, self.line = dict(fields), line
 
     @classmethod
     def parse(cls, line: str) -> "Record":
-        """Fields of one line of `scontrol -o`: a value runs to the next NAME=."""
+        """Parse one line of `scontrol -o`: a value extends to the next NAME=."""
         return cls(parse_fields(line), line.strip())
 
     def __getitem__(self, name: str) -> str:
-        """The value; nothing where Slurm prints `(null)`, `N/A` or the like."""
+        """Return the value; "" where Slurm prints `(null)`, `N/A` or the like."""
         value = self._fields.get(name, "")
         return "" if value in NOTHING else value
 
     def __iter__(self) -> Iterator[str]:
-        """Names of fields."""
+        """Iterate over the names of fields."""
         return iter(self._fields)
 
     def __len__(self) -> int:
-        """How many fields there are."""
+        """Return the number of fields."""
         return len(self._fields)
 
     def number(self, name: str) -> int:
-        """The number at the beginning of a field; 0 for none."""
+        """Return the number at the beginning of a field, or 0."""
         match = re.match(r"\d+", self[name])
         return int(match.group()) if match else 0
 
     def split(self, name: str) -> Tuple[str, ...]:
-        """The items of a list with commas."""
+        """Return the items of a comma-separated field."""
         return tuple(item for item in self[name].split(",") if item)
 
     def tres(self, name: str) -> Dict[str, float]:
-        """Trackable resources: memory in MiB, all others as numbers."""
+        """Return trackable resources: memory in MiB, all others as numbers."""
         pairs = (item.partition("=") for item in self[name].split(",") if "=" in item)
         return {key: amount(value) for key, _, value in pairs}
 
     def quoted(self, *names: str) -> str:
-        """Some fields as Slurm printed them."""
+        """Return the fields as Slurm printed them: `NAME=VALUE NAME=VALUE`."""
         return " ".join(f"{name}={self._fields[name]}" for name in names if name in self._fields)
 
 
 def parse_fields(line: str) -> Dict[str, str]:
-    """Fields by name of one line of `scontrol -o`: a value runs to the next NAME=."""
+    """Return the fields of one line of `scontrol -o` by name: a value extends to the next NAME=."""
     matches = list(_FIELD.finditer(line))
     ends = [match.start() for match in matches[1:]] + [len(line)]
     return {match.group(1): line[match.end() : end].strip() for match, end in zip(matches, ends)}
 
 
 def parse_records(text: str, first_field: str) -> List[Record]:
-    """Records of the lines that begin with a field of that name."""
+    """Return the records of the lines that start with the field `first_field`."""
     return [Record.parse(line) for line in text.splitlines() if line.startswith(f"{first_field}=")]
 
 
 def count_gpus(gres: str, tres: str = "") -> int:
-    """GPUs of `gpu:a100:4(S:0-1),gpu:h100:2`, several types added; without, of `cpu=4,gres/gpu=8`."""
+    """Return the GPUs in a GRES text, `gpu:a100:4(S:0-1),gpu:h100:2`, else in a TRES text, `cpu=4,gres/gpu=8`."""
     types = _GRES_GPU.findall(re.sub(r"\([^)]*\)", "", gres))
     if types:
         return sum(int(count) for _, count in types)
@@ -80,19 +80,19 @@ def count_gpus(gres: str, tres: str = "") -> int:
 
 
 def gpu_type(gres: str) -> str:
-    """`a100` of `gpu:a100:4`; empty where GPUs have no type."""
+    """Return `a100` for `gpu:a100:4`; "" if GPUs have no type."""
     match = _GRES_GPU.search(re.sub(r"\([^)]*\)", "", gres))
     return match.group(1) or "" if match else ""
 
 
 def amount(text: str) -> float:
-    """`928M` is 928, `15.50G` 15872, `8` 8; 0 for no number."""
+    """Parse a size in MiB: `928M` is 928, `15.50G` 15872, `8` 8; 0 without a number."""
     match = _SIZE.match(text)
     return float(match.group(1)) * _UNITS[match.group(2)] if match else 0.0
 
 
 def seconds(text: str) -> Optional[int]:
-    """`1-00:30:00` as seconds; None where there is no limit."""
+    """Parse a duration such as `1-00:30:00`, or minutes, in seconds; None for no limit."""
     match = _LENGTH.fullmatch(text)
     if not match:
         return int(text) * 60 if text.isdigit() else None
@@ -101,7 +101,7 @@ def seconds(text: str) -> Optional[int]:
 
 
 def length(of_s: int) -> str:
-    """Seconds as Slurm writes them."""
+    """Format seconds as Slurm's duration."""
     minutes, secs = divmod(of_s, 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
@@ -109,11 +109,11 @@ def length(of_s: int) -> str:
 
 
 def stamp(text: str) -> Optional[int]:
-    """A local time as seconds on a clock without zones; None for no time."""
+    """Parse a local time into seconds that ignore time zones, for differences; None for no time."""
     match = _STAMP.match(text)
     return calendar.timegm(tuple(int(part) for part in match.groups())) if match else None
 
 
 def clock(text: str) -> str:
-    """`2026-11-22 23:06` of a time as Slurm writes it."""
+    """Return `2026-11-22 23:06` for Slurm's time `2026-11-22T23:06:00`."""
     return text[:16].replace("T", " ")

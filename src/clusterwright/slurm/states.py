@@ -1,10 +1,10 @@
-"""States of jobs and nodes, by the base states and flags of slurm.h and slurm_protocol_defs.c (21.08 to 26.05)."""
+"""States of jobs and nodes: base states and flags of slurm.h and slurm_protocol_defs.c (21.08 to 26.05)."""
 
 import re
 from typing import Dict, FrozenSet, NamedTuple, Set
 
-# A job is in one phase: it waits for hosts, it holds hosts, or it has ended. A state that is a flag of slurm.h
-# (COMPLETING and those below it) hides the base state where squeue prints one word.
+# A job is in one phase: pending, allocated, or ended. A flag of slurm.h (COMPLETING and those below it) hides the base
+# state where squeue prints one word.
 _WAITS, _ALLOCATED, _ENDED = "waits", "holds", "ended"
 JOB_STATES: Dict[str, str] = {
     "PENDING": _WAITS,
@@ -20,7 +20,7 @@ JOB_STATES: Dict[str, str] = {
     "DEADLINE": _ENDED,
     "OUT_OF_MEMORY": _ENDED,
     "COMPLETING": _ALLOCATED,  # its epilog runs
-    "STAGE_OUT": _ALLOCATED,  # a burst buffer is written; Slurm may have freed the hosts, and waiting for it is safe
+    "STAGE_OUT": _ALLOCATED,  # a burst buffer is written; the hosts may be free already, and waiting is safe
     "CONFIGURING": _ALLOCATED,  # its hosts boot
     "RESIZING": _ALLOCATED,
     "STOPPED": _ALLOCATED,  # by SIGSTOP
@@ -31,7 +31,7 @@ JOB_STATES: Dict[str, str] = {
     "SPECIAL_EXIT": _WAITS,  # requeued and held
     "RESV_DEL_HOLD": _WAITS,
     "EXPEDITING": _WAITS,
-    "REVOKED": _ENDED,  # it runs on another cluster of the federation
+    "REVOKED": _ENDED,  # the job runs on another cluster of the federation
     "LAUNCH_FAILED": _ENDED,
     "RECONFIG_FAIL": _ENDED,
 }
@@ -41,23 +41,23 @@ _JOB_STATE = re.compile(r"[A-Z_]+")
 
 
 def job_state(text: str) -> str:
-    """The state alone: `CANCELLED` of `CANCELLED by 0`; `UNKNOWN` of no state."""
+    """Return the state alone: `CANCELLED` for `CANCELLED by 0`; `UNKNOWN` for no state."""
     match = _JOB_STATE.match(text)
     return match.group() if match else "UNKNOWN"
 
 
 def is_pending(state: str) -> bool:
-    """True while the job waits for hosts, held or not."""
+    """Return True while the job is pending, held or not."""
     return JOB_STATES.get(state) == _WAITS
 
 
 def is_allocated(state: str) -> bool:
-    """True while hosts are allocated to the job: before its script starts, and until its epilogs have ended."""
+    """Return True while hosts are allocated to the job: from before its script starts until its epilogs have ended."""
     return JOB_STATES.get(state) == _ALLOCATED
 
 
 def is_finished(state: str) -> bool:
-    """True when the job has ended, in whatever way."""
+    """Return True if the job has ended, with any outcome."""
     return JOB_STATES.get(state) == _ENDED
 
 
@@ -67,7 +67,7 @@ FLAGS = frozenset({
     "MAINTENANCE", "NOT_RESPONDING", "PLANNED", "POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN",
     "POWER_DRAIN", "POWER_UP", "REBOOT_CANCEL", "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED", "RESUME", "UNDRAIN",
 })  # fmt: skip
-# Flags by the mark that sinfo appends to its one word.
+# Flags by the suffix that sinfo appends to a state.
 _STATE_SUFFIXES = {
     "*": "NOT_RESPONDING",
     "~": "POWERED_DOWN",
@@ -79,7 +79,7 @@ _STATE_SUFFIXES = {
     "^": "REBOOT_ISSUED",
     "-": "PLANNED",
 }
-# Words of sinfo that stand for a base and a flag, and words of single releases.
+# sinfo's names for a base with a flag, and names of single releases.
 _ALIASES = {
     "DRAINED": "IDLE+DRAIN",
     "DRAINING": "ALLOCATED+DRAIN",
@@ -92,7 +92,7 @@ _ALIASES = {
 }
 _BROKEN = frozenset({"FAIL", "INVALID_REG", "NOT_RESPONDING"})
 _WITHHELD = frozenset({"DRAIN", "MAINTENANCE", "POWERING_DOWN", "POWER_DOWN", "REBOOT_ISSUED"})
-# Flags that matter more than the base, in the order in which they count; the last two only where nothing runs.
+# Flags that override the base, by precedence; the last two only on an idle node.
 _ACTIVITIES = (
     ("INVALID_REG", "inval"),
     ("POWERED_DOWN", "powered_down"),
@@ -112,74 +112,74 @@ _OF_IDLE = ("reserved", "planned")
 
 
 class NodeState(NamedTuple):
-    """A base state and flags."""
+    """A node's base state and flags."""
 
     base: str
     flags: FrozenSet[str]
 
     @property
     def is_drained(self) -> bool:
-        """True when somebody keeps new jobs away; jobs may still run."""
+        """True if the node gets no new jobs; jobs may still run."""
         return "DRAIN" in self.flags
 
     @property
     def is_down(self) -> bool:
-        """True when slurmctld has given it up."""
+        """True if slurmctld has set the node DOWN."""
         return self.base == "DOWN"
 
     @property
     def is_responding(self) -> bool:
-        """True when slurmctld hears its slurmd."""
+        """True if slurmd responds to slurmctld."""
         return "NOT_RESPONDING" not in self.flags
 
     @property
     def is_up(self) -> bool:
-        """True when its slurmd has registered and responds."""
+        """True if slurmd has registered and responds."""
         return self.is_responding and self.base not in ("DOWN", "UNKNOWN")
 
     @property
     def is_invalid(self) -> bool:
-        """True when slurmd has registered with less than slurm.conf declares."""
+        """True if slurmd registered with less than slurm.conf declares."""
         return "INVALID_REG" in self.flags
 
     @property
     def is_in_maintenance(self) -> bool:
-        """True inside a maintenance reservation."""
+        """True in a maintenance reservation."""
         return "MAINTENANCE" in self.flags
 
     @property
     def is_powered_down(self) -> bool:
-        """True when power saving has it off."""
+        """True if power saving has powered the node down."""
         return "POWERED_DOWN" in self.flags
 
     @property
     def is_powering_up(self) -> bool:
-        """True while power saving boots it."""
+        """True while the node boots for power saving."""
         return "POWERING_UP" in self.flags
 
     @property
     def is_waking(self) -> bool:
-        """True while power saving boots it, or is about to."""
+        """True while the node boots for power saving, or is about to."""
         return bool(self.flags & {"POWERING_UP", "POWER_UP"})
 
     @property
     def is_power_down_requested(self) -> bool:
-        """True when somebody has told Slurm to switch it off."""
+        """True if Slurm was requested to power the node down."""
         return "POWER_DOWN" in self.flags
 
     @property
     def is_off(self) -> bool:
-        """True when power saving has it off, switches it off, or is about to."""
+        """True if the node is powered down, powering down, or about to."""
         return bool(self.flags & {"POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN"})
 
     @property
     def is_switching(self) -> bool:
-        """True while power saving boots it or switches it off, or is about to."""
+        """True while the node powers up or down, or is about to."""
         return self.is_waking or bool(self.flags & {"POWERING_DOWN", "POWER_DOWN"})
 
     @property
     def is_power_saving(self) -> bool:
-        """True when power saving has it off or switches it."""
+        """True if the node is powered down, or powers up or down."""
         return self.is_off or self.is_waking
 
     @property
@@ -189,32 +189,32 @@ class NodeState(NamedTuple):
 
     @property
     def is_reserved(self) -> bool:
-        """True when a reservation holds it and no job runs."""
+        """True if the node is in a reservation and runs no job."""
         return "RESERVED" in self.flags
 
     @property
     def is_out_of_service(self) -> bool:
-        """True when somebody, or slurmctld, has taken it out."""
+        """True if the node is down, drained or failing."""
         return self.is_down or bool(self.flags & {"DRAIN", "FAIL"})
 
     @property
     def is_withheld(self) -> bool:
-        """True when a flag keeps jobs away that neither a boot nor a wake-up ends."""
+        """True if a flag keeps jobs away and powering up would not end it."""
         return bool(self.flags & {"DRAIN", "FAIL", "INVALID_REG", "MAINTENANCE", "RESERVED"})
 
     @property
     def is_usable(self) -> bool:
-        """True when nothing is wrong with it; somebody may still keep jobs away."""
+        """True if the node has no fault; it may be drained."""
         return self.base in ("IDLE", "MIXED", "ALLOCATED") and not self.flags & _BROKEN
 
     @property
     def is_available(self) -> bool:
-        """True when Slurm starts jobs on it; a node that is powered down boots for them."""
+        """True if Slurm starts jobs on the node; a powered-down node boots for them."""
         return self.is_usable and not self.flags & _WITHHELD
 
     @property
     def activity(self) -> str:
-        """What it does, in one lower-case word; a drain aside."""
+        """What the node does, in one lower-case word, regardless of a drain."""
         if self.is_down:
             return "down"
         activities = (activity for flag, activity in _ACTIVITIES if flag in self.flags)
@@ -225,7 +225,7 @@ class NodeState(NamedTuple):
 
     @property
     def short_state(self) -> str:
-        """One lower-case word as sinfo has it: `drained`, `draining`, `fail`, else the activity."""
+        """The state as sinfo's lower-case word: `drained`, `draining`, `fail`, else the activity."""
         if self.is_down or self.is_invalid or not self.flags & {"FAIL", "DRAIN"}:
             return self.activity
         if "FAIL" in self.flags:
@@ -240,7 +240,7 @@ class NodeState(NamedTuple):
 
 
 def parse_node_state(text: str) -> NodeState:
-    """Of scontrol's `IDLE+DRAIN` and sinfo's `drained*`; an unknown first word is the base, an unknown other a flag."""
+    """Parse scontrol's `IDLE+DRAIN` or sinfo's `drained*`; an unknown first word is the base, later ones are flags."""
     base = ""
     flags: Set[str] = set()
     for part in text.strip().upper().split("+"):

@@ -93,7 +93,7 @@ def test_one_that_hangs_is_ended_and_the_others_go_on(run):
     assert said(found, "hangs") == ""
     assert 'clusterwright_collector_up{collector="hangs"} 0\n' in said(found, "exporter")
     assert 'clusterwright_collector_up{collector="works"} 1\n' in said(found, "exporter")
-    assert "no answer in 1 s" in found.collector_processes[0].why
+    assert "no result in 1 s" in found.collector_processes[0].why
 
 
 def test_one_that_fails_says_why_and_comes_back(run, capfd):
@@ -120,7 +120,7 @@ def test_one_that_fails_says_why_and_comes_back(run, capfd):
     assert said(failing, "a").endswith("clusterwright_x 7\n")
     told = capfd.readouterr().err
     assert told.count("RuntimeError: the driver said no") == 1
-    assert "answers again" in told
+    assert "works again" in told
 
 
 def test_rests_grow_and_have_an_end(settings):
@@ -147,7 +147,7 @@ def test_one_that_talks_without_end_is_ended(run, monkeypatch):
 
     found = run({"a": Much(counting)}, lambda one: one.collector_processes[0].up is False)
 
-    assert "says more than 1000 bytes" in found.collector_processes[0].why
+    assert "is larger than 1000 bytes" in found.collector_processes[0].why
 
 
 def test_one_whose_process_is_killed_is_started_again(run):

@@ -69,7 +69,7 @@ def test_what_does_not_answer_is_said(asked, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     silent = history.document({**asked, "queries": {"x": "up"}})["silent"]
 
-    assert silent["jobcomp"].endswith("jobcomp.log: there is no such file")
+    assert silent["jobcomp"].endswith("jobcomp.log: No such file or directory")
     assert silent["queue"] == "squeue: No such file or directory"
     assert "prometheus" in silent
     assert "sacct" in history.document({**asked, "accounting": True})["silent"]

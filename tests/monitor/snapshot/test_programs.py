@@ -28,7 +28,7 @@ def test_one_that_hangs_is_killed_with_its_children(program, tmp_path):
     before = time.monotonic()
     answer = programs.run_program(["squeue"], 0.5)
 
-    assert answer == ("", "squeue did not answer within 0.5 s")
+    assert answer == ("", "squeue did not respond within 0.5 s")
     assert time.monotonic() - before < 30
     child = Path("/proc") / (tmp_path / "child").read_text().strip() / "cmdline"
     end = time.monotonic() + 30

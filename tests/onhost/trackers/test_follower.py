@@ -57,4 +57,4 @@ def test_a_server_that_does_not_answer_is_no_reason_to_fail_the_run(told):
     assert code == 1
     assert "mlflow: " in said
     assert "s3cret-pw" not in said
-    assert "not all was told by the end" in said
+    assert "not all rows were sent by the end" in said

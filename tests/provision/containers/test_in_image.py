@@ -86,14 +86,14 @@ def test_an_image_without_the_program_is_named(image):
 
 def test_a_folder_that_is_no_image_is_named(tmp_path):
     """With the host, as others may have it."""
-    assert unfit(f"{tmp_path}/no/rootfs", ["sh"], {}, []) == f"there is no image at {tmp_path}/no on {HOST}"
+    assert unfit(f"{tmp_path}/no/rootfs", ["sh"], {}, []) == f"no image at {tmp_path}/no on {HOST}"
 
 
 def test_a_mount_that_the_host_does_not_have_is_named(image):
     """With the host."""
     said = unfit(str(image), ["sh"], {"PATH": "/bin"}, ["/data/that/is/not"])
 
-    assert said == f"/data/that/is/not is to be seen inside, and {HOST} has no such folder"
+    assert said == f"/data/that/is/not is to be mounted, but does not exist on {HOST}"
 
 
 def test_an_image_of_somebody_else_without_a_place_for_a_folder_is_named(image, tmp_path, monkeypatch):
@@ -103,7 +103,8 @@ def test_an_image_of_somebody_else_without_a_place_for_a_folder_is_named(image, 
     said = unfit(str(image), ["sh"], {"PATH": "/bin"}, [f"{tmp_path}/data"])
 
     assert said == (
-        f"the image has no place for {tmp_path}/data: its owner makes one with `mkdir -p {image}{tmp_path}/data`"
+        f"the image has no mount point for {tmp_path}/data. "
+        f"Its owner creates one with `mkdir -p {image}{tmp_path}/data`"
     )
 
 

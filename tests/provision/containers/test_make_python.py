@@ -61,7 +61,7 @@ def test_a_new_version_takes_the_place_of_the_old_and_one_that_fails_does_not(ma
     assert (first, kept, again.returncode) == ("1.0\n", "1.0\n", 0)
     assert failed.returncode == 1
     assert failed.stderr.splitlines()[-1].startswith("environment `seeing`: `")
-    assert failed.stderr.endswith("eyes==3.0` failed; what was there before stays\n")
+    assert failed.stderr.endswith("eyes==3.0` failed; the previous version stays\n")
     assert newer.returncode == 0
     assert subprocess.check_output(ask, text=True) == "2.0\n"
     assert Path(target, "bin", "python").exists()
@@ -89,7 +89,7 @@ def test_a_file_of_packages_that_is_not_there_is_named(make):
     assert refused.returncode == 1
     assert refused.stderr == (
         "environment `seeing`: /nowhere/requirements.txt cannot be read: No such file or directory;"
-        " what was there before stays\n"
+        " the previous version stays\n"
     )
 
 

@@ -1,1 +1,1 @@
-"""What hosts run to start a step in an image. Sent as text; standard library only, Python 3.6 or later."""
+"""Programs on hosts that start a step in a container image: sent as text, standard library only, Python 3.6."""

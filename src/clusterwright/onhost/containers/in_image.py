@@ -1,9 +1,8 @@
-"""Starts a step of Slurm's in an OCI bundle, as its user and without root: `in_image.py BUNDLE ID HOST`.
+"""Starts a Slurm step in an OCI bundle, as its user and without root: `in_image.py BUNDLE ID HOST`.
 
-Slurm has written BUNDLE/config.json from the image's own, with the command and the environment of the step. What a
-container of a desktop would shut away is given back, as training needs it: the host's network, processes, devices and
-user ids. Only files are the image's. So GPUs are those that Slurm gave the step, and Slurm sees and ends every
-process.
+Slurm has written BUNDLE/config.json from the image, with the step's command and environment. This program shares the
+host's network, processes, devices and user ids with the container, because training needs them; only the files are the
+image's. So the GPUs are those allocated to the step, and Slurm sees and ends every process.
 """
 
 import errno
@@ -16,15 +15,15 @@ from typing import Any, Dict, List, Optional
 
 from clusterwright.onhost.lib import processes
 
-PLACES = "/etc/clusterwright/containers.json"  # what this cluster's hosts show inside; by the role `oci`
+PLACES = "/etc/clusterwright/containers.json"  # folders that hosts mount into containers; written by the role `oci`
 STATE = "/run/clusterwright-oci"
-MOUNTS = "CLUSTERWRIGHT_MOUNTS"  # further folders of the host, with colons between them
-HOST = ("/proc", "/sys", "/dev", "/tmp", "/var/tmp")  # the host's own, shown inside
-ROOT, COMMANDS = "/opt/clusterwright/host", "/opt/clusterwright/containers/bin"  # as outside.py has them
-SLURMS, STEP_FOLDER = "/tmp/slurm/", "/tmp/slurm-%s/"  # where Slurm puts a batch script, and where we do
-# Who the user is, and where hosts and names are found: an image knows neither.
+MOUNTS = "CLUSTERWRIGHT_MOUNTS"  # further folders of the host, separated by colons
+HOST = ("/proc", "/sys", "/dev", "/tmp", "/var/tmp")  # the host's own, mounted into the container
+ROOT, COMMANDS = "/opt/clusterwright/host", "/opt/clusterwright/containers/bin"  # same as in outside.py
+SLURMS, STEP_FOLDER = "/tmp/slurm/", "/tmp/slurm-%s/"  # Slurm's folder for a batch script, and ours
+# The host's users and name resolution, which an image lacks.
 NAMES = ("/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf")
-# Of NVIDIA's container toolkit: the driver's libraries, which must fit the host's kernel, come from the host.
+# NVIDIA's container toolkit mounts the host's driver libraries, which must match the host's kernel.
 NVIDIA = "/usr/bin/nvidia-container-runtime-hook"
 
 SETS = ("bounding", "effective", "permitted", "inheritable", "ambient")
@@ -33,7 +32,7 @@ Config = Dict[str, Any]
 
 
 def main() -> None:
-    """Become the runtime."""
+    """Adapt the configuration and replace this process by crun."""
     bundle, name, host = sys.argv[1:4]
     path = os.path.join(bundle, "config.json")
     with open(path) as file:
@@ -41,11 +40,11 @@ def main() -> None:
     refused = adapt(config, places(), name, host)
     if refused:
         sys.exit("clusterwright: " + refused)
-    os.unlink(path)  # it is root's, in a folder of ours
+    os.unlink(path)  # owned by root, in a folder of ours
     with open(path, "w") as file:
         json.dump(config, file)
     state = os.path.join(STATE, name)
-    os.mkdir(state, 0o700)  # Slurm takes it away: RunTimeDelete
+    os.mkdir(state, 0o700)  # Slurm removes it: RunTimeDelete
     crun = [
         "crun",
         "--root",
@@ -61,13 +60,13 @@ def main() -> None:
 
 
 def places() -> List[Dict[str, str]]:
-    """The folders of this cluster: path, and whether it can be written to."""
+    """Return this cluster's folders, each with its path and mode."""
     with open(PLACES) as file:
         return list(json.load(file))
 
 
 def adapt(config: Config, folders: List[Dict[str, str]], name: str, host: str) -> str:
-    """The configuration with only the files apart; why it cannot be, in words, or nothing."""
+    """Change the configuration to isolate files only; return an error text or ""."""
     environment = dict(pair.partition("=")[::2] for pair in config["process"].get("env", []))
     complete(environment, host)
     ensure_home(environment, host)
@@ -98,7 +97,7 @@ def adapt(config: Config, folders: List[Dict[str, str]], name: str, host: str) -
         noNewPrivileges=True,
         capabilities={
             capability_set: ["CAP_SYS_CHROOT"] for capability_set in SETS
-        },  # for outside.py, in the user's own namespace
+        },  # for outside.py, in the user's own user namespace
     )
     for key in ("rlimits", "apparmorProfile", "selinuxLabel"):
         config["process"].pop(key, None)
@@ -109,14 +108,14 @@ def adapt(config: Config, folders: List[Dict[str, str]], name: str, host: str) -
 
 
 def bind(path: str, mode: str = "rw") -> Config:
-    """The host's folder or file at the same place inside, with what is mounted below it."""
+    """Return a recursive bind mount of the host's path to the same path."""
     return {"destination": path, "type": "none", "source": path, "options": ["rbind", "rprivate", mode]}
 
 
 def of_slurm(config: Config, name: str) -> List[Config]:
-    """What Slurm has added to the step: its batch script, its spool. The image's own kinds of mounts are not wanted.
+    """Return the bind mounts that Slurm added to the step (batch script, spool), without the image's own mounts.
 
-    Slurm's place for the script, /tmp/slurm, would be one for all jobs of a host, as /tmp is the host's.
+    The script moves to a folder per step: Slurm's /tmp/slurm would be shared by all jobs, because /tmp is the host's.
     """
 
     def moved(path: str) -> str:
@@ -133,9 +132,9 @@ def of_slurm(config: Config, name: str) -> List[Config]:
 
 
 def complete(environment: Dict[str, str], host: str) -> None:
-    """What Slurm before 23.02 does not tell a task in a container; what stands there is of the job's batch script.
+    """Set the rank variables that Slurm before 23.02 does not set in a container's task.
 
-    It allows one task on a host. Later releases allow more, and tell each of itself.
+    There they are those of the batch script, and one task per host is allowed. Later releases set them for each task.
     """
     environment["SLURMD_NODENAME"] = host
     if set(re.sub(r"\(x[0-9]+\)", "", environment.get("SLURM_STEP_TASKS_PER_NODE", "")).split(",")) != {"1"}:
@@ -149,20 +148,20 @@ def complete(environment: Dict[str, str], host: str) -> None:
 
 
 def ensure_home(environment: Dict[str, str], host: str) -> None:
-    """Programs write there; a user without one is told, and goes on."""
+    """Set HOME to /tmp, with a warning, for a user whose home does not exist."""
     home = environment.get("HOME", "")
     if os.path.isdir(home):
         return
     environment["HOME"] = "/tmp"
     user = environment.get("USER", os.getuid())
     sys.stderr.write(
-        "clusterwright: %s has no home at %s on %s; HOME is /tmp: `wright apply` makes homes\n"
+        "clusterwright: %s has no home at %s on %s, so HOME is /tmp. Run `wright apply` to create homes\n"
         % (user, home, host)
     )
 
 
 def is_ours(device: str) -> bool:
-    """Slurm's control group lets us open it; whether a driver answers is another question."""
+    """Return True if Slurm's cgroup lets this process open the device."""
     try:
         os.close(os.open(device, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
     except OSError as error:
@@ -171,16 +170,16 @@ def is_ours(device: str) -> bool:
 
 
 def unfit(root: str, command: List[str], environment: Dict[str, str], inside: List[str]) -> str:
-    """What the image lacks, before the runtime says it in its own words."""
+    """Return what the image or the host lacks, as a clearer error than the runtime's, or ""."""
     if not os.path.isdir(root):
-        return "there is no image at %s on %s" % (os.path.dirname(root), os.uname().nodename)
+        return "no image at %s on %s" % (os.path.dirname(root), os.uname().nodename)
     for path in inside:
         if any(path.startswith(parent + "/") for parent in inside):
             continue  # in a folder of the host's
         if not os.path.exists(path):
-            return "%s is to be seen inside, and %s has no such folder" % (path, os.uname().nodename)
+            return "%s is to be mounted, but does not exist on %s" % (path, os.uname().nodename)
         if not os.path.lexists(root + path) and not os.access(root, os.W_OK):
-            return "the image has no place for %s: its owner makes one with `mkdir -p %s`" % (
+            return "the image has no mount point for %s. Its owner creates one with `mkdir -p %s`" % (
                 path,
                 root + path,
             )
@@ -188,7 +187,7 @@ def unfit(root: str, command: List[str], environment: Dict[str, str], inside: Li
 
 
 def find_program(root: str, program: str, environment: Dict[str, str], inside: List[str]) -> Optional[str]:
-    """Where the program is, in the image or in a folder of the host's; links are taken as they lie."""
+    """Return the program's path in the image or in a mounted folder; symbolic links are not resolved."""
     folders = [""] if "/" in program else environment.get("PATH", "/usr/bin:/bin").split(":")
     for folder in folders:
         path = os.path.join(folder, program)
@@ -201,7 +200,7 @@ def find_program(root: str, program: str, environment: Dict[str, str], inside: L
 
 
 def working_folder(environment: Dict[str, str], mounts: List[Config]) -> str:
-    """Where the step was started, if that is seen inside."""
+    """Return the step's working directory if it is mounted, else /."""
     folder = environment.get("PWD", "/")
     is_mounted = any((folder + "/").startswith(mount["destination"] + "/") for mount in mounts)
     return folder if is_mounted else "/"

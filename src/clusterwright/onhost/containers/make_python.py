@@ -1,7 +1,7 @@
-"""Makes a Python environment: `make_python.py FILE.json`, as the member of the team whose it is.
+"""Builds a Python environment as a member of the team that owns it: `make_python.py FILE.json`.
 
-Each version lies in a folder of its own, and PATH is a link to the newest that was made whole: jobs that run keep the
-one they began with, and packages that cannot be had leave all as it was.
+Each version has its own folder, and PATH links to the newest complete one: running jobs keep their version, and a
+failed build changes nothing.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ Spec = Dict[str, Any]
 
 
 def main() -> int:
-    """Make it, unless it is there."""
+    """Build the environment unless it exists."""
     with open(sys.argv[1]) as file:
         spec = json.load(file)  # type: Spec
     os.umask(0o002)
@@ -41,13 +41,13 @@ def main() -> int:
 
 
 def refuse(spec: Spec, why: str) -> int:
-    """The last words of the unit, which `apply` shows."""
-    sys.stderr.write("environment `%s`: %s; what was there before stays\n" % (spec["name"], why))
+    """Write the error, which `apply` shows from the unit's log."""
+    sys.stderr.write("environment `%s`: %s; the previous version stays\n" % (spec["name"], why))
     return 1
 
 
 def unreadable(spec: Spec) -> str:
-    """What is in the way of the file of packages."""
+    """Return the error of opening the requirements file, or ""."""
     try:
         with open(spec["requirements"] or os.devnull):
             return ""
@@ -56,7 +56,7 @@ def unreadable(spec: Spec) -> str:
 
 
 def digest(spec: Spec) -> str:
-    """Another for any change of what is asked for, also inside the file of packages."""
+    """Return a hash of everything requested, the text of the requirements file included."""
     identity = {name: spec[name] for name in ("kind", "program", "packages", "requirements", "wheels")}
     text = json.dumps(identity, sort_keys=True)
     if spec["requirements"]:
@@ -66,7 +66,7 @@ def digest(spec: Spec) -> str:
 
 
 def commands(spec: Spec, folder: str) -> List[List[str]]:
-    """What makes it, and fills it."""
+    """Return the commands that create the environment and install its packages."""
     packages = list(spec["packages"])
     if spec["kind"] == "conda":
         listed = ["--file", spec["requirements"]] if spec["requirements"] else []

@@ -1,6 +1,6 @@
-"""What the monitoring saw of a job, as lines (standard library, Python 3.8; sent to the control host).
+"""Prints Prometheus's records of a job's failure, as lines (standard library, Python 3.8; sent to the controller).
 
-Only what tells of a failure becomes a line; thresholds are in the queries. Names of families are those of
+Only signs of a failure become a line; the queries hold the thresholds. Names of metrics are those of
 docs/decisions/0010-watch.md.
 """
 
@@ -14,13 +14,13 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
 from clusterwright.onhost.snapshot.monitors import query_prometheus
 
-LEAST_S = 60  # of time that is looked at: two or more samples
+LEAST_S = 60  # shortest period: two or more samples
 
 
 class Question(NamedTuple):
-    """A query and what an answer means.
+    """A query and the text for each row of its result.
 
-    In the query `$n` is the job's hosts, `$t` its time, `$b` its begin, `$j` the job and `$r` its run.
+    In the query `$n` is the job's hosts, `$t` its period, `$b` its start, `$j` the job and `$r` its run.
     """
 
     query: str
@@ -28,12 +28,12 @@ class Question(NamedTuple):
 
 
 def grown(family: str) -> str:
-    """By how much a counter grew; one that was not there at the begin has grown from nothing."""
+    """Return the query for a counter's growth; one that did not exist at the start has grown from 0."""
     most = f"max_over_time({family}{{$n}}$t)"
     return f"({most} - ({family}{{$n}} @ $b or 0 * {most}))"
 
 
-# Ours: data-centre GPUs slow themselves down from 85 to 95 degrees; a few PCIe replays come with every boot;
+# Our thresholds: data center GPUs throttle from 85 to 95 degrees; every boot has a few PCIe replays;
 # no step takes 300 s.
 QUESTIONS = (
     Question(grown("clusterwright_gpu_xid_total") + " > 0", "GPU {gpu} had Xid {xid}, times: {value:.0f}"),
@@ -68,7 +68,7 @@ QUESTIONS = (
 
 
 def main() -> int:
-    """Print lines by host as JSON; where Prometheus does not answer there are none, and stderr says so."""
+    """Print lines by host as JSON; without a response of Prometheus none, and its error on stderr."""
     request = json.loads(sys.argv[1])
     try:
         lines = collect_lines(request, time.monotonic() + float(request["limit_s"]))
@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def collect_lines(request: Dict[str, Any], end: float) -> Dict[str, List[str]]:
-    """Lines by host; of what has no host, under an empty name."""
+    """Return lines by host; those without a host under ""."""
     lines_by_host: Dict[str, List[str]] = {}
     for question, query in queries(request):
         for labels, value in query_prometheus(request["url"], query, end):
@@ -92,7 +92,7 @@ def collect_lines(request: Dict[str, Any], end: float) -> Dict[str, List[str]]:
 
 
 def queries(request: Dict[str, Any]) -> Iterator[Tuple[Question, str]]:
-    """What is asked: of the job's own hosts and time."""
+    """Yield the queries for the job's hosts and period."""
     places = {
         "n": "node=~" + json.dumps("|".join(request["hosts"])),
         "t": f"[{max(LEAST_S, request['end'] - request['begin'])}s] @ {request['end']}",
@@ -108,7 +108,7 @@ def queries(request: Dict[str, Any]) -> Iterator[Tuple[Question, str]]:
 
 
 class _Names(Dict[str, Any]):
-    """Labels; one that a series does not have is empty."""
+    """Labels of a row; a missing one is ""."""
 
     def __missing__(self, _: str) -> str:
         return ""

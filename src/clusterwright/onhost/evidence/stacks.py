@@ -1,7 +1,7 @@
-"""Where the ranks of a job stand, by their own words (standard library, Python 3.8; sent to a host of the job).
+"""Samples the stacks of a job's ranks (standard library, Python 3.8; sent to a host of the job).
 
-Ranks that our runtime has started answer a signal with their stacks; of others py-spy tells, where it is installed.
-Each is looked at three times within two seconds.
+Ranks that our runtime started dump their stacks on a signal; for others py-spy is used, if it is installed. Each rank
+is sampled three times within two seconds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SPIED = re.compile(r"^ +(?P<name>\S+) \((?P<file>[^:]+):(?P<line>\d+)\)$", re.M
 
 
 def main() -> int:
-    """Print a list of ranks, each with what was seen of it."""
+    """Print a list of ranks, each with its samples."""
     job = sys.argv[1]
     ranks = list(_ranks(job))
     for number in range(SAMPLES):
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def _ranks(job: str) -> Iterator[Dict[str, Any]]:
-    """Processes of the job that would tell where they stand."""
+    """Yield the job's processes whose stacks can be read."""
     for path in glob.glob("/proc/[0-9]*/environ"):
         pid = int(path.split("/")[2])
         try:
@@ -61,7 +61,7 @@ def _ranks(job: str) -> Iterator[Dict[str, Any]]:
 
 
 def _written(pid: int) -> str:
-    """The file into which it writes its stacks; empty where it has none."""
+    """Return the file into which the process writes its stacks, or ""."""
     for link in glob.glob(f"/proc/{pid}/fd/*"):
         try:
             path = os.readlink(link)
@@ -73,7 +73,7 @@ def _written(pid: int) -> str:
 
 
 def _look(rank: Dict[str, Any]) -> Dict[str, str]:
-    """Its state, where it waits in the kernel, its own line, and the collective that it is in."""
+    """Return one sample: process state, kernel wait channel, its code location, and the collective that it is in."""
     pid = rank["pid"]
     stack = _request_stack(pid, rank["path"]) if rank["path"] else _spied(pid)
     called = _CALLED.findall(stack) if _COLLECTIVE.search(stack) else []
@@ -95,7 +95,7 @@ def _request_stack(pid: int, path: str) -> str:
 
 
 def _spied(pid: int) -> str:
-    """In the form in which Python itself writes stacks."""
+    """Return py-spy's stack in Python's own format."""
     argv = ["py-spy", "dump", "--nonblocking", "--pid", str(pid)]
     result = processes.run(argv, SPY_S)
     if result.stopped:

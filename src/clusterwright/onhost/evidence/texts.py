@@ -1,7 +1,7 @@
-"""What a job left in files, as one JSON document, on a host that sees them (standard library, Python 3.8).
+"""Prints a job's logs and events as one JSON document, on a host that mounts them (standard library, Python 3.8).
 
-Sent to `python3 -` on the control host with the folder of runs, the job, and paths that Slurm has named. A long file
-is cut in the middle: what failed first is near its beginning or its end.
+Sent to `python3 -` on the controller with the runs folder, the job, and paths that Slurm reported. The middle of a long
+file is left out: the first failure is near its beginning or its end.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any, Dict, List
 from clusterwright.onhost.lib.safe_reader import is_regular, open_regular, parse_object, read_bytes
 
 ALL_BYTES = 48 << 20  # of all files together: seconds over a slow link
-LEAST_BYTES = 64 << 10  # of one
-DUMP_BYTES = 24 << 20  # of all dumps together; one that is larger than its share is left out
+LEAST_BYTES = 64 << 10  # of one file
+DUMP_BYTES = 24 << 20  # of all dumps together; one larger than its share is left out
 _OF_RANK = re.compile(r"logs/(\d+)/([^/]+)/(\d+)\.(?:out|err|stacks)$")
 _OF_TORCHRUN = re.compile(r"logs/(\d+)/([^/]+)/.*attempt_\d+/(\d+)/std(?:out|err)\.log$")
 
 
 def main() -> int:
-    """Print the texts and the run that the job belongs to, if it belongs to one."""
+    """Print the texts, and the run of the job if there is one."""
     runs, job, *named = sys.argv[1:]
     run = find(runs, job)
     paths = list(
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def find(runs: str, job: str) -> str:
-    """The folder of a run by its name, `last`, or the id of one of its jobs; empty for none."""
+    """Return the folder of a run by its name, `last`, or the id of one of its jobs; "" if there is none."""
     folders = [os.path.dirname(path) for path in glob.glob(os.path.join(glob.escape(runs), "*", "job.json"))]
     folders.sort(key=lambda path: path[-15:], reverse=True)
     if job == "last":
@@ -56,7 +56,7 @@ def find(runs: str, job: str) -> str:
 
 
 def job_ids(run: str) -> list[str]:
-    """Ids of the jobs of a run, the first one first."""
+    """Return the ids of a run's jobs, oldest first."""
     ids = _text(os.path.join(run, "jobs")).split()
     for path in sorted(glob.glob(os.path.join(glob.escape(run), "chain", "[0-9]*")), key=_number):
         ids += [job_id for job_id in _text(path).split() if job_id not in ids]
@@ -64,7 +64,7 @@ def job_ids(run: str) -> list[str]:
 
 
 def files_of(run: str) -> Iterator[str]:
-    """Logs of all ranks of the last two generations, of the job itself, and stacks that were dumped."""
+    """Yield the logs of the last two generations and of the job itself, and dumped stacks."""
     root = glob.escape(run)
     yield from sorted(glob.glob(root + "/slurm-*.out") + glob.glob(root + "/job.out"))
     generations = sorted(glob.glob(root + "/logs/[0-9]*"), key=_number)[-2:]
@@ -75,7 +75,7 @@ def files_of(run: str) -> Iterator[str]:
 
 
 def dumps(run: str) -> List[Dict[str, str]]:
-    """What the flight recorder wrote in the last generation, in base64; no more than what fits."""
+    """Return the NCCL flight recorder's dumps of the last generation in base64, within the size limit."""
     generations = sorted(glob.glob(glob.escape(run) + "/logs/[0-9]*"), key=_number)[-1:]
     paths = [path for folder in generations for path in glob.glob(glob.escape(folder) + "/*/nccl-[0-9]*")]
     share = DUMP_BYTES // max(1, len(paths))
@@ -90,7 +90,7 @@ def dumps(run: str) -> List[Dict[str, str]]:
 
 
 def events(run: str) -> list[dict[str, Any]]:
-    """What the runtime said of failures."""
+    """Return the runtime's events about failures, by time."""
     telling = ("rank_exit", "rank_hung", "host_lost", "generation_end", "job_end")
     result = []
     for path in glob.glob(os.path.join(glob.escape(run), "events", "*.jsonl")):
@@ -102,13 +102,13 @@ def events(run: str) -> list[dict[str, Any]]:
 
 
 def owner(path: str) -> dict[str, str]:
-    """Host and local rank that the path names."""
+    """Return the host and local rank in the path."""
     match = _OF_RANK.search(path) or _OF_TORCHRUN.search(path)
     return {"host": match.group(2), "local": match.group(3)} if match else {"host": "", "local": ""}
 
 
 def read(path: str, most: int) -> str:
-    """The text; of a longer one its first quarter and the rest from its end."""
+    """Return the text; of a longer one its first quarter and the rest from its end."""
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size

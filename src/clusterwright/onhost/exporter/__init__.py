@@ -1,1 +1,1 @@
-"""What one host measures of itself, for Prometheus: the standard library alone, Python 3.8."""
+"""The exporter of one host's metrics for Prometheus: standard library only, Python 3.8."""

@@ -1,4 +1,4 @@
-"""`python3 -m clusterwright.onhost.exporter`: serves what the host measures, or prints it once."""
+"""`python3 -m clusterwright.onhost.exporter`: serves the host's metrics, or prints them once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from clusterwright.onhost.exporter.settings import FILE, read
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0, or 2 for settings that cannot be read."""
+    """Return 0, or 2 if the settings cannot be read."""
     parser = argparse.ArgumentParser(prog="exporter", description=__doc__)
     parser.add_argument("--settings", default=FILE)
-    parser.add_argument("--once", action="store_true", help="print everything once, and serve nobody")
+    parser.add_argument("--once", action="store_true", help="print all metrics once and exit")
     options = parser.parse_args(arguments)
     try:
         settings = read(options.settings)

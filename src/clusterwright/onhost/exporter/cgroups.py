@@ -1,4 +1,4 @@
-"""Where Slurm keeps the control groups of its jobs, in both versions, and what they say."""
+"""Finds the cgroups of Slurm's jobs, v1 and v2, and reads their counters."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Dict, Iterator, List, NamedTuple, Optional
 from clusterwright.onhost.exporter.state_files import number_of, text_of
 
 _JOB = re.compile(r"job_(\d+)$")
-_NO_LIMIT = 1 << 60  # version 1 writes the largest number of pages there is
-# Slurm's own layouts: version 1 `slurm` or `slurm_NODE` (21.08 on), version 2 the scope of its step daemons.
+_NO_LIMIT = 1 << 60  # v1 prints the largest possible number of pages
+# Slurm's layouts: v1 `slurm` or `slurm_NODE` (since 21.08), v2 the scope of its step daemons.
 _V1 = ("slurm*/uid_*/job_*", "*/slurm*/uid_*/job_*", "*/*/slurm*/uid_*/job_*")
 _V2 = (
     "system.slice/*slurmstepd.scope/job_*",
@@ -21,19 +21,19 @@ _V2 = (
 
 
 class Group(NamedTuple):
-    """A job's groups: by controller in version 1, and one for all in version 2 (under the name of each)."""
+    """A job's cgroups: one per controller in v1; in v2 the same one under each controller's name."""
 
     job: str
     folders: Dict[str, str]
     version: int
 
     def folder(self, controller: str) -> str:
-        """Of that controller; empty where it has none."""
+        """Return the folder of the controller, "" if the job has none."""
         return self.folders.get(controller, "")
 
 
 def jobs(root: str) -> List[Group]:
-    """Jobs on this host, by number."""
+    """Return the cgroups of the jobs on this host, by job number."""
     return sorted([*_second(root), *_v1_groups(root)], key=lambda group: int(group.job))
 
 
@@ -67,7 +67,7 @@ def _second(root: str) -> Iterator[Group]:
 
 
 def processes(group: Group) -> List[int]:
-    """All of the job's, its steps' too; of the controller that has most of them."""
+    """Return the pids of the job and its steps."""
     pids = set()
     for top in dict.fromkeys(group.folders.values()):
         for folder, _, _ in os.walk(top):
@@ -77,7 +77,7 @@ def processes(group: Group) -> List[int]:
 
 
 def cpu_seconds(group: Group) -> Optional[float]:
-    """Processor time of the job so far."""
+    """Return the CPU time of the job so far."""
     folder = group.folder("cpuacct")
     if not folder:
         return None
@@ -89,7 +89,7 @@ def cpu_seconds(group: Group) -> Optional[float]:
 
 
 def cpus(group: Group) -> Optional[int]:
-    """How many processors it is held to."""
+    """Return the number of CPUs that the job's cpuset allows."""
     folder = group.folder("cpuset")
     for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus") if folder else ():
         text = text_of(os.path.join(folder, name)).strip()
@@ -100,7 +100,7 @@ def cpus(group: Group) -> Optional[int]:
 
 
 def memory_bytes(group: Group) -> Optional[int]:
-    """What it holds and cannot do without: file pages that were not used lately are the kernel's to take."""
+    """Return the memory in use without inactive file pages, which the kernel can reclaim."""
     folder = group.folder("memory")
     name, old = (
         ("memory.usage_in_bytes", "total_inactive_file")
@@ -114,7 +114,7 @@ def memory_bytes(group: Group) -> Optional[int]:
 
 
 def memory_limit_bytes(group: Group) -> Optional[int]:
-    """None without a limit."""
+    """Return the memory limit, None without one."""
     folder = group.folder("memory")
     name = "memory.limit_in_bytes" if group.version == 1 else "memory.max"
     limit: Optional[int] = number_of(os.path.join(folder, name)) if folder else None
@@ -122,7 +122,7 @@ def memory_limit_bytes(group: Group) -> Optional[int]:
 
 
 def oom_kills(group: Group) -> Dict[str, int]:
-    """By folder: version 1 counts in the group where it happened, version 2 above it as well."""
+    """Return OOM kills by folder: v1 counts in the cgroup of the kill only, v2 in its parents as well."""
     top = group.folder("memory")
     if not top:
         return {}
@@ -135,7 +135,7 @@ def oom_kills(group: Group) -> Dict[str, int]:
 
 
 def _row(path: str, name: str) -> Optional[int]:
-    """A number that stands behind its name in a file of rows."""
+    """Return the number after its name in a file of `name number` lines."""
     for line in text_of(path).splitlines():
         key, _, value = line.partition(" ")
         if key == name and value.strip().isdigit():

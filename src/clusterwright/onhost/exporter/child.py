@@ -1,4 +1,4 @@
-"""A process that collects when it is told to: what runs on the far side of two pipes."""
+"""The process of a collector, which collects at each request; requests and results pass through two pipes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import rendered
 
 START_BYTE = b"."
-_OOM_SCORE = b"500"  # where memory runs out, a collector ends before who keeps it (proc(5), oom_score_adj)
+_OOM_SCORE = b"500"  # the kernel kills a collector before its parent (proc(5), oom_score_adj)
 
 
 def start(module: ModuleType, settings: Settings) -> Child:
-    """The process of that collector."""
+    """Fork the process of the collector."""
     orders_out, orders_in = os.pipe()
     answers_out, answers_in = os.pipe()
     pid = os.fork()
@@ -31,7 +31,7 @@ def start(module: ModuleType, settings: Settings) -> Child:
 
 
 class Child:
-    """The near side: its number, where it takes orders, and where it answers."""
+    """The parent's side: pid, request pipe and result pipe."""
 
     def __init__(self, pid: int, orders: int, answers: int) -> None:
         self.pid, self.orders, self.answers = pid, orders, answers
@@ -39,14 +39,14 @@ class Child:
         os.set_blocking(answers, False)
 
     def trigger(self) -> bool:
-        """Collect once; False for one that has ended."""
+        """Request one collection; return False if the process has ended."""
         try:
             return os.write(self.orders, START_BYTE) == 1
         except OSError:
             return False
 
     def kill(self) -> None:
-        """It, and whatever it has started; one that the kernel holds ends when that lets go."""
+        """Kill the process and its children; one blocked in the kernel ends when the kernel releases it."""
         for end in () if self.is_reaped else (os.killpg, os.kill):
             try:
                 end(self.pid, signal.SIGKILL)
@@ -54,7 +54,7 @@ class Child:
                 continue
 
     def ended(self) -> bool:
-        """True once nothing is left of it."""
+        """Return True once the process has ended."""
         if not self.is_reaped:
             try:
                 self.is_reaped = os.waitpid(self.pid, os.WNOHANG)[0] != 0
@@ -63,19 +63,19 @@ class Child:
         return self.is_reaped
 
     def wait(self) -> None:
-        """Until nothing is left of it."""
+        """Wait for the end of the process."""
         if not self.is_reaped:
             os.waitpid(self.pid, 0)
             self.is_reaped = True
 
     def close(self) -> None:
-        """The pipes."""
+        """Close the pipes."""
         os.close(self.orders)
         os.close(self.answers)
 
 
 def _live(module: ModuleType, settings: Settings, orders: int, answers: int) -> None:
-    """Until nobody gives orders any more; a collector that fails ends with its answer."""
+    """Serve requests until the parent closes the pipe; a collector that fails exits after its result."""
     try:
         _by_itself()
         state: Dict[Any, Any] = {}
@@ -89,7 +89,7 @@ def _live(module: ModuleType, settings: Settings, orders: int, answers: int) -> 
 
 
 def _by_itself() -> None:
-    """A group of its own, nothing of ours held, and the first to go."""
+    """Start a process group, reset signal handlers, and raise the OOM score."""
     os.setpgid(0, 0)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
@@ -101,11 +101,11 @@ def _by_itself() -> None:
 
 
 def answer(module: ModuleType, settings: Settings, state: Dict[Any, Any]) -> Any:
-    """A line that says how it went, then the text; and whether it went well."""
+    """Return a header line and the text, and whether the collection succeeded."""
     began, text, reason = time.monotonic(), "", ""
     try:
         text = rendered(module.collect(settings, state))
-    except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
+    except Exception as error:  # noqa: BLE001 (reported in the header; the next collection may succeed)
         reason = f"{type(error).__name__}: {error}"
     data = text.encode("utf-8", "replace")
     head = {"why": reason[:500], "seconds": round(time.monotonic() - began, 6), "bytes": len(data)}

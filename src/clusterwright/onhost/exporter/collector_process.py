@@ -1,4 +1,4 @@
-"""One collector as its keeper sees it: due, at work, or resting after a failure; every moment is given."""
+"""The state of one collector in the parent: due, running, or pausing after a failure; times are parameters."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Callable, Optional
 from clusterwright.onhost.exporter import child
 from clusterwright.onhost.exporter.settings import Settings
 
-MOST_BYTES = 8 << 20  # of one collector: 1,000 hosts and 5,000 jobs are a tenth of it
+MOST_BYTES = 8 << 20  # per collector: 1,000 hosts and 5,000 jobs need a tenth of it
 LONGEST_REST_S = 120.0
 
 
 class CollectorProcess:
-    """`text` is what it said last, empty after a failure; `up` is None before it has said anything."""
+    """`text` is the latest result, "" after a failure; `up` is None before the first result."""
 
     def __init__(self, name: str, module: ModuleType, settings: Settings, log: Callable[[str], None]) -> None:
         self.name, self.module, self._settings, self._log = name, module, settings, log
         self.text, self.seconds, self.why = "", 0.0, ""
         self.up: Optional[bool] = None
-        self.good_at: Optional[float] = None  # by the wall's clock
+        self.good_at: Optional[float] = None  # wall-clock time of the last success
         self.due = 0.0
         self.changed = False
         self._child: Optional[child.Child] = None
@@ -31,30 +31,30 @@ class CollectorProcess:
 
     @property
     def pipe(self) -> Optional[int]:
-        """Where it answers, while it is at work."""
+        """The result pipe while the collector runs, else None."""
         return self._child.answers if self._child and self._deadline is not None else None
 
     def next(self) -> float:
-        """When it is to be looked at again, whatever it says."""
+        """Return the time of the next `tend`, if no result comes before."""
         return self.due if self._deadline is None else self._deadline
 
     def tend(self, now: float, wall: float) -> None:
-        """Start it, hear it, or end it, as the moment wants."""
+        """Start the collector, read its result, or end it at its timeout."""
         if self._deadline is not None:
             self._receive(now, wall)
             if self._deadline is not None and now >= self._deadline:
-                self._fail(now, f"no answer in {self.module.TIMEOUT_S:g} s")
+                self._fail(now, f"no result in {self.module.TIMEOUT_S:g} s")
         elif now >= self.due:
             self._begin(now)
 
     def end(self) -> None:
-        """Nothing of it goes on."""
+        """Kill the process."""
         if self._child:
             self._child.kill()
             self._child.ended()
 
     def _begin(self, now: float) -> None:
-        """One that was killed and is still there is held by the kernel: another would only join it."""
+        """Start a collection, but not while a killed process is blocked in the kernel: a new one would block too."""
         if self._child and (self._deadline is None and self._rest_s):
             if not self._child.ended():
                 self.due = now + max(1.0, self._rest_s)
@@ -76,11 +76,11 @@ class CollectorProcess:
             except BlockingIOError:
                 return
             if not data:
-                self._fail(now, "its process has ended")
+                self._fail(now, "its process ended without a result")
                 return
             self._buffer += data
             if len(self._buffer) > MOST_BYTES:
-                self._fail(now, f"it says more than {MOST_BYTES} bytes")
+                self._fail(now, f"its result is larger than {MOST_BYTES} bytes")
                 return
             if self._parse_reply(now, wall):
                 return
@@ -95,7 +95,7 @@ class CollectorProcess:
             self._fail(now, head["why"])
             return True
         if self.up is False:
-            self._log(f"collector {self.name}: answers again")
+            self._log(f"collector {self.name}: works again")
         self.text, self.up, self.why, self.good_at = body.decode("utf-8"), True, "", wall
         self.changed, self._deadline, self._rest_s = True, None, 0.0
         self.due = now + self.module.EVERY_S
@@ -104,7 +104,7 @@ class CollectorProcess:
         return True
 
     def _fail(self, now: float, why: str) -> None:
-        """Its values go; it rests, each time for longer."""
+        """Drop the collector's values, kill it, and double the pause until the next start."""
         if why != self.why:
             self._log(f"collector {self.name}: {why}")
         self.text, self.up, self.why, self.changed = "", False, why, True
@@ -115,7 +115,7 @@ class CollectorProcess:
             self._child.kill()
 
     def _stop(self) -> None:
-        """It has answered, so the kernel does not hold it: it is gone at once."""
+        """End the process after its result; it is idle, so it ends at once."""
         assert self._child
         self._child.kill()
         self._child.wait()

@@ -1,4 +1,4 @@
-"""Programs that are asked, each within its own limit."""
+"""Runs commands with a time limit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from clusterwright.onhost.lib import processes
 
 
 def command_output(argv: List[str], limit_s: float, more: Optional[Dict[str, str]] = None) -> Optional[str]:
-    """What it printed; None where it failed, is not there, or gave no answer in time."""
+    """Return the command's stdout; None if it failed, is missing, or exceeded the limit."""
     result = processes.run(argv, limit_s, env={**os.environ, "LC_ALL": "C", **(more or {})})
     return result.out if result.ok else None

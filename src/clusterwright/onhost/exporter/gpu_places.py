@@ -1,4 +1,4 @@
-"""Which number, identity and place each GPU has, from the kernel's files, which answer where the driver hangs."""
+"""The index, UUID and PCI address of each GPU, from files in /proc that respond even if the driver hangs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.onhost.exporter.state_files import text_of
 
 
 class GpuDevice(NamedTuple):
-    """One GPU: its number as nvidia-smi counts, and that of its device file, by which Slurm names it."""
+    """One GPU: `number` as nvidia-smi counts, `minor` of its device file, by which Slurm names it."""
 
     number: int
     minor: int
@@ -19,7 +19,7 @@ class GpuDevice(NamedTuple):
 
 
 def places(proc: str) -> List[GpuDevice]:
-    """All that the driver has found when it was loaded, in the order of the bus, as NVML counts them."""
+    """Return the GPUs that the driver found when it loaded, in PCI order, as NVML counts them."""
     folder = os.path.join(proc, "driver/nvidia/gpus")
     devices = []
     for index, name in enumerate(sorted(_names(folder))):
@@ -36,12 +36,12 @@ def places(proc: str) -> List[GpuDevice]:
 
 
 def by_minor(proc: str) -> Dict[int, GpuDevice]:
-    """By the number that Slurm uses."""
+    """Return the GPUs by the number that Slurm uses."""
     return {device.minor: device for device in places(proc)}
 
 
 def address(text: str) -> str:
-    """One form, without the function: 0000:3b:00; nothing for what is none."""
+    """Normalize a PCI address, without the function: 0000:3b:00; return "" for other text."""
     text = re.sub(r"\.[0-7]$", "", re.sub(r"^pci:", "", text.strip().lower()))
     parts = text.split(":")
     if len(parts) == 2:

@@ -1,6 +1,6 @@
-"""What a job's processes are told of it by Slurm: account, partition, name, GPUs.
+"""Reads a job's account, partition, name and GPUs from the environment of its processes.
 
-A user can write other words there: nothing but labels is made of them.
+Users can change their environment, so the values are used for labels only.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ _VARIABLES = (
     "SLURM_CPUS_ON_NODE", "SLURM_JOB_ID",
 )  # fmt: skip
 _MOST = 256 << 10  # bytes of an environment
-_MAX_PROCESSES = 50  # processes: steps' own come first, and those of a later step know no more
+_MAX_PROCESSES = 50  # processes: those of the first step are first, and later ones have the same values
 
 
 def read_environment(job: str, pids: Iterable[int], proc: str) -> Dict[str, str]:
-    """Of the first process that names this job."""
+    """Return Slurm's variables of the first process that names this job."""
     for pid in list(pids)[:_MAX_PROCESSES]:
         environment = _environment(os.path.join(proc, str(pid), "environ"))
         if environment.get("SLURM_JOB_ID") == job:
@@ -26,7 +26,7 @@ def read_environment(job: str, pids: Iterable[int], proc: str) -> Dict[str, str]
 
 
 def owner(pids: Iterable[int], proc: str) -> Optional[int]:
-    """Whose processes they are; root's are Slurm's own, unless there are no others."""
+    """Return the uid of the processes; root's are Slurm's own, unless there are no others."""
     owners = set()
     for pid in pids:
         try:
@@ -37,7 +37,7 @@ def owner(pids: Iterable[int], proc: str) -> Optional[int]:
 
 
 def gpus(environment: Dict[str, str], prolog_gpus: str) -> List[int]:
-    """Numbers of their device files: as the prolog has noted, or as the job's processes were told."""
+    """Return the minor numbers of the job's GPUs: from the prolog's file, else from the environment."""
     for text in (prolog_gpus, environment.get("SLURM_JOB_GPUS", ""), environment.get("SLURM_STEP_GPUS", "")):
         numbers = [int(part) for part in text.strip().split(",") if part.isdigit()]
         if numbers:

@@ -1,6 +1,6 @@
-"""Keeps the collectors: each in its own process, each with its own limit, their newest texts in a folder.
+"""Runs the collectors, each in a process with a time limit, and writes their latest texts into a folder.
 
-One thread and no locks, so that it can fork. Who serves the texts is a process of its own, too.
+It has one thread and no locks, because it forks. The server of the texts is a process of its own, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REST_S = 5.0  # before the server is started again
 
 
 class Keeper:
-    """All collectors of this host."""
+    """All collectors of this host, and the server."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -41,9 +41,9 @@ class Keeper:
                 os.unlink(os.path.join(settings.run, name))
 
     def serve(self) -> None:
-        """Until somebody ends us."""
+        """Run until SIGTERM or SIGINT."""
         gc.collect()
-        gc.freeze()  # what lies here now is shared by all processes, as long as nobody touches it
+        gc.freeze()  # keeps the present objects' pages shared between all processes
         ended: List[int] = []
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda received, _frame: ended.append(received))
@@ -56,7 +56,7 @@ class Keeper:
             self.end()
 
     def collect_once(self) -> str:
-        """Each collector once; all texts together."""
+        """Run each collector once and return all texts."""
         try:
             while any(collector.up is None for collector in self.collector_processes):
                 self.turn()
@@ -65,7 +65,7 @@ class Keeper:
         return server.joined(self.settings.run)
 
     def turn(self) -> None:
-        """Tend all, write down what is new, wait until there is something to do."""
+        """Tend all collectors, write new texts, and wait for the next event."""
         now = time.monotonic()
         for collector in self.collector_processes:
             collector.tend(now, time.time())
@@ -80,7 +80,7 @@ class Keeper:
             select.select(pipes, [], [], max(0.0, soon - time.monotonic()))
 
     def end(self) -> None:
-        """Nothing of ours goes on."""
+        """Kill all collectors and the server."""
         for collector in self.collector_processes:
             collector.end()
         if self._server:
@@ -94,32 +94,30 @@ class Keeper:
             self._server = server.start(self.settings)
 
     def _self_metrics(self) -> Iterator[Family]:
-        """What is known of the collectors, and what the cluster file declares."""
-        up = gauge("collector_up", "1 where the collector answered when it was asked last.")
-        seconds = gauge("collector_seconds", "How long its last answer took.")
-        last = gauge("collector_success_timestamp_seconds", "When it answered last.")
+        """Yield the metrics about collectors and server, and the GPUs that the cluster file declares."""
+        up = gauge("collector_up", "1 if the last collection succeeded.")
+        seconds = gauge("collector_seconds", "Duration of the last collection.")
+        last = gauge("collector_success_timestamp_seconds", "Time of the last successful collection.")
         for collector in self.collector_processes:
             up.add(None if collector.up is None else float(collector.up), collector=collector.name)
             seconds.add(collector.seconds if collector.up else None, collector=collector.name)
             last.add(collector.good_at, collector=collector.name)
         yield from (up, seconds, last)
-        restarts = counter(
-            "exporter_server_restarts_total", "How often what answers scrapes was started again."
-        )
+        restarts = counter("exporter_server_restarts_total", "Restarts of the exporter's HTTP server.")
         yield restarts.add(float(self._restarts))
         declared = gauge("gpus_declared", "GPUs of this host in the cluster file.")
         yield declared.add(float(self.settings.gpus) if self.settings.slurmd else None)
 
     def _write(self, name: str, text: str) -> None:
-        """Whole or not at all; a full disk leaves the old one, which its time stamp gives away."""
+        """Write the text atomically; on a full disk the old one stays, and its timestamp shows it."""
         path = os.path.join(self.settings.run, name + server.ENDING)
         try:
             write_atomic(path, text, durable=False)
         except OSError as error:
-            log(f"{path} is not written: {error}")
+            log(f"cannot write {path}: {error}")
 
 
 def log(text: str) -> None:
-    """To the journal."""
+    """Write a line to stderr, which goes to the journal."""
     with contextlib.suppress(OSError):
         os.write(2, f"{text}\n".encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""New lines of the kernel's log, each once: from /dev/kmsg, or from the journal where a host has no log of its own."""
+"""New lines of the kernel log, each once: from /dev/kmsg, or from the journal on hosts without their own log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 from clusterwright.onhost.exporter.commands import command_output
 from clusterwright.onhost.exporter.state_files import text_of
 
-Line = Tuple[float, str]  # when, by the wall's clock, and what
+Line = Tuple[float, str]  # wall-clock time, text
 _LIMIT_S = 20.0  # a busy host takes seconds to start a program
 _MOST = 8192  # bytes of a record (printk's limit is below)
 
@@ -18,7 +18,7 @@ _MOST = 8192  # bytes of a record (printk's limit is below)
 def new(
     state: Dict[str, Any], position: Dict[str, Any], *, proc: str, kmsg: str, journal: bool
 ) -> List[Line]:
-    """Those that came after `position`, which is moved on; a place of another boot is none."""
+    """Return the lines after `position` and advance it; a position of an earlier boot is dropped."""
     boot = text_of(os.path.join(proc, "sys/kernel/random/boot_id"), 64).strip()
     if not journal and position.get("boot") != boot:
         position.clear()
@@ -27,7 +27,7 @@ def new(
 
 
 def _kmsg(state: Dict[str, Any], position: Dict[str, Any], proc: str, path: str) -> Iterator[Line]:
-    """The handle is kept open: what was read is not read again. A record that was overwritten is passed over."""
+    """Yield new records; the open handle remembers what was read. Overwritten records are skipped."""
     handle = state.get("kmsg")
     if handle is None:
         handle = state["kmsg"] = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -37,7 +37,7 @@ def _kmsg(state: Dict[str, Any], position: Dict[str, Any], proc: str, path: str)
             record = os.read(handle, _MOST)
         except BlockingIOError:
             return
-        except BrokenPipeError:  # the ring has gone round (Documentation/ABI/testing/dev-kmsg)
+        except BrokenPipeError:  # records were overwritten (Documentation/ABI/testing/dev-kmsg)
             continue
         if not record:
             return
@@ -51,15 +51,15 @@ def _kmsg(state: Dict[str, Any], position: Dict[str, Any], proc: str, path: str)
 
 
 def _journal(position: Dict[str, Any]) -> Iterator[Line]:
-    """From its cursor on; without one, from the beginning of this boot."""
+    """Yield new lines after the cursor; without one, from the beginning of this boot."""
     start_arguments = [f"--after-cursor={position['cursor']}"] if position.get("cursor") else ["-b"]
     fields = "--output-fields=MESSAGE,__REALTIME_TIMESTAMP"
     output = command_output(
         ["journalctl", "-k", "-q", "--no-pager", "-o", "json", fields, *start_arguments], _LIMIT_S
     )
     if output is None:
-        position.pop("cursor", None)  # it may have been of a journal that is gone
-        raise OSError("journalctl gives no answer")
+        position.pop("cursor", None)  # the cursor may belong to a removed journal
+        raise OSError("journalctl failed")
     for line in output.splitlines():
         try:
             row = json.loads(line)

@@ -1,4 +1,4 @@
-"""libnvidia-ml.so.1 by ctypes: each question gives a number, or None where this GPU or driver does not know it."""
+"""libnvidia-ml.so.1 by ctypes: each query returns a number, or None if this GPU or driver does not support it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ctypes import byref, c_int, c_uint, c_ulonglong, c_void_p
 from typing import List, Optional
 
 LIBRARY = "libnvidia-ml.so.1"
-# nvmlReturn_t: what a driver or a GPU that is there may answer
+# nvmlReturn_t: codes that a working driver and GPU may return
 OK, NOT_SUPPORTED, NO_PERMISSION, NOT_FOUND = 0, 3, 4, 6
 UNKNOWN = (2, NOT_SUPPORTED, NO_PERMISSION, NOT_FOUND, 13, 25)
 GPU_IS_LOST = 15
@@ -15,7 +15,7 @@ _BUFFER_SIZE = 96
 
 
 class NvmlError(Exception):
-    """An answer that ends a round: the library has to be loaded anew, or a GPU is gone."""
+    """An error that ends the collection: the library must be reloaded, or a GPU is lost."""
 
     def __init__(self, function: str, code: int) -> None:
         super().__init__(f"{function}: NVML error {code}")
@@ -29,11 +29,11 @@ class _Memory(ctypes.Structure):
 
 
 class Nvml:
-    """The library, loaded and initialised.
+    """The library, loaded and initialized.
 
     Raises:
-        OSError: there is none.
-        NvmlError: there is no driver, or another version of it.
+        OSError: the library is missing.
+        NvmlError: there is no driver, or its version differs from the library's.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Nvml:
         self._check("nvmlInit_v2")
 
     def query(self, function: str, *arguments: object) -> bool:
-        """True where the arguments have the answer; False where nobody knows it."""
+        """Call the function; return True if it filled its arguments, False if it is not supported."""
         try:
             code = getattr(self._library, function)(*arguments)
         except AttributeError:  # an older driver
@@ -55,13 +55,13 @@ class Nvml:
             raise NvmlError(function, NOT_SUPPORTED)
 
     def driver(self) -> str:
-        """Its version."""
+        """Return the driver's version."""
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self.query("nvmlSystemGetDriverVersion", buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode("ascii", "replace")
 
     def gpus(self) -> List[Gpu]:
-        """Those that answer; the driver goes on counting one that is lost."""
+        """Return the GPUs that respond; the driver also counts lost ones."""
         count = c_uint()
         self._check("nvmlDeviceGetCount_v2", byref(count))
         gpus = []
@@ -79,42 +79,42 @@ class Nvml:
 
 
 class Gpu:
-    """One that answers."""
+    """One GPU that responds."""
 
     def __init__(self, nvml: Nvml, index: int, handle: c_void_p) -> None:
         self._nvml, self.index, self._handle, self.uuid = nvml, index, handle, ""
 
     def text(self, function: str) -> str:
-        """Words about it; none where it has none."""
+        """Return a text property, "" if there is none."""
         buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
         self._nvml.query(function, self._handle, buffer, c_uint(_BUFFER_SIZE))
         return buffer.value.decode("utf-8", "replace")
 
     def number(self, function: str, *arguments: int) -> Optional[int]:
-        """A number of 32 bits."""
+        """Return a 32-bit property."""
         value = c_uint()
         is_supported = self._nvml.query(function, self._handle, *map(c_uint, arguments), byref(value))
         return value.value if is_supported else None
 
     def big(self, function: str, *arguments: int) -> Optional[int]:
-        """A number of 64 bits."""
+        """Return a 64-bit property."""
         value = c_ulonglong()
         is_supported = self._nvml.query(function, self._handle, *map(c_uint, arguments), byref(value))
         return value.value if is_supported else None
 
     def several(self, function: str, count: int) -> List[Optional[int]]:
-        """Some numbers of one call."""
+        """Return several 32-bit values of one call."""
         values = [c_uint() for _ in range(count)]
         is_supported = self._nvml.query(function, self._handle, *map(byref, values))
         return [value.value if is_supported else None for value in values]
 
     def busy(self) -> Optional[int]:
-        """How much of the last moment kernels ran, in percent."""
+        """Return the percentage of the last sample period in which kernels ran."""
         rates = (c_uint * 2)()
         return rates[0] if self._nvml.query("nvmlDeviceGetUtilizationRates", self._handle, rates) else None
 
     def memory(self) -> List[Optional[int]]:
-        """Bytes in use, and in all."""
+        """Return the bytes in use and in total."""
         info = _Memory(version=ctypes.sizeof(_Memory) | 2 << 24)
         if self._nvml.query("nvmlDeviceGetMemoryInfo_v2", self._handle, byref(info)):
             return [info.used, info.total]
@@ -123,7 +123,7 @@ class Gpu:
         return [legacy_info[2], legacy_info[0]] if is_supported else [None, None]
 
     def link(self, number: int) -> Optional[bool]:
-        """Whether that NVLink is up; None where there is no such link."""
+        """Return whether the NVLink is active; None if there is no such link."""
         active = c_int()
         is_supported = self._nvml.query(
             "nvmlDeviceGetNvLinkState", self._handle, c_uint(number), byref(active)

@@ -1,7 +1,7 @@
-"""A run's events as they come: each line is read once, and of a long run only what its ledger needs is kept.
+"""A run's events, incrementally: each line is read once, and for long runs only what the goodput needs is stored.
 
-Whoever may write into the folder of runs may write anything there: what is no plain file is not opened, a line of any
-length is passed over in pieces, and memory has a bound.
+The runs folder is writable by users, so its content is untrusted: only regular files are opened, long lines are
+skipped in pieces, and memory is bounded.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from clusterwright.onhost.supervisor.goodput import history
 from clusterwright.onhost.supervisor.goodput.timeline import FAULTS, STARTS
 
 Event = Dict[str, Any]
-PIECE = 4 << 20  # bytes of one file in one look: 20,000 events; the rest comes with the next
-LONGEST = 1 << 20  # bytes of a line; those of the runtime have some hundred
-HEAD, LAST = 20, 60  # steps of each generation: a step says what all before it took (history.py)
+PIECE = 4 << 20  # bytes of one file per read: 20,000 events; the rest comes with the next read
+LONGEST = 1 << 20  # bytes of a line; the runtime's have a few hundred
+HEAD, LAST = 20, 60  # steps per generation: each has the cumulative time of those before it (history.py)
 MOST = 20_000  # other events of a run, 10 MB
-GENERATIONS = 200  # whose steps are kept
+GENERATIONS = 200  # generations with stored steps
 KINDS = frozenset(
     [
         *STARTS,
@@ -43,21 +43,19 @@ KINDS = frozenset(
 
 
 class RunEvents:
-    """Those of one run so far."""
+    """The stored events of one run."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._places: Dict[str, int] = {}
-        self._broken: Dict[str, bool] = {}  # inside a line that is too long
-        self._last_read_time: Dict[
-            str, float
-        ] = {}  # of a file whose middle was not read: the time up to which it was
+        self._broken: Dict[str, bool] = {}  # True inside a line that is too long
+        self._last_read_time: Dict[str, float] = {}  # per file read by `_thin`: the time of its last event
         self._other_events: Deque[Event] = deque(maxlen=MOST)
         self._head_steps: Dict[int, List[Event]] = {}
         self._last: Dict[int, Deque[Event]] = {}
 
     def read(self) -> bool:
-        """True where there was something new."""
+        """Read new lines of all files; return True if there were any."""
         new = False
         for path in sorted(history.event_files(self._folder), key=_is_long):
             is_new = path not in self._places and _is_long(path)
@@ -65,19 +63,19 @@ class RunEvents:
         return new
 
     def all(self) -> List[Event]:
-        """What is kept, by time."""
+        """Return the stored events by time."""
         steps = [
             event for number in self._head_steps for event in (*self._head_steps[number], *self._last[number])
         ]
         return sorted([*self._other_events, *steps], key=lambda event: float(event["time"]))
 
     def last_step(self) -> Optional[Event]:
-        """The newest of all."""
+        """Return the newest step event."""
         tails = [tail or self._head_steps[number] for number, tail in self._last.items()]
         return max((tail[-1] for tail in tails), key=lambda event: float(event["time"]), default=None)
 
     def _thin(self, path: str) -> bool:
-        """The first look at a file that is long already: around the moments that other files tell of."""
+        """Read a file that is already long on the first read: only around the moments in the other files' events."""
         size = os.stat(path).st_size
         moments = sorted(
             {float(event["time"]) for event in self._other_events if event["event"] in history.MOMENTS}
@@ -85,7 +83,7 @@ class RunEvents:
         for event in history.thin(path, moments):
             self._store(event)
             self._last_read_time[path] = max(self._last_read_time.get(path, 0.0), float(event["time"]))
-        self._places[path], self._broken[path] = size, True  # it may end inside a line
+        self._places[path], self._broken[path] = size, True  # the file may end inside a line
         return True
 
     def _piece(self, path: str) -> bool:
@@ -123,7 +121,7 @@ class RunEvents:
 
 
 def parsed(line: bytes) -> Optional[Event]:
-    """An event whose numbers are numbers; None for a line that is cut, or that a stranger wrote otherwise."""
+    """Return the line's event; None for an incomplete line or one with invalid fields."""
     if len(line) > LONGEST:
         return None
     try:
@@ -143,7 +141,7 @@ def _is_long(path: str) -> bool:
 
 
 def _read(path: str, offset: int, run: str) -> bytes:
-    """The next piece; nothing of a file that cannot be read, or was cut meanwhile."""
+    """Return the next piece; b"" if the file cannot be read or was truncated."""
     try:
         return read_part(path, PIECE, offset, inside=run)
     except OSError:

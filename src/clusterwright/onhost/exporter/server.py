@@ -1,7 +1,7 @@
-"""Answers scrapes with the texts that lie there, so that no scrape waits for a collector; a process of its own.
+"""Serves scrapes from the texts in the folder, so that no scrape waits for a collector; a process of its own.
 
-With the cluster's certificates it listens on the host's address, and lets in only who shows one of them; without, on
-loopback alone. New certificates end it, and its keeper starts it again.
+With the cluster's certificates it listens on the host's address and requires a client certificate; without them it
+listens on loopback only. It exits when the certificates change, and the keeper starts it again.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ ENDING = ".prom"
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MOST_AT_ONCE = 16
 MOST_HEAD = 16 << 10  # bytes of a request
-REQUEST_TIMEOUT_S = 5.0  # for a handshake and a request; a scraper has both ready
-IDLE_S = 130.0  # between two requests: Prometheus asks each 15 s, and a minute is usual elsewhere
+REQUEST_TIMEOUT_S = 5.0  # limit for a handshake and a request
+IDLE_S = 130.0  # between two requests: Prometheus scrapes every 15 s, others usually every minute
 CHECK_INTERVAL_S = 10.0
 
 
 class Process:
-    """The near side of it."""
+    """The parent's side of the server."""
 
     def __init__(self, pid: int, lifeline: int) -> None:
         self.pid, self._lifeline = pid, lifeline
 
     def ended(self) -> bool:
-        """True once it is gone."""
+        """Return True once the process has ended."""
         try:
             return os.waitpid(self.pid, os.WNOHANG)[0] != 0
         except ChildProcessError:
             return True
 
     def end(self) -> None:
-        """Gone."""
+        """Kill the process."""
         with contextlib.suppress(OSError):
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
@@ -48,7 +48,7 @@ class Process:
 
 
 def start(settings: Settings) -> Process:
-    """It serves until it is ended, its keeper is gone, or the certificates are others."""
+    """Fork the server; it runs until it is killed, the keeper has ended, or the certificates change."""
     child_end, parent_end = os.pipe()
     pid = os.fork()
     if pid:
@@ -72,7 +72,7 @@ def _exit_with_parent(lifeline: int) -> None:
 
 
 def joined(folder: str) -> str:
-    """All texts as they lie there."""
+    """Return all texts in the folder."""
     texts = []
     for name in sorted(os.listdir(folder)):
         if name.endswith(ENDING):
@@ -82,13 +82,13 @@ def joined(folder: str) -> str:
 
 
 class Server:
-    """Listens from the beginning; `port` is the one that it has."""
+    """Listens from its creation; `port` is the actual port."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._stamp = stamp(settings.tls)
         self._context = context(settings.tls)
-        self._open: Dict[socket.socket, float] = {}  # until when it may take
+        self._open: Dict[socket.socket, float] = {}  # deadline by connection
         address = settings.listen if self._context else "127.0.0.1"
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._socket = socket.socket(family, socket.SOCK_STREAM)
@@ -99,7 +99,7 @@ class Server:
         self.port = self._socket.getsockname()[1]
 
     def serve(self) -> None:
-        """Until the certificates change."""
+        """Serve until the certificates change."""
         while stamp(self._settings.tls) == self._stamp:
             with contextlib.suppress(socket.timeout, ConnectionError):
                 connection, _ = self._socket.accept()
@@ -115,7 +115,7 @@ class Server:
         threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def _close_overdue(self) -> None:
-        """Who sends a letter now and then holds a place no longer than others."""
+        """Close connections past their deadline, so that slow clients do not occupy slots."""
         now = time.monotonic()
         for connection, deadline in list(self._open.items()):
             if now > deadline:
@@ -127,12 +127,12 @@ class Server:
         try:
             if (
                 self._context
-            ):  # the handshake later: until then it has to be known, to be closed when it is overdue
+            ):  # handshake later: the connection must be registered before, so that its deadline applies
                 talks = self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
                 self._open[talks] = self._open.pop(connection)
                 talks.do_handshake()
             self._requests(talks)
-        except (OSError, ValueError):  # a stranger, or one who went away
+        except (OSError, ValueError):  # an invalid client, or one that disconnected
             return
         finally:
             self._open.pop(talks, None)
@@ -168,7 +168,7 @@ class Server:
 
 
 def _head(talks: socket.socket, waiting: bytes) -> Tuple[bytes, bytes]:
-    """The head of the next request, and what came after it; nothing where there is none."""
+    """Return the header of the next request and the bytes after it; b"" at the end of the connection."""
     while b"\r\n\r\n" not in waiting:
         data = talks.recv(4096)
         if not data or len(waiting) > MOST_HEAD:
@@ -186,7 +186,7 @@ def _reply(status: str, text: str, *, body: bool, is_persistent: bool) -> bytes:
 
 
 def context(folder: str) -> Optional[ssl.SSLContext]:
-    """The host's certificate, and whose it believes; None where there is none."""
+    """Return the TLS context with the host's certificate and the trusted CA; None without certificates."""
     authority, certificate, key = _files(folder)
     if not all(map(os.path.exists, (authority, certificate, key))):
         return None
@@ -199,7 +199,7 @@ def context(folder: str) -> Optional[ssl.SSLContext]:
 
 
 def stamp(folder: str) -> Tuple[int, ...]:
-    """Changes with the certificates."""
+    """Return a value that changes with the certificates."""
     return tuple(os.stat(path).st_mtime_ns if os.path.exists(path) else 0 for path in _files(folder))
 
 

@@ -1,4 +1,4 @@
-"""What the exporter is told by its file; every key may be missing."""
+"""The exporter's settings file; every key is optional."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ PORT = 9105
 
 @dataclass
 class Settings:
-    """One host's; the places below are other ones in tests."""
+    """One host's settings; tests change the paths."""
 
     node: str = ""
-    control: bool = False  # Slurm and the runs are read here
-    slurmd: bool = False  # jobs run here
+    control: bool = False  # this host reads Slurm and the runs
+    slurmd: bool = False  # this host runs jobs
     listen: str = "127.0.0.1"
     port: int = PORT
     gpus: int = 0  # declared in the cluster file
-    journal: bool = False  # kernel's lines come from the journal: a virtual host has no log of its own
+    journal: bool = False  # read the kernel log from the journal: a container host has no log of its own
     paths: List[str] = None  # type: ignore[assignment] # (the dataclass of 3.8 needs a plain default)
     runs: str = ""
     tls: str = "/etc/clusterwright/tls"
@@ -34,31 +34,31 @@ class Settings:
     kmsg: str = "/dev/kmsg"
 
     def __post_init__(self) -> None:
-        """A list of its own."""
+        """Copy the list."""
         self.paths = list(self.paths or [])
 
 
 def read(path: str) -> Settings:
-    """Those of the file.
+    """Return the settings of the file.
 
     Raises:
-        ValueError: it is no JSON object, or a key has another kind of value.
+        ValueError: it is not a JSON object, or a value has the wrong type.
     """
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     if not isinstance(document, dict):
-        raise ValueError(f"{path}: an object is wanted")  # noqa: TRY004 (as for text that is no JSON)
+        raise ValueError(f"{path}: not a JSON object")  # noqa: TRY004 (as for text that is not JSON)
     return from_mapping(document, path)
 
 
 def from_mapping(document: Mapping[str, object], path: str = "") -> Settings:
-    """From a mapping; keys of a newer release are passed over."""
+    """Return settings from a mapping; unknown keys, of a newer release, are ignored."""
     settings = Settings()
     for field in fields(Settings):
         value = document.get(field.name)
         if value is None:
             continue
         if type(value) is not type(getattr(settings, field.name)):
-            raise ValueError(f"{path}: {field.name}: {value!r} is of another kind")
+            raise ValueError(f"{path}: {field.name}: {value!r} has the wrong type")
         setattr(settings, field.name, value)
     return settings

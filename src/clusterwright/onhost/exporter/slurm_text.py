@@ -1,6 +1,6 @@
-"""What Slurm's commands print, of releases 21.08 to 26.05. Pure.
+"""Parses the output of Slurm's commands, releases 21.08 to 26.05. Pure.
 
-A key that a release does not have is missing, one that it has beside is passed over.
+A key that a release lacks is missing in the result; an additional one is ignored.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional
 
 from clusterwright.slurm.jobs import FORMAT_FIELDS, Job, make_jobs
 
-# squeue's fields and how wide they are: columns, so that no word of a stranger's can be taken for two.
+# squeue's fields and column widths: fixed columns, so that user text with spaces cannot shift fields.
 COLUMNS = (
     ("number", 20), ("state", 20), ("partition", 100), ("account", 100), ("reason", 60), ("submit", 24),
     ("eligible", 24), ("tres", 300),
@@ -17,12 +17,12 @@ COLUMNS = (
 
 
 def squeue() -> List[str]:
-    """The command that `jobs` reads; times as seconds since the epoch (SLURM_TIME_FORMAT=%s)."""
+    """Return the command whose output `jobs` parses; times are epoch seconds (SLURM_TIME_FORMAT=%s)."""
     return ["squeue", "-h", "-a", "-O", ",".join(f"{FORMAT_FIELDS[name]}:{width}" for name, width in COLUMNS)]
 
 
 def jobs(text: str) -> List[Job]:
-    """Its rows, an array of waiting jobs as one; a row of another form is passed over."""
+    """Return the jobs of squeue's output, a pending array as one; malformed rows are skipped."""
     rows = [list(_cells(line)) for line in text.splitlines()]
     return make_jobs(
         [row for row in rows if row[0].partition("_")[0].isdigit()], [name for name, _ in COLUMNS]
@@ -37,7 +37,7 @@ def _cells(line: str) -> Iterator[str]:
 
 
 def diagnosis(text: str) -> Dict[str, float]:
-    """From sdiag: seconds of the last cycle of either scheduler, and threads."""
+    """Return from sdiag the seconds of the last main (`cycle`) and backfill cycle, and the number of threads."""
     result: Dict[str, float] = {}
     part = ""
     for line in text.splitlines():
@@ -56,7 +56,7 @@ def diagnosis(text: str) -> Dict[str, float]:
 
 
 class Share(NamedTuple):
-    """What an account may have, and has had, of all."""
+    """An account's share of the cluster, its usage, and its fairshare factor."""
 
     account: str
     share: Optional[float]
@@ -65,9 +65,9 @@ class Share(NamedTuple):
 
 
 def shares(text: str) -> List[Share]:
-    """From `sshare -a -n -P -o Account,User,NormShares,EffectvUsage,FairShare`.
+    """Parse `sshare -a -n -P -o Account,User,NormShares,EffectvUsage,FairShare`.
 
-    By fair tree only users have a factor: an account's is then their mean.
+    With the fair tree algorithm only users have a factor: an account gets their mean.
     """
     accounts: Dict[str, Share] = {}
     users: Dict[str, List[float]] = {}

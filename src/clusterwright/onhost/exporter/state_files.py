@@ -1,4 +1,4 @@
-"""Small files that outlive the exporter: written whole or not at all, and an unreadable one is an empty one."""
+"""Small state files that outlive the exporter, and small files of the kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.onhost.lib.files import write_atomic
 
 
 def read(folder: str, name: str) -> Dict[str, Any]:
-    """What was kept under that name; empty where nothing can be read."""
+    """Return the stored object; {} if it cannot be read."""
     try:
         with open(os.path.join(folder, f"{name}.json"), encoding="utf-8") as file:
             document = json.load(file)
@@ -21,19 +21,19 @@ def read(folder: str, name: str) -> Dict[str, Any]:
 
 
 def write(folder: str, name: str, document: Dict[str, Any]) -> bool:
-    """Kept; False where the disk takes nothing, which is said."""
+    """Write the object atomically; print the error and return False if the disk fails."""
     path = os.path.join(folder, f"{name}.json")
     try:
         os.makedirs(folder, exist_ok=True)
         write_atomic(path, json.dumps(document))
     except OSError as error:
-        sys.stderr.write(f"{path} is not written: {error}\n")
+        sys.stderr.write(f"cannot write {path}: {error}\n")
         return False
     return True
 
 
 def text_of(path: str, most: int = 1 << 20) -> str:
-    """The beginning of a file of the kernel's; empty for one that cannot be read."""
+    """Return the beginning of a file; "" if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(most).decode("utf-8", "replace")
@@ -42,7 +42,7 @@ def text_of(path: str, most: int = 1 << 20) -> str:
 
 
 def number_of(path: str) -> Any:
-    """The whole number that a file holds, or None."""
+    """Return the integer in the file, or None."""
     try:
         return int(text_of(path, 64).strip())
     except ValueError:

@@ -1,4 +1,4 @@
-"""Sums that never fall, of parts that come and go: processes of a job, its steps' groups."""
+"""Sums that never fall, of parts that come and go: processes of a job, cgroups of its steps."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any, Dict, Mapping
 
 
 class Tally:
-    """What is gone is remembered as one number."""
+    """A sum whose ended parts are kept as one number."""
 
     def __init__(self) -> None:
         self._finished_total = 0.0
         self._parts: Dict[Any, float] = {}
 
     def total(self, parts: Mapping[Any, float]) -> float:
-        """With what the parts say now; one that falls has begun anew."""
+        """Return the sum with the parts' present values; a part whose value falls has restarted."""
         for name, value in self._parts.items():
             if name not in parts or parts[name] < value:
                 self._finished_total += value
@@ -22,14 +22,14 @@ class Tally:
 
 
 class Grown:
-    """How much a counter of the whole host has grown while it was somebody's alone."""
+    """The growth of host counters while one job had the host alone."""
 
     def __init__(self) -> None:
         self._last: Dict[str, float] = {}
         self.total = 0.0
 
     def update(self, counters: Mapping[str, float], *, counts: bool) -> None:
-        """`counts` is False where the time since the last look was not his alone."""
+        """Add the growth since the last update if `counts`: the job had the host alone in that time."""
         if counts:
             for name, value in counters.items():
                 self.total += max(0.0, value - self._last.get(name, value))

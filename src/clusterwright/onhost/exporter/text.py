@@ -1,23 +1,23 @@
-"""Families of samples, and the text in which Prometheus reads them (exposition format 0.0.4). Pure."""
+"""Metric families, and their text in Prometheus' exposition format 0.0.4. Pure."""
 
 from __future__ import annotations
 
 from typing import Dict, Iterable, List, Optional, Tuple
 
 PREFIX = "clusterwright_"
-MOST = 200  # letters of a label: paths, reasons of an administrator
-MOST_NAME = 64  # of a label `name`: jobs, and so strangers, have them
+MOST = 200  # characters of a label value: paths, drain reasons
+MOST_NAME = 64  # of the label `name`: users choose job names
 
 
 class Family:
-    """One metric: its kind (`gauge`, `counter`), what it means, and its samples."""
+    """One metric: its name, kind (`gauge`, `counter`), help text and samples."""
 
     def __init__(self, name: str, kind: str, meaning: str) -> None:
         self.name, self.kind, self.meaning = PREFIX + name, kind, meaning
         self.samples: List[Tuple[Dict[str, str], float]] = []
 
     def add(self, value: Optional[float], **labels: object) -> Family:
-        """One more sample; none where nothing is known."""
+        """Add a sample unless the value is None."""
         if value is not None:
             self.samples.append(
                 ({name: _label(name, str(label_value)) for name, label_value in labels.items()}, value)
@@ -26,12 +26,12 @@ class Family:
 
 
 def gauge(name: str, meaning: str) -> Family:
-    """What may rise and fall."""
+    """Return a family of kind gauge."""
     return Family(name, "gauge", meaning)
 
 
 def counter(name: str, meaning: str) -> Family:
-    """What only rises, until it begins anew."""
+    """Return a family of kind counter."""
     return Family(name, "counter", meaning)
 
 
@@ -40,19 +40,19 @@ def _label(name: str, text: str) -> str:
 
 
 def clean(text: str, most: int = MOST_NAME) -> str:
-    """Without control and direction marks, and no longer than that: names of jobs are strangers' text."""
+    """Remove unprintable characters and truncate: job names are untrusted text."""
     if not (text.isascii() and text.isprintable()):
         text = "".join(letter for letter in text if letter.isprintable())
     return text[:most]
 
 
 def escaped(text: str) -> str:
-    """As it stands between the quotes of a label."""
+    """Return the text escaped for a label value."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def rendered(families: Iterable[Family]) -> str:
-    """Whole families; one without samples is left out, one that comes twice is joined."""
+    """Return the families as text; empty ones are left out, those of one name are merged."""
     joined: Dict[str, Family] = {}
     for family in families:
         merged = joined.setdefault(family.name, family)
@@ -73,7 +73,7 @@ def _line(name: str, labels: Dict[str, str], value: float) -> str:
 
 
 def number(value: float) -> str:
-    """As Prometheus reads it: whole ones whole, and +Inf, -Inf, NaN in its own words."""
+    """Format a number for Prometheus: integers without a decimal point, +Inf, -Inf, NaN."""
     value = float(value)
     if value != value:  # noqa: PLR0124 (only NaN differs from itself)
         return "NaN"

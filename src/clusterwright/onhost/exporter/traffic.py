@@ -1,4 +1,4 @@
-"""Bytes that came and went over all networks of the host, InfiniBand too."""
+"""Bytes received and sent on all networks of the host, InfiniBand included."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Dict, Tuple
 
 from clusterwright.onhost.exporter.state_files import number_of
 
-_LANES = 4  # a port's data counters are in units of four bytes (InfiniBand specification, PortCounters)
+_LANES = 4  # data counters of a port are in units of four bytes (InfiniBand specification, PortCounters)
 
 
 def byte_totals(net: str, infiniband: str) -> Tuple[Dict[str, float], Dict[str, float]]:
-    """Received and sent, by device; of real devices, so that no byte counts twice."""
+    """Return bytes received and sent, by device; physical devices only, so that no byte counts twice."""
     received: Dict[str, float] = {}
     transmitted: Dict[str, float] = {}
     for path in glob.glob(os.path.join(glob.escape(net), "*")):
@@ -26,7 +26,7 @@ def byte_totals(net: str, infiniband: str) -> Tuple[Dict[str, float], Dict[str, 
 
 
 def _upper(path: str) -> bool:
-    """A bridge, bond or VLAN: what it carries goes through other devices as well."""
+    """Return True for a bridge, bond or VLAN: its traffic passes through other devices too."""
     return bool(glob.glob(f"{path}/lower_*")) or os.path.isdir(f"{path}/bridge")
 
 

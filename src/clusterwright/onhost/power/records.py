@@ -11,8 +11,8 @@ class Record:
 
     `asked` is the last request to the provider: "", "on", "off", or "failed" while a failed boot is undone. `since` is
     the time of its first try, `next` that of the next, `calls` the number of tries; `sure` is True once the provider
-    reports the host off. `failed_boots` counts failed boots in a row; `words` is the provider's last message, `seen` the power
-    state that it reported during a boot.
+    reports the host off. `failed_boots` counts failed boots in a row; `words` is the provider's last message, `seen`
+    the power state that it reported during a boot.
     """
 
     def __init__(self, stored_values: Optional[Dict[str, Any]] = None) -> None:

@@ -1,8 +1,8 @@
-"""Prints how long the file system of each folder given takes to answer, as one JSON object: seconds, or why not.
+"""Prints the response time of the file system of each given folder as one JSON object: seconds, or the error.
 
-A folder whose server is gone holds whoever asks in the kernel, beyond any signal: so each is asked by a process of
-its own, and those that have not answered in time are left behind. What counts begins when such a process asks, not
-when it is made, as a busy machine may take seconds for that.
+A folder whose file server is gone blocks a process in the kernel, beyond any signal: so each folder has its own probe
+process, and those without a result in time are abandoned. The time starts when the probe process runs, not when it is
+forked, because a busy host may take seconds for that.
 """
 
 import json
@@ -12,20 +12,18 @@ import sys
 import time
 from typing import Any, Dict
 
-LIMIT_S = 5.0  # leptonai/gpud and NVIDIA/deepops: a stat that takes longer is a fault of the file system
-TOTAL_TIMEOUT_S = (
-    12.0  # ours: by then a process that was made has had its turn, or the machine is beyond help
-)
+LIMIT_S = 5.0  # leptonai/gpud and NVIDIA/deepops: a slower stat is a fault of the file system
+TOTAL_TIMEOUT_S = 12.0  # our choice: a host on which a process has not run by then is beyond help
 
 
 def probe(path: str) -> int:
-    """A process asks; what is read from the pipe returned: that it begins, then seconds or what is wrong."""
+    """Fork a probe and return its pipe, which delivers a start mark, then seconds or an error."""
     out, into = os.pipe()
     if os.fork():
         os.close(into)
         return out
     nowhere = os.open(os.devnull, os.O_RDWR)
-    for standard in range(3):  # who reads us would wait for as long as we are held
+    for standard in range(3):  # else a blocked probe would keep the caller's pipes open
         os.dup2(nowhere, standard)
     os.write(into, b" ")
     began = time.monotonic()
@@ -39,7 +37,7 @@ def probe(path: str) -> int:
 
 
 def main() -> None:
-    """Ask all, wait for none longer than the limit."""
+    """Probe all folders at once, each within the limit."""
     end = time.monotonic() + TOTAL_TIMEOUT_S
     pipes = {probe(path): path for path in sys.argv[1:]}
     begun: Dict[str, float] = {}

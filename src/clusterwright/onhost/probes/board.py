@@ -1,7 +1,7 @@
-"""Prints GPUs, adapters and NVMe disks, the PCI bridges above them, and what firmware and kernel made of them, as JSON.
+"""Prints GPUs, adapters, NVMe disks and the PCI bridges above them, with their firmware and kernel settings, as JSON.
 
-Argument: where the kernel's /sys and /proc are, if not at the root. Reads only. Of its configuration space a device
-shows anyone 64 bytes, and root all: without that, what lies in the extended capabilities is null.
+Argument: the root of /sys and /proc, if not /. Reads only. The configuration space of a device has 64 bytes for every
+user, and all for root: for others what lies in the extended capabilities is null.
 """
 
 import json
@@ -21,14 +21,14 @@ KINDS = {
     "0207": "nic",
     "0108": "nvme",
 }
-GPU_MAKERS = ("10de", "1002")  # NVIDIA, AMD; boards have a display controller of their own, of other makers
+GPU_MAKERS = ("10de", "1002")  # NVIDIA, AMD; display controllers of the board have other vendors
 PORTS = {0x4: "root", 0x5: "up", 0x6: "down"}  # PCI Express capability, device/port type
 EXPRESS, ACS, RESIZABLE = 0x10, 0x0D, 0x15
 HEADER, MORE, CONFIG_BYTES = 64, 0x100, 4096  # where the header, the capabilities and the extended ones end
 
 
 def config(path: str) -> bytes:
-    """The configuration space, as much of it as may be read."""
+    """Return the readable part of the configuration space."""
     try:
         with open(os.path.join(path, "config"), "rb") as file:
             return file.read(CONFIG_BYTES)
@@ -37,13 +37,13 @@ def config(path: str) -> bytes:
 
 
 def read_number(space: bytes, offset: int, form: str) -> int:
-    """A number in it; all ones, as a device that is gone would say, where it ends before."""
+    """Return a number of the configuration space; all ones beyond its end, as a missing device returns."""
     size = struct.calcsize(form)
     return int(struct.unpack(form, (space[offset : offset + size] + b"\xff" * size)[:size])[0])
 
 
 def capability(space: bytes, capability_id: int) -> int:
-    """Where a capability of the first 256 bytes begins, or 0."""
+    """Return the offset of a capability in the first 256 bytes, or 0."""
     offset = read_number(space, 0x34, "<B") & 0xFC
     visited: Set[int] = set()
     while HEADER <= offset < len(space) and offset not in visited:
@@ -55,7 +55,7 @@ def capability(space: bytes, capability_id: int) -> int:
 
 
 def extended(space: bytes, capability_id: int) -> int:
-    """Where an extended capability begins, or 0."""
+    """Return the offset of an extended capability, or 0."""
     offset = MORE
     visited: Set[int] = set()
     while MORE <= offset < len(space) and offset not in visited:
@@ -68,13 +68,13 @@ def extended(space: bytes, capability_id: int) -> int:
 
 
 def port(space: bytes) -> str:
-    """Root port, upstream or downstream port of a switch; no text for what is no PCI Express bridge."""
+    """Return `root`, `up` or `down` for a PCI Express port, "" for other devices."""
     offset = capability(space, EXPRESS)
     return PORTS.get(read_number(space, offset + 2, "<H") >> 4 & 0xF, "") if offset else ""
 
 
 def acs(space: bytes) -> Optional[int]:
-    """The ACS control register; -1 where there is none, None where it may not be read."""
+    """Return the ACS control register; -1 without ACS, None if it may not be read."""
     if len(space) <= HEADER:
         return None
     offset = extended(space, ACS)
@@ -82,7 +82,7 @@ def acs(space: bytes) -> Optional[int]:
 
 
 def resizable(space: bytes) -> List[Dict[str, int]]:
-    """BARs that can be resized: which, the sizes in bytes now and at most."""
+    """Return the resizable BARs, each with its present and largest size in bytes."""
     offset = extended(space, RESIZABLE)
     count = read_number(space, offset + 8, "<I") >> 5 & 7 if offset else 0
     bars = []
@@ -98,7 +98,7 @@ def resizable(space: bytes) -> List[Dict[str, int]]:
 
 
 def number(text: str) -> int:
-    """A number, or -1."""
+    """Return the text as a number, or -1."""
     try:
         return int(text, 0)
     except ValueError:
@@ -106,7 +106,7 @@ def number(text: str) -> int:
 
 
 def describe_device(tree: str, address: str, kind: str, slots: Dict[str, str]) -> Dict[str, Any]:
-    """One device."""
+    """Return one device's record."""
     path = os.path.join(tree, "sys/bus/pci/devices", address)
     space = config(path)
     ancestors = [part for part in os.path.realpath(path).split(os.sep) if part.count(":")]
@@ -140,7 +140,7 @@ def describe_device(tree: str, address: str, kind: str, slots: Dict[str, str]) -
 
 
 def devices(tree: str) -> Iterator[Dict[str, Any]]:
-    """Every device that matters, and every bridge above one."""
+    """Yield every GPU, adapter and NVMe disk, and every bridge above one."""
     folder = os.path.join(tree, "sys/bus/pci")
     slots = {read(folder, "slots", name, "address"): name for name in listed(folder, "slots")}
     records = {}
@@ -155,7 +155,7 @@ def devices(tree: str) -> Iterator[Dict[str, Any]]:
 
 
 def processor(tree: str) -> Dict[str, Any]:
-    """Who made the processors, how many sockets, and whether a hypervisor shows them."""
+    """Return the CPU vendor, the number of sockets, and whether this is a virtual machine."""
     lines = [line.partition(":") for line in read(tree, "proc/cpuinfo").splitlines()]
     fields = [(key.strip(), value.strip()) for key, _, value in lines]
     flags = next((value.split() for key, value in fields if key == "flags"), [])
@@ -165,7 +165,7 @@ def processor(tree: str) -> Dict[str, Any]:
 
 
 def main() -> None:
-    """All of it."""
+    """Print the report."""
     tree = sys.argv[1] if len(sys.argv) > 1 else "/"
     dmi, nodes = os.path.join(tree, "sys/class/dmi/id"), os.path.join(tree, "sys/devices/system/node")
     report = {

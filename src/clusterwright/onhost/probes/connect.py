@@ -1,7 +1,7 @@
-"""Tries TCP connections to ADDRESS:PORT arguments, many at once, and prints JSON: how each one ended.
+"""Tries TCP connections to ADDRESS:PORT arguments, many at once, and prints the outcome of each as JSON.
 
-A target with a `-` before it is expected to stay silent: it is not waited for as long. Targets can also come
-as JSON on stdin: ports by host, tried at the addresses that HOST=ADDRESS arguments give.
+A target prefixed with `-` is expected to drop packets, and has a shorter timeout. Targets can also come as JSON on
+stdin: ports by host, tried at the addresses of HOST=ADDRESS arguments.
 """
 
 import errno
@@ -13,19 +13,19 @@ import sys
 import time
 from typing import Dict, List
 
-LIMIT_S = 1.5  # a SYN that is lost is sent again after 1 s (RFC 6298); the second one may still be answered
-NO_REPLY_S = 0.5  # ours: 100 times a round trip inside a cluster
-AT_ONCE = 200  # ours: well below the usual 1,024 open files
+LIMIT_S = 1.5  # a lost SYN is sent again after 1 s (RFC 6298), and the second one needs time for its response
+NO_REPLY_S = 0.5  # our choice: 100 times a round trip inside a cluster
+AT_ONCE = 200  # our choice: well below the usual 1,024 open files
 
 
 def outcome(code: int) -> str:
-    """In one word, or the system's words, how a connection ended."""
+    """Return `open`, `refused` or the error text of a connection."""
     outcomes = {0: "open", errno.ECONNREFUSED: "refused"}
     return outcomes.get(code) or os.strerror(code)
 
 
 def attempt(targets: List[str]) -> Dict[str, str]:
-    """By target: open, refused, silent, or the system's words."""
+    """Return by target: `open`, `refused`, `silent` (no response), or the error text."""
     links = {}  # type: Dict[socket.socket, str]
     outcomes = {}  # type: Dict[str, str]
     for target in targets:
@@ -44,7 +44,7 @@ def attempt(targets: List[str]) -> Dict[str, str]:
         left_s = began + limit_s - time.monotonic()
         ready = select.select([], list(links), [], max(0, left_s))[
             1
-        ]  # who came while a busy machine let us wait
+        ]  # also results that came while a busy host delayed us
         if not ready:
             break
         for link in ready:

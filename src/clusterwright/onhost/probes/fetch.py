@@ -1,7 +1,7 @@
-"""Prints what an address answers over HTTP, or one line `error: ...` and exit code 1; 124 where it timed out.
+"""Prints the HTTP response of an address, or one line `error: ...` with exit code 1, 124 for a timeout.
 
-Over HTTPS it shows the certificate of the host, and believes nobody but the cluster's own authority; the three
-files come after the address.
+For HTTPS it presents the host's certificate and trusts the cluster's CA only; the three files (CA, certificate, key)
+follow the address.
 """
 
 import socket

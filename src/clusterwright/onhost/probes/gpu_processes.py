@@ -1,4 +1,4 @@
-"""Prints which processes compute on which GPU and the Slurm job whose control group holds each, as one JSON object."""
+"""Prints the processes on each GPU, each with the Slurm job of its cgroup, as one JSON object."""
 
 import json
 import re
@@ -12,7 +12,7 @@ COMMAND = ["nvidia-smi", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory", "-
 
 
 def text(path: str) -> str:
-    """What a file of /proc says; nothing for a process that is gone."""
+    """Return the text of a /proc file; "" for a process that has ended."""
     try:
         with open(path, errors="replace") as file:
             return file.read()
@@ -21,7 +21,7 @@ def text(path: str) -> str:
 
 
 def process(line: str) -> Dict[str, Any]:
-    """One row of nvidia-smi, with what the kernel knows of the process."""
+    """Return one row of nvidia-smi, with the process's job and name."""
     uuid, pid, mib = (cell.strip() for cell in line.split(","))
     job = JOB.search(text("/proc/%s/cgroup" % pid))
     name = text("/proc/%s/comm" % pid).strip()
@@ -29,7 +29,7 @@ def process(line: str) -> Dict[str, Any]:
 
 
 def main() -> None:
-    """Ask, look up, print."""
+    """Print the processes, or that nvidia-smi is missing."""
     result = processes.run(COMMAND, merge=True)
     if result.stopped:
         json.dump({"absent": True, "code": result.code, "said": result.stopped, "processes": []}, sys.stdout)

@@ -1,7 +1,7 @@
-"""Prints what the kernel said since boot and what a checker may want of it, as one JSON object.
+"""Prints the kernel log since boot, filtered, and related facts, as one JSON object.
 
-Of the lines of the journal (or of dmesg where the journal has none) it keeps those that warn and those that match
-the first argument, the latest ones where they are many.
+Of the journal's lines (or dmesg's if the journal has none) it keeps warnings and worse, and those that match the first
+argument; only the latest if there are many.
 """
 
 import glob
@@ -15,13 +15,13 @@ from clusterwright.onhost.lib import processes
 
 Row = Tuple[float, int, str]
 
-MOST = 2000  # ours: with 400 characters each they stay under what the reader takes from one fact
+MOST = 2000  # our choice: with 400 characters each below the reader's limit for one fact
 MAX_CHARS = 400
 WARNING = 4  # syslog(2)
 
 
 def run(argv: List[str]) -> Iterator[str]:
-    """The lines that a program prints; none where it cannot be run."""
+    """Yield the lines of a command's output; none if it cannot be started."""
     try:
         process = processes.start(argv, stdout=processes.PIPE, stderr=processes.DEVNULL)
     except OSError:
@@ -33,13 +33,13 @@ def run(argv: List[str]) -> Iterator[str]:
 
 
 def journal(*filters: str) -> Iterator[Row]:
-    """(time, priority, text) of each line of the kernel, or of another's, in this boot's journal."""
+    """Yield (time, priority, text) of each line in this boot's journal that matches the filters."""
     argv = ["journalctl", "-b", "-q", "--no-pager", "-o", "json", "--output-fields=PRIORITY,MESSAGE"]
     for line in run(argv + list(filters)):
         try:
             row = json.loads(line)
             text = row["MESSAGE"]
-            if isinstance(text, list):  # what is not UTF-8 comes as numbers
+            if isinstance(text, list):  # text that is not UTF-8 comes as numbers
                 text = bytes(text).decode(errors="replace")
             yield int(row["__REALTIME_TIMESTAMP"]) / 1e6, int(row.get("PRIORITY", 6)), text
         except (ValueError, LookupError, TypeError):
@@ -47,7 +47,7 @@ def journal(*filters: str) -> Iterator[Row]:
 
 
 def dmesg() -> Iterator[Row]:
-    """The same from the kernel's own buffer, whose times are counted from boot."""
+    """Yield the same from the kernel's ring buffer, whose times are relative to boot."""
     with open("/proc/stat") as file:
         boot = next(float(line.split()[1]) for line in file if line.startswith("btime"))
     for line in run(["dmesg", "-r"]):
@@ -57,7 +57,7 @@ def dmesg() -> Iterator[Row]:
 
 
 def minors() -> Dict[str, int]:
-    """The number of each GPU's device file by its PCI address, as the driver says it."""
+    """Return the minor number of each GPU by PCI address, from the driver's files."""
     minor_numbers: Dict[str, int] = {}
     for path in glob.glob("/proc/driver/nvidia/gpus/*/information"):
         with open(path) as file:
@@ -68,7 +68,7 @@ def minors() -> Dict[str, int]:
 
 
 def in_container() -> bool:
-    """Whether the kernel is another system's."""
+    """Return True if the kernel belongs to another system."""
     try:
         with open("/proc/1/environ", "rb") as file:
             return b"container=" in file.read()
@@ -77,11 +77,11 @@ def in_container() -> bool:
 
 
 def main() -> None:
-    """Look, choose, print."""
+    """Print the report."""
     telling = re.compile(sys.argv[1])
     container, source, count = in_container(), "", 0
     rows: List[Any] = []
-    # A container's own journal may hold what was written to its /dev/kmsg; dmesg would show the machine's lines.
+    # A container's journal has the lines written to its /dev/kmsg; dmesg would show those of the machine.
     for name, lines in (("journal", journal("-k")), ("dmesg", iter(()) if container else dmesg())):
         for when, priority, text in lines:
             source = name

@@ -1,8 +1,8 @@
-"""Prints what counters of links say now, and what they said before, in one JSON line.
+"""Prints the present and an earlier reading of link counters, in one JSON line.
 
-The reading before is kept for an hour in a file under /run, which a boot empties as it empties the counters: so what
-happened stays seen for so long, however often somebody looks. Without one the counters are read twice, two seconds
-apart. Arguments: the file and the kernel's tree, if not at the usual places.
+The earlier reading is stored for an hour in a file below /run, which a boot clears together with the counters: so an
+error remains visible for that long, however frequent the checks. Without it the counters are read twice, two seconds
+apart. Arguments: that file and the sysfs tree, if not at the usual paths.
 """
 
 import json
@@ -18,9 +18,9 @@ STATE_FILE, TREE = "/run/clusterwright/link-counters.json", "/sys/class"
 RETENTION_S, MOST_S = (
     3600.0,
     86400.0,
-)  # how long a reading is compared with; one older than that is another story
+)  # a reading is replaced after the first, and ignored after the second
 INTERVAL_S = 2.0
-# Only what has a rule: reading all of them makes some drivers write to the kernel's log each time.
+# Only counters with a rule: with some drivers, reading all of them writes to the kernel log each time.
 OF_NET = ("carrier_changes", "statistics/rx_errors", "statistics/rx_crc_errors", "statistics/tx_errors")
 OF_PORT = (
     "counters/symbol_error", "counters/link_error_recovery", "counters/link_downed", "counters/port_rcv_errors",
@@ -31,7 +31,7 @@ OF_PORT = (
 
 
 def reading(tree: str) -> Dict[str, Any]:
-    """Every counter that is there, by link and name; `at` is in seconds since boot."""
+    """Return the counters by link and name; `at` is in seconds since boot."""
     links: Dict[str, Dict[str, int]] = {}
     places: List[Tuple[str, str, Tuple[str, ...]]] = []
     places += [
@@ -47,7 +47,7 @@ def reading(tree: str) -> Dict[str, Any]:
 
 
 def read_previous(path: str, now: float) -> Optional[Dict[str, Any]]:
-    """The reading before, if there is one that can be used."""
+    """Return the stored reading, if it is usable."""
     try:
         with open(path, encoding="ascii") as file:
             previous = json.load(file)
@@ -57,16 +57,16 @@ def read_previous(path: str, now: float) -> Optional[Dict[str, Any]]:
 
 
 def store(path: str, counters: Dict[str, Any]) -> None:
-    """The next pass finds this one; nobody but root may write there."""
+    """Store the reading for the next check; only root may write there."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
         write_atomic(path, json.dumps(counters), mode=0o600, durable=False)
     except OSError:
-        pass  # a full or read-only disk is another check's finding; the next pass reads twice again
+        pass  # another check reports a full or read-only disk; the next check reads twice again
 
 
 def main() -> None:
-    """Both readings."""
+    """Print both readings."""
     path, tree = sys.argv[1:] or (STATE_FILE, TREE)
     now = reading(tree)
     previous = read_previous(path, now["at"])

@@ -1,4 +1,4 @@
-"""Resolves NAME=ADDRESS arguments both ways with this host's own resolver and prints JSON."""
+"""Resolves NAME=ADDRESS arguments both ways with this host's resolver and prints JSON."""
 
 import json
 import socket
@@ -7,7 +7,7 @@ from typing import List
 
 
 def forward(name: str) -> List[str]:
-    """IPv4 addresses of a name."""
+    """Return the IPv4 addresses of a name."""
     try:
         return sorted({str(info[4][0]) for info in socket.getaddrinfo(name, None, socket.AF_INET)})
     except OSError:
@@ -15,7 +15,7 @@ def forward(name: str) -> List[str]:
 
 
 def reverse(address: str) -> List[str]:
-    """Names of an address, the official one first."""
+    """Return the names of an address, the canonical one first."""
     try:
         official, aliases, _ = socket.gethostbyaddr(address)
     except OSError:

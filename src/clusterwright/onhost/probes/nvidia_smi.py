@@ -1,9 +1,9 @@
-"""Asks nvidia-smi once for every field that a checker wants, and prints what it said of each GPU as one JSON object.
+"""Queries nvidia-smi once for all fields of the checks, and prints its rows for each GPU as one JSON object.
 
-Arguments: how many GPUs there should be, and the fields as JSON: a list of lists of names, of which the first that
-this driver knows is asked. nvidia-smi refuses a whole query for one field that it does not know, and names it: that
-name is left out (or the next one tried), and the query is asked again, so an older driver is blind to one thing
-only. Where a GPU that is lost stops the query for all, each GPU is asked for by itself.
+Arguments: the expected number of GPUs, and the fields as JSON: a list of lists of names, of which the first one that
+the driver supports is used. nvidia-smi rejects a whole query for one unknown field, and prints its name: that name is
+replaced by the next one or left out, and the query is repeated, so an older driver lacks only that field. If a lost
+GPU fails the query for all, each GPU is queried alone.
 """
 
 import json
@@ -19,18 +19,18 @@ GPU_LOST = re.compile(
     r"Unable to determine the device handle|GPU is lost|No devices were found", re.IGNORECASE
 )
 USAGE = 2  # nvidia-smi(1), RETURN VALUE: an argument is invalid
-LIMIT_S = 25.0  # for all calls together; a GPU whose driver starts cold takes about 3 s
-ROWS = "remapped_rows."  # before driver 570 these have a query of their own
+LIMIT_S = 25.0  # for all calls together; the driver takes about 3 s per GPU to start
+ROWS = "remapped_rows."  # drivers before 570 have a separate query for these
 
 END = time.monotonic() + LIMIT_S
 
 
 class StoppedError(Exception):
-    """It is not there, or gives no answer in time."""
+    """nvidia-smi is missing, or did not end in time."""
 
 
 def run(arguments: List[str]) -> Tuple[int, str]:
-    """Exit code and all that nvidia-smi printed."""
+    """Return exit code and output of nvidia-smi."""
     argv = ["nvidia-smi", "--format=csv,noheader,nounits"] + arguments
     result = processes.run(argv, max(1.0, END - time.monotonic()), merge=True)
     if result.stopped:
@@ -39,7 +39,7 @@ def run(arguments: List[str]) -> Tuple[int, str]:
 
 
 def query(switch: str, fields: List[List[str]], chosen: Optional[int] = None) -> Dict[str, Any]:
-    """The rows of one query, by the first name of each field, without what this driver does not know."""
+    """Return the rows of one query, by the first name of each field, without unsupported fields."""
     candidates = [list(names) for names in fields]
     while True:
         query_fields = [names for names in candidates if names]
@@ -70,7 +70,7 @@ def query(switch: str, fields: List[List[str]], chosen: Optional[int] = None) ->
 
 
 def query_gpus(fields: List[List[str]], count: int) -> Dict[str, Any]:
-    """Each GPU asked for by itself: those that answer, and what is said of the others."""
+    """Query each GPU alone; return the rows of those that respond, and the messages about others."""
     reports = [query("--query-gpu", fields, index) for index in range(count)]
     rows = [row for report in reports for row in report["rows"]]
     messages = [line for report in reports for line in report["said"]]
@@ -80,7 +80,7 @@ def query_gpus(fields: List[List[str]], count: int) -> Dict[str, Any]:
 
 
 def with_rows(report: Dict[str, Any], fields: List[List[str]]) -> None:
-    """Remapped rows from their own query, where the driver does not tell them with the others."""
+    """Add the remapped rows from their own query, if the driver lacks them in the main one."""
     missing = [names for names in fields if names[0] in report["refused"] and names[0].startswith(ROWS)]
     if not missing or not report["rows"]:
         return
@@ -91,7 +91,7 @@ def with_rows(report: Dict[str, Any], fields: List[List[str]]) -> None:
 
 
 def main() -> None:
-    """Ask, ask again where it helps, print."""
+    """Print the report."""
     count, fields = int(sys.argv[1]), json.loads(sys.argv[2])
     try:
         report = query("--query-gpu", fields)

@@ -1,7 +1,7 @@
-"""Prints every port of every RDMA device as the kernel shows it, in one JSON line.
+"""Prints every port of every RDMA device from sysfs, in one JSON line.
 
-Arguments: where the kernel shows them and where their device files are, if not at the usual places.
-Reads state only: no counters here, some of which flood the kernel's log when they are read.
+Arguments: the sysfs tree and the device files, if not at the usual paths. Reads state only, no counters: reading some
+of them floods the kernel log.
 """
 
 import json
@@ -12,12 +12,12 @@ from typing import Any, Dict, List
 from clusterwright.onhost.lib.sysfs import listed, read
 
 TREE, FILES = "/sys/class/infiniband", "/dev/infiniband"
-MOST_GIDS = 32  # a RoCE port has up to 256 entries; ours are among the first
+MOST_GIDS = 32  # a RoCE port has up to 256 entries; the used ones are among the first
 NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
 
 
 def gids(port: str) -> List[Dict[str, str]]:
-    """The addresses of a port that are in use, with their index, type and interface."""
+    """Return the GIDs of a port that are in use, with index, type and interface."""
     entries = []
     for index in listed(port, "gids")[:MOST_GIDS]:
         gid = read(port, "gids", index)
@@ -28,7 +28,7 @@ def gids(port: str) -> List[Dict[str, str]]:
 
 
 def describe_port(tree: str, device: str, number: str) -> Dict[str, Any]:
-    """One port."""
+    """Return one port's record."""
     device_path = os.path.join(tree, device)
     port = os.path.join(device_path, "ports", number)
     texts = {
@@ -41,7 +41,7 @@ def describe_port(tree: str, device: str, number: str) -> Dict[str, Any]:
 
 
 def main() -> None:
-    """All of it."""
+    """Print all ports, and the number of verbs devices."""
     tree, files = sys.argv[1:] or (TREE, FILES)
     ports = [
         describe_port(tree, device, number)

@@ -1,7 +1,7 @@
-"""Runs commands on this host, some at once, each with a limit, and prints one JSON line of how they ended.
+"""Runs commands on this host, several at once, each with a time limit, and prints their results in one JSON line.
 
-Runs on any host with Python 3.6; nothing here outlives its limit, not even a command stuck in the kernel:
-that one is killed with its process group, then left behind, and named in the answer.
+Python 3.6 or later. No command outlives its limit; one blocked in the kernel is killed with its process group,
+abandoned, and reported as `survived`.
 """
 
 import json
@@ -13,9 +13,11 @@ from typing import Any, Dict
 
 from clusterwright.onhost.lib import processes
 
-MARKER = "@clusterwright-facts "  # what comes before it on stdout is a login banner or the like
-AT_ONCE = 8  # ours: most facts wait for a daemon or the network and use no processor
-MOST_BYTES = 1 << 20  # ours: the largest honest answer (the nodes of a 1,000-host cluster) is about 700 kB
+MARKER = "@clusterwright-facts "  # text before it on stdout is a login banner or the like
+AT_ONCE = 8  # our choice: most facts wait for a daemon or the network and use no CPU
+MOST_BYTES = (
+    1 << 20
+)  # our choice: the largest valid output (the nodes of a 1,000-host cluster) is about 700 kB
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LC_ALL": "C",
@@ -24,7 +26,7 @@ ENVIRONMENT = {
 
 
 def run_fact(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
-    """How one command ended."""
+    """Return the result of one command."""
     started = time.monotonic()
     limit_s = min(item["limit_s"], deadline - started)
     if limit_s <= 0:
@@ -44,7 +46,7 @@ def run_fact(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
 
 
 def main() -> None:
-    """Ask everything that stdin names, print the answer, leave; threads that are stuck do not hold us."""
+    """Run all commands of the request on stdin, print the results, and exit without waiting for blocked threads."""
     request = json.load(sys.stdin)
     began, deadline = time.time(), time.monotonic() + request["deadline_s"]
     answers = {}  # type: Dict[str, Any]

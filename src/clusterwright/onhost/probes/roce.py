@@ -1,6 +1,6 @@
-"""Prints how the RoCE ports that `apply` has found are set now, in one JSON line.
+"""Prints the present settings of the RoCE ports that `apply` found, in one JSON line.
 
-Arguments: the file that says which port is on which network, and the root of /sys, if not at the usual places.
+Arguments: the file with the network of each port, and the root of /sys, if not at the usual paths.
 """
 
 import json
@@ -16,13 +16,13 @@ LIMIT_S = 3
 
 
 def command_output(*argv: str) -> str:
-    """What a command prints; nothing where it is missing, refuses or hangs."""
+    """Return the command's output; "" if it is missing, fails or hangs."""
     result = processes.run(argv, LIMIT_S)
     return result.out.strip() if result.ok else ""
 
 
 def describe_port(root: str, line: str) -> Dict[str, str]:
-    """One port: what the driver, the kernel's own tool and rdma_cm say of it."""
+    """Return one port's settings from the driver, the dcb command and rdma_cm."""
     network, device, number, link, _mtu = line.split()
     ecn = f"{root}/sys/class/net/{link}/ecn"
     cma = f"{root}/sys/kernel/config/rdma_cm/{device}/ports/{number}"
@@ -48,7 +48,7 @@ def describe_port(root: str, line: str) -> Dict[str, str]:
 
 
 def main() -> None:
-    """All of them; an empty list where `apply` has written none."""
+    """Print all ports; an empty list if `apply` has written none."""
     file, root = sys.argv[1:] or (PORTS, ROOT)
     lines = [line for line in read(file).splitlines() if line and not line.startswith("#")]
     sys.stdout.write(json.dumps([describe_port(root, line) for line in lines]) + "\n")

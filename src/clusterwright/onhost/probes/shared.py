@@ -1,8 +1,8 @@
-"""Leaves a file with a token in shared folders (`write`), or finds and removes those of all hosts (`read`).
+"""Writes a token file into shared folders (`write`), or reads and removes those of all hosts (`read`).
 
-Arguments: write|read, this host's name, folders. `read` is told by JSON on stdin which hosts left one.
-Where root may not write to a folder (root_squash), its `runs`, which is open to all, is tried. Anyone may
-have put a symbolic link where our file goes: none is followed.
+Arguments: write|read, this host's name, folders; for `read`, stdin has the hosts that wrote one, as JSON.
+If root may not write to a folder (root_squash), its subfolder `runs`, which all users can write to, is used. Users may
+have placed a symbolic link at our file's path: none is followed.
 """
 
 import errno
@@ -16,12 +16,12 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def places(path: str, host: str) -> List[str]:
-    """Where the token of a host may be."""
+    """Return the paths at which a host's token may be."""
     return [os.path.join(folder, ".wright-check-" + host) for folder in (path, os.path.join(path, "runs"))]
 
 
 def write_token(location: str, token: str) -> None:
-    """A new file with the token, synced."""
+    """Create the file with the token, and sync it."""
     handle = os.open(location, NEW, 0o644)
     try:
         os.write(handle, token.encode())
@@ -31,7 +31,7 @@ def write_token(location: str, token: str) -> None:
 
 
 def consume_token(location: str) -> str:
-    """The token in a file, which is removed; empty when there is none."""
+    """Return the token of a file and remove it; "" if there is none."""
     try:
         handle = os.open(location, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -46,7 +46,7 @@ def consume_token(location: str) -> str:
 
 
 def remove(location: str) -> bool:
-    """True when the file is gone."""
+    """Return True once the file does not exist."""
     try:
         os.unlink(location)
     except OSError as error:
@@ -55,7 +55,7 @@ def remove(location: str) -> bool:
 
 
 def write(path: str, host: str) -> Dict[str, str]:
-    """The token left in the first place that can be written, or the first error; older ones are removed."""
+    """Write a token to the first writable path, after removing older ones; return it or the first error."""
     token, error = uuid.uuid4().hex, ""
     for location in places(path, host):
         remove(location)
@@ -70,7 +70,7 @@ def write(path: str, host: str) -> Dict[str, str]:
 
 
 def read(path: str, hosts: Iterable[str]) -> Dict[str, str]:
-    """By host: the token that is here."""
+    """Return the tokens found, by host."""
     tokens = {host: "".join(consume_token(location) for location in places(path, host)) for host in hosts}
     return {host: token for host, token in tokens.items() if token}
 

@@ -1,7 +1,7 @@
-"""Asks the NTP server at ADDRESS how far this host's clock is from its own; prints JSON, or `null`.
+"""Measures this host's clock offset against the NTP server at ADDRESS; prints JSON, or `null`.
 
-The packet and the arithmetic are those of RFC 5905 (section 8). The best of a few exchanges is the one with
-the shortest round trip.
+Packet and arithmetic are those of RFC 5905 (section 8). Of several exchanges the one with the shortest round trip
+counts.
 """
 
 import json
@@ -13,16 +13,14 @@ import time
 from typing import Optional, Tuple
 
 SHORTEST = 48  # bytes of a packet without extensions
-EXCHANGES, LIMIT_S = 4, 0.5  # ours: a round trip inside a cluster takes under 1 ms
-EPOCH = 2208988800  # seconds from 1900, where NTP counts from, to 1970 (RFC 5905, appendix A)
+EXCHANGES, LIMIT_S = 4, 0.5  # our choice: a round trip inside a cluster takes under 1 ms
+EPOCH = 2208988800  # seconds from NTP's epoch 1900 to 1970 (RFC 5905, appendix A)
 
 
 def exchange(link: socket.socket) -> Optional[Tuple[float, float]]:
-    """This clock's offset from the server's and the round trip, in seconds; None when nothing came back."""
-    nonce = os.urandom(8)  # comes back as the origin: an answer to an earlier packet is not ours
-    send_time = (
-        time.time()
-    )  # before it is sent: a pause in between makes the round trip longer, not the offset wrong
+    """Return this clock's offset from the server's and the round trip, in seconds; None without a response."""
+    nonce = os.urandom(8)  # returned as the origin timestamp: identifies the response to this packet
+    send_time = time.time()  # before the send: a delay in between lengthens the round trip
     link.send(b"\x23".ljust(40, b"\0") + nonce)  # no leap warning, version 4, client
     answer = b""
     while answer[24:32] != nonce:
@@ -31,7 +29,7 @@ def exchange(link: socket.socket) -> Optional[Tuple[float, float]]:
         except OSError:
             return None
     receive_time = time.time()
-    if len(answer) < SHORTEST or answer[1] == 0:  # stratum 0 is the kiss of death: no time in it
+    if len(answer) < SHORTEST or answer[1] == 0:  # stratum 0 is a kiss-o'-death packet without a time
         return None
     received, returned = (
         seconds - EPOCH + part / 2.0**32 for seconds, part in struct.iter_unpack("!II", answer[32:SHORTEST])

@@ -1,4 +1,4 @@
-"""Prints zombies, and processes that wait in the kernel for one thing as long as we look, as one JSON object."""
+"""Prints zombies, and processes blocked in the kernel during all polls, as one JSON object."""
 
 import json
 import os
@@ -7,28 +7,26 @@ import time
 from typing import Dict, Tuple
 
 POLL_INTERVAL_S = 5.0
-POLLS = (
-    2  # after the first: on a machine with 50 processes a core `sh` waited 5 s for a child that had not begun
-)
-ProcessTable = Dict[int, Tuple[str, str, str]]  # pid: name, state, how often it has waited so far
+POLLS = 2  # after the first: with 50 processes per core `sh` waited 5 s for a child that had not run yet
+ProcessTable = Dict[int, Tuple[str, str, str]]  # pid: name, state, voluntary context switches so far
 
 
 def read_processes() -> ProcessTable:
-    """Every process with its state."""
+    """Return every process with its state."""
     table: ProcessTable = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open("/proc/%s/status" % pid, errors="replace") as file:
                 rows = dict(line.split(":", 1) for line in file if ":" in line)
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
         waits = rows.get("voluntary_ctxt_switches", "").strip()
         table[int(pid)] = (rows.get("Name", "").strip(), rows.get("State", "?").strip()[:1], waits)
     return table
 
 
 def main() -> None:
-    """Look three times: who is in state D each time and has not moved between hangs."""
+    """Poll three times: a process in state D each time, without a context switch in between, is stuck."""
     last = read_processes()
     blocked = {pid: entry for pid, entry in last.items() if entry[1] == "D"}
     for _ in range(POLLS):

@@ -1,4 +1,4 @@
-"""Decodes the credentials of other hosts (JSON on stdin, by host) and prints what munge says of each."""
+"""Decodes munge credentials of other hosts (JSON on stdin, by host) and prints munge's status for each."""
 
 import json
 import re
@@ -8,14 +8,14 @@ from clusterwright.onhost.lib import processes
 
 
 def munge_status(credential: str) -> str:
-    """Munge's verdict on one credential."""
+    """Return munge's status for one credential."""
     result = processes.run(["unmunge"], stdin=credential.encode())
     match = re.search(r"STATUS:\s+(.*?)\s*\(\d+\)", result.out)
     return match.group(1) if match else result.err.strip() or result.stopped or "unmunge said nothing"
 
 
 def main() -> None:
-    """Ask of each, print."""
+    """Print the status of each."""
     json.dump({host: munge_status(text) for host, text in json.load(sys.stdin).items()}, sys.stdout)
 
 

@@ -1,1 +1,1 @@
-"""A snapshot of the cluster, taken on the control host."""
+"""Collects a snapshot of the cluster on the controller."""

@@ -1,4 +1,4 @@
-"""How far runs are, from a few parts of their files (standard library, Python 3.8; sent to the control host)."""
+"""The progress of runs, from small parts of their files (standard library, Python 3.8; sent to the controller)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
 from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, list_folder, open_regular, read_object, read_part
 from clusterwright.onhost.supervisor.goodput import history, speed
 
-POINTS = 80  # of a curve: as many as a terminal is wide
-HEARTBEAT_TIMEOUT_S = 10.0  # a supervisor beats once a second or faster
+POINTS = 80  # of a loss curve: the width of a terminal
+HEARTBEAT_TIMEOUT_S = 10.0  # the heartbeat interval is at most one second
 TAIL = 64 << 10
 _FIELDS = (
     "step", "until", "loss", "tokens_per_s", "samples_per_s", "mfu", "eta_s", "data_wait", "communication",
@@ -18,7 +18,7 @@ _FIELDS = (
 
 
 def read_runs(runs: str, names: Iterable[str], limit_s: float) -> Tuple[Dict[str, Dict[str, Any]], int]:
-    """Runs by name, and how many were not read: the time was over, or their events are damaged."""
+    """Return the runs by name, and the number of runs skipped for lack of time or damaged events."""
     end, runs_by_name, unread_count = time.monotonic() + limit_s, {}, 0  # type: float, Dict[str, Dict[str, Any]], int
     for name in names:
         folder = os.path.join(runs, name)
@@ -29,13 +29,13 @@ def read_runs(runs: str, names: Iterable[str], limit_s: float) -> Tuple[Dict[str
             continue
         try:
             runs_by_name[name] = about(folder)
-        except (ArithmeticError, LookupError, OSError, TypeError, ValueError):  # events that are not ours
+        except (ArithmeticError, LookupError, OSError, TypeError, ValueError):  # invalid events
             unread_count += 1
     return runs_by_name, unread_count
 
 
 def about(run: str) -> Dict[str, Any]:
-    """One run: its state, its newest step, and points of its loss. However long it is, some hundred KiB are read."""
+    """Return one run's state, newest step and loss curve; reads a few hundred KiB of a run of any length."""
     path = os.path.join(run, "events", "rank-00000.jsonl")
     events = _events(run, path)
     record = read_object(os.path.join(run, "job.json"), TEXT_BYTES)
@@ -46,7 +46,7 @@ def about(run: str) -> Dict[str, Any]:
 
 
 def _events(run: str, path: str) -> List[history.Event]:
-    """Rank 0's at the beginning, at the end and around the newest start; none of a run whose loop has not begun."""
+    """Return rank 0's events at the beginning, the end and around the newest start; none before the first step."""
     try:
         if os.stat(path).st_size <= history.CONTEXT_BYTES:
             return list(history.parse(read_part(path, history.CONTEXT_BYTES)))
@@ -56,7 +56,7 @@ def _events(run: str, path: str) -> List[history.Event]:
 
 
 def _started(run: str) -> List[float]:
-    """When the newest generation began, as its supervisor wrote it."""
+    """Return the start time of the newest generation, from the supervisor's events."""
     times: List[float] = []
     for path in history.event_files(run, "supervisor-")[-1:]:
         events = list(history.parse(read_part(path, TAIL, -TAIL)))
@@ -76,7 +76,7 @@ def _state(run: str) -> str:
 
 
 def _saved(run: str) -> Optional[float]:
-    """Seconds since the newest whole checkpoint: its manifest is written last."""
+    """Return the seconds since the newest complete checkpoint, whose manifest is written last."""
     folder = os.path.join(run, "checkpoints")
     steps = sorted(
         (name for name in list_folder(folder) if name[5:].isdigit()), key=lambda name: -int(name[5:])
@@ -90,7 +90,7 @@ def _saved(run: str) -> Optional[float]:
 
 
 def curve(path: str) -> List[List[float]]:
-    """Step and loss at places that lie evenly in the file; of steps that were done again, as they were done last."""
+    """Return (step, loss) at evenly spaced places in the file; of repeated steps the last repetition counts."""
     points: Dict[int, float] = {}
     try:
         with open_regular(path) as file:

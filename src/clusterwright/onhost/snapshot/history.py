@@ -1,7 +1,7 @@
-"""What jobs did, as texts of Slurm's and as figures (standard library, Python 3.8; sent to the control host).
+"""Records of past and present jobs, and metrics (standard library, Python 3.8; sent to the controller).
 
-One JSON object is the argument: the time that is asked for, a job or none, where runs and Prometheus are, queries by
-name, and how many seconds each part may take. One JSON object is the answer; what could not be asked is in `silent`.
+The argument is one JSON object: the period, a job or none, the runs folder and Prometheus, queries by name, and the
+time limit of each part. Prints one JSON object; sources that did not respond are in `silent`.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from clusterwright.slurm.states import HOLDING
 
 Document = Dict[str, Any]
 
-# As sacct names them; the queue's own names beside them.
+# Field names of sacct and of squeue.
 QUEUE = (
     ("JobID", "JobArrayID"), ("User", "UserName"), ("Account", "Account"), ("Partition", "Partition"), ("QOS", "QOS"),
     ("State", "State"), ("Submit", "SubmitTime"), ("Eligible", "EligibleTime"), ("Start", "StartTime"),
     ("Elapsed", "TimeUsed"), ("Timelimit", "TimeLimit"), ("NNodes", "NumNodes"), ("NCPUS", "NumCPUs"),
     ("AllocTRES", "tres-alloc"), ("NodeList", "NodeList"), ("JobName", "Name"),
 )  # fmt: skip
-MOST_BYTES = 512 << 20  # of slurmctld's file: a million jobs; what is older is not read
-NEWEST_RUNS = 200  # runs without a ledger of their own that are worked out: those that still go on
+MOST_BYTES = 512 << 20  # of slurmctld's job completion file: a million jobs; the rest is not read
+NEWEST_RUNS = 200  # runs without stored goodput accounting, mostly running ones, for which it is computed
 _END = re.compile(r" EndTime=(\S+) ")
 
 
 def main() -> int:
-    """Print the answer."""
+    """Print the document."""
     json.dump(document(json.loads(sys.argv[1])), sys.stdout)
     return 0
 
 
 def document(request: Document) -> Document:
-    """All parts, one after the other: none is asked while another one is."""
+    """Return all parts, queried one after the other."""
     result: Document = {
         "schema": 1, "now": time.time(), "zone_s": time.localtime(request["begin"]).tm_gmtoff, "silent": {},
         "sacct": "", "jobcomp": "", "queue": "", "values": {}, "run": None, "runs": [],
@@ -59,7 +59,7 @@ def document(request: Document) -> Document:
 
 
 def _slurm(result: Document, request: Document, ids: List[str]) -> None:
-    """What was: sacct's where there is accounting, slurmctld's own file where there is none. What is: the queue's."""
+    """Add past jobs from sacct, or without accounting from slurmctld's job completion file and the present queue."""
     separator, limit_s = str(request["mark"]), float(request["limit_s"])
     if request["accounting"]:
         argv = ["sacct", "--parsable2", f"--delimiter={separator}", "--format=" + ",".join(request["fields"])]
@@ -91,10 +91,10 @@ def _add_output(result: Document, name: str, output: programs.Output) -> None:
 
 
 def _lines(path: str) -> Iterator[str]:
-    """Of the file and of what logrotate made of it, the newest last."""
+    """Yield the lines of the file and of its rotated copies, newest last."""
     paths = sorted(glob.glob(glob.escape(path) + "*"), key=os.path.getmtime)
     if not paths:
-        raise FileNotFoundError(2, "there is no such file", path)
+        raise FileNotFoundError(2, "No such file or directory", path)
     remaining = MOST_BYTES
     for log_path in paths:
         packed = log_path.endswith(".gz")
@@ -114,9 +114,7 @@ def _is_of(line: str, begin: str, ids: List[str]) -> bool:
     if ids:
         return line.startswith("JobId=") and line[6:].split(" ", 1)[0] in ids
     ended = _END.search(line)
-    return (
-        ended is None or ended[1] >= begin
-    )  # times are as text in order; a torn line is counted by who reads
+    return ended is None or ended[1] >= begin  # times sort as text; the reader counts incomplete lines
 
 
 def _local(moment: float) -> str:
@@ -124,7 +122,7 @@ def _local(moment: float) -> str:
 
 
 def _add_metrics(result: Document, request: Document) -> None:
-    """Prometheus's answers by name; one that does not answer is said once."""
+    """Add Prometheus's results by query name, or one error."""
     end = time.monotonic() + float(request["limit_s"])
     try:
         for name, query in request["queries"].items():
@@ -134,7 +132,7 @@ def _add_metrics(result: Document, request: Document) -> None:
 
 
 def run_of(result: Document, folder: str) -> Document:
-    """All that a run says of itself; what is in the way is said."""
+    """Return all records of a run; an error is added to `silent`."""
     try:
         run_history = history.read(folder)
         series = json.loads(run_series.text(folder))
@@ -160,7 +158,7 @@ def run_of(result: Document, folder: str) -> Document:
 
 
 def _communication(events: List[history.Event]) -> Document:
-    """What it took, as far as it is measured, and what is known of it."""
+    """Return the measured communication time and the known facts about it."""
     stats = communication.combine_generations(events)
     extra = {"known": communication.known(events), "hosts": communication.hosts(events)}
     return extra if stats is None else {**stats._asdict(), **extra}
@@ -178,7 +176,7 @@ def _record(record: Any) -> Document:
 
 
 def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
-    """The ledger of each run of that time: as it wrote it at its end, or as it stands."""
+    """Yield the goodput accounting of each run of the period: the stored one of an ended run, else a computed one."""
     worked_out = 0
     for name in run_jobs.newest(runs):
         folder = os.path.join(runs, name)
@@ -212,5 +210,5 @@ def _goodput_accounting(folder: str) -> Document:
     try:
         is_running = time.time() - run_status.beat(folder) < run_status.HEARTBEAT_TIMEOUT_S
         return figures.document(figures.work_out(history.read(folder), time.time() if is_running else None))
-    except Exception:  # noqa: BLE001 (one run's damaged files are no reason to leave out all others)
+    except Exception:  # noqa: BLE001 (damaged files of one run must not affect all others)
         return {}

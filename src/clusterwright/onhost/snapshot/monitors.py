@@ -1,4 +1,4 @@
-"""What Prometheus and Alertmanager know, in few words (standard library, Python 3.8; sent to the control host)."""
+"""Queries of Prometheus and Alertmanager, reduced (standard library, Python 3.8; sent to the controller)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import urllib.parse
 import urllib.request
 from typing import Any, Dict, List, Tuple
 
-MOST_BYTES = 64 << 20  # of one answer: 100,000 GPUs
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback is nobody's proxy
+MOST_BYTES = 64 << 20  # of one response: 100,000 GPUs
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy for loopback
 
 # By node and GPU. The names are those of docs/decisions/0010-watch.md.
 OF_GPUS = {
@@ -22,7 +22,7 @@ OF_GPUS = {
     "celsius": "max by (node, gpu) (gpu:temperature:celsius)",
     "watts": "max by (node, gpu) (gpu:power:watts)",
 }
-NAMED = {  # what is told by a label
+NAMED = {  # values that are labels
     "job": ("max by (node, gpu, job) (clusterwright_gpu_job_info)", "job"),
     "name": ("max by (node, gpu, name) (clusterwright_gpu_info)", "name"),
 }
@@ -36,11 +36,11 @@ OF_RUNS = {
 def measures(
     url: str, limit_s: float
 ) -> Tuple[Dict[str, Dict[str, Dict[str, Any]]], Dict[str, Dict[str, Any]]]:
-    """Values by family, node and GPU; and by run and what they are of.
+    """Return values by family, node and GPU, and values by run and family.
 
     Raises:
-        OSError: it does not answer, or not all of it within the time.
-        ValueError: it says something else.
+        OSError: Prometheus does not respond in time.
+        ValueError: its response is invalid.
     """
     end = time.monotonic() + limit_s
     gpus: Dict[str, Dict[str, Dict[str, Any]]] = {}
@@ -67,7 +67,7 @@ def _set_value(
 
 
 def query_prometheus(url: str, query: str, end: float) -> List[Tuple[Dict[str, str], float]]:
-    """An instant query's rows; values that are no numbers are passed over."""
+    """Return the rows of an instant query without NaN and infinite values."""
     document = fetched(url + "/api/v1/query?" + urllib.parse.urlencode({"query": query}), end)
     rows = document["data"]["result"] if isinstance(document, dict) else []
     numbers = [(row["metric"], float(row["value"][1])) for row in rows]
@@ -75,7 +75,7 @@ def query_prometheus(url: str, query: str, end: float) -> List[Tuple[Dict[str, s
 
 
 def alerts(url: str, limit_s: float) -> List[Dict[str, Any]]:
-    """Alerts that are on, muted ones too."""
+    """Return the active alerts, silenced ones included."""
     document = fetched(url + "/api/v2/alerts", time.monotonic() + limit_s)
     return [
         {
@@ -90,7 +90,7 @@ def alerts(url: str, limit_s: float) -> List[Dict[str, Any]]:
 
 
 def seconds(stamp: str) -> float:
-    """`2026-11-23T02:13:20.5Z` since the epoch; 0 for what is none. Alertmanager says it in any zone."""
+    """Return epoch seconds of Alertmanager's timestamp `2026-11-23T02:13:20.5Z`, in any time zone; 0 if invalid."""
     try:
         epoch_s = calendar.timegm(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S"))
     except ValueError:
@@ -103,14 +103,14 @@ def seconds(stamp: str) -> float:
 
 
 def fetched(url: str, end: float) -> Any:
-    """The JSON document of that address."""
+    """Return the JSON document at the URL."""
     remaining_s = end - time.monotonic()
     if remaining_s <= 0:
-        raise OSError("it did not answer in time")
+        raise OSError("no response in time")
     try:
         with _DIRECT.open(url, timeout=remaining_s) as answer:  # (loopback, and http as we wrote it)
             return json.loads(answer.read(MOST_BYTES))
     except urllib.error.HTTPError as error:
-        raise OSError(f"it answers {error.code} {error.reason}") from error
+        raise OSError(f"HTTP status {error.code} {error.reason}") from error
     except urllib.error.URLError as error:
         raise OSError(str(getattr(error.reason, "strerror", "") or error.reason)) from error

@@ -1,4 +1,4 @@
-"""What Slurm's programs say, each within its own time (standard library, Python 3.8; sent to the control host)."""
+"""Runs Slurm's client programs with time limits (standard library, Python 3.8; sent to the controller)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Dict, List, NamedTuple, Tuple
 from clusterwright.onhost.lib import processes
 from clusterwright.slurm.jobs import FORMAT_FIELDS, Job, make_jobs
 
-# Of a job. Any sign may stand in its name; the mark, which nobody knows beforehand, ends every field.
+# Fields of a job. A job's name may contain any character, so a random separator ends every field.
 FIELDS = (
     "id", "number", "user", "account", "partition", "state", "reason", "nodes", "cpus", "priority", "submit", "start",
     "end", "hosts", "tres", "gres", "name",
@@ -18,18 +18,18 @@ _FILTERS = (
     "SINFO_",
     "SSHARE_",
     "SCONTROL_",
-)  # what an administrator's shell may ask of them for itself
+)  # variables of the administrator's shell that change their output
 
 
 class Output(NamedTuple):
-    """What a program printed; `why` is empty where it went well."""
+    """A program's output; `why` is the error, "" after success."""
 
     text: str
     why: str
 
 
 def commands(separator: str) -> Dict[str, List[str]]:
-    """Command lines by what they are asked for. Only their text is the same in all releases; their JSON is not."""
+    """Return the command lines by query; text output, because JSON output differs between releases."""
     columns = ",".join(f"{FORMAT_FIELDS[field]}:{separator}" for field in FIELDS)
     return {
         "jobs": ["squeue", "--noheader", "--all", "--Format=" + columns],
@@ -39,23 +39,23 @@ def commands(separator: str) -> Dict[str, List[str]]:
 
 
 def run_program(argv: List[str], limit_s: float) -> Output:
-    """Its answer; one that overruns is killed with its children, and one that is not there says so."""
+    """Return the output; a program past the limit is killed with its children."""
     result = processes.run(argv, limit_s, env=environment())
     if result.code == processes.TIMED_OUT and result.stopped:
-        return Output("", f"{argv[0]} did not answer within {limit_s:g} s")
+        return Output("", f"{argv[0]} did not respond within {limit_s:g} s")
     return Output(result.out, "") if result.ok else Output("", f"{argv[0]}: {result.reason}")
 
 
 def environment() -> Dict[str, str]:
-    """Ours without what would filter or shape the answers; times are seconds, so that clocks' zones do not matter."""
+    """Return the environment without variables that change the output; times as epoch seconds."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(_FILTERS)}
     return dict(variables, SLURM_TIME_FORMAT="%s", LC_ALL="C")
 
 
 def rows(text: str, separator: str, count: int = len(FIELDS)) -> List[Tuple[str, ...]]:
-    """Jobs of squeue's answer, of so many fields each; the last one is passed over where it has not all of them.
+    """Split squeue's output into rows of `count` fields; an incomplete last row is dropped.
 
-    Fields are counted, as a job's name may begin with what ends a row. So each row but the first brings that along.
+    Fields are counted, because a job's name may start with a newline, which also ends a row.
     """
     fields = text.split(separator)[:-1]
     groups = [fields[start : start + count] for start in range(0, len(fields), count)]
@@ -63,5 +63,5 @@ def rows(text: str, separator: str, count: int = len(FIELDS)) -> List[Tuple[str,
 
 
 def jobs(text: str, separator: str) -> List[Job]:
-    """The jobs of commands(mark)["jobs"]."""
+    """Return the jobs of the output of `commands(separator)["jobs"]`."""
     return make_jobs(rows(text, separator), FIELDS)

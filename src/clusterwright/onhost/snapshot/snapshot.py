@@ -1,8 +1,8 @@
-"""All that a picture is made of, as one JSON document (standard library, Python 3.8).
+"""Collects a snapshot of the cluster as one JSON document (standard library, Python 3.8).
 
-Sent to `python3 -` on the control host, with one JSON object as its argument: the folder of runs, the addresses of
-Prometheus and Alertmanager, and how many seconds each part may take. All parts are asked at once; what does not answer
-is named in `silent`, and the others are there.
+Sent to `python3 -` on the controller, with one JSON object as its argument: the runs folder, the URLs of Prometheus
+and Alertmanager, and the time limit of each part. All parts run concurrently; those without a response are listed in
+`silent`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def main() -> int:
 
 
 def document(request: Dict[str, Any]) -> Document:
-    """The answers of all parts."""
+    """Return the results of all parts."""
     limit_s = float(request.get("limit_s", 10))
-    separator = "\x1ew" + os.urandom(8).hex() + "\x1e"  # nobody could have put it into a job's name
+    separator = "\x1ew" + os.urandom(8).hex() + "\x1e"  # random, so no job name contains it
     result: Document = {
         "schema": 1, "mark": separator, "now": time.time(), "said": {}, "silent": {}, "measures": {}, "alerts": [],
         "runs": {},
@@ -67,7 +67,7 @@ def _program(result: Document, name: str, argv: List[str], limit_s: float) -> Ca
 
 
 def _queue(result: Document, request: Dict[str, Any], separator: str, limit_s: float) -> None:
-    """Jobs, and then the runs that those which run are of."""
+    """Add the jobs, then the runs of running jobs."""
     _program(result, "jobs", programs.commands(separator)["jobs"], limit_s)()
     names = [job.name for job in programs.jobs(result["said"]["jobs"], separator) if job.state == "RUNNING"]
     if request.get("runs"):
@@ -94,8 +94,4 @@ def _alerts(result: Document, request: Dict[str, Any], limit_s: float) -> None:
 
 
 def _error_text(why: Exception) -> str:
-    return (
-        str(why).splitlines()[0]
-        if isinstance(why, OSError) and str(why)
-        else "it says something else than expected"
-    )
+    return str(why).splitlines()[0] if isinstance(why, OSError) and str(why) else "unexpected response"

@@ -1,4 +1,4 @@
-"""What of a run's events a tracker is told, and how far it has been told: each step and each measure once."""
+"""Reads a run's events for a tracker and stores its position: each step and each measure is sent once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, parse_object, read_object, read_part
 from clusterwright.onhost.supervisor.goodput import communication
 
-MOST = 4 << 20  # bytes read at once: some ten thousand steps
+MOST = 4 << 20  # bytes per read: some ten thousand steps
 
 
 class Row(NamedTuple):
@@ -23,10 +23,11 @@ class Row(NamedTuple):
 
 
 class EventCursor:
-    """A tracker's place in the run's events, in `trackers/NAME.json` of the run's folder.
+    """A tracker's position in the run's events, stored in `trackers/NAME.json` of the run's folder.
 
-    A step that is done again after a restart was told before, and is not told again: in the same layout it has the same
-    bits. Where the rows of a look are on their way when this process dies, they are told twice rather than lost.
+    A step repeated after a restart is not sent again: in the same layout its values are bit-identical. If the
+    process dies
+    between sending and `commit`, rows are sent twice rather than lost.
     """
 
     def __init__(self, run: str, name: str) -> None:
@@ -35,15 +36,15 @@ class EventCursor:
         os.makedirs(os.path.dirname(self._path), exist_ok=True)
         document = read_object(self._path, TEXT_BYTES)
         self.step = int(document.get("step", 0))
-        self.own: Dict[str, Any] = dict(document.get("own", {}))  # what the tracker wants to find again
+        self.own: Dict[str, Any] = dict(document.get("own", {}))  # the tracker's own stored state
         self._offset, self._measured = int(document.get("offset", 0)), dict(document.get("measured", {}))
         self._batch = int(document.get("batch", 0))
         self._previous: Dict[str, Any] = {}
-        self._talked: Dict[str, Any] = {}  # the last step that told of communication
+        self._talked: Dict[str, Any] = {}  # the last step with communication times
         self._next = self._offset
 
     def new(self) -> List[Row]:
-        """Rows that are new; the same again until `commit`."""
+        """Return new rows; the same ones again until `commit`."""
         self._next, step, measures = self._offset, self.step, dict(self._measured)
         rows: List[Row] = []
         for event in self._read():
@@ -65,7 +66,7 @@ class EventCursor:
         return rows
 
     def commit(self) -> None:
-        """What `new` gave has been told."""
+        """Store the position after the rows of `new`."""
         self._offset, (self.step, self._measured) = self._next, self._then
         document = {
             "step": self.step, "offset": self._offset, "measured": self._measured, "batch": self._batch,
@@ -74,7 +75,7 @@ class EventCursor:
         write_atomic(self._path, json.dumps(document), durable=False)
 
     def _read(self) -> Iterator[Dict[str, Any]]:
-        """Whole lines from where we are."""
+        """Yield events from complete lines after the position."""
         try:
             data = read_part(self._events, MOST, self._offset)
         except OSError:
@@ -87,7 +88,7 @@ class EventCursor:
                 yield event
 
     def _values(self, event: Dict[str, Any]) -> Dict[str, float]:
-        """Names as most trackers group them: what stands before the slash is a group."""
+        """Return the step's values; most trackers group names by the part before the slash."""
         seconds, previous = event.get("seconds"), self._previous
         values: Dict[str, Any] = {
             "train/loss": event.get("loss"),
@@ -108,7 +109,7 @@ class EventCursor:
 
 
 def config(run: str) -> Dict[str, Any]:
-    """What the job file says of the training: flat, and without its environment, which may hold secrets."""
+    """Return the training's settings of the job file, flat, without its environment, which may hold secrets."""
     job = read_object(os.path.join(run, "job.json"), TEXT_BYTES).get("job") or {}
     names = (
         "name",

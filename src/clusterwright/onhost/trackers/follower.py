@@ -1,7 +1,7 @@
-"""One tracker of one run: `python -m clusterwright.onhost.trackers.follower RUN NAME`, until the run is over.
+"""Sends one run to one tracker: `python -m clusterwright.onhost.trackers.follower RUN NAME`, until the run has ended.
 
-What goes wrong is said in the run's folder (`logs/trackers.log`), without what the environment keeps secret; then it is
-tried again. A tracker that does not answer costs the training nothing.
+Errors go to `logs/trackers.log` in the run's folder, without secrets of the environment, and are retried. A tracker
+that does not respond does not affect the training.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from clusterwright.onhost.trackers.event_cursor import EventCursor, config
 
 NAMES = ("tensorboard", "mlflow", "wandb", "swanlab")
 POLL_INTERVAL_S = 1.0
-RETRY_S = 10.0  # after a failure: a server that starts anew is back in some seconds
-LAST_S = 20.0  # after the run's end: what is not told by then is in the run's folder still
+RETRY_S = 10.0  # after a failure: a server restarts within seconds
+LAST_S = 20.0  # after the run's end: rows not sent by then are still in the run's folder
 SECRET = re.compile(r"TOKEN|KEY|PASS|SECRET|CREDENTIAL|AUTH", re.IGNORECASE)
-SHORT = 4  # letters of a value that are too few to be a secret, and would be found in every word
+SHORT = 4  # characters of a value too short to be a secret: it would match ordinary words
 
 
 class Follower:
-    """A tracker, and the events that it has still to be told."""
+    """A tracker and the cursor in its run's events."""
 
     def __init__(self, run: str, name: str) -> None:
         self._run, self._name, self._cursor = run, name, EventCursor(run, name)
@@ -35,7 +35,7 @@ class Follower:
         signal.signal(signal.SIGTERM, self._on_signal)
 
     def follow(self) -> int:
-        """Until the run is over, or this job of it; the exit code."""
+        """Send rows until the run, or this job of it, has ended; return the exit code."""
         deadline: Optional[float] = None
         while True:
             over = self._over()
@@ -45,13 +45,13 @@ class Follower:
                 return self._close()
             if over and deadline is not None and time.monotonic() > deadline:
                 log(
-                    f"{self._name}: not all was told by the end; what is missing is told when the run goes on"
+                    f"{self._name}: not all rows were sent by the end of the run; the rest is sent when it resumes"
                 )
                 return 1
             time.sleep(RETRY_S if count is None and not over else POLL_INTERVAL_S if not count else 0)
 
     def _poll(self) -> Optional[int]:
-        """How many new rows were told; None for a failure."""
+        """Send new rows and return their number; None after a failure."""
         try:
             rows = self._cursor.new()
             if self._tracker is None and (rows or self._over()):
@@ -61,7 +61,9 @@ class Follower:
                 self._tracker.log(rows)
                 self._cursor.commit()
         except ImportError as error:
-            log(f"{self._name}: {error}: pip install {package(self._name)} into the Python that the job runs")
+            log(
+                f"{self._name}: {error}. Run `pip install {package(self._name)}` in the Python environment of the job"
+            )
             raise SystemExit(1) from None
         except Exception as error:  # noqa: BLE001 (a thread that must never end)
             log(f"{self._name}: {type(error).__name__}: {error}")
@@ -87,18 +89,18 @@ class Follower:
 
 
 def package(name: str) -> str:
-    """What pip calls it."""
+    """Return the name of the tracker's PyPI package."""
     return {"mlflow": "mlflow-skinny"}.get(name, name)
 
 
 def log(text: str, environ: Mapping[str, str] = os.environ) -> None:
-    """One line into the log, without secrets."""
+    """Write one line to stderr without secrets."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {without_secrets(text, environ)}\n")
     sys.stderr.flush()
 
 
 def without_secrets(text: str, environ: Mapping[str, str]) -> str:
-    """The values of variables whose names say that they are secret are left out, and what a URL has before its @."""
+    """Replace values of variables with secret-like names, and remove credentials from URLs."""
     for name, value in environ.items():
         if SECRET.search(name) and len(value) > SHORT:
             text = text.replace(value, f"<{name}>")
@@ -106,13 +108,13 @@ def without_secrets(text: str, environ: Mapping[str, str]) -> str:
 
 
 class _Clean:
-    """A stream that lets no secret through: libraries say much on their own."""
+    """A stream that removes secrets: libraries print on their own."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """As a stream's."""
+        """Write the text without secrets."""
         self._stream.write(without_secrets(text, os.environ))
         return len(text)
 
@@ -121,10 +123,10 @@ class _Clean:
 
 
 def main() -> int:
-    """Follow the run that the arguments name."""
+    """Send the run that the arguments name."""
     run, name = sys.argv[1:]
     if name not in NAMES:
-        log(f"no tracker is called {name}; there are {', '.join(NAMES)}")
+        log(f"unknown tracker {name}. Use one of {', '.join(NAMES)}")
         return 2
     sys.stdout, sys.stderr = _Clean(sys.stdout), _Clean(sys.stderr)
     return Follower(run, name).follow()

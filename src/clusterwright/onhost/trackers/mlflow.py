@@ -1,4 +1,4 @@
-"""MLflow: the server of $MLFLOW_TRACKING_URI, else `mlruns` of the run's folder; by the package mlflow-skinny."""
+"""MLflow tracker: the server of $MLFLOW_TRACKING_URI, else `mlruns` in the run's folder; needs mlflow-skinny."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, Dict, List
 
 from clusterwright.onhost.trackers.event_cursor import Row
 
-MOST = 1000  # metrics of one request (MLflow's REST API, log-batch)
+MOST = 1000  # metrics per request (MLflow's REST API, log-batch)
 RUN_TAG = "clusterwright.run"  # the tag by which a run is found again
 
 
 class Tracker:
-    """One run of MLflow's for one of ours, however often it goes on."""
+    """One MLflow run for one of our runs, across all its restarts."""
 
     def __init__(self, run: str, tracker_state: Dict[str, Any], config: Dict[str, Any]) -> None:
-        # its makers want a database in place of files; for what is written once and looked at, files will do
+        # MLflow recommends a database over files; files suffice for data that is written once
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
         from mlflow import MlflowClient
 
@@ -28,7 +28,7 @@ class Tracker:
         self._client.update_run(self._id, status="RUNNING")
 
     def log(self, rows: List[Row]) -> None:
-        """All at once, as far as a request takes."""
+        """Send all values, in as few requests as possible."""
         from mlflow.entities import Metric
 
         metrics = [
@@ -40,11 +40,11 @@ class Tracker:
             self._client.log_batch(self._id, metrics=metrics[start : start + MOST])
 
     def close(self, *, finished: bool) -> None:
-        """How it ended, for now."""
+        """Set the final status, which a resumed run resets."""
         self._client.set_terminated(self._id, status="FINISHED" if finished else "KILLED")
 
     def _find(self, name: str, config: Dict[str, Any]) -> str:
-        """That of this run, made by a process that could not remember it; else a new one."""
+        """Return the MLflow run with our run's tag, from an earlier process, else a new one."""
         experiment_name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or str(
             config.get("name") or "clusterwright"
         )

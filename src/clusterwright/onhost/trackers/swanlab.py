@@ -1,4 +1,4 @@
-"""SwanLab: by the package swanlab; offline, in `swanlog` of the run's folder, where there is no key."""
+"""SwanLab tracker: needs the package swanlab; offline, in `swanlog` of the run's folder, without an API key."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Dict, List
 
 from clusterwright.onhost.trackers.event_cursor import Row
 
-LETTERS = 21  # of an id, as SwanLab wants them
+LETTERS = 21  # length of SwanLab's ids
 
 
 class Tracker:
-    """One experiment of theirs: its id follows from the name of ours, so that what goes on has the same."""
+    """One SwanLab experiment with an id derived from our run's name, so that a resumed run continues it."""
 
     def __init__(self, run: str, _tracker_state: Dict[str, Any], config: Dict[str, Any]) -> None:
         import swanlab
@@ -30,10 +30,10 @@ class Tracker:
         )
 
     def log(self, rows: List[Row]) -> None:
-        """Step by step."""
+        """Send each row."""
         for row in rows:
             self._swanlab.log(dict(row.values), step=row.step)
 
     def close(self, *, finished: bool) -> None:
-        """Wait until all is sent."""
+        """Wait until all rows are sent."""
         self._swanlab.finish(state="success" if finished else "aborted")

@@ -1,4 +1,4 @@
-"""TensorBoard: event files in `tensorboard/` of the run's folder, without a package."""
+"""TensorBoard tracker: event files in `tensorboard/` of the run's folder; needs no package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.onhost.trackers.event_cursor import Row
 
 
 class Tracker:
-    """One more file in the run's folder each time the run goes on: TensorBoard shows them as one."""
+    """Writes one new file at each start of the run; TensorBoard shows all as one."""
 
     def __init__(self, run: str, _tracker_state: Dict[str, Any], _config: Dict[str, Any]) -> None:
         folder = os.path.join(run, "tensorboard")
@@ -23,19 +23,19 @@ class Tracker:
         self._file.write(tfevents.begin(time.time()))
 
     def log(self, rows: List[Row]) -> None:
-        """Append them; those that an earlier process wrote and could not remember are passed over."""
+        """Append the rows, without those that an earlier process has written but not committed."""
         for row in rows:
             if any(row.step > self._logged_steps.get(name, -1) for name in row.values):
                 self._file.write(tfevents.scalars(row.time, row.step, row.values))
         self._file.flush()
 
-    def close(self, *, finished: bool) -> None:  # noqa: ARG002 (what all trackers are told)
-        """Nothing waits any more."""
+    def close(self, *, finished: bool) -> None:  # noqa: ARG002 (every tracker's signature)
+        """Close the file."""
         self._file.close()
 
 
 def newest(folder: str) -> Dict[str, int]:
-    """The last step of each value that lies in the folder."""
+    """Return the last step of each value in the folder's files."""
     newest_steps: Dict[str, int] = {}
     for name in sorted(os.listdir(folder)):
         if "tfevents" in name:

@@ -1,6 +1,6 @@
-"""TensorBoard's files: records as TFRecord has them, each an Event as its event.proto has it.
+"""TensorBoard's event files: TFRecord records, each with an Event message of event.proto.
 
-Written by hand, since all that it takes is six fields; tests read the files with TensorBoard's own reader.
+Written without TensorBoard, because it takes six fields only; tests read the files with TensorBoard's own reader.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _TABLE = _table()
 
 
 def begin(time: float) -> bytes:
-    """What a file begins with."""
+    """Return the first record of a file."""
     return _record(_key(_WALL_TIME) + struct.pack("<d", time) + _text(_VERSION, b"brain.Event:2"))
 
 
 def scalars(time: float, step: int, values: Mapping[str, float]) -> bytes:
-    """One step's values."""
+    """Return the record with one step's values."""
     summary = b"".join(
         _text(_VALUE, _text(_TAG, name.encode()) + _key(_SIMPLE) + struct.pack("<f", value))
         for name, value in values.items()
@@ -44,7 +44,7 @@ def scalars(time: float, step: int, values: Mapping[str, float]) -> bytes:
 
 
 def records(data: bytes) -> Iterator[bytes]:
-    """The whole records of a file; one that a crash cut short ends it."""
+    """Yield the complete records of a file; stop at one truncated by a crash."""
     offset = 0
     while offset + 12 <= len(data):
         (length,) = struct.unpack_from("<Q", data, offset)
@@ -55,7 +55,7 @@ def records(data: bytes) -> Iterator[bytes]:
 
 
 def step_of(record: bytes) -> int:
-    """The step of one that `scalars` wrote; 0 for what has none."""
+    """Return the step of a record of `scalars`; 0 for others."""
     offset = 9
     return (
         _read_varint(record, offset + 1)[0]
@@ -65,7 +65,7 @@ def step_of(record: bytes) -> int:
 
 
 def tags(record: bytes) -> List[str]:
-    """The names of its values."""
+    """Return the names of the record's values."""
     offset = 9
     if len(record) <= offset or record[offset] != _key(_STEP)[0]:
         return []

@@ -1,4 +1,4 @@
-"""Weights & Biases: by the package wandb; offline, in `wandb` of the run's folder, where there is no key."""
+"""Weights & Biases tracker: needs the package wandb; offline, in `wandb` of the run's folder, without an API key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterwright.onhost.trackers.event_cursor import Row
 
 
 class Tracker:
-    """One run of theirs, under the name of ours: what goes on has the same id."""
+    """One W&B run with our run's name as id, so that a resumed run continues it."""
 
     def __init__(self, run: str, _tracker_state: Dict[str, Any], config: Dict[str, Any]) -> None:
         import wandb
@@ -29,10 +29,10 @@ class Tracker:
         self._run.define_metric("*", step_metric="step")
 
     def log(self, rows: List[Row]) -> None:
-        """Each with its step as a value, too: a measure may come after a later step."""
+        """Send the rows with the step as a value too: a measure may come after a later step."""
         for row in rows:
             self._run.log({**row.values, "step": row.step})
 
     def close(self, *, finished: bool) -> None:
-        """Wait until all is sent."""
+        """Wait until all rows are sent."""
         self._run.finish(exit_code=0 if finished else 1)

@@ -1,8 +1,8 @@
-"""One file for each thing that is read; its name is the collector's.
+"""The collectors, one module each; the module's name is the collector's.
 
-`EVERY_S` and `TIMEOUT_S` say how often and how long at most, `STAYS` whether its process lives on between two looks,
-`wanted(settings)` whether this host has it, and `collect(settings, state)` yields families; `state` is a dictionary
-that lives as long as the process. Whatever it raises, or a time-out, takes its values away and sets `collector_up` 0.
+`EVERY_S` is the interval, `TIMEOUT_S` the limit, `STAYS` whether the process lives between two collections;
+`is_enabled(settings)` tells whether this host has it, and `collect(settings, state)` yields families; `state` is a
+dictionary that lives as long as the process. An exception or a timeout drops its values and sets `collector_up` to 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from clusterwright.onhost.exporter.settings import Settings
 
 
 def enabled_collectors(settings: Settings) -> Dict[str, ModuleType]:
-    """Those of this host, by name; imported here, so that their processes share them."""
+    """Return this host's collectors by name; imported here, so that their processes share the pages."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
     modules = {name: importlib.import_module(f"{__name__}.{name}") for name in names}
     return {name: module for name, module in modules.items() if module.is_enabled(settings)}

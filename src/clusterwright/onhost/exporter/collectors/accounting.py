@@ -1,4 +1,4 @@
-"""Whether slurmdbd answers, where Slurm keeps accounts."""
+"""Whether slurmdbd responds, if Slurm uses it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ LIMIT_S = 10.0
 
 
 def is_enabled(settings: Settings) -> bool:
-    """On the control host."""
+    """Return True on the controller."""
     return settings.control
 
 
 def collect(_settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """Nothing without accounts, and nothing while slurmctld, which knows whether there are any, is silent."""
+    """Yield the metric only if slurmctld responds and uses slurmdbd."""
     config = command_output(["scontrol", "show", "config"], LIMIT_S) or ""
     if "accounting_storage/slurmdbd" not in config:
         return
     output = command_output(["sacctmgr", "-n", "-P", "show", "cluster", "format=cluster"], LIMIT_S)
-    yield gauge("slurm_accounting_up", "1 where slurmdbd answers.").add(float(output is not None))
+    yield gauge("slurm_accounting_up", "1 if slurmdbd responds.").add(float(output is not None))

@@ -1,4 +1,4 @@
-"""File systems that answer: each is asked by a process of its own, and one that is held is not asked again."""
+"""Whether file systems respond: each has a probe process, and no new probe while one is blocked."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 15.0, 12.0, False
-LIMIT_S = 5.0  # leptonai/gpud and NVIDIA/deepops: one that takes longer is a fault
+LIMIT_S = 5.0  # slower is a fault in leptonai/gpud and NVIDIA/deepops too
 
 
 def is_enabled(settings: Settings) -> bool:
-    """Every host has some."""
+    """Return True if the settings have paths."""
     return bool(settings.paths)
 
 
 def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """How long each takes to say how full it is; nothing of how long where it does not answer."""
-    answers = gauge("file_system_answers", "1 where the file system answers within 5 s, without an error.")
-    seconds = gauge("file_system_answer_seconds", "How long it took.")
+    """Yield for each path whether statvfs succeeds in time, and its seconds."""
+    answers = gauge("file_system_answers", "1 if the file system responds within 5 s without an error.")
+    seconds = gauge("file_system_answer_seconds", "Response time of the file system.")
     for path, elapsed_s in probe_all(settings.paths, settings.run).items():
         answers.add(float(elapsed_s is not None), path=path)
         seconds.add(elapsed_s, path=path)
@@ -32,7 +32,7 @@ def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
 
 
 def probe_all(paths: List[str], folder: str) -> Dict[str, Any]:
-    """By path: seconds, or None."""
+    """Return seconds by path, None for one that fails or is too slow."""
     elapsed_by_path: Dict[str, Any] = dict.fromkeys(paths)
     open_pipes: Dict[int, str] = {}
     for path in paths:
@@ -49,7 +49,7 @@ def probe_all(paths: List[str], folder: str) -> Dict[str, Any]:
 
 
 def _probe(path: str, folder: str) -> int:
-    """Where the answer comes; -1 while an earlier question is still held. The lock goes when its process does."""
+    """Start a probe and return its result pipe; -1 while an earlier probe, which holds the lock, is blocked."""
     lock = os.open(_lock(path, folder), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -65,7 +65,7 @@ def _probe(path: str, folder: str) -> int:
 
 
 def _answer(path: str, into: int, lock: int) -> None:
-    """In a group of its own, which outlives whoever asked, and holds nothing of his."""
+    """Probe in a separate process group that holds none of the parent's files and may outlive it."""
     try:
         os.setpgid(0, 0)
         low, second = sorted((into, lock))

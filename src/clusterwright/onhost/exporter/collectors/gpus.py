@@ -1,4 +1,4 @@
-"""GPUs by NVML, in one process that stays; a driver that hangs holds this process, and no other."""
+"""GPU metrics by NVML, in one process that stays; a hanging driver blocks this process only."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family, counter, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 10.0, 10.0, True
-LINKS = 18  # the most that a GPU has (Hopper, Blackwell)
-LINKS_EVERY = 6  # rounds: each link is five questions, and errors of links are counted, not missed
+LINKS = 18  # maximum per GPU (Hopper, Blackwell)
+LINKS_EVERY = 6  # collections: a link takes five queries, and its errors are counters, so none is missed
 _TEMPERATURE, _SM, _CORRECTED, _UNCORRECTED, _VOLATILE = 0, 1, 0, 1, 0
 _LINK_COUNTERS = (0, 1, 2, 3)  # nvmlNvLinkErrorCounter_t: replay, recovery, CRC of flits and of data
-# Bits of nvmlClocksEventReasons; what a power limit takes in software is no fault, and so not here.
+# Bits of nvmlClocksEventReasons, without the software power cap, which is no fault.
 THROTTLED = {"hardware": 0x8, "thermal": 0x20 | 0x40, "power": 0x80}
 _GPU_IS_LOST = 15
 
 
 def is_enabled(settings: Settings) -> bool:
-    """Where GPUs are declared."""
+    """Return True if the cluster file declares GPUs for this host."""
     return settings.gpus > 0
 
 
 def collect(_settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
-    """All of all GPUs; a host without the driver's library has seen none."""
-    visible = gauge("gpus_seen", "GPUs that answer the driver.")
+    """Yield the metrics of all GPUs; without the driver's library only `gpus_seen` 0."""
+    visible = gauge("gpus_seen", "GPUs that respond to the driver.")
     nvml = state.get("nvml")
     if nvml is None:
         try:
@@ -49,19 +49,19 @@ def collect(_settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
 
 def _families() -> Dict[str, Family]:
     named = {
-        "info": "1 for each GPU that answers.", "utilisation_ratio": "Share of the time in which kernels ran.",
-        "memory_used_bytes": "Memory in use.", "memory_total_bytes": "Memory in all.",
-        "temperature_celsius": "Temperature of the processor.", "power_watts": "Power drawn.",
-        "sm_clock_hertz": "Clock of the processors.", "remap_pending": "1 where rows wait for a reset to be replaced.",
-        "remap_failed": "1 where a row could not be replaced.", "nvlinks_active": "NVLinks that are up.",
-        "throttled": "1 while the clock is held down for that reason.",
+        "info": "1 for each GPU that responds.", "utilisation_ratio": "Share of the time in which kernels ran.",
+        "memory_used_bytes": "Memory in use.", "memory_total_bytes": "Total memory.",
+        "temperature_celsius": "Temperature of the GPU.", "power_watts": "Power draw.",
+        "sm_clock_hertz": "SM clock.", "remap_pending": "1 if a row remapping waits for a GPU reset.",
+        "remap_failed": "1 if a row remapping failed.", "nvlinks_active": "Active NVLinks.",
+        "throttled": "1 while the clock is throttled for this reason.",
     }  # fmt: skip
     counted = {
-        "energy_joules_total": "Energy since the driver was loaded.",
-        "ecc_uncorrected_total": "Memory errors that were not corrected, since the driver was loaded.",
-        "ecc_corrected_total": "Memory errors that were corrected, since the driver was loaded.",
-        "pcie_replays_total": "PCIe packets that were sent again.",
-        "nvlink_errors_total": "Replays, recoveries and CRC errors of all its NVLinks.",
+        "energy_joules_total": "Energy consumed since the driver was loaded.",
+        "ecc_uncorrected_total": "Uncorrected memory errors since the driver was loaded.",
+        "ecc_corrected_total": "Corrected memory errors since the driver was loaded.",
+        "pcie_replays_total": "PCIe replays.",
+        "nvlink_errors_total": "Replays, recoveries and CRC errors of all NVLinks of the GPU.",
     }
     families = {name: gauge(f"gpu_{name}", meaning) for name, meaning in named.items()}
     families.update({name: counter(f"gpu_{name}", meaning) for name, meaning in counted.items()})
@@ -96,7 +96,7 @@ def _read_gpu(gpu: Gpu, into: Dict[str, Family], driver: str, state: Dict[Any, A
 
 
 def _links(gpu: Gpu, state: Dict[Any, Any]) -> Dict[str, Optional[float]]:
-    """Seldom asked; between, what was said last."""
+    """Return the NVLink metrics, read every LINKS_EVERY collections and cached in between."""
     key = ("links", gpu.uuid)
     if key not in state or state.get("round", 0) % LINKS_EVERY == 0:
         links = {number: gpu.link(number) for number in range(LINKS)}

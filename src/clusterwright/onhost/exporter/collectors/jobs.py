@@ -1,4 +1,4 @@
-"""Jobs on this host by their control groups, which GPUs each holds, and what it has used so far."""
+"""Jobs on this host from their cgroups: the GPUs of each, and its resource use so far."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Job:
-    """What is remembered of one between two looks."""
+    """The state of one job between collections."""
 
     def __init__(self) -> None:
         self.environment: Dict[str, str] = {}
@@ -27,12 +27,12 @@ class Job:
 
 
 def is_enabled(settings: Settings) -> bool:
-    """Where slurmd is."""
+    """Return True on hosts with slurmd."""
     return settings.slurmd
 
 
 def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
-    """A job that has ended is forgotten: Slurm's own records have it."""
+    """Yield the metrics of the jobs; ended jobs are dropped, because Slurm's accounting has them."""
     jobs_by_id: Dict[str, Job] = state.setdefault("jobs", {})
     groups = cgroups.jobs(settings.cgroup)
     for job_id in set(jobs_by_id) - {group.job for group in groups}:
@@ -59,26 +59,26 @@ def _families() -> Dict[str, Family]:
         name: gauge(f"job_{name}", meaning)
         for name, meaning in (
             ("info", "1 for each job on this host."),
-            ("cpus", "Processors that it is held to here."),
-            ("memory_bytes", "Memory that it holds here, without old file pages."),
-            ("memory_limit_bytes", "Memory at which it is ended here."),
+            ("cpus", "CPUs allowed to the job on this host."),
+            ("memory_bytes", "Memory of the job on this host, without inactive file pages."),
+            ("memory_limit_bytes", "Memory limit of the job on this host."),
         )
     }
-    families["gpu_info"] = gauge("gpu_job_info", "1 for each GPU that a job holds.")
+    families["gpu_info"] = gauge("gpu_job_info", "1 for each GPU allocated to a job.")
     for name, meaning in (
-        ("cpu_seconds_total", "Processor time here."),
-        ("oom_kills_total", "Processes ended for want of memory here."),
-        ("read_bytes_total", "Bytes that its processes fetched from disks and file servers."),
-        ("written_bytes_total", "Bytes that its processes sent to disks and file servers."),
-        ("received_bytes_total", "Bytes that came over all networks while it had the host alone."),
-        ("sent_bytes_total", "Bytes that went over all networks while it had the host alone."),
+        ("cpu_seconds_total", "CPU time on this host."),
+        ("oom_kills_total", "OOM kills on this host."),
+        ("read_bytes_total", "Bytes that its processes read from disks and file servers."),
+        ("written_bytes_total", "Bytes that its processes wrote to disks and file servers."),
+        ("received_bytes_total", "Bytes received on all networks while the job had the host alone."),
+        ("sent_bytes_total", "Bytes sent on all networks while the job had the host alone."),
     ):
         families[name] = counter(f"job_{name}", meaning)
     return families
 
 
 def _identify(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> None:
-    """Who it is; asked again until it is known."""
+    """Set the job's uid and environment; repeated until both are known."""
     if job.uid is None:
         path = next(iter(group.folders.values()))
         uid_text = os.path.basename(os.path.dirname(path)).partition("uid_")[2]
@@ -88,7 +88,7 @@ def _identify(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> Non
 
 
 def _used(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> Dict[str, Optional[float]]:
-    """Processor time and bytes, of the groups where they know, else of all processes ever seen."""
+    """Return CPU time and bytes, from the cgroup where it counts them, else from all processes seen so far."""
     reads, writes, times = {}, {}, {}
     for pid in pids:
         stat = text_of(os.path.join(proc, str(pid), "stat"), 4096).rpartition(")")[2].split()
@@ -136,7 +136,7 @@ def _add_values(
 
 
 def _add_gpus(number: str, job: Job, into: Dict[str, Family], settings: Settings, places: Any) -> None:
-    """Which GPUs are its own; the prolog's note is there before the job does anything."""
+    """Add the job's GPUs; the prolog writes their file before the job starts."""
     prolog_gpus = text_of(os.path.join(settings.hooks, "jobs", f"{number}.held"), 4096)
     for minor in job_environment.gpus(job.environment, prolog_gpus):
         device = places.get(minor)
@@ -151,7 +151,7 @@ def _add_gpus(number: str, job: Job, into: Dict[str, Family], settings: Settings
 
 
 def _name(uid: Optional[int]) -> str:
-    """Of the account; its number where nobody knows a name."""
+    """Return the user name, or the uid if it has no name."""
     if uid is None:
         return ""
     try:

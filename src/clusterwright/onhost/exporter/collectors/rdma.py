@@ -1,4 +1,4 @@
-"""Errors that RDMA adapters count and node_exporter leaves out: what RoCE loses is here."""
+"""Error counters of RDMA adapters that node_exporter leaves out, among them those of RoCE losses."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ COUNTERS = (
 
 
 def is_enabled(settings: Settings) -> bool:
-    """Where there are such adapters."""
+    """Return True if the host has RDMA adapters."""
     return os.path.isdir(settings.infiniband)
 
 
 def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """A counter that an adapter does not have is left out."""
-    errors = counter("rdma_errors_total", "Errors of an RDMA port, by the driver's own name.")
+    """Yield the counters that each adapter has."""
+    errors = counter("rdma_errors_total", "Errors of an RDMA port, by the driver's counter name.")
     for device in sorted(os.listdir(settings.infiniband)):
         ports = os.path.join(settings.infiniband, device, "ports")
         for port in sorted(os.listdir(ports) if os.path.isdir(ports) else ()):

@@ -1,4 +1,4 @@
-"""Runs, from the events that they write into the shared folder; those that ended an hour ago are nobody's news."""
+"""Metrics of runs, from the events in their folders; runs that ended more than an hour ago are dropped."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from clusterwright.onhost.supervisor.goodput.timeline import jobs
 
 EVERY_S, TIMEOUT_S, STAYS = 10.0, 60.0, True
 RETIRED_S = 3600.0
-HEARTBEAT_TIMEOUT_S = 60.0  # a supervisor beats once a second, on storage that may be slow
-LOST_S = 86400.0  # one that never said that it ended, and has been silent for so long
-MOST = 300  # runs that are followed
-RECENT = 20  # steps, over which one's length is taken
+HEARTBEAT_TIMEOUT_S = 60.0  # a heartbeat comes every second, but storage may be slow
+LOST_S = 86400.0  # a run without an end record counts as ended after so long without heartbeat
+MOST = 300  # monitored runs
+RECENT = 20  # steps of the mean step time
 
 
 class Followed:
-    """One run."""
+    """One monitored run."""
 
     def __init__(self, folder: str) -> None:
         self.folder, self.name = folder, os.path.basename(folder)
@@ -34,26 +34,26 @@ class Followed:
         self.most: Dict[Tuple[str, Tuple[Tuple[str, str], ...]], float] = {}
 
     def ended(self) -> Optional[float]:
-        """When it said that it was over."""
+        """Return the time of the run's end record, None while it runs."""
         return _time(os.path.join(self.folder, "ended.json"))
 
     def alive(self) -> float:
-        """When it was heard last."""
+        """Return the time of the last heartbeat."""
         return _time(os.path.join(self.folder, "pulse")) or 0.0
 
 
 def is_enabled(settings: Settings) -> bool:
-    """On the control host, where there is a folder of runs."""
+    """Return True on the controller if there is a runs folder."""
     return settings.control and bool(settings.runs)
 
 
 def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
-    """What cannot be made of one run's events takes nothing from the others."""
+    """Yield the metrics of all runs; a run with invalid events does not affect the others."""
     runs_by_name: Dict[str, Followed] = state.setdefault("runs", {})
     now = time.time()
     _find(settings.runs, runs_by_name, state.setdefault("past", set()), now)
     into: Dict[str, Family] = {}
-    unread = Family("run_unreadable", "gauge", "1 for a run whose events make no sense.")
+    unread = Family("run_unreadable", "gauge", "1 for a run with invalid events.")
     for name, run in sorted(runs_by_name.items()):
         try:
             run.events.read()
@@ -68,7 +68,7 @@ def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
 
 
 def _find(folder: str, runs_by_name: Dict[str, Followed], past: Set[str], now: float) -> None:
-    """New ones are followed, those of yesterday are not looked at again."""
+    """Add new runs, and drop removed and old ones."""
     names = list_folder(folder)
     for removed in (set(runs_by_name) | past) - set(names):
         runs_by_name.pop(removed, None)
@@ -91,7 +91,7 @@ _Sample = Tuple[str, str, str, Mapping[str, str], Optional[float]]
 
 
 def _samples(run: Followed, now: float) -> Iterator[_Sample]:
-    """Those of `wright status --metrics`, and what only somebody who looks now and then can say."""
+    """Yield the metrics of `wright status --metrics`, and those that need a long-running observer."""
     events, running = run.events.all(), not run.ended() and now - run.alive() < HEARTBEAT_TIMEOUT_S
     submitted = run.record.get("submitted")
     run_history = History(
@@ -110,7 +110,7 @@ def _samples(run: Followed, now: float) -> Iterator[_Sample]:
         "name": str((job if isinstance(job, dict) else {}).get("name") or ""),
     }
     yield "info", "gauge", "1 for each run of the last hour.", labels, 1.0
-    yield "running", "gauge", "1 while its supervisor is heard.", {}, float(running)
+    yield "running", "gauge", "1 while the supervisor's heartbeat is recent.", {}, float(running)
     present = {**speed.progress(events, run.record, running=running), **_now(events, chain)}
     for name, kind, meaning, rows in reading.families(totals, present):
         for more, value in rows:
@@ -119,7 +119,7 @@ def _samples(run: Followed, now: float) -> Iterator[_Sample]:
 
 
 def _now(events: List[Dict[str, Any]], chain: List[Any]) -> Dict[str, Any]:
-    """What status reads elsewhere: the generation, the newest whole checkpoint, the rank that all wait for."""
+    """Return the generation, the newest complete checkpoint and the slowest rank."""
     generations = chain[-1].generations if chain else ()
     saved = [event.get("step") for event in events if event["event"] == "checkpoint"]
     late = slow.now(events)
@@ -136,17 +136,23 @@ def _moments(run: Followed, events: List[Dict[str, Any]], now: float, *, running
     lengths = [
         float(event["seconds"]) for event in steps[-RECENT:] if isinstance(event.get("seconds"), (int, float))
     ]
-    yield "step_seconds", "gauge", "A step of late.", {}, sum(lengths) / len(lengths) if lengths else None
+    yield (
+        "step_seconds",
+        "gauge",
+        "Mean time of the latest steps.",
+        {},
+        sum(lengths) / len(lengths) if lengths else None,
+    )
     if not running or last is None:
         return
     saved = [event["time"] for event in events if event["event"] == "checkpoint"] or [steps[0]["time"]]
     stalled_s, age_s = (max(0.0, round(now - when, 1)) for when in (last["time"], saved[-1]))
-    yield "stalled_seconds", "gauge", "Since its newest step was complete.", {}, stalled_s
-    yield "checkpoint_age_seconds", "gauge", "Since its newest checkpoint, or its first step.", {}, age_s
+    yield "stalled_seconds", "gauge", "Time since the newest step was complete.", {}, stalled_s
+    yield "checkpoint_age_seconds", "gauge", "Time since the newest checkpoint, or the first step.", {}, age_s
 
 
 def _risen(run: Followed, name: str, more: Mapping[str, str], value: Optional[float]) -> Optional[float]:
-    """A counter never falls: work that is lost later on leaves the bin that it was in (Prometheus sees a new start)."""
+    """Return the maximum so far, so that a counter never falls: work lost later leaves its goodput bin."""
     if value is None:
         return None
     key = (name, tuple(more.items()))
@@ -162,7 +168,7 @@ def _time(path: str) -> Optional[float]:
 
 
 def _user(folder: str) -> str:
-    """Whose folder it is, whatever its files say."""
+    """Return the owner of the folder, whatever its files contain."""
     uid = os.stat(folder).st_uid
     try:
         return pwd.getpwuid(uid).pw_name

@@ -1,4 +1,4 @@
-"""munge and slurmd answer, each within its own limit."""
+"""Whether munge and slurmd respond, each within a time limit."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 30.0, 30.0, False
-LIMIT_S = 10.0  # ours: both answer in milliseconds, but a busy host takes seconds to start a program
+LIMIT_S = 10.0  # our choice: both respond in milliseconds, but a busy host takes seconds to start a program
 
 
 def is_enabled(_settings: Settings) -> bool:
-    """Where munge is."""
+    """Return True if munge is installed."""
     return shutil.which("munge") is not None
 
 
 def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """A credential is made and read again; slurmd is asked by a message, not by its port alone."""
-    munge = gauge("munge_answers", "1 where munge makes a credential and reads it.")
+    """Encode and decode a munge credential; send slurmd a message, because an open port proves nothing."""
+    munge = gauge("munge_answers", "1 if munge encodes and decodes a credential.")
     yield munge.add(
         float(command_output(["sh", "-c", "munge -n </dev/null | unmunge >/dev/null"], LIMIT_S) is not None)
     )
     if settings.slurmd and shutil.which("scontrol"):
-        slurmd = gauge("slurmd_answers", "1 where this host's slurmd answers a message.")
+        slurmd = gauge("slurmd_answers", "1 if this host's slurmd responds to a message.")
         output = command_output(
             ["scontrol", "show", "slurmd"], LIMIT_S, {"SLURMD_NODENAME": os.uname().nodename}
         )

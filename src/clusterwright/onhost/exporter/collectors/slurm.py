@@ -1,4 +1,4 @@
-"""Slurm as slurmctld says it, from one picture of the nodes and one of the queue, so that no two numbers contradict."""
+"""Slurm's nodes, jobs and shares, from one query of the nodes and one of the queue, so that figures are consistent."""
 
 from __future__ import annotations
 
@@ -15,32 +15,41 @@ from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.nodes import Node, parse_nodes
 
 EVERY_S, TIMEOUT_S, STAYS = 15.0, 45.0, False
-LIMIT_S = 10.0  # of one command: Slurm's own MessageTimeout
+LIMIT_S = 10.0  # per command: Slurm's default MessageTimeout
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s"}
-# Reasons for which a job waits that could run if there were room.
+# Reasons of pending jobs that could run if resources were free.
 COULD_RUN = ("Resources", "Priority", "")
-_FREE = ("idle", "mixed", "allocated", "completing", "planned", "reserved")  # states whose rest can be had
+_FREE = (
+    "idle",
+    "mixed",
+    "allocated",
+    "completing",
+    "planned",
+    "reserved",
+)  # states in which unallocated resources are available
 _SHARES = ["sshare", "-a", "-n", "-P", "-o", "Account,User,NormShares,EffectvUsage,FairShare"]
 
 
 def is_enabled(settings: Settings) -> bool:
-    """On the control host."""
+    """Return True on the controller."""
     return settings.control
 
 
 def collect(_settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """A controller that is silent is told, and is no failure of ours."""
-    up = gauge("slurm_up", "1 where slurmctld answers.")
+    """Yield Slurm's metrics; a controller that does not respond is `slurm_up` 0, not a failed collection."""
+    up = gauge("slurm_up", "1 if slurmctld responds.")
     output = command_output(["sdiag"], LIMIT_S)
     yield up.add(float(output is not None))
     if output is None:
         return
     diagnostics = slurm_text.diagnosis(output)
-    yield gauge("slurm_cycle_seconds", "The last cycle of the main scheduler.").add(diagnostics.get("cycle"))
-    yield gauge("slurm_backfill_seconds", "The last cycle of the backfill scheduler.").add(
+    yield gauge("slurm_cycle_seconds", "Duration of the last main scheduling cycle.").add(
+        diagnostics.get("cycle")
+    )
+    yield gauge("slurm_backfill_seconds", "Duration of the last backfill cycle.").add(
         diagnostics.get("backfill")
     )
-    yield gauge("slurm_threads", "Threads of slurmctld that serve somebody.").add(diagnostics.get("threads"))
+    yield gauge("slurm_threads", "Server threads of slurmctld.").add(diagnostics.get("threads"))
     yield from of_nodes(
         parse_nodes(
             command_output(["scontrol", "-d", "-o", "show", "node"], LIMIT_S, ENVIRONMENT) or ""
@@ -51,13 +60,13 @@ def collect(_settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
     )
     yield from of_shares(
         slurm_text.shares(command_output(_SHARES, LIMIT_S) or "")
-    )  # nothing without accounts
+    )  # empty without accounting
 
 
 def of_nodes(nodes: Iterable[Node]) -> Iterator[Family]:
-    """Each node's state; nodes, processors and GPUs of each partition by state."""
-    states = gauge("slurm_node_state", "1 for the state that the node is in.")
-    info = gauge("slurm_node_drain_info", "1 for each node that somebody keeps jobs away from.")
+    """Yield each node's state, and nodes, CPUs and GPUs of each partition by state."""
+    states = gauge("slurm_node_state", "1 for the node's present state.")
+    info = gauge("slurm_node_drain_info", "1 for each drained node.")
     counts: Dict[str, Counter[Tuple[str, str]]] = {"nodes": Counter(), "cpus": Counter(), "gpus": Counter()}
     for node in nodes:
         state_name = node.state.short_state
@@ -77,8 +86,8 @@ def of_nodes(nodes: Iterable[Node]) -> Iterator[Family]:
     yield from (states, info)
     for name, meaning in (
         ("nodes", "Nodes by state."),
-        ("cpus", "Processors that jobs hold, that are free, and that cannot be had."),
-        ("gpus", "GPUs that jobs hold, that are free, and that cannot be had."),
+        ("cpus", "CPUs by state: allocated, idle, other (unavailable)."),
+        ("gpus", "GPUs by state: allocated, idle, other (unavailable)."),
     ):
         family = gauge(f"slurm_{name}", meaning)
         for (partition, state), count in sorted(counts[name].items()):
@@ -87,7 +96,7 @@ def of_nodes(nodes: Iterable[Node]) -> Iterator[Family]:
 
 
 def of_jobs(jobs: List[Job], now: float) -> Iterator[Family]:
-    """Jobs and their GPUs, and who has waited longest though it could run."""
+    """Yield the number of jobs and of their GPUs, and the longest wait of a job that could run."""
     count: Counter[Tuple[str, str, str]] = Counter()
     gpus: Counter[Tuple[str, str, str]] = Counter()
     waits: Dict[Tuple[str, str], float] = {}
@@ -98,32 +107,34 @@ def of_jobs(jobs: List[Job], now: float) -> Iterator[Family]:
         gpus[key] += job.gpus
         eligible_at = max(_seconds(job.submit), _seconds(job.eligible))
         if job.is_pending and job.reason in COULD_RUN and eligible_at:
-            waited = max(0.0, now - eligible_at)  # a clock behind this one makes no wait negative
+            waited = max(0.0, now - eligible_at)  # never negative, although clocks differ
             waits[partition, job.account] = max(waited, waits.get((partition, job.account), 0.0))
     for name, meaning, counted in (
-        ("slurm_jobs", "Jobs; those of an array that wait are one.", count),
-        ("slurm_job_gpus", "GPUs that they hold, or ask for.", gpus),
+        ("slurm_jobs", "Jobs; the pending tasks of an array count as one.", count),
+        ("slurm_job_gpus", "GPUs that jobs have allocated or request.", gpus),
     ):
         family = gauge(name, meaning)
         for (partition, account, state), number in sorted(counted.items()):
             family.add(number, partition=partition, account=account, state=state)
         yield family
-    longest = gauge("slurm_wait_seconds", "The longest wait of a job that could run if there were room.")
+    longest = gauge(
+        "slurm_wait_seconds", "Longest wait of a pending job that could run if resources were free."
+    )
     for (partition, account), seconds in sorted(waits.items()):
         longest.add(round(seconds), partition=partition, account=account)
     yield longest
 
 
 def _seconds(time: str) -> float:
-    """Of a time in seconds since the epoch; 0 of none."""
+    """Return epoch seconds, 0 for no time."""
     return float(time) if time.isdigit() else 0.0
 
 
 def of_shares(shares: List[slurm_text.Share]) -> Iterator[Family]:
-    """Of each account."""
-    share = gauge("slurm_share_ratio", "What the account may have of all.")
-    use = gauge("slurm_use_ratio", "What it has had of late, as Slurm weighs it.")
-    fair = gauge("slurm_fairshare_ratio", "Its factor in a job's priority; the mean of its users.")
+    """Yield share, usage and fairshare of each account."""
+    share = gauge("slurm_share_ratio", "Share of the cluster that the account is entitled to.")
+    use = gauge("slurm_use_ratio", "Recent usage of the account, decayed by Slurm.")
+    fair = gauge("slurm_fairshare_ratio", "Fairshare factor of the account; the mean of its users.")
     for row in shares:
         share.add(row.share, account=row.account)
         use.add(row.use, account=row.account)

@@ -1,4 +1,4 @@
-"""What the health program on this host has found when it looked last."""
+"""The verdicts of the health program's last check of this host."""
 
 from __future__ import annotations
 
@@ -11,37 +11,35 @@ from clusterwright.onhost.exporter.state_files import text_of
 from clusterwright.onhost.exporter.text import Family, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 15.0, 15.0, False
-FAULTS_FILE = (
-    "found"  # written by provision/render/hooks/health: a line for each fault, none where all is well
-)
-_CHECK = re.compile(r"[a-z]+(-[a-z0-9]+)+")  # a line may be the rest of what a driver said
+FAULTS_FILE = "found"  # written by provision/render/hooks/health: a line for each fault, empty without faults
+_CHECK = re.compile(r"[a-z]+(-[a-z0-9]+)+")  # other lines continue a driver's message
 _PART = re.compile(r"GPU-[0-9a-f-]+|/\S*|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\b")
 
 
 def is_enabled(settings: Settings) -> bool:
-    """It runs where slurmd does."""
+    """Return True where slurmd runs, as the health program does."""
     return settings.slurmd
 
 
 def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
-    """Nothing before it has looked."""
+    """Yield the verdicts; nothing before the first check."""
     path = os.path.join(settings.hooks, FAULTS_FILE)
     try:
         when = os.stat(path).st_mtime
     except OSError:
         return
-    verdicts = gauge("verdict", "1 for each part of this host that is not well, as the health program says.")
+    verdicts = gauge("verdict", "1 for each faulty part of this host, by the health program.")
     for line in text_of(path).splitlines():
         check, part = _split(line)
         if _CHECK.fullmatch(check):
             verdicts.add(1.0, check=check, part=part, status="fail")
     yield verdicts
-    last_check = gauge("verdict_timestamp_seconds", "When the health program looked last.")
+    last_check = gauge("verdict_timestamp_seconds", "Time of the health program's last check.")
     yield last_check.add(when)
 
 
 def _split(line: str) -> Tuple[str, str]:
-    """Its code, and the GPU, folder or device that it names."""
+    """Return the check's code, and the GPU, path or PCI device in the line."""
     check, _, detail = line.strip().partition(" ")
     part = _PART.search(detail)
     return check, part[0] if part else ""

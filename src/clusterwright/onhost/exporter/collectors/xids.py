@@ -1,4 +1,4 @@
-"""XIDs of the kernel's log, counted once each, whatever is restarted meanwhile; what they mean is not said here."""
+"""XIDs of the kernel log, each event counted once across restarts of the exporter."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family, counter, gauge
 
 EVERY_S, TIMEOUT_S, STAYS = 5.0, 30.0, True
-NAME = "xids"  # of the file that is kept
+NAME = "xids"  # of the state file
 OFF_THE_BUS = 79
-BURST_S = 180.0  # as `wright check` has it: what says so again within three minutes is the same event
+BURST_S = 180.0  # as in `wright check`: repeats within three minutes are the same event
 MOST = 2000  # rows; each GPU has a few
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)")
 _SXID = re.compile(r"SXid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+),")
@@ -21,12 +21,12 @@ _OFF_BUS = re.compile(r"NVRM: .*?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}
 
 
 def is_enabled(settings: Settings) -> bool:
-    """Where GPUs are declared."""
+    """Return True if the cluster file declares GPUs for this host."""
     return settings.gpus > 0
 
 
 def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
-    """How often each was seen, and when last: a counter that begins at 1 rises for nobody."""
+    """Yield count and last time of each XID; the time is needed because increase() ignores a counter's first sample."""
     document = state.setdefault("document", state_files.read(settings.state, NAME))
     position, rows = document.setdefault("place", {}), document.setdefault("rows", {})
     lines = kernel_log.new(state, position, proc=settings.proc, kmsg=settings.kmsg, journal=settings.journal)
@@ -38,7 +38,7 @@ def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
 
 
 def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
-    """One more, if the line tells of one; a GPU that is gone says so twice."""
+    """Count the line's event; a GPU that fell off the bus is logged twice."""
     event = read(text)
     if event is None:
         return
@@ -52,7 +52,7 @@ def _count(when: float, text: str, rows: Dict[str, List[float]]) -> None:
 
 
 def read(text: str) -> Optional[Tuple[str, str, bool]]:
-    """The GPU's place, the number, and whether the line may only repeat another one; None for any other line."""
+    """Return PCI address, XID and whether the line may repeat another one; None for any other line."""
     if match := _XID.search(text):
         return address(match[1]), match[2], False
     if match := _SXID.search(text):
@@ -64,8 +64,8 @@ def read(text: str) -> Optional[Tuple[str, str, bool]]:
 
 def _families(rows: Dict[str, List[float]], proc: str) -> Iterator[Family]:
     numbers = {device.pci: str(device.number) for device in places(proc)}
-    total = counter("gpu_xid_total", "Events of the kernel's log by XID, each counted once.")
-    last = gauge("gpu_xid_timestamp_seconds", "When that XID was logged last.")
+    total = counter("gpu_xid_total", "XID events of the kernel log, each counted once.")
+    last = gauge("gpu_xid_timestamp_seconds", "Time of the XID's last event.")
     for key, (count, when) in sorted(rows.items()):
         pci, _, xid = key.partition(" ")
         total.add(count, gpu=numbers.get(pci, pci), xid=xid)
