@@ -193,7 +193,7 @@ def test_a_provider_that_says_yes_and_boots_nothing(site):
     sys.stdout.write(f"\n{liar}: {state} | {reason}; a job on the others began after {other:.0f} s")
     site.run(f"scontrol update NodeName={liar} State=RESUME")
 
-    assert reason.startswith("wright: power: 2 boots failed: ")
+    assert reason.startswith("wright: power: failed boots: 2: ")
     assert queue == "PENDING"
     site.ends(waiting)
     assert site.states()[liar][1] == "none"

@@ -22,7 +22,7 @@ SIGNED = "[root@2026-11-23T03:00:00]"
         ("wright: spare", "command", "spare"),
         ("wright: apply 20261123T030000Z", "command", "apply"),
         ("wright: it leaves the cluster", "command", "remove-hosts"),
-        ("wright: power: 3 boots failed: x", "command", "power"),
+        ("wright: power: failed boots: 3: x", "command", "power"),
         ("a fan is loud", "person", ""),
     ],
 )

@@ -71,7 +71,7 @@ def test_a_byte_of_memory_that_changes_is_noticed(monkeypatch):
     steps.gi_frame.f_locals["pieces"][2][7] ^= 1
 
     next(steps)
-    with pytest.raises(ValueError, match="1 bytes of pattern 0x55"):
+    with pytest.raises(ValueError, match="bytes of pattern 0x55 that differ when read back: 1"):
         next(steps)
 
 

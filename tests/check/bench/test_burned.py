@@ -75,7 +75,7 @@ def test_a_few_slices_say_nothing_of_drift():
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ({"wrong": {"memory": ["3 bytes of pattern 0x55 differ when read back"]}}, "memory: 3 bytes"),
+        ({"wrong": {"memory": ["bytes of pattern 0x55 that differ when read back: 3"]}}, "memory: bytes of"),
         (
             {"wrong": {"gpu0 products": ["1 of 64 elements of a product differ"] * 2}},
             "gpu0 products: 1 of 64",

@@ -43,7 +43,7 @@ def test_a_silent_slurmdbd_is_one_change_for_all_rows(tmp_path):
 
     assert begin(host) == {}
     assert [one["what"] for one in plan_rows(host, host.resources[0], {})] == [
-        "compare 2 rows with those of slurmdbd, which does not respond yet"
+        "compare with slurmdbd, which does not respond yet (rows: 2)"
     ]
 
 

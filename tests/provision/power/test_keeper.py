@@ -198,7 +198,7 @@ def test_what_does_not_come_up_is_tried_again_with_growing_pauses_and_then_drain
     assert len(boots) == OF.max_attempts
     assert boots[2] - boots[1] > boots[1] - boots[0]
     assert "DRAIN" in state
-    assert reason == f"wright: power: 3 boots failed: {words}"
+    assert reason == f"wright: power: failed boots: 3: {words}"
     assert down < 60
     assert "n2" not in world.on_since
     assert world.node["n1"].state == OFF
@@ -311,7 +311,7 @@ def test_whatever_happens_no_host_is_stuck(tmp_path_factory, events):
     world.mood = dict.fromkeys(OF.hosts, "well")
     run(world, keeper, 400)
     drained = [host for host, node in world.node.items() if "DRAIN" in node.state]
-    assert all(world.node[host].reason.startswith("wright: power: 3 boots failed") for host in drained)
+    assert all(world.node[host].reason.startswith("wright: power: failed boots: 3") for host in drained)
     assert all(node.state == OFF for host, node in world.node.items() if host not in drained)
     world.update(drained, "State=RESUME")
     run(world, keeper, 2)

@@ -145,7 +145,7 @@ def patterns(device: Any, size: int) -> Iterator[float]:
             for piece in pieces:
                 bad = int((piece != pattern).sum())
                 if bad:
-                    raise ValueError("%d bytes of pattern %#04x differ when read back" % (bad, pattern))
+                    raise ValueError("bytes of pattern %#04x that differ when read back: %d" % (pattern, bad))
                 yield 2.0 * piece.numel()
 
 

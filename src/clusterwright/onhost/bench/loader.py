@@ -112,7 +112,7 @@ def samples_per_s(data: Samples, workers: int, *, shuffle: bool) -> float:
     for batch in batches:
         remaining -= len(batch)
     if remaining:
-        raise ValueError("%d samples too few were loaded" % remaining)
+        raise ValueError("samples missing: %d" % remaining)
     return (len(data) - BATCH) / (time.perf_counter() - began)
 
 

@@ -124,7 +124,7 @@ class PowerActions:
         """Drain hosts that need an administrator: no longer DOWN, and no job waits for them."""
         for host in hosts:
             record = self.records.by_host[host]
-            count = "" if record.hopeless else f"{record.failed_boots} boots failed: "
+            count = "" if record.hopeless else f"failed boots: {record.failed_boots}: "
             reason = f"Reason={POWER}{count}{_why(record)}"
             error = self.slurm.update([host], "State=DRAIN", reason)
             record.drained, record.next = not error, now + SLOWEST_S

@@ -11,7 +11,7 @@ def munge_status(credential: str) -> str:
     """Return munge's status for one credential."""
     result = processes.run(["unmunge"], stdin=credential.encode())
     match = re.search(r"STATUS:\s+(.*?)\s*\(\d+\)", result.out)
-    return match.group(1) if match else result.err.strip() or result.stopped or "unmunge said nothing"
+    return match.group(1) if match else result.err.strip() or result.stopped or "no output of unmunge"
 
 
 def main() -> None:

@@ -73,7 +73,7 @@ def diff_of(path: str, old: bytes, new: bytes) -> str:
     except UnicodeDecodeError:
         return f"binary file, {len(old)} -> {len(new)} bytes"
     lines = lines_of(path, old_lines, new_lines)
-    more = [f"... {len(lines) - DIFF_LINES} more lines"] if lines[DIFF_LINES:] else []
+    more = [f"... (further lines: {len(lines) - DIFF_LINES})"] if lines[DIFF_LINES:] else []
     return "\n".join(lines[:DIFF_LINES] + more)
 
 

@@ -58,7 +58,7 @@ def plan_rows(host: Host, resource: Json, queries: Queries) -> List[Json]:
     rows = resource["rows"][1:]
     if have is None:
         # also without rows: the first start of slurmctld fails unless slurmdbd listens
-        description = f"compare {len(rows)} rows with those of slurmdbd, which does not respond yet"
+        description = f"compare with slurmdbd, which does not respond yet (rows: {len(rows)})"
         return [new_change(description, Verb.COMPARE)]
     changes = [new_change(text, verb) for verb, text in differing(rows, have)]
     return changes + (leaving(host, rows, have) if resource["name"] == "accounts" else [])

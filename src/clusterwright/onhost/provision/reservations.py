@@ -24,7 +24,7 @@ def plan_rows(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
         return []
     have = query_reservations()
     if have is None:
-        description = f"compare {len(rows)} reservations with those of slurmctld, which does not respond yet"
+        description = f"compare with slurmctld, which does not respond yet (reservations: {len(rows)})"
         return [new_change(description, Verb.COMPARE)] if rows else []
     changes = []
     for row in rows:

@@ -71,7 +71,7 @@ def test_a_file_system_that_is_not_mounted_yet_is_one_change(kernel):
     """It comes with the same apply."""
     kernel(works=False)
 
-    assert [change["what"] for change in quotas.plan_rows(ROWS)] == ["set 3 quotas on /scratch"]
+    assert [change["what"] for change in quotas.plan_rows(ROWS)] == ["set quotas on /scratch (limits: 3)"]
 
 
 def test_a_file_system_that_counts_for_nobody_is_named(kernel):

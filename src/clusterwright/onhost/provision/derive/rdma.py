@@ -203,7 +203,7 @@ def counted(
         suffix = f"; of another kind: {', '.join(other_names)}" if other_names else ""
         which = ", ".join(rdma_port.name for rdma_port in on) or "none"
         notes.append(
-            f"{len(on)} {kind} ports on the {name} network ({which}), and networks.{name}.rails is {rails}{suffix}"
+            f"{kind} ports on the {name} network: {len(on)} ({which}), but networks.{name}.rails is {rails}{suffix}"
         )
     down = [rdma_port.name for rdma_port in on if not rdma_port.active]
     if down:

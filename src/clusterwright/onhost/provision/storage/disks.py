@@ -86,10 +86,9 @@ def too_few(resource: Json, contents: Json, empty: int) -> str:
     """Return the error text: the disks, their content, and the fix."""
     size = f"{resource['size'] / 1e12:.3g} TB"
     message = (
-        f"{resource['count']} empty disks of kind {resource['type']} "
-        f"and {size} are needed for {resource['label']} "
+        f"{resource['label']} needs empty disks of kind {resource['type']} and {size}: {resource['count']} "
+        f"(nodes.{resource['group']}.disks), and {empty} of {len(contents)} are empty"
     )
-    message += f"(nodes.{resource['group']}.disks), and {empty} of {len(contents)} are empty"
     full = [name for name in sorted(contents) if contents[name]]
     if not full:
         return f"{message}. Compare with `lsblk`: a disk is missing, or correct the cluster file"

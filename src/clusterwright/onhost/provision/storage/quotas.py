@@ -20,7 +20,7 @@ def plan_rows(rows: List[Json]) -> List[Json]:
         ours = [row for row in rows if row["path"] == path]
         have = limits(path)
         if have is None:
-            changes.append(new_change(f"set {len(ours)} quotas on {path}", Verb.SET))
+            changes.append(new_change(f"set quotas on {path} (limits: {len(ours)})", Verb.SET))
         else:
             changes += [new_change(f"{path}: {difference}", Verb.SET) for difference in differing(ours, have)]
     return changes
