@@ -139,7 +139,7 @@ def test_a_gpu_that_is_not_there_ends_alone():
     """The others go on; it says what torch sees."""
     found = ran({"device": "cuda", "count": 1, "steps": []}, CUDA_VISIBLE_DEVICES="")
 
-    assert "sees 0 GPUs" in found.devices[0].why
+    assert "finds 0 GPUs" in found.devices[0].why
 
 
 def test_a_gpu_that_dies_or_hangs_takes_no_other_along(tmp_path):

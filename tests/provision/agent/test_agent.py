@@ -222,10 +222,7 @@ def test_two_applies_do_not_mix(host):
         fcntl.flock(lock, fcntl.LOCK_EX)
         answer = host("apply", file())
 
-    assert (
-        answer["error"]
-        == "another apply is running on this host (process 12 since 10:00:00). Wait until it ends"
-    )
+    assert answer["error"] == "another apply is running on this host (process 12 since 10:00:00). Wait for it"
     assert not (host.root / "etc").exists()
 
 

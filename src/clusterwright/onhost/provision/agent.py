@@ -1,9 +1,8 @@
 """The agent of an apply on a host: compares the host with its desired state (`check`), or changes it (`apply`).
 
-Standard library only, Python 3.6 or later; sent over SSH with its modules and a bundle, never installed.
-Input: a JSON object {mode, root, source, when, expect, resources, ...}. Output: one line, ANSWER and a JSON
-object. The agent writes every change to a journal before it makes it, so that the next apply detects an
-interrupted one and completes the restarts that it left open.
+Standard library only, Python 3.6 or later; sent over SSH with its modules and a bundle, never installed. Input: a
+JSON object {mode, root, source, when, expect, resources, ...}. Output: one line, ANSWER and a JSON object. Every
+change is in a journal before it is made: the next apply completes what an interrupted one left open (restarts).
 """
 
 import contextlib
@@ -139,10 +138,7 @@ def snapshot_changes(host: Host, changes: List[Json]) -> None:
 
 
 def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> None:
-    """Make the changes in order.
-
-    A change of a file that a unit reads is in the journal on disk first, because the unit then needs a restart.
-    """
+    """Make the changes in order. A changed input of a unit is in the journal on disk first: a restart is then owed."""
     trials = of_kinds(host, ("trial",))
     trials = [trial for trial in trials if files.needs_trial(host, trial, changes)]
     read_by_units = {name for unit in of_kinds(host, ("unit",)) for name in unit["restart_on"]}
@@ -307,10 +303,7 @@ def with_lock(host: Host, answer: Json) -> None:
 
 
 def work(host: Host, answer: Json) -> Json:
-    """Return the answer's additions for the bundle's mode.
-
-    Mode `apply` makes the plan's changes only if the plan is still one that was agreed to.
-    """
+    """Return the answer's additions by mode; `apply` makes the plan's changes if the plan is still an agreed one."""
     if host.bundle["mode"] == "list":
         return {"applies": undo.listed(host)}
     if host.bundle["mode"] == "fetch":
@@ -337,9 +330,7 @@ def note_moved(host: Host, changes: List[Json]) -> None:
     is_derived = any("program" in resource for resource in host.resources)
     paths = derived.moved(host) if changes and is_derived else []
     if paths:
-        host.notes.append(
-            f"{', '.join(paths)}: the devices of the host changed during this apply. Run apply again"
-        )
+        host.notes.append(f"{', '.join(paths)}: the host's devices changed during this apply. Run it again")
 
 
 def refuse_jobs(host: Host, changes: List[Json]) -> None:
@@ -349,9 +340,7 @@ def refuse_jobs(host: Host, changes: List[Json]) -> None:
     deadline = time.monotonic() + host.bundle.get("lock_timeout_s", 0)
     while job_steps():
         if time.monotonic() > deadline:
-            message = (
-                "a job started on this host after the plan was made, so nothing was changed. Run apply again"
-            )
+            message = "a job started on this host after the plan: nothing was changed. Run apply again"
             raise ChangeError(message, fault_domain="host")
         time.sleep(0.2)
 
@@ -395,8 +384,7 @@ def wait_for(host: Host, handle: int, how: int) -> None:
                 lock_owner = os.read(handle, 200).decode()
                 os.close(handle)
                 raise ChangeError(
-                    f"another apply is running on this host ({lock_owner}). Wait until it ends",
-                    fault_domain="host",
+                    f"another apply is running on this host ({lock_owner}). Wait for it", fault_domain="host"
                 ) from None
             time.sleep(0.1)
         else:

@@ -86,9 +86,7 @@ def test_devices_that_the_apply_itself_brings_are_not_missed(act, kernel):
     first = act("apply", driver)
     again = act("apply", driver, when="2")
 
-    assert (
-        "/etc/nccl.conf: the devices of the host changed during this apply. Run apply again" in first["notes"]
-    )
+    assert "/etc/nccl.conf: the host's devices changed during this apply. Run it again" in first["notes"]
     assert changes(again) == {f"file:{PATH}": ("rewrite", "hardware")}
     assert changes(act("check", driver)) == {}
 

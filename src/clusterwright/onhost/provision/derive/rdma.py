@@ -137,7 +137,7 @@ def gids_of(host: Host, port_path: str) -> List[Gid]:
 
 
 def of_network(all_ports: List[Port], network: Json, notes: List[str]) -> List[Port]:
-    """Return the ports on the network, in PCI order (one per rail); add notes for what is ambiguous."""
+    """Return the network's ports by rail; add a note if their assignment or number is not clear."""
     name, rails = network["name"], network["rails"]
     fitting = [
         rdma_port
