@@ -58,7 +58,7 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
     if json:
         show_json(
             dataclasses.asdict(drift_report)
-            | {"differs": drift_report.differs, "does": COST_LABELS[drift_report.cost]}
+            | {"differs": drift_report.differs, "does": _(COST_LABELS[drift_report.cost])}
         )
     else:
         show_drift(drift_report, report, str(file))
@@ -88,7 +88,7 @@ def show_drift(drift_report: Drift, report: Report, file: str) -> None:
                 "the next apply: {pending} changes, [{cost}] {cost_labels}",
                 pending=report.pending,
                 cost=drift_report.cost,
-                cost_labels=COST_LABELS[drift_report.cost],
+                cost_labels=_(COST_LABELS[drift_report.cost]),
             )
         )
         show_message(_("next: wright apply {file}", file=file))
@@ -136,7 +136,7 @@ def two_files(old: Path, new: Path, *, json: bool) -> bool:
     cost = dearest(tuple(change.cost for change in changes))
     if json:
         document = {"changes": changes, "new_hosts": coming, "gone_hosts": going, "cost": cost}
-        show_json(document | {"does": COST_LABELS[cost] if changes else ""})
+        show_json(document | {"does": _(COST_LABELS[cost]) if changes else ""})
         return bool(changes)
     for change in changes:
         show_text(field_line(change))
@@ -148,7 +148,7 @@ def two_files(old: Path, new: Path, *, json: bool) -> bool:
             "{count} fields differ; [{cost}] {cost_labels}",
             count=len(changes),
             cost=cost,
-            cost_labels=COST_LABELS[cost],
+            cost_labels=_(COST_LABELS[cost]),
         )
         if changes
         else _("nothing differs")

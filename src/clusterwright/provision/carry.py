@@ -9,7 +9,7 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.config.names import fold
 from clusterwright.edge.ssh import fan_out
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.batches import batch_size, plan_batches
 from clusterwright.provision.drain import Drains, ProgressCallback
@@ -37,22 +37,28 @@ def _address(host: Host, host_report: HostReport) -> str:
     if host_report.reached_at in ("", str(host.management)):
         return ""
     kind = (
-        "another address of the host"
+        _("another address of the host")
         if host_report.reached_at in ours
-        else "an address that the file does not name"
+        else _("an address that the file does not name")
     )
-    return (
-        f"ssh came in at {host_report.reached_at}, {kind}; the firewall leaves SSH open on {host.management} only. "
-        "Reach the host by that address (HostName in ssh_config), or set security.firewall to false"
+    return _(
+        "ssh came in at {reached_at}, {kind}; the firewall leaves SSH open on {management} "
+        "only. Reach the host by that address (HostName in ssh_config), or set "
+        "security.firewall to false",
+        reached_at=host_report.reached_at,
+        kind=kind,
+        management=host.management,
     )
 
 
 def _port(cluster: Cluster, host_report: HostReport) -> str:
     if host_report.reached_port in ("", str(cluster.ssh.port)):
         return ""
-    return (
-        f"sshd listens on port {host_report.reached_port} here, and the firewall leaves {cluster.ssh.port} open only. "
-        f"Set ssh.port to {host_report.reached_port}, or give sshd that port"
+    return _(
+        "sshd listens on port {reached_port} here, and the firewall leaves {port} open only. "
+        "Set ssh.port to {reached_port}, or give sshd that port",
+        reached_port=host_report.reached_port,
+        port=cluster.ssh.port,
     )
 
 
@@ -60,11 +66,17 @@ def _source(cluster: Cluster, host: Host, host_report: HostReport) -> str:
     if not host_report.came_from or lets_in(cluster, host, host_report.came_from, cluster.ssh.port):
         return ""
     nets = ", ".join(map(str, cluster.security.ssh_from))
-    allowed = f"{nets} (security.ssh_from)" if nets else "anywhere but the compute and storage networks"
-    return (
-        f"ssh came from {host_report.came_from}, and the firewall lets "
-        f"it in from {allowed} and the hosts of the cluster. "
-        "Add that network to security.ssh_from, or come from one that is there"
+    allowed = (
+        _("{nets} (security.ssh_from)", nets=nets)
+        if nets
+        else _("anywhere but the compute and storage networks")
+    )
+    return _(
+        "ssh came from {came_from}, and the firewall lets it in from {allowed} and the hosts "
+        "of the cluster. Add that network to security.ssh_from, or come from one that is "
+        "there",
+        came_from=host_report.came_from,
+        allowed=allowed,
     )
 
 
@@ -148,7 +160,8 @@ def _waited(work: Work, hosts: Iterable[str], query: Callable[[str], HostReport]
     end = work.clock.monotonic()
     return {
         host: replace(
-            host_report, timings=(*host_report.timings, Timing("all", "wait for other hosts", end - end_time))
+            host_report,
+            timings=(*host_report.timings, Timing("all", "wait for other hosts", end - end_time)),
         )
         for host, (host_report, end_time) in answers.items()
     }
@@ -187,9 +200,13 @@ def _left_out(
 
 def _reboot_reason(report: HostReport) -> str:
     if report.owes:
-        return f"it was changed ({', '.join(report.owes)}) and waits for its reboot: pass --reboot"
+        return _(
+            "it was changed ({owes}) and waits for its reboot: pass --reboot", owes=", ".join(report.owes)
+        )
     names = [change.id for change in report.changes if change.cost is Cost.REBOOT]
-    return f"it has to be rebooted for {', '.join(names)}: pass --reboot, which drains it first"
+    return _(
+        "it has to be rebooted for {names}: pass --reboot, which drains it first", names=", ".join(names)
+    )
 
 
 def _batch(
@@ -255,7 +272,7 @@ def _rebooted(
     )
     troubles = reboots.make(boots)
     completed_reports = {name: replace(host_reports[name], owes=()) for name in boots if name not in troubles}
-    suffix = "; it stays drained"
+    suffix = _("; it stays drained")
     return completed_reports | {
         name: replace(host_reports[name], error=f"{reason}{suffix}", blame="change")
         for name, reason in troubles.items()
@@ -293,8 +310,14 @@ def _emptied(
     busy_hosts = (
         drains.wait([host for host in wanting if host not in refused]) if len(refused) < len(wanting) else {}
     )
-    suffix = f"still there after {format_duration(int(policy.wait_s))}; it stays drained: run again to go on"
-    refused |= {host: f"jobs {', '.join(ids)} are {suffix}" for host, ids in busy_hosts.items()}
+    suffix = _(
+        "still there after {duration}; it stays drained: run again to go on",
+        duration=format_duration(int(policy.wait_s)),
+    )
+    refused |= {
+        host: _("jobs {ids} are {suffix}", ids=", ".join(ids), suffix=suffix)
+        for host, ids in busy_hosts.items()
+    }
     return {host: replace(host_reports[host], left_out=reason) for host, reason in refused.items()}
 
 
@@ -346,7 +369,17 @@ def _clock(report: HostReport, *, final: bool) -> HostReport:
 
 def _clock_message(report: HostReport) -> str:
     off = report.clock_off_s
-    return (
-        f"its clock is {format_duration(round(abs(off)))} {'ahead of' if off > 0 else 'behind'} ours; munge refuses "
-        "more than 5 minutes, so Slurm cannot use the host. See `chronyc tracking` there; `chronyc makestep` sets it"
+    text = (
+        N_(
+            "its clock is {duration} ahead: munge refuses more than 5 minutes, so Slurm cannot use the host. {fix}"
+        )
+        if off > 0
+        else N_(
+            "its clock is {duration} behind: munge refuses more than 5 minutes, so Slurm cannot use the host. {fix}"
+        )
+    )
+    return _(
+        text,
+        duration=format_duration(round(abs(off))),
+        fix=_("`chronyc tracking` on the host shows the offset; `chronyc makestep` sets the clock"),
     )

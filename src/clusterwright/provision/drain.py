@@ -77,11 +77,13 @@ class Drains:
         nodes = self._nodes()
         target_hosts = [host for host in hosts if host in nodes and not is_out(nodes[host])]
         if not target_hosts:
-            return dict.fromkeys(hosts, "Slurm does not answer") if not nodes else {}
+            return dict.fromkeys(hosts, _("Slurm does not answer")) if not nodes else {}
         result = self._run(client.drain(fold(target_hosts), f"{APPLY} {self.when}"))
         if not result.ok:
-            return dict.fromkeys(target_hosts, f"it could not be drained: {result.last_lines(2)}")
-        self.on_progress(_("{fold}: drained, no new job starts there", fold=fold(target_hosts)))
+            return dict.fromkeys(
+                target_hosts, _("it could not be drained: {last_lines}", last_lines=result.last_lines(2))
+            )
+        self.on_progress(_("{hosts}: drained, no new job starts there", hosts=fold(target_hosts)))
         return {}
 
     def wait(self, hosts: list[str]) -> dict[str, list[str]]:
@@ -142,4 +144,4 @@ class Drains:
             self.on_progress(
                 _("{fold}: Slurm had the new files first and took it out; back in service", fold=fold(back))
             )
-        return {host: f"Slurm refuses it: {node.reason}" for host, node in refused.items()}
+        return {host: _("Slurm refuses it: {reason}", reason=node.reason) for host, node in refused.items()}

@@ -15,6 +15,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
+from clusterwright.i18n import _
 from clusterwright.provision.bundle import digest
 from clusterwright.provision.drain import is_out
 from clusterwright.provision.report import HostReport, Report
@@ -88,11 +89,12 @@ class PoweredDownHosts:
 
     def _message(self, host: str) -> str:
         if self._misses(host):
-            return (
-                "switched off by power saving, and not as the file wants: no job goes there until an apply has been;"
-                " wake it on the control host (scontrol update NodeName=NAME State=POWER_UP), then apply again"
+            return _(
+                "switched off by power saving, and not as the file wants: no job goes there until an "
+                "apply has been; wake it on the control host (scontrol update NodeName=NAME "
+                "State=POWER_UP), then apply again"
             )
-        return "switched off by power saving; it has all that the file wants"
+        return _("switched off by power saving; it has all that the file wants")
 
     def _misses(self, host: str) -> bool:
         return self.sums.get(host) != self._sum(host)

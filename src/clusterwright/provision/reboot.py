@@ -89,9 +89,12 @@ class Reboots:
         results = fan_out(hosts, lambda host: Host(self.remote, host).run(f"cat {BOOT_ID}", timeout_s=15))
         limit = format_duration(round(self.boot_s))
         reasons = {
-            host: f"it did not shut down within {limit}: `systemctl list-jobs` there says what holds it"
+            host: _(
+                "it did not shut down within {limit}: `systemctl list-jobs` there says what holds it",
+                limit=limit,
+            )
             if result.ok and result.out.strip() == boots[host]
-            else f"it did not come back within {limit} of its reboot: look at its console"
+            else _("it did not come back within {limit} of its reboot: look at its console", limit=limit)
             for host, result in results.items()
         }
         return {
@@ -118,7 +121,7 @@ class Reboots:
         now = self._slurmd_starts(hosts)
         names = {host.name for host in self.cluster.hosts("compute")}
         return {
-            host: "its slurmd has not come back to slurmctld: `journalctl -u slurmd` there says why"
+            host: _("its slurmd has not come back to slurmctld: `journalctl -u slurmd` there says why")
             for host in hosts
             if host in names and now.get(host, "") in ("", previous_starts.get(host))
         }

@@ -8,6 +8,7 @@ from typing import Literal
 
 from clusterwright.config.field import Cost
 from clusterwright.config.names import fold
+from clusterwright.i18n import _
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.action import Action
 
@@ -175,7 +176,7 @@ class Report:
 
 def _undo(name: str) -> str:
     return (
-        "the previous file is kept under /var/lib/clusterwright/undo"
+        _("the previous file is kept under /var/lib/clusterwright/undo")
         if name.startswith(("file:", "gone:"))
         else ""
     )

@@ -108,7 +108,7 @@ def versions(task: Upgrade) -> dict[str, str]:
             _(
                 "the version of {fold} is not known:\n{errors_text}",
                 fold=fold(unresponsive),
-                errors_text=errors_text,
+                errors=errors_text,
             ),
             _("fix that, or take the hosts out first: wright remove-hosts"),
         )
@@ -129,10 +129,10 @@ def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
         raise WrightError.from_code(
             "upgrade-no-packages",
             _(
-                "no packages of Slurm {target} are known on {fold}:\n{errors_text}",
+                "no packages of Slurm {target} are known on {hosts}:\n{errors}",
                 target=task.target,
                 fold=fold(list(missing)),
-                errors_text=errors_text,
+                errors=errors_text,
             ),
             _(
                 "name their repository in the file under software.repositories, `wright apply` it, "
@@ -155,7 +155,7 @@ def _packages(task: Upgrade, host: str) -> str:
         available = ", ".join(rows) or available
         task.run(host, "apt-get -qq update", timeout_s=300)
         task.clock.sleep(1)
-    return f"known there: {available}"
+    return _("known there: {available}", available=available)
 
 
 def running(task: Upgrade) -> dict[str, Job]:
@@ -183,13 +183,21 @@ def do(task: Upgrade, step: Step, previous_jobs: dict[str, Job], on_progress: Pr
         restart_units(task, step)
         errors_text = "\n".join(f"{host.host}: {host.error}" for host in bad)
         raise _stopped(
-            step, f"the new release could not be put on {fold([host.host for host in bad])}:\n{errors_text}"
+            step,
+            _(
+                "the new release could not be put on {hosts}:\n{errors}",
+                hosts=fold([host.host for host in bad]),
+                errors=errors_text,
+            ),
         )
     verify(task, step)
     if step.kind != "slurmdbd":
         missing_jobs = lost_jobs(task, previous_jobs)
         if missing_jobs:
-            raise _stopped(step, f"jobs {', '.join(missing_jobs)} ran before, and do not run now")
+            raise _stopped(
+                step,
+                _("jobs {missing_jobs} ran before, and do not run now", missing_jobs=", ".join(missing_jobs)),
+            )
     return report
 
 
@@ -219,7 +227,13 @@ def back_up_state(task: Upgrade, step: Step, on_progress: ProgressCallback) -> N
         if not result.ok:
             restart_units(task, step)
             raise _stopped(
-                step, f"{host}: {name} could not be kept: {result.last_lines(3) or 'the copy is not whole'}"
+                step,
+                _(
+                    "{host}: {name} could not be kept: {last_lines}",
+                    host=host,
+                    name=name,
+                    last_lines=result.last_lines(3) or "the copy is not whole",
+                ),
             )
         on_progress(
             _(
@@ -275,9 +289,13 @@ def _slurmdbd(task: Upgrade, step: Step) -> None:
 
     def wrong() -> str:
         if not task.has_new(host):
-            return f"{host} does not have Slurm {task.target}"
+            return _("{host} does not have Slurm {target}", host=host, target=task.target)
         result = task.run(host, client.line(client.clusters()))
-        return "" if result.ok and result.out.strip() else f"slurmdbd does not answer: {result.last_lines(2)}"
+        return (
+            ""
+            if result.ok and result.out.strip()
+            else _("slurmdbd does not answer: {last_lines}", last_lines=result.last_lines(2))
+        )
 
     wait_for_check(task, step, wrong, CONVERT_S)
 
@@ -287,8 +305,8 @@ def _slurmctld(task: Upgrade, step: Step) -> None:
         result = task.control(client.line(client.show_config()))
         match = re.search(r"(?m)^SLURM_VERSION\s*= (\S+)", result.out)
         if match is None:
-            return f"slurmctld does not answer: {result.last_lines(2)}"
-        return "" if is_of(match[1], task.target) else f"slurmctld is still {match[1]}"
+            return _("slurmctld does not answer: {last_lines}", last_lines=result.last_lines(2))
+        return "" if is_of(match[1], task.target) else _("slurmctld is still {version}", version=match[1])
 
     wait_for_check(task, step, wrong)
 
@@ -300,9 +318,9 @@ def _slurmd(task: Upgrade, step: Step) -> None:
             node = nodes.get(host)
             version = node.record["Version"] if node else ""
             if not node or not is_of(version, task.target):
-                return f"slurmctld has {host} with version {version or 'none'}"
+                return _("slurmctld has {host} with version {version}", host=host, version=version or "none")
             if not node.state.is_up or node.state.is_invalid:
-                return f"slurmctld has {host} as {node.state.text}"
+                return _("slurmctld has {host} as {state}", host=host, state=node.state.text)
         return ""
 
     wait_for_check(task, step, wrong)
@@ -313,7 +331,7 @@ def _clients(task: Upgrade, step: Step) -> None:
         unresponsive = [
             host for host in step.hosts if not task.run(host, client.line(client.node_states())).ok
         ]
-        return f"sinfo does not answer on {fold(unresponsive)}" if unresponsive else ""
+        return _("sinfo does not respond on {hosts}", hosts=fold(unresponsive)) if unresponsive else ""
 
     wait_for_check(task, step, wrong)
 

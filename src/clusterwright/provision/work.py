@@ -16,6 +16,7 @@ from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.processes import TIMED_OUT, CommandResult
 from clusterwright.edge.ssh import SSH_FAILED, Remote
+from clusterwright.i18n import _
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.files import diff_of
@@ -107,7 +108,10 @@ def read_answer(
     answer: dict[str, Any] = json.loads(lines[-1].removeprefix(ANSWER))
     facts, error, fault_domain = answer["facts"], answer["error"], answer.get("blame", "change")
     if answer["stale"]:
-        error, fault_domain = "it changed since the plan was shown, and was left as it is; run again", "host"
+        error, fault_domain = (
+            _("it changed since the plan was shown, and was left as it is; run again"),
+            "host",
+        )
     return HostReport(
         host,
         changes=tuple(_change(row) for row in _with_diffs(answer["changes"], resources)),
@@ -162,7 +166,10 @@ def _change(row: dict[str, Any]) -> Change:
 
 def _no_answer_reason(result: CommandResult) -> str:
     if result.code == TIMED_OUT:
-        return f"no answer after {result.seconds:.0f} s; what was begun there goes on, and it is safe to run again"
+        return _(
+            "no answer after {seconds:.0f} s; what was begun there goes on, and it is safe to run again",
+            seconds=result.seconds,
+        )
     if result.code == 127:
-        return f"python3 is missing there: {result.last_lines()}"
-    return result.last_lines() or f"ssh ended with code {result.code} and no words"
+        return _("python3 is missing there: {last_lines}", last_lines=result.last_lines())
+    return result.last_lines() or _("ssh ended with code {code} and no words", code=result.code)

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 
 from clusterwright.config.field import Cost
 from clusterwright.config.names import fold
+from clusterwright.i18n import N_, _
 from clusterwright.provision.change.fields import dearest
 from clusterwright.provision.report import Change, Report
 
 CAUSE_LABELS = {
-    "new": "never applied here",
-    "found": "never applied here; something that is not ours is in its place",
-    "changed": "the file asks for another than at our last apply",
-    "edited": "edited by hand since our last apply",
-    "missing": "removed by hand since our last apply",
-    "stopped": "stopped or disabled by hand since our last apply, or it died",
-    "hardware": "the host has other devices or addresses than at our last apply",
-    "follows": "because of the changes above",
-    "": "why is not known",
+    "new": N_("never applied here"),
+    "found": N_("never applied here; something that is not ours is in its place"),
+    "changed": N_("the file asks for another than at our last apply"),
+    "edited": N_("edited by hand since our last apply"),
+    "missing": N_("removed by hand since our last apply"),
+    "stopped": N_("stopped or disabled by hand since our last apply, or it died"),
+    "hardware": N_("the host has other devices or addresses than at our last apply"),
+    "follows": N_("because of the changes above"),
+    "": N_("why is not known"),
 }
 MANUAL_CAUSES = ("edited", "missing", "stopped", "found")
 
@@ -77,7 +78,7 @@ def _rows(report: Report) -> tuple[Row, ...]:
             fold(hosts),
             difference.id,
             difference.drift,
-            CAUSE_LABELS.get(difference.drift, difference.drift),
+            _(CAUSE_LABELS.get(difference.drift, difference.drift)),
             difference.what,
             difference.cost,
             difference.diff,

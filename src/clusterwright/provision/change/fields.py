@@ -12,16 +12,17 @@ from clusterwright.config.fields import Field, fields, matching, written
 from clusterwright.config.load import cluster_of
 from clusterwright.config.slurm_keys import release
 from clusterwright.config.source import Loc, Source, dotted
+from clusterwright.i18n import N_, _
 
 RANK = {cost: rank for rank, cost in enumerate(Cost)}
 
 COST_LABELS = {
-    Cost.LIVE: "running jobs do not notice",
-    Cost.RECONFIGURE: "Slurm reads its files again; running jobs do not notice",
-    Cost.RESTART: "a daemon starts anew; running jobs go on",
-    Cost.DRAIN: "the hosts have to be empty: `wright apply --drain` waits until their jobs have ended",
-    Cost.REBOOT: "the hosts have to be empty, and are booted anew before it holds",
-    Cost.REBUILD: "hosts or the cluster are made anew; jobs and what is kept there do not survive",
+    Cost.LIVE: N_("running jobs do not notice"),
+    Cost.RECONFIGURE: N_("Slurm reads its files again; running jobs do not notice"),
+    Cost.RESTART: N_("a daemon starts anew; running jobs go on"),
+    Cost.DRAIN: N_("the hosts have to be empty: `wright apply --drain` waits until their jobs have ended"),
+    Cost.REBOOT: N_("the hosts have to be empty, and are booted anew before it holds"),
+    Cost.REBUILD: N_("hosts or the cluster are made anew; jobs and what is kept there do not survive"),
 }
 # A named thing that is new or gone is not a change of its fields: a new user costs nobody anything, though
 # another id of an old one would be a rebuild. Slurm ends the jobs of a partition that its file no longer has.
@@ -98,7 +99,11 @@ def _change(old: ClusterFile, new: ClusterFile, loc: Loc, all_fields: tuple[Fiel
     field = _field(loc, all_fields, new if new.has(loc) else old)
     cost = _cost(old, new, loc, field)
     return FieldChange(
-        dotted(loc), _display_value(old, loc, field), _display_value(new, loc, field), cost, COST_LABELS[cost]
+        dotted(loc),
+        _display_value(old, loc, field),
+        _display_value(new, loc, field),
+        cost,
+        _(COST_LABELS[cost]),
     )
 
 
@@ -125,13 +130,13 @@ def _display_value(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> 
         if not isinstance(values, dict) or part not in values:
             return _default(cluster_file, loc, field)
         values = values[part]
-    return "a section" if isinstance(values, dict) else written(values)
+    return _("a section") if isinstance(values, dict) else written(values)
 
 
 def _default(cluster_file: ClusterFile, loc: Loc, field: Field | None) -> str:
     if field is None or not cluster_file.has(loc[:-1]):
         return ""
-    return "left out" if field.default == "left out" else f"{field.default} (default)"
+    return _("left out") if field.default == "left out" else _("{default} (default)", default=field.default)
 
 
 def _cost(old: ClusterFile, new: ClusterFile, loc: Loc, field: Field | None) -> Cost:

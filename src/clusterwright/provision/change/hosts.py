@@ -74,7 +74,7 @@ def refuse_to_remove(cluster: Cluster, hosts: Iterable[str]) -> None:
 def no_host(cluster: Cluster, name: str) -> WrightError:
     """The file has no such host."""
     close = closest_name(name, [host.name for host in cluster.hosts()])
-    hint = f"; did you mean {close}?" if close else ""
+    hint = _("; did you mean {close}?", close=close) if close else ""
     return WrightError.from_code(
         "no-such-host",
         _("cluster `{cluster}` has no host `{name}`{hint}", cluster=cluster.name, name=name, hint=hint),
@@ -87,17 +87,21 @@ def _leaned_on(cluster: Cluster, name: str) -> tuple[str, str] | None:
     """What others need the host for, and the fix."""
     if cluster.host(name).group.role == "control":
         return (
-            "is a control host: Slurm itself runs there",
-            "move its tasks to another host in the file first",
+            _("is a control host: Slurm itself runs there"),
+            _("move its tasks to another host in the file first"),
         )
     if cluster.accountant and cluster.accountant.name == name:
-        return "holds the accounting", "name another host in accounting.host first"
+        return _("holds the accounting"), _("name another host in accounting.host first")
     for folder in cluster.storage.values():
         if isinstance(folder, Nfs) and folder.server == name:
-            return f"serves {folder.path}", "move the folder to another server in the file first"
+            return _("serves {path}", path=folder.path), _(
+                "move the folder to another server in the file first"
+            )
     for title, reservation in cluster.reservations.items():
         if name in expand(reservation.hosts):
-            return f"is in reservation `{title}`", f"take it out of reservations.{title}.hosts first"
+            return _("is in reservation `{title}`", title=title), _(
+                "take it out of reservations.{title}.hosts first", title=title
+            )
     return None
 
 
@@ -115,7 +119,7 @@ def _written(
 
 def _no_group(cluster: Cluster, name: str) -> WrightError:
     close = closest_name(name, cluster.nodes)
-    hint = f"; did you mean `{close}`?" if close else ""
+    hint = _("; did you mean `{close}`?", close=close) if close else ""
     return WrightError.from_code(
         "no-such-group",
         _("cluster `{cluster}` has no node group `{name}`{hint}", cluster=cluster.name, name=name, hint=hint),
@@ -155,6 +159,6 @@ def hostlist(text: str) -> tuple[str, ...]:
         error_context = error.errors()[0].get("ctx", {})
         message, fix = (
             error_context.get("message", str(error)),
-            error_context.get("fix", "write it as gpu-node[1-8,12]"),
+            error_context.get("fix", _("write it as gpu-node[1-8,12]")),
         )
         raise WrightError.from_code("bad-hostlist", message, fix, exit_code=EXIT_USAGE) from error

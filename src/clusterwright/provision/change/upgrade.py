@@ -40,7 +40,13 @@ class Step:
     then: str
 
     def __str__(self) -> str:
-        return f"{self.kind} on {fold(self.hosts)}: {self.backups}upgraded; then {self.then}"
+        return _(
+            "{kind} on {hosts}: {backups}upgraded; then {then}",
+            kind=self.kind,
+            hosts=fold(self.hosts),
+            backups=self.backups,
+            then=self.then,
+        )
 
 
 def newer(version: str, other_version: str) -> bool:
@@ -109,18 +115,18 @@ def steps(cluster: Cluster, have: Mapping[str, str], target: str, batch: int) ->
     accountant = cluster.accountant.name if cluster.accountant else ""
     step_list: list[Step] = []
     if accountant in todo:
-        backups = "stopped, its database dumped and the dump read, "
+        backups = _("stopped, its database dumped and the dump read, ")
         if accountant == cluster.control.name:
-            backups = "it and slurmctld stopped, database dumped, state copied, both read, "
+            backups = _("it and slurmctld stopped, database dumped, state copied, both read, ")
         step_list.append(Step("slurmdbd", (accountant,), backups, _("it has to answer with the new version")))
     for host in cluster.hosts("control"):
         if host.name in todo:
-            backups = "" if host.name == accountant else "stopped, its state copied and the copy read, "
-            then = "it has to answer with the new version, and know every job from before"
+            backups = "" if host.name == accountant else _("stopped, its state copied and the copy read, ")
+            then = _("it has to answer with the new version, and know every job from before")
             step_list.append(Step("slurmctld", (host.name,), backups, then))
     compute = [host.name for host in cluster.hosts("compute") if host.name in todo]
     for hosts in in_batches(compute, batch):
-        then = "each has to answer slurmctld with the new version, its jobs still there"
+        then = _("each has to answer slurmctld with the new version, its jobs still there")
         step_list.append(Step("slurmd", hosts, "", then))
     clients = tuple(host.name for host in cluster.hosts("login") if host.name in todo)
     if clients:
@@ -158,9 +164,9 @@ def _upgrade_path(have: str, target: str) -> str:
     while paths:
         path = paths.pop(0)
         if path[-1] == target:
-            return f"go by {' and '.join(path[1:-1])} first"
+            return _("go by {path} first", path=" and ".join(path[1:-1]))
         paths += [(*path, next_release) for next_release, sources in SOURCES.items() if path[-1] in sources]
-    return "upgrade to a release in between first"
+    return _("upgrade to a release in between first")
 
 
 def _refused(message: str, fix: str) -> WrightError:
