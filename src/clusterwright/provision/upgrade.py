@@ -106,8 +106,8 @@ def versions(task: Upgrade) -> dict[str, str]:
         raise WrightError.from_code(
             "upgrade-silent",
             _(
-                "the version of {fold} is not known:\n{errors_text}",
-                fold=fold(unresponsive),
+                "the version of {hosts} is not known:\n{errors}",
+                hosts=fold(unresponsive),
                 errors=errors_text,
             ),
             _("fix that, or take the hosts out first: wright remove-hosts"),
@@ -131,7 +131,7 @@ def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
             _(
                 "no packages of Slurm {target} are known on {hosts}:\n{errors}",
                 target=task.target,
-                fold=fold(list(missing)),
+                hosts=fold(list(missing)),
                 errors=errors_text,
             ),
             _(
