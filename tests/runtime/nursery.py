@@ -13,7 +13,7 @@ import time
 import traceback
 
 import torch._dynamo
-import torch.distributed.fsdp  # noqa: F401 (what torch imports late, each two seconds: for optimisers, DDP and fully_shard)
+import torch.distributed.fsdp  # noqa: F401 (what torch imports late, each two seconds: for optimizers, DDP and fully_shard)
 
 import clusterwright.runtime  # noqa: F401 (imported here, once, for all)
 

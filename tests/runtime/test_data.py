@@ -95,7 +95,7 @@ def test_a_position_in_another_order_is_refused(change):
     old = data.Sampler(8, batch=2, seed=1)
     new = data.Sampler(**{"size": 8, "batch": 2, "seed": 1, **change})
 
-    with pytest.raises(ValueError, match=r"was made with .*, this run has"):
+    with pytest.raises(ValueError, match=r"the checkpoint has .*, this run has"):
         new.load_state_dict(old.state_dict())
 
 
@@ -133,9 +133,9 @@ def test_an_order_by_blocks_is_not_resumed_as_another():
     old = {name: plain.state_dict()[name] for name in ("consumed", "size", "seed", "shuffle")}
     plain.load_state_dict(old)
 
-    with pytest.raises(ValueError, match="made with mixed=0, this run has mixed=16"):
+    with pytest.raises(ValueError, match="the checkpoint has mixed=0, this run has mixed=16"):
         blocks.load_state_dict(old)
-    with pytest.raises(ValueError, match="blocks of 3 samples in all"):
+    with pytest.raises(ValueError, match="blocks hold 3 samples"):
         data.Sampler(4, batch=1, blocks=(2, 1))
 
 

@@ -54,7 +54,7 @@ def test_a_generation_that_was_given_up_writes_no_checkpoint(train, tmp_path):
     late = train(CLUSTERWRIGHT_GENERATION="1")
 
     assert late.codes == [1, 1]
-    assert "generation 1 was given up" in late.log
+    assert "generation 1 was replaced" in late.log
     assert not [name for name in late.checkpoints() if name.startswith("step")]
     assert train(CLUSTERWRIGHT_GENERATION="2").codes == [0, 0]
 

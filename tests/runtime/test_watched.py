@@ -63,7 +63,7 @@ def events(folder, kind):
 
 
 def test_one_import_tells_each_step(run, tmp_path):
-    """Of the first optimiser; and the training is bit for bit what it is without."""
+    """Of the first optimizer; and the training is bit for bit what it is without."""
     bare = tmp_path / "bare.py"
     bare.write_text(SCRIPT.replace("import clusterwright.runtime.watched\n", ""))
     told = run(CLUSTERWRIGHT_RUN=str(tmp_path / "run"), CLUSTERWRIGHT_GENERATION="3")
@@ -150,7 +150,7 @@ def test_a_folder_that_cannot_be_written_ends_nothing(run):
     done = run(CLUSTERWRIGHT_RUN="/proc/none")
 
     assert done.returncode == 0
-    assert "steps are not told" in done.stderr
+    assert "cannot record steps" in done.stderr
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The library inside a job: group, seeds, checkpoints, resume, events. Imports torch and nothing of ours.
+"""The library that a training script imports: process group, seeds, checkpoints, resume, events.
 
 run = runtime.start(seed=1)
 run.track(model=model, optimizer=optimizer)

@@ -1,10 +1,10 @@
-"""When a rank's own gradients are there, and when those of all ranks are: between the two it only waits for others.
+"""Hooks on a DistributedDataParallel model: when the local gradients are computed, and when all are reduced.
 
-Of a model in DistributedDataParallel. Which weight's gradient comes last is looked for in its first pass, with a hook
-on each; from then on that one alone has a hook, until a step goes by without its gradient. The other moment is told by
-torch's engine, which calls back in the order in which it was asked: who asks in a call back comes after
-DistributedDataParallel's own, in which gradients of others are waited for. No hook of communication is taken.
-A backward pass that is compiled (torch's compiled autograd) has no such moments, and is left as it is.
+Between the two a rank only waits for others. The first pass has a hook on each weight, to find the one whose gradient
+comes last; from then on that weight alone has a hook, until a step passes without its gradient. The second moment
+is a final callback of torch's autograd engine. These run in the order in which they were queued: one queued from
+within a callback runs after DistributedDataParallel's own, which waits for the reduction. No comm hook is used.
+Compiled backward passes (torch's compiled autograd) have no such moments and are not measured.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from torch import nn
 
 
 class Backward:
-    """Calls `ready` and `complete` at these moments, in each backward pass; while it looks, `ready` more than once."""
+    """Calls `ready` and `complete` in each backward pass; a searching pass calls `ready` once per weight."""
 
     def __init__(self, model: nn.Module, ready: Callable[[], None], complete: Callable[[], None]) -> None:
-        self._model = ref(model)  # which a script may let go of, and its GPU's memory with it
+        self._model = ref(model)  # weak, so that a script can free the model and its GPU memory
         self._ready, self._complete = ready, complete
         self._hooks: list[Any] = []
         self._last: Any = None
@@ -30,13 +30,13 @@ class Backward:
         self._search()
 
     def stepped(self) -> None:
-        """An optimiser step is complete; without that gradient in it, another one may be the last by now."""
+        """End a step; if it had no gradient for the hooked weight, search for the last weight again."""
         if not self._pass_completed and not self._is_searching:
             self._search()
         self._callback_queued = self._pass_completed = False
 
     def close(self) -> None:
-        """No weight has a hook any more."""
+        """Remove all hooks."""
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
@@ -49,7 +49,7 @@ class Backward:
 
     def _hook(self, weights: Iterable[Any]) -> None:
         self.close()
-        learn = [weight for weight in weights if weight.requires_grad]  # what is frozen may be so for a while
+        learn = [weight for weight in weights if weight.requires_grad]  # frozen weights may train later
         self._hooks = [weight.register_post_accumulate_grad_hook(self._gradient) for weight in learn]
 
     def _gradient(self, weight: Any) -> None:
@@ -59,7 +59,7 @@ class Backward:
         self._ready()
         if not self._callback_queued:
             self._callback_queued = True
-            with suppress(RuntimeError):  # no pass is under way: somebody else has called the hook
+            with suppress(RuntimeError):  # no backward pass is running: other code called the hook
                 _call_back(self._queue_final_callback)
 
     def _queue_final_callback(self) -> None:
@@ -75,5 +75,5 @@ class Backward:
 
 
 def _call_back(called: Callable[[], None]) -> None:
-    """When the pass that is under way has nothing left to compute; FSDP of torch asks for it in the same way."""
-    torch.autograd.Variable._execution_engine.queue_callback(called)  # noqa: SLF001 (there is no public way)
+    """Queue a callback for the end of the running backward pass, as torch's FSDP does."""
+    torch.autograd.Variable._execution_engine.queue_callback(called)  # noqa: SLF001 (no public API)

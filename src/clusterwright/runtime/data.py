@@ -1,4 +1,4 @@
-"""Which samples a step trains on: one endless order for all ranks, whatever their number."""
+"""The sampler of training batches: one endless order of samples that does not depend on the number of ranks."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ import torch.distributed as dist
 
 from clusterwright.runtime.seeds import derive
 
-_ORDER = ("size", "seed", "shuffle", "mixed", "data")  # what an order of samples follows from
+_ORDER = ("size", "seed", "shuffle", "mixed", "data")  # what determines the order of samples
 
 
 class Number(int):
-    """A sample's number, which knows how often all samples were seen before (samples.py draws seeds from it)."""
+    """A sample index that carries its epoch (services/samples.py derives seeds from it)."""
 
     epoch = 0
 
 
 class Sampler:
-    """Deals each step's `batch` samples out to the ranks; an epoch takes each sample once, shuffled.
+    """Distributes each step's `batch` samples over the ranks; an epoch takes each sample once, shuffled.
 
-    The order follows from the seed alone. A batch that an epoch cannot fill goes on in the next, so no sample
-    is dropped and every step has `batch` of them. Its position is the number of samples trained on, so a run
-    resumed on more or fewer ranks neither repeats nor skips one. When the ranks do not divide the batch, the
-    first ones get one sample more: weigh a rank's loss by its samples, as the recipes do, not by its mean.
-    Ranks that share a model or a sequence get the same samples: `replica` is which of how many replicas this rank
-    is of; left out, each rank is one.
+    The order depends on the seed alone. A batch that the end of an epoch cannot fill continues in the next epoch, so
+    no sample is dropped and every step has `batch` samples. The position is the number of samples trained on, so a
+    run resumed on more or fewer ranks neither repeats nor skips one. When the number of ranks does not divide the
+    batch, the first ranks get one sample more: weight a rank's loss by its samples, as the recipes do.
+    Ranks that share a model or a sequence get the same samples: `replica` is (index, count) of this rank's replica;
+    default: each rank is one.
 
-    Iterating yields this rank's sample numbers, a list for each step, from the position on; a torch
-    DataLoader takes it as its `batch_sampler`. Only `advance` moves the position: what a loader has fetched
-    ahead is not lost.
+    Iterating yields this rank's sample indices, one list per step, from the position on; a torch DataLoader
+    takes it as its `batch_sampler`. Only `advance` moves the position, so samples prefetched by a loader are
+    not lost.
 
-    Samples that lie in `blocks` of so many (the files or row groups of a dataset) are shuffled in two steps: the
-    blocks, and then all samples of `mixed` blocks that come together; so what is read next is mostly near.
-    `data` is the fingerprint of the dataset: a run is not resumed on another one.
+    `blocks` are the sample counts of a dataset's files or row groups. They are shuffled in two passes: the blocks, then
+    all samples of each `mixed` consecutive blocks; so reads stay mostly local.
+    `data` is the fingerprint of the dataset: a run does not resume on another one.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class Sampler:
         replica: tuple[int, int] | None = None,
     ) -> None:
         if size < 1 or batch < 1:
-            raise ValueError(f"{size} samples in batches of {batch}: both must be at least 1")
+            raise ValueError(f"size={size}, batch={batch}: both must be at least 1")
         if blocks and (sum(blocks) != size or mixed < 1):
             raise ValueError(
-                f"blocks of {sum(blocks)} samples in all, {mixed} of them mixed, for {size} samples"
+                f"blocks hold {sum(blocks)} samples, mixed={mixed}: blocks must hold {size}, mixed be at least 1"
             )
         self.size, self.batch, self.seed, self.shuffle, self.replica = size, batch, seed, shuffle, replica
         self.blocks, self.mixed, self.data = tuple(blocks), mixed if blocks else 0, data
@@ -64,7 +64,7 @@ class Sampler:
 
     @classmethod
     def over(cls, dataset: Any, *, batch: int, seed: int = 0, shuffle: bool = True) -> Sampler:
-        """One for a dataset of ours (`runtime.datasets`): by its blocks, where it has any, and for it alone."""
+        """Return a sampler for a dataset of `runtime.datasets`, with its blocks and its fingerprint."""
         blocks = getattr(dataset, "blocks", ())
         return cls(
             len(dataset),
@@ -77,11 +77,11 @@ class Sampler:
 
     @property
     def epoch(self) -> int:
-        """How many times all samples have been seen."""
+        """The number of complete passes over all samples."""
         return self.consumed // self.size
 
     def advance(self) -> None:
-        """One step is complete."""
+        """Move the position by one step."""
         self.consumed += self.batch
 
     def __iter__(self) -> Iterator[list[Number]]:
@@ -92,11 +92,11 @@ class Sampler:
             start += self.batch
 
     def sample(self, position: int) -> Number:
-        """The sample at a position of the endless order."""
+        """Return the sample at a position of the endless order."""
         return self._samples(range(position, position + 1))[0]
 
     def _samples(self, positions: range) -> list[Number]:
-        """Those at these positions; all of an epoch at once, as one look into a tensor takes 5 us."""
+        """Return the samples at these positions, one lookup per epoch: indexing a tensor takes 5 us."""
         numbers: list[Number] = []
         while positions:
             epoch, offset = divmod(positions[0], self.size)
@@ -107,7 +107,7 @@ class Sampler:
         return numbers
 
     def _lookup(self, epoch: int, places: range) -> Iterable[int]:
-        """What lies at these places of an epoch."""
+        """Return the dataset indices at these places of an epoch."""
         if not self.shuffle:
             return places
         if epoch != self._epoch:
@@ -120,7 +120,7 @@ class Sampler:
         return indices
 
     def _by_blocks(self, generator: torch.Generator) -> torch.Tensor:
-        """All samples of `mixed` blocks shuffled, then those of the next ones; blocks in a random order."""
+        """Shuffle the blocks, then all samples within each group of `mixed` blocks."""
         ends = list(itertools.accumulate(self.blocks))
         order = torch.randperm(len(ends), generator=generator).tolist()
         parts = []
@@ -132,21 +132,25 @@ class Sampler:
         return torch.cat(parts)
 
     def state_dict(self) -> dict[str, Any]:
-        """The position, and what it is a position in."""
+        """Return the position and the settings that determine the order."""
         return {"consumed": self.consumed, **{name: getattr(self, name) for name in _ORDER}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a position; refused when the order is another than the one it was taken in."""
+        """Set the position.
+
+        Raises:
+            ValueError: the state comes from another dataset or another order.
+        """
         if state.get("data", "") != self.data:
             raise ValueError(
-                "the data has changed since the checkpoint: samples would be repeated or skipped"
+                "the dataset has changed since the checkpoint: samples would be repeated or skipped"
             )
         for name in _ORDER:
             now = getattr(self, name)
-            saved = state.get(name, type(now)())  # an old checkpoint says nothing of blocks, and had none
+            saved = state.get(name, type(now)())  # a checkpoint without blocks comes from a sampler without
             if saved != now:
                 raise ValueError(
-                    f"the checkpoint was made with {name}={saved}, this run has {name}={now}:"
+                    f"the checkpoint has {name}={saved}, this run has {name}={now}:"
                     " samples would be repeated or skipped"
                 )
         self.consumed = state["consumed"]

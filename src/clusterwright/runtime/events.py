@@ -1,4 +1,4 @@
-"""What happens in a run, as JSON lines: whole lines in one write, so that no reader sees half."""
+"""A run's events as JSON lines, each batch in one write so that readers see whole lines."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-# A line alone takes a step 0.08 ms, most of it to fetch code that nothing else uses (docs/log.md, 2026-11-22).
+# A single write costs a step 0.08 ms, most of it cache misses on code (docs/log.md, 2026-11-22).
 _LATE_S = 0.25
-_JSON = json.JSONEncoder(allow_nan=False).encode  # made once: json.dumps would make one for each line
+_JSON = json.JSONEncoder(allow_nan=False).encode  # json.dumps would create one for each line
 
 
 class Events:
-    """One rank's file of events; without a folder nothing is written.
+    """One rank's event file in the folder `run`; without a folder nothing is written.
 
-    A write that fails is said once and never ends the training. A float `loss` comes with `loss_hex`, which
-    is exact.
+    A failed write is logged once and never ends the training. A float `loss` also gets `loss_hex`, its exact
+    value.
     """
 
     def __init__(self, run: Path | None, rank: int, generation: int) -> None:
@@ -32,7 +32,7 @@ class Events:
         self._file = -1
         self._torn = False
         self._waiting: list[dict[str, Any]] = []
-        self._lock = threading.Lock()  # saves say in a thread that they are complete
+        self._lock = threading.Lock()  # saves write events from a thread
         self._wrote = float("-inf")
         self._pid = os.getpid()
         if run:
@@ -43,22 +43,22 @@ class Events:
             atexit.register(self.flush)
 
     def write(self, event: str, **more: Any) -> None:
-        """Append one event, and what waits."""
+        """Append an event and all buffered ones."""
         self._note(event, more)
         self.flush()
 
     def soon(self, event: str, **more: Any) -> None:
-        """Append one event with the next one that comes a quarter of a second later, or is written at once.
+        """Buffer an event; the buffer is written every 0.25 s and with each `write`.
 
-        A rank that is killed takes along what waits: steps that are done again, as `flush` comes before their state
-        is kept anywhere.
+        A killed rank loses its buffer. Those steps are repeated anyway, as `flush` comes before any save of their
+        state.
         """
         self._note(event, more)
         if time.monotonic() - self._wrote >= _LATE_S:
             self.flush()
 
     def flush(self) -> None:
-        """Nothing waits any more."""
+        """Write all buffered events."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
             if waiting:
@@ -71,12 +71,12 @@ class Events:
             self.write(event, **more)
 
     def log_line(self, text: str) -> None:
-        """A line for people about all ranks: rank 0 says it."""
+        """Log a line that concerns all ranks: rank 0 writes it."""
         if self._rank == 0:
             log_line(text)
 
     def _note(self, event: str, more: dict[str, Any]) -> None:
-        # A loader's worker, forked from us: what waits is ours to write, not its.
+        # In a forked data loader worker: the buffer belongs to the parent.
         if os.getpid() != self._pid:
             self._pid, self._waiting, self._lock = os.getpid(), [], threading.Lock()
         if self._file >= 0:
@@ -85,28 +85,28 @@ class Events:
                 self._waiting.append(line)
 
     def _append(self, data: bytes) -> None:
-        if self._torn:  # a full disk took half of the last line: end it, so that this one can be read
+        if self._torn:  # a full disk cut the last line: end it, so that this one can be parsed
             data = b"\n" + data
         try:
             written = os.write(self._file, data)
         except OSError as error:
             written = 0
             if not self._torn:
-                log_line(f"events are lost: {error}")
+                log_line(f"cannot write events: {error}")
         self._torn = written < len(data)
 
 
 def _line(event: dict[str, Any]) -> bytes:
-    """An event as JSON, which knows no NaN."""
+    """Encode an event as JSON, with null for a NaN loss."""
     if isinstance(loss := event.get("loss"), float):
         event = {**event, "loss": loss if math.isfinite(loss) else None, "loss_hex": loss.hex()}
     return _JSON(event).encode() + b"\n"
 
 
 def log_line(text: str) -> None:
-    """A line for people, which the launcher keeps with the rank's log; a full disk loses it, and ends nothing.
+    """Write a line to stderr, which the launcher stores in the rank's log; errors, such as a full disk, are ignored.
 
-    Past Python's buffer, where a line that did not fit would fail again at the end, and change the exit code.
+    Bypasses Python's buffer: a failed line there would fail again at exit and change the exit code.
     """
     with contextlib.suppress(OSError):
         sys.stderr.flush()
@@ -114,7 +114,7 @@ def log_line(text: str) -> None:
 
 
 def process_started() -> float:
-    """When this process was created, in seconds since the epoch (proc(5): field 22 of stat, since the boot)."""
+    """Return when this process started, in seconds since the epoch (proc(5): field 22 of stat, ticks since boot)."""
     ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
     age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
     return time.time() - age

@@ -1,9 +1,9 @@
-"""How much of a step is communication that nothing hides: gradients of others, waited for when one's own are there.
+"""Exposed communication: the time in a step in which a rank has all its own gradients and waits for the others'.
 
-Each rank knows how long it waits; who waits least waits for nobody who is slow, so the least of all ranks is what
-communication itself takes. It is agreed on in the votes, as everything is. What a script sends by itself, and buffers
-that are sent before a forward pass, are not seen. Where ranks share weights otherwise than by DistributedDataParallel,
-nothing is said but why (`known`): a sharded model waits in the middle of its computing, where no clock of ours is.
+Each rank measures its wait. The rank that waits least waits for no straggler, so the minimum over all ranks is the
+time of the communication itself; ranks agree on it in their votes. Not measured: communication by the script
+itself, and buffers broadcast before a forward pass. For models outside DistributedDataParallel only the reason
+is reported (`known`): a sharded model waits within its forward and backward pass, where nothing is timed.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from clusterwright.runtime.backward import Backward
 from clusterwright.runtime.pace import OPEN, Mean
 from clusterwright.runtime.services import names
 
-# What is known of it; the ledger has the words.
+# Whether it can be measured, or why not; texts are in the goodput accounting of the supervisor.
 EXACT, SINGLE_RANK, SHARDED, STAGES, NOT_DDP = "measured", "alone", "sharded", "stages", "other"
-BOUNDED = "bounded"  # of one rank alone: the time in which it waits for slower ones is in it
-VOTE_KEY = "exposed"  # of the vote
-UNKNOWN_US = 1 << 50  # says a rank that has measured no step, so that it is never the least
+BOUNDED = "bounded"  # measured on one rank alone: an upper bound, as it includes waiting for slower ranks
+VOTE_KEY = "exposed"  # field of the vote
+UNKNOWN_US = 1 << 50  # vote of a rank without a measured step, so that it is never the minimum
 
 
 class Clock(Protocol):
-    """Measures from `ready` to `complete`."""
+    """Measures the time from `ready` to `complete` in each step."""
 
     def ready(self) -> None:
-        """Own gradients are there; of several such moments the last counts."""
+        """Record that this rank's own gradients are computed; the last call before `complete` counts."""
 
     def complete(self) -> None:
-        """Those of all ranks are."""
+        """Record that the gradients of all ranks have been reduced."""
 
     def ended(self) -> list[float]:
-        """Seconds of each step known by now; the newest has just ended. A step without `complete` is never known."""
+        """End a step; return the seconds of each newly measured step. A step without `complete` has none."""
 
 
 class Exposed:
-    """This rank's waits, and what all ranks agree on."""
+    """Measures this rank's waits and accumulates the minimum that all ranks agree on."""
 
     def __init__(self, world_size: int, clock: Clock, ready: Callable[[], None] | None = None) -> None:
         self._world, self._clock, self._on_ready = world_size, clock, ready
         self._passes: list[Backward] = []
         self._unlike: set[str] = set()
         self._round = Mean()
-        self._steps = self._voted_steps = 0  # since the vote before, and what was told of in it
-        self._rank_us = UNKNOWN_US  # the mean of the newest steps that are known
-        self._busy_s = self._counted_s = 0.0  # of all steps, as told in this vote and in the one before
+        self._steps = self._voted_steps = 0  # since the last vote, and covered by it
+        self._rank_us = UNKNOWN_US  # mean of the newest measured steps
+        self._busy_s = self._counted_s = 0.0  # in all steps so far, at this vote and at the one before
         self._all_s = self._of_s = 0.0
         self._new = False
 
     def watch(self, item: Any) -> None:
-        """Measure this, too, if it is a model."""
+        """Measure the backward passes of this object if it is a model."""
         if not isinstance(item, nn.Module):
             return
         ddp_models = [layer for layer in names.layers(item) if isinstance(layer, DistributedDataParallel)]
@@ -68,29 +68,29 @@ class Exposed:
             self._unlike.add(SHARDED if is_sharded(item) else NOT_DDP)
 
     def stages(self) -> None:
-        """Ranks are stages of a pipeline."""
+        """Mark the training as pipeline parallel, which is not measured."""
         self._unlike.add(STAGES)
 
     @property
     def known(self) -> str:
-        """MEASURED, or why it is not."""
+        """EXACT if all models are measured, else the reason why they are not."""
         if self._world == 1:
             return SINGLE_RANK
         reason = [reason for reason in (STAGES, SHARDED, NOT_DDP) if reason in self._unlike]
         return reason[0] if reason else EXACT if self._passes else NOT_DDP
 
     def ready(self) -> None:
-        """From here on this rank only waits for others; whoever asked to hear of it does."""
+        """Start measuring the wait, and call the `ready` callback."""
         self._clock.ready()
         if self._on_ready:
             self._on_ready()
 
     def complete(self) -> None:
-        """It has waited."""
+        """Stop measuring the wait."""
         self._clock.complete()
 
     def stepped(self) -> None:
-        """An optimiser step is complete."""
+        """Count a completed optimizer step."""
         self._steps += 1
         for backward_pass in self._passes:
             backward_pass.stepped()
@@ -98,7 +98,7 @@ class Exposed:
             self._round.add(seconds)
 
     def vote_fields(self, busy_s: float) -> dict[str, int]:
-        """What goes into the vote: the mean of a step, negative as the largest holds; all steps took `busy_s`."""
+        """Return this rank's mean wait for the vote, negated as the maximum counts; `busy_s`: total step seconds."""
         self._busy_s, self._voted_steps, self._steps = busy_s, self._steps, 0
         if self._world == 1:
             return {}
@@ -107,7 +107,7 @@ class Exposed:
         return {VOTE_KEY: -self._rank_us}
 
     def apply_vote(self, agreed: Mapping[str, int]) -> None:
-        """The least of all ranks counts for the steps since the vote before."""
+        """Add the minimum over all ranks for the steps since the last vote."""
         least_us = -agreed.get(VOTE_KEY, -UNKNOWN_US)
         if least_us < UNKNOWN_US and self.known == EXACT:
             self._all_s += least_us / 1e6 * self._voted_steps
@@ -116,40 +116,40 @@ class Exposed:
         self._counted_s = self._busy_s
 
     def event_fields(self) -> dict[str, float]:
-        """For a step's event, once for each vote: seconds so far, and of how many seconds in steps."""
+        """Return total exposed seconds and total step seconds for a step event, once per vote; empty otherwise."""
         new, self._new = self._new, False
         return {"communicated": self._all_s, "communicated_of": self._of_s} if new else {}
 
     def close(self) -> None:
-        """Nothing is measured any more."""
+        """Remove all hooks."""
         for backward_pass in self._passes:
             backward_pass.close()
 
 
 class Processor:
-    """By the processor's own clock, where it waits itself."""
+    """A clock for CPU training, where the process itself waits."""
 
     def __init__(self) -> None:
         self._ready_at: float | None = None
         self._sum: float | None = None
 
     def ready(self) -> None:
-        """Now."""
+        """Start the clock."""
         self._ready_at = time.monotonic()
 
     def complete(self) -> None:
-        """Now."""
+        """Add the time since `ready`."""
         if self._ready_at is not None:
             self._sum, self._ready_at = (self._sum or 0.0) + time.monotonic() - self._ready_at, None
 
     def ended(self) -> list[float]:
-        """Of the newest step."""
+        """Return the seconds of the step that has just ended, if measured."""
         seconds, self._sum, self._ready_at = self._sum, None, None
         return [] if seconds is None else [seconds]
 
 
 class Stream:
-    """By marks in a GPU's stream, of which the processor is far ahead; what lies between is known a little later."""
+    """A clock of CUDA events: the CPU runs ahead of the GPU, so durations are available a few steps later."""
 
     def __init__(self, event: Callable[[], Any]) -> None:
         self._event = event
@@ -158,12 +158,12 @@ class Stream:
         self._open: deque[list[tuple[Any, Any]]] = deque(maxlen=OPEN)
 
     def ready(self) -> None:
-        """When the GPU comes to this place."""
+        """Record an event in the stream."""
         self._from = self._event()
         self._from.record()
 
     def complete(self) -> None:
-        """When it comes to this one, which is behind the gradients of others."""
+        """Record an event after the reduction of gradients."""
         if self._from is not None:
             to = self._event()
             to.record()
@@ -171,7 +171,7 @@ class Stream:
             self._from = None
 
     def ended(self) -> list[float]:
-        """Of those steps with which the GPU is through, nobody waiting."""
+        """Return the seconds of steps that the GPU has finished, without waiting for it."""
         if self._step:
             self._open.append(self._step)
         self._step, durations = [], []
@@ -181,13 +181,13 @@ class Stream:
 
 
 def clock(device: torch.device) -> Clock:
-    """The one that sees this device wait."""
+    """Return the clock for a device: CUDA events for a GPU, else the host's clock."""
     event: Any = torch.cuda.Event
     return Stream(lambda: event(enable_timing=True)) if device.type == "cuda" else Processor()
 
 
 def is_sharded(model: nn.Module) -> bool:
-    """Whether ranks hold parts of it; asked without importing what nobody has made one with."""
+    """Return whether a model is sharded by FSDP or DTensor, without importing either."""
     tensors = sys.modules.get("torch.distributed.tensor")
     older = sys.modules.get("torch.distributed.fsdp")
     kinds = tuple(

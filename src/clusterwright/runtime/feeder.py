@@ -1,7 +1,7 @@
-"""Batches of a dataset, read ahead by as many processes as it takes.
+"""A data loader that chooses its own number of worker processes.
 
-How many is found out: the first steps are read by the rank itself, which tells how long a batch takes to read and how
-long a step takes to train on. Which samples come in which step does not depend on it.
+The rank reads the batches of the first steps itself and times both reading and training. The order of samples does
+not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from clusterwright.runtime.data import Sampler
 from clusterwright.runtime.events import Events
 from clusterwright.runtime.shield import iterate
 
-TRIAL = 6  # steps; the first ones load libraries and fill caches, and the median passes over them
-IDLE = 0.01  # a share of the step that may be spent on reading before it is worth a process: half of what is owed
-# What a batch out of another process takes the rank all the same: 1.0 ms of processor time for 64 small images
+TRIAL = 6  # steps; the median ignores the first ones, which load libraries and fill caches
+IDLE = 0.01  # share of a step spent on reading below which no worker is started
+# The rank's cost of receiving a batch from a worker: 1.0 ms of CPU time for 64 small images
 # (docs/decisions/0008-train.md), as long as reading them itself.
 TRANSFER_S = 0.001
-SPARE = 1.3  # readers are not equally quick, and share the host with others
+SPARE = 1.3  # workers differ in speed and share the host
 
 
 class Feeder:
-    """Batches for `run.steps`, as a DataLoader with this sampler would give them.
+    """Yields batches for `run.steps`, like a DataLoader with this sampler.
 
-    `workers` says how many processes read; None finds out. `more` goes to the DataLoader (collate_fn, pin_memory).
+    `workers` is the number of worker processes; None: measured in the first steps. `more` goes to the DataLoader
+    (collate_fn, pin_memory).
     """
 
     def __init__(self, dataset: Any, sampler: Sampler, *, workers: int | None = None, **more: Any) -> None:
@@ -42,7 +43,7 @@ class Feeder:
 
     @property
     def _workers(self) -> Any:
-        """The processes that read now, by the name that a DataLoader's own iterator has for them."""
+        """The worker processes, under the name that a DataLoader's iterator has for them."""
         return getattr(self._source, "_workers", ())
 
     def __iter__(self) -> Iterator[Any]:
@@ -51,7 +52,7 @@ class Feeder:
         yield from self._read(self.workers or 0)
 
     def _measure(self) -> Iterator[Any]:
-        """Some steps without processes, timed; then `workers` is chosen."""
+        """Yield the first batches without workers, timed; then choose `workers`."""
         reads, steps = [], []
         source = iter(self._loader(0))
         for _ in range(TRIAL):
@@ -71,7 +72,7 @@ class Feeder:
         yield from self._source
 
     def _loader(self, workers: int) -> DataLoader[Any]:
-        # a DataLoader draws a number at each start: from a generator of its own, or the model's would move on
+        # a DataLoader draws a random number at each start: its own generator leaves the model's unchanged
         generator = torch.Generator().manual_seed(0)
         return DataLoader(
             self._dataset,
@@ -83,7 +84,7 @@ class Feeder:
 
 
 def choose(read_s: float, train_s: float, cpus: int) -> int:
-    """How many processes must read so that a step finds its batch ready; one processor is left to the rank."""
+    """Return how many workers keep batches ready, leaving one CPU to the rank; times are seconds per batch."""
     if read_s <= max(IDLE * (read_s + train_s), TRANSFER_S):
         return 0
     needed = math.ceil(SPARE * read_s / max(train_s, 1e-6))

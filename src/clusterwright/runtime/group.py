@@ -1,4 +1,4 @@
-"""The ranks of a training: who this one is, on which device, and how they agree."""
+"""The process group of a training: this rank, its device, and how ranks exchange values."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Group:
-    """This rank among the others.
+    """This rank and the ways to reach the others.
 
-    `control` is a Gloo group apart from the one that training uses: words about saving and stopping can then
-    neither wait for gradients nor be overtaken by them.
+    `control` is a Gloo group separate from the one for training, so that messages about saves and stops neither
+    wait for gradients nor are overtaken by them.
     """
 
     rank: int
@@ -31,37 +31,37 @@ class Group:
     control: Any
 
     def gather(self, value: T) -> list[T]:
-        """The values of all ranks, in their order, on all ranks."""
+        """Return the values of all ranks, in rank order, on all ranks."""
         values: list[Any] = [None] * self.world_size
         dist.all_gather_object(values, value, group=self.control)
         return values
 
     def share(self, value: T) -> T:
-        """Rank 0's value, on all ranks."""
+        """Return rank 0's value on all ranks."""
         values = [value]
         dist.broadcast_object_list(values, src=0, group=self.control)
         return values[0]
 
     @property
     def store(self) -> Any:
-        """Words that any rank may leave for the others, without meeting them."""
-        return distributed_c10d._get_default_store()  # noqa: SLF001 (torch has no public way to it)
+        """The key-value store of the process group, which ranks use without a collective."""
+        return distributed_c10d._get_default_store()  # noqa: SLF001 (no public API)
 
     def destroy(self) -> None:
-        """Wait for the others and take the groups down."""
+        """Wait for all ranks, then destroy the process group."""
         dist.barrier(group=self.control)
         dist.destroy_process_group()
 
 
 def join(environ: MutableMapping[str, str] = os.environ) -> Group:
-    """Join the ranks that torchrun or srun started; a process that nobody launched is a group of one.
+    """Initialize the process group of ranks started by torchrun or srun; without a launcher, a group of one.
 
-    NCCL with CUDA, else Gloo. A process group that the script has made itself is used as it is.
+    NCCL with CUDA, else Gloo. A process group that the script has initialized is used as it is.
     """
     slurm.adopt(environ)
     device = _device(int(environ.get("LOCAL_RANK", "0")))
     if not dist.is_initialized():
-        _initialise(
+        _initialize(
             "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", is_single="RANK" not in environ
         )
     return Group(
@@ -73,7 +73,7 @@ def join(environ: MutableMapping[str, str] = os.environ) -> Group:
     )
 
 
-def _initialise(backend: str, *, is_single: bool) -> None:
+def _initialize(backend: str, *, is_single: bool) -> None:
     if is_single:
         store = dist.HashStore()  # type: ignore[attr-defined]  # (public, yet not in __all__)
         dist.init_process_group(backend, store=store, rank=0, world_size=1)
@@ -82,7 +82,7 @@ def _initialise(backend: str, *, is_single: bool) -> None:
 
 
 def _device(local_rank: int) -> torch.device:
-    """The GPU of this rank; the only one there is where the scheduler shows each task its own."""
+    """Return this rank's device: the GPU of its local rank, or the only GPU visible to its task, or the CPU."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     device = torch.device("cuda", local_rank if torch.cuda.device_count() > 1 else 0)

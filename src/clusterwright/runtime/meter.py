@@ -1,4 +1,4 @@
-"""What rank 0 says of a step beside its loss: learning rate, norm of the gradients, memory, and what reading cost."""
+"""Metrics of a step besides its loss: learning rate, gradient norm, memory and CPU time of data loading."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import nn
 
-_EVERY_S = 1.0  # memory and the readers' processor time change slowly, and take 20 us to ask for
+_EVERY_S = 1.0  # memory and the CPU time of workers change slowly and take 20 us to read
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Meter:
-    """One rank's own; asked once a step, and dear things once a second."""
+    """Collects one rank's metrics once per step, the expensive ones once per second."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -27,30 +27,30 @@ class Meter:
         self._began_s = 0.0
 
     def norm(self, norm: Any) -> None:
-        """That of this step's gradients; a number or a tensor, which is looked at when the step is complete."""
+        """Store the norm of this step's gradients; a tensor is read only when the step is complete."""
         self._norm = norm
 
     def begin(self) -> None:
-        """A batch is asked for."""
+        """Start counting the CPU time of fetching a batch."""
         self._began_s = time.thread_time()
 
     def fetched(self) -> None:
-        """It has come."""
+        """Stop counting it."""
         self._fetch_cpu_s += time.thread_time() - self._began_s
 
     def step(self, optimizers: Sequence[Any], source: Any) -> dict[str, Any]:
-        """What there is to say, at a step's end; `source` is what batches came from."""
+        """Return a step's metrics for its event; `source` is the iterator that batches came from."""
         values: dict[str, Any] = {"lr": float(optimizers[0].param_groups[0]["lr"])} if optimizers else {}
         if self._norm is not None:
             norm, self._norm = float(self._norm), None
-            values["norm"] = norm if math.isfinite(norm) else None  # JSON knows no NaN
+            values["norm"] = norm if math.isfinite(norm) else None  # JSON has no NaN
         if time.monotonic() - self._sampled_at >= _EVERY_S:
             self._sampled_at = time.monotonic()
             values["memory"], values["reading"] = self._memory(), self._fetch_cpu_s + workers_cpu_s(source)
         return values
 
     def _memory(self) -> int:
-        """The most bytes of the GPU that tensors have held; without one, what the process holds now."""
+        """Return the peak bytes of GPU memory allocated by tensors; on a CPU, the resident bytes of the process."""
         if self._device.type == "cuda":
             return int(torch.cuda.max_memory_allocated(self._device))
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 (a third of the time, each second)
@@ -58,17 +58,17 @@ class Meter:
 
 
 def workers(source: Any) -> int:
-    """How many processes read for a DataLoader's iterator; of anything else, none that we know of."""
+    """Return the number of worker processes of a DataLoader's iterator, 0 for anything else."""
     return len(_workers(source))
 
 
 def workers_cpu_s(source: Any) -> float:
-    """Processor time of these processes so far."""
+    """Return the CPU seconds of these workers so far."""
     return sum(_cpu_s(process.pid) for process in _workers(source))
 
 
 def plan(device: torch.device, dtype: torch.dtype | None, models: Sequence[nn.Module]) -> dict[str, Any]:
-    """What is known before the first step: parameters, the device, the numbers' form, processors of this rank."""
+    """Return fields of the `plan` event: device, dtype, number of parameters, CPUs of this rank."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     numbers = str(dtype or torch.get_default_dtype()).removeprefix("torch.")
     parameters = sum(parameter.numel() for model in models for parameter in model.parameters())
@@ -76,7 +76,7 @@ def plan(device: torch.device, dtype: torch.dtype | None, models: Sequence[nn.Mo
 
 
 def cpus() -> int:
-    """Processors for each rank of this host."""
+    """Return the number of CPUs per rank of this host."""
     ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1") or 1)
     return max(1, len(os.sched_getaffinity(0)) // ranks)
 
@@ -87,7 +87,7 @@ def _workers(source: Any) -> Sequence[Any]:
 
 
 def _cpu_s(pid: int) -> float:
-    """User and system time of a process; 0 for one that is gone (proc(5): fields 14 and 15 of stat)."""
+    """Return user and system seconds of a process, 0 if it has exited (proc(5): fields 14 and 15 of stat)."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123 (same)
             fields = file.read().rpartition(")")[2].split()

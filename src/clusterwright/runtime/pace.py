@@ -1,9 +1,9 @@
-"""Which rank the others wait for: each tells in the votes how long its own part of a step took.
+"""Straggler detection: ranks share in their votes how long their own part of a step took.
 
-A rank's own part ends where it would begin to wait for others: in DistributedDataParallel when its last gradient is
-there, which nothing of another rank's has gone into; in every other layout already when its batch is there, since
-ranks meet within the forward pass. So a slow GPU is seen in the first, and a slow reader in all of them.
-On a GPU both moments are marked in its own stream, so the time is the GPU's: the processor is far ahead of it by then.
+A rank's own part ends before it first waits for others: in DistributedDataParallel when its last gradient is
+computed, before any reduction; in every other layout when its batch has arrived, since ranks communicate within
+the forward pass. So a slow GPU is detected under DistributedDataParallel only, a slow data loader in all layouts.
+On a GPU, CUDA events mark both moments, so the time is the GPU's: the CPU is far ahead of it by then.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ import torch
 
 from clusterwright.runtime.events import Events, log_line
 
-# A tenth: below it a step hardly gains, and processors of one kind differ by as much.
+# A tenth: below it a step hardly gains, and devices of one model differ by as much.
 SLOW = 1.1
-# Votes in which the same rank was last. Of two equal ranks one is, by chance, once in 128 such rows; the survey that
-# follows asks for the mean over all of them, which chance does not move by a tenth.
+# Consecutive votes in which the same rank was slowest. With two equal ranks that happens by chance in 1 of 128 rows;
+# the survey that follows compares the means over the row, which chance does not move by a tenth.
 ROW = 8
-OPEN = 64  # steps that a GPU may be behind before the oldest are forgotten
-CALM = 4 * ROW  # votes without a finding, after which a rank that was slow is so no longer
+OPEN = 64  # steps that a GPU may lag behind before the oldest measurements are dropped
+CALM = 4 * ROW  # votes without a finding after which a straggler counts as recovered
 
 
 @dataclass(frozen=True)
 class Slow:
-    """One rank is behind: its own part of a step, and that of the middle one of the others."""
+    """A straggler: the seconds of its own part of a step, and the median of the other ranks."""
 
     rank: int
     seconds: float
@@ -38,14 +38,14 @@ class Slow:
 
     @property
     def ratio(self) -> float:
-        """How many times as long it takes."""
+        """The straggler's time divided by the median."""
         return self.seconds / self.typical if self.typical else 1.0
 
 
 class Pace:
-    """This rank's own part of its steps, and what all ranks learn from each other's.
+    """Measures this rank's own part of its steps and finds the straggler among all ranks.
 
-    What is decided here follows from agreed votes alone, so that all ranks ask for a survey in the same one.
+    Decisions depend on agreed votes alone, so that all ranks start a survey in the same vote.
     """
 
     def __init__(self, rank: int, world_size: int, timer: GpuTimer | None = None) -> None:
@@ -59,30 +59,30 @@ class Pace:
         self._previous_slow: Slow | None = None
 
     def begin(self) -> None:
-        """A step begins."""
+        """Start the clock of a step."""
         self._began = time.monotonic()
         if self._timer:
             self._timer.begin()
 
     def fetched(self) -> None:
-        """Its batch is there."""
+        """Record that the step's batch has arrived."""
         self._rank_s = time.monotonic() - self._began
 
     def ready(self) -> None:
-        """From here on it waits for others, as exposed.py finds; of several such moments in a step the last counts."""
+        """Record that the last local gradient is computed (called by exposed.py); the last call in a step counts."""
         self._rank_s = time.monotonic() - self._began
         if self._timer:
             self._timer.ready()
 
     def stepped(self) -> None:
-        """It is complete."""
+        """Add the finished steps to the means."""
         of_gpu = self._timer.ended() if self._timer else None
         for rank_s in [self._rank_s] if of_gpu is None else of_gpu:
             self._round.add(rank_s)
             self._row.add(rank_s)
 
     def vote_fields(self) -> dict[str, int]:
-        """What goes into the vote; the largest of each word holds."""
+        """Return this rank's fields of the vote; the maximum of each field over all ranks counts."""
         if self._world == 1:
             return {}
         rank_us, self._round = int(self._round.value * 1e6), Mean()
@@ -93,7 +93,7 @@ class Pace:
         return fields
 
     def apply_vote(self, agreed: Mapping[str, int]) -> bool:
-        """What all said; True when another rank is slow now, or another one than before, or none any more."""
+        """Evaluate the agreed vote; return True when the straggler has changed, appeared or recovered."""
         if "slow" not in agreed:
             return False
         self._vote_count += 1
@@ -107,19 +107,19 @@ class Pace:
         return _rank(self.slow) != _rank(self._previous_slow)
 
     def report(self, log: Events, step: int) -> None:
-        """The rank that is slow says so itself, as it knows its host, and the one that was that it is over."""
+        """Write `straggler` events: the straggler and the recovered rank write their own, as these carry the host."""
         if self._rank == _rank(self._previous_slow):
             log.write("straggler", step=step, ratio=1.0, over=True)
         if self.slow and self._rank == self.slow.rank:
             rank_s, typical_s = self.slow.seconds, self.slow.typical
             log.write("straggler", step=step, ratio=self.slow.ratio, own=rank_s, typical=typical_s)
             log_line(
-                f"rank {self._rank} is slow: {rank_s * 1000:.3g} ms of its own in a step, {typical_s * 1000:.3g} ms is"
-                " what others take; all wait for it"
+                f"rank {self._rank} is a straggler: it computes {rank_s * 1000:,.1f} ms per step, the other ranks"
+                f" {typical_s * 1000:,.1f} ms (median); all ranks wait for it"
             )
 
     def _suspects(self, agreed: Mapping[str, int]) -> None:
-        """Count how often the same rank was last; once in a while another one may be."""
+        """Count how often the same rank was slowest; two counts are lost when it was not."""
         seconds, rank = divmod(agreed["slow"], self._world)
         late = seconds >= SLOW * -agreed["quick"] > 0
         if late and rank == self._suspect:
@@ -139,7 +139,7 @@ class Pace:
 
 
 class GpuTimer:
-    """Where in a GPU's stream steps begin and their gradients are there; what lay between is known a little later."""
+    """Measures with CUDA events the time from a step's start to its last gradient, without synchronizing."""
 
     def __init__(self, event: Callable[[], Any]) -> None:
         self._event = event
@@ -149,17 +149,17 @@ class GpuTimer:
         self._used = False
 
     def begin(self) -> None:
-        """A step begins."""
+        """Record the start of a step in the stream."""
         self._begun, self._ready = self._event(), None
         self._begun.record()
 
     def ready(self) -> None:
-        """Gradients will be there when the GPU comes to this place; of several pieces of a batch, the last counts."""
+        """Record the last gradient in the stream; with several microbatches the last call counts."""
         self._ready, self._used = self._event(), True
         self._ready.record()
 
     def ended(self) -> list[float] | None:
-        """Seconds of the steps with which the GPU is through, nobody waiting; None where nothing is ever marked."""
+        """Return the seconds of steps that the GPU has finished, without waiting; None if `ready` was never called."""
         if self._begun is not None and self._ready is not None:
             self._open.append((self._begun, self._ready))
         durations = []
@@ -170,7 +170,7 @@ class GpuTimer:
 
 
 def create_timer(device: torch.device) -> GpuTimer | None:
-    """For a GPU of CUDA's or ROCm's; a processor's own clock does otherwise."""
+    """Return a timer for a GPU (CUDA or ROCm), None for a CPU, where the host clock is exact."""
     event: Any = torch.cuda.Event
     return GpuTimer(lambda: event(enable_timing=True)) if device.type == "cuda" else None
 
@@ -180,16 +180,16 @@ def _rank(slow: Slow | None) -> int:
 
 
 class Mean:
-    """Of what was added so far; 0 of nothing."""
+    """A running mean; 0 without values."""
 
     def __init__(self) -> None:
         self._sum, self.count = 0.0, 0
 
     def add(self, value: float) -> None:
-        """One more."""
+        """Add a value."""
         self._sum, self.count = self._sum + value, self.count + 1
 
     @property
     def value(self) -> float:
-        """The mean."""
+        """The mean of the values so far."""
         return self._sum / self.count if self.count else 0.0

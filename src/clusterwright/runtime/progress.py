@@ -1,7 +1,7 @@
-"""Shows the agent how far this rank is: a few words of memory, written without a system call.
+"""Reports this rank's progress to its agent through a page of shared memory, without system calls.
 
-Without an agent nothing is written. The page is described in the agent's own progress.py, which this folder does
-not import; a test holds the two together.
+Without an agent nothing is shared. The layout of the page is documented in the agent's progress.py, which this
+package does not import; a test compares the two.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ STARTING, STEPPING, PAUSED = 0, 1, 2
 
 
 class Progress:
-    """This rank's page."""
+    """This rank's page of shared memory."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         path, _, offset = environ.get("CLUSTERWRIGHT_PROGRESS", "").rpartition(":")
         self._cells = memoryview(bytearray(PAGE)).cast("Q")
         if path:
-            with contextlib.suppress(OSError, ValueError):  # an agent that is gone has nobody to look
+            with contextlib.suppress(OSError, ValueError):  # the agent has exited: nobody reads the page
                 self._cells = _map_page(path, int(offset))
 
     def stepped(self, step: int) -> None:
-        """So many steps are complete; the rank goes on stepping."""
+        """Record the number of completed steps."""
         self._cells[MOVED] = time.monotonic_ns()
         self._cells[STEP] = step
         self._cells[PHASE] = STEPPING
 
     def copied(self, step: int) -> None:
-        """The state of this step has been copied to memory."""
+        """Record the step whose state has been copied to memory."""
         self._cells[COPIED] = step
 
     @property
     def shipped(self) -> int:
-        """The newest step whose copy has reached the neighbour; the agent writes it."""
+        """The newest step whose replica the peer host holds; the agent writes it."""
         return self._cells[SHIPPED]
 
     @property
     def regroup(self) -> bool:
-        """Whether all ranks are to leave, since a generation with more of them begins at once; the agent says so."""
+        """Whether all ranks must stop for a new generation with more ranks; the agent writes it."""
         return bool(self._cells[REGROUP])
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Inside, the rank does something that is no step, and may take its time: saving, loading, evaluating."""
+        """Exempt the block from hang detection: saving, loading or evaluating may take longer than a step."""
         phase, self._cells[PHASE] = self._cells[PHASE], PAUSED
         try:
             yield

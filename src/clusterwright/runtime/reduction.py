@@ -1,4 +1,4 @@
-"""How this run's ranks share what they learn: in each step, or now and then; and what of it a resume needs."""
+"""The run's reduction of gradients: in each step or in outer steps (DiLoCo), compressed or not, and its saved state."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from clusterwright.runtime.outer.outer import Outer
 from clusterwright.runtime.services import buckets
 from clusterwright.runtime.tracked import Tracked
 
-OUTER = "outer"  # outer steps are saved beside what the script tracks, under this name
+OUTER = "outer"  # name of the outer steps' state among the tracked objects
 
 
 class Reduction:
-    """One for a run. All ranks call the same things at the same steps."""
+    """Sets up how gradients of tracked models are reduced. All ranks call the same methods at the same steps."""
 
     def __init__(self, tracked: Tracked, log: Events, environ: Mapping[str, str], *, scaled: bool) -> None:
         self._tracked, self._log = tracked, log
         self._settings, outer = of_gradients.read(environ), of_outer.read(environ)
         if scaled and self._settings.compress in ("int8", "power"):
             raise ValueError(
-                f"gradients: compress: {self._settings.compress} keeps what "
-                "it has not sent, in units that the scaler of"
-                " fp16 changes; take bf16"
+                f"gradients: compress: {self._settings.compress} stores unsent gradients, which the scaler of fp16"
+                " rescales; fix: use precision bf16"
             )
         self._stateful_hooks: dict[str, Power | Rounded] = {}
         self._outer: Outer | None = None
@@ -41,11 +40,11 @@ class Reduction:
 
     @property
     def parts(self) -> bool:
-        """Whether ranks have weights of their own between two meetings."""
+        """Whether ranks have different weights between two outer steps."""
         return self._outer is not None
 
     def add(self, name: str, item: Any) -> None:
-        """A model that is tracked gets its way of adding up, once, and its layout for good."""
+        """Attach the reduction to a tracked model, once, and fix its bucket layout."""
         if self._outer:
             self._outer.add(name, item)
         elif hook := hooks.attach(item, self._settings):
@@ -53,7 +52,7 @@ class Reduction:
         buckets.settle(item)
 
     def begin(self, completed: int, total_steps: int | None, local: Mapping[str, Any] | None) -> None:
-        """The first step comes; `local` is what this rank saved, None where there is nothing of it."""
+        """Load the state before the first step; `local` is what this rank saved, None if there is none."""
         self._total_steps = total_steps
         for name, hook in self._stateful_hooks.items():
             hook.load_state(completed, (local or {}).get("gradients", {}).get(name))
@@ -65,14 +64,14 @@ class Reduction:
             self._log.log_line(self._describe_lost_state(completed))
 
     def stepped(self, completed: int, exposed: Exposed) -> None:
-        """An optimiser step is complete; where ranks meet, they wait for each other."""
+        """Run an outer step if one is due after this optimizer step; its time counts as exposed communication."""
         if self._outer:
             exposed.ready()
             self._outer.stepped(completed, last=completed == self._total_steps)
             exposed.complete()
 
     def local(self) -> dict[str, Any]:
-        """What is this rank's own."""
+        """Return the state that belongs to this rank alone."""
         state: dict[str, Any] = {}
         if self._stateful_hooks:
             state["gradients"] = {name: hook.state() for name, hook in self._stateful_hooks.items()}
@@ -81,7 +80,5 @@ class Reduction:
         return state
 
     def _describe_lost_state(self, completed: int) -> str:
-        effect = (
-            "all go on with rank 0's weights" if self._outer else "what gradients had left to send is lost"
-        )
-        return f"step {completed} was saved by another number of ranks: {effect}"
+        effect = "all ranks continue with rank 0's weights" if self._outer else "unsent gradients are lost"
+        return f"step {completed} was saved by a different number of ranks: {effect}"

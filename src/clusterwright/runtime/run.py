@@ -1,4 +1,4 @@
-"""The face of the runtime: what a training script sees."""
+"""The public interface of the runtime: `start` and the `Run` that it returns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from clusterwright.runtime.sync_point import SyncPoint
 T = TypeVar("T")
 
 
-def start(  # noqa: PLR0913 (each is one setting, given by its name)
+def start(  # noqa: PLR0913 (each is one setting, passed by keyword)
     *,
     seed: int = 0,
     folder: str | None = None,
@@ -49,13 +49,13 @@ def start(  # noqa: PLR0913 (each is one setting, given by its name)
     verify_every: int = 0,
     on_corruption: str = "stop",
 ) -> Run:
-    """Join the other ranks, seed everything, and say so in the run's events; works for a lone process too.
+    """Join the process group, seed all random generators and return the run; a single process works too.
 
-    `folder` is where the run keeps events and checkpoints, `every` (`steps:25`, `seconds:600`) how often it
-    saves, `save_total_limit` how many checkpoints it keeps, `parallel` how ranks are cut into groups, as in a job file.
-    Left out, the launcher says so; without a launcher, nothing is saved, and all ranks are replicas.
-    `precision` is auto, bf16, fp16 or none. `on_nan` is stop, skip or ignore (see `finite`). Each
-    `verify_every` steps replicas are compared, 0 being never; `on_corruption` is stop or continue.
+    `folder` holds the run's events and checkpoints, `every` (`steps:25`, `seconds:600`) is the checkpoint interval,
+    `save_total_limit` the number of checkpoints retained, `parallel` the parallel layout as in a job file.
+    Default: what the launcher has set; without a launcher nothing is saved and all ranks are replicas.
+    `precision` is auto, bf16, fp16 or none. `on_nan` is stop, skip or ignore (see `finite`). Every
+    `verify_every` steps replicas are compared (0: never); `on_corruption` is stop or continue.
     """
     slurm.adopt(os.environ)
     run_settings = settings.read(folder, every, save_total_limit, parallel=parallel, precision=precision)
@@ -69,10 +69,10 @@ def start(  # noqa: PLR0913 (each is one setting, given by its name)
 
 
 class Run(Services):
-    """One training, from its newest good checkpoint to its end.
+    """One training, from its newest valid checkpoint to its end.
 
-    `completed` is the number of optimiser steps done; `stopped` says why the loop ended early, None if it did
-    not.
+    `completed` is the number of optimizer steps done; `stopped` is the reason why the loop ended early, None if it
+    did not.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Run(Services):
         self._reduction = Reduction(self._tracked, log, os.environ, scaled=scaled)
         if self._reduction.parts and self._verify.every:
             raise ValueError(
-                "verify_every compares replicas, which part between outer steps: leave one of them out"
+                "verify_every compares replicas, which differ between outer steps: remove one of the two"
             )
         self._saving = Saving(joined, run_settings, self._tracked, log)
         self._replicas = replicas.begin(joined, run_settings.generation, (self._progress, log))
@@ -104,31 +104,31 @@ class Run(Services):
         self._source: Any = None
 
     def track(self, **objects: Any) -> None:
-        """Save and resume these, each under its name: anything with `state_dict` and `load_state_dict`.
+        """Add objects to each checkpoint under their names: anything with `state_dict` and `load_state_dict`.
 
-        They must be the same on all ranks, as the parts of data-parallel training are, or sharded as DTensors.
-        Of a model in DistributedDataParallel, track that, and not what is inside it.
+        They must be equal on all ranks, as in data-parallel training, or sharded as DTensors.
+        Pass the DistributedDataParallel wrapper, not the model inside it.
         """
         self._tracked.add(**objects)
         for name, item in objects.items():
             self._reduction.add(name, item)
-            if "pp" in self.dimensions:  # stages wait for each other, and end one after another
+            if "pp" in self.dimensions:  # stages wait for each other and finish one after another
                 self._sync_point.exposed.stages()
             else:
                 self._sync_point.exposed.watch(item)
 
     def steps(self, batches: Iterable[T] | None = None, *, total_steps: int | None = None) -> Iterator[T]:
-        """One batch for each step that is left, beginning where the newest good checkpoint ends.
+        """Resume from the newest valid checkpoint and yield one batch for each remaining step.
 
-        The body calls `step(loss)` when the optimiser has stepped. Between two bodies the ranks agree whether
-        to save or to leave. A Sampler, or a DataLoader with one as its `batch_sampler`, is tracked by itself, and so
-        are batches that have a state. Without batches, the body gets the number of steps that are complete.
+        The loop body calls `step(loss)` after `optimizer.step()`. Between two steps the ranks agree whether to save or
+        to stop. A Sampler, a DataLoader with one as its `batch_sampler`, and batches with a `state_dict` are tracked
+        automatically. Without batches, yields the number of completed steps.
         """
         self._track_position(batches)
         with self._progress.paused():
             local_state = self._resume()
             self._reduction.begin(self.completed, total_steps, local_state)
-        # a DataLoader draws a random number here, at each start: states are put back after it
+        # a DataLoader draws a random number when iteration starts: restore random states after it
         source: Iterator[Any] = self._numbers() if batches is None else iterate(batches)
         self._source = source
         state.restore(local_state) if local_state else seeds.plant(self._seed, self.completed, self.rank)
@@ -148,12 +148,12 @@ class Run(Services):
             yield batch
             if self.completed != start_step + 1:
                 raise RuntimeError(
-                    f"the loop's body called step() {self.completed - start_step} times; it must once"
+                    f"the loop body called step() {self.completed - start_step} times instead of once"
                 )
             self._sync_step(last=self.completed == total_steps)
 
     def step(self, loss: torch.Tensor | float, *, tokens: int | None = None) -> None:
-        """An optimiser step is complete; rank 0 writes the loss that it was given, and `tokens` if there are any."""
+        """Record a completed optimizer step; rank 0 writes its loss, and the step's `tokens` if given, as an event."""
         self._reduction.stepped(self.completed + 1, self._sync_point.exposed)
         seconds = self._sync_point.stepped()
         self.completed += 1
@@ -182,11 +182,11 @@ class Run(Services):
         self._progress.stepped(self.completed)
 
     def finite(self, loss: torch.Tensor | float, norm: torch.Tensor | float | None = None) -> bool:
-        """Whether this step's numbers are finite on all ranks: `if run.finite(loss, norm): optimizer.step()`.
+        """Return whether loss and norm are finite on all ranks: `if run.finite(loss, norm): optimizer.step()`.
 
-        If not, `on_nan` says what happens: stop ends the training, with exit code 65, before the weights are spoilt;
-        skip gives False on all ranks, and the step counts without its update; ignore gives True and asks nobody.
-        A norm is not looked at while a scaler is at work, which makes such norms itself and skips their updates.
+        If not, `on_nan` decides: stop ends the training with exit code 65 before the weights are updated; skip returns
+        False on all ranks, and the step counts without its update; ignore returns True without communication.
+        The norm is not checked under fp16: its GradScaler causes such norms and skips those updates itself.
         """
         self._meter.norm(norm)
         if self._finite.policy == "ignore":
@@ -200,18 +200,18 @@ class Run(Services):
         return not problem
 
     def verify(self, model: nn.Module, loss_of: Loss, batch: Any) -> None:
-        """When it is time, compute `loss_of(model, batch)` on all ranks with rank 0's batch, and compare the bits.
+        """Every `verify_every` steps, compute `loss_of(model, batch)` on all ranks with rank 0's batch; compare bits.
 
-        Call it each step, on all ranks; between two looks it returns at once. `model` must be whole on each rank.
+        Call it in each step on all ranks; in other steps it returns at once. `model` must be unsharded.
         """
         if self._verify.due(self.completed + 1):
             self._exit(self._verify.computing(self.completed + 1, model, loss_of, batch))
 
     @contextlib.contextmanager
     def pause(self, name: str) -> Iterator[Pause]:
-        """Around what is no training, such as an evaluation: it is timed, and not taken for a rank that hangs.
+        """Wrap work that is not training, such as an evaluation: it is timed and exempt from hang detection.
 
-        `pause.over(loader)` ends early when a rank is asked to leave.
+        `pause.over(loader)` ends early when a rank is asked to stop.
         """
         begun = time.monotonic()
         with self._progress.paused():
@@ -219,10 +219,10 @@ class Run(Services):
         self.record("pause", name=name, step=self.completed, seconds=time.monotonic() - begun)
 
     def measure(self, name: str, value: torch.Tensor | float, *, mean: bool = False) -> float:
-        """Write down a number, rank 0's or with `mean` that of all ranks together; returns it.
+        """Record a metric, rank 0's value or with `mean` the mean over all ranks, and return it.
 
-        The checkpoint with the lowest one is kept too, if the job file has this name under `checkpoint.best`.
-        What was measured while a rank was asked to leave is not counted.
+        The checkpoint with the lowest value is also retained if the job file has this name under `checkpoint.best`.
+        A value measured after a rank was asked to stop is not recorded.
         """
         number = float(value)
         if mean:
@@ -230,25 +230,25 @@ class Run(Services):
             dist.all_reduce(shared, group=self._group.control)
             number = shared.item() / self.world_size
         if not self._interruption.check():
-            finite_value = number if math.isfinite(number) else None  # JSON knows no NaN
+            finite_value = number if math.isfinite(number) else None  # JSON has no NaN
             self.record("measure", name=name, value=finite_value, step=self.completed)
             self._saving.record_measure(name, number)
         return number
 
     def record(self, event: str, **more: Any) -> None:
-        """Write an event of the script's own, once, from rank 0."""
+        """Write an event of the training script to the run's events, from rank 0 only."""
         self._log.record(event, **more)
 
     def passed_over(self, message: str) -> None:
-        """A sample could not be read, and another one stands for it: `Tolerant(data, told=run.passed_over)`.
+        """Log an unreadable sample that another sample replaces: `Tolerant(data, told=run.passed_over)`.
 
-        Said by whichever rank or worker met it; the run's report counts each once.
+        Called by whichever rank or worker reads it; the run's report counts each sample once.
         """
         events.log_line(message)
         self._log.write("bad_sample", words=message)
 
     def finish(self) -> None:
-        """Save what is not saved, say that the training is complete unless it was stopped, and leave."""
+        """Save the last step, mark the training as finished unless it was stopped, and leave the process group."""
         self._sync_point.settle()
         if self._replicas:
             self._replicas.close()
@@ -262,10 +262,10 @@ class Run(Services):
                 write_finished(self.folder, self.completed, self.loss)
         self._group.destroy()
         if problem and not self.stopped:
-            sys.exit(f"the last checkpoint could not be saved: {problem}")
+            sys.exit(f"cannot save the last checkpoint: {problem}")
 
     def _sync_step(self, *, last: bool) -> None:
-        """Between two steps: save when it is time, leave when it was agreed; the last ends the run anyway."""
+        """At a step boundary, save and stop as the ranks agreed; after the last step there is nothing to stop."""
         agreed = self._sync_point.end(self.completed)
         if agreed.pace:
             self._sync_point.pace.report(self._log, self.completed)
@@ -284,7 +284,7 @@ class Run(Services):
             self.record("stopped", step=self.completed, why=self.stopped)
 
     def _check_weights(self, *, spoilt: bool, saves: bool) -> None:
-        """Weights that are spoilt, or differ between replicas, are not saved."""
+        """Exit instead of saving weights that are not finite or that differ between replicas."""
         if (spoilt or saves) and (problem := self._finite.agreed()):
             self._exit(codes.Leaving(codes.NOT_FINITE, problem.message))
         if self._verify.due(self.completed) or (saves and self._verify.every):
@@ -292,7 +292,7 @@ class Run(Services):
             self._exit(self._verify.weights(self.completed, models, self.dimensions))
 
     def _remembered(self, moment: Moment) -> bool:
-        """Whether this step is in memory on all hosts: a generation that begins at once needs no more."""
+        """Return whether all hosts hold this step in memory; a generation that starts at once needs no save to disk."""
         with self._progress.paused():
             return bool(self._replicas and self._replicas.copy_before_exit(moment, self._part))
 
@@ -305,14 +305,14 @@ class Run(Services):
             self._saving.save(self.completed, *self._state())
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The run's own words, and this rank's state."""
+        """Return the run's shared state and this rank's local state."""
         local = {**state.capture(), **self._reduction.local()}
         if self._stream is not None:
             local["data"] = self._stream.state_dict()
         return {"loss": self.loss}, local
 
     def _exit(self, leaving: codes.Leaving | None) -> None:
-        """All ranks leave where there is a reason, having saved nothing more."""
+        """Exit with this reason on all ranks, without another save; return if there is none."""
         if leaving is None:
             return
         self._saving.settle()
@@ -323,7 +323,7 @@ class Run(Services):
         raise leaving
 
     def _record_plan(self, until: int | None, batches: Any) -> None:
-        """What the loop is about to do, with what is known of its cost."""
+        """Write the `plan` event before the first step: steps, batch, FLOPs, device, parameters."""
         if isinstance(batches, Feeder):
             self._source, batches.log = batches, self._log
         samplers = self._tracked.samplers
@@ -350,7 +350,7 @@ class Run(Services):
             yield self.completed
 
     def _resume(self) -> dict[str, Any] | None:
-        """Go on where the newest good checkpoint ends; returns this rank's random states, if any."""
+        """Load the newest valid checkpoint; return this rank's local state, None if there is none."""
         resumed = self._saving.resume()
         if self._replicas:
             self._replicas.resumed(resumed.step if resumed else 0, resumed.memory if resumed else None)
@@ -363,7 +363,7 @@ class Run(Services):
 
 
 def write_finished(folder: Path, step: int, loss: float | None) -> None:
-    """Write finished.json, whole or not at all."""
+    """Write finished.json atomically."""
     loss_hex = None if loss is None else loss.hex()
     summary = {"step": step, "loss": loss, "loss_hex": loss_hex, "time": time.time()}
     write_atomic(folder / "finished.json", json.dumps(summary) + "\n", durable=False)

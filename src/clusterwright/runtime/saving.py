@@ -1,4 +1,4 @@
-"""A run's saves: what a checkpoint of it holds, where one resumes, and who may still write."""
+"""Save and resume a run: what its checkpoints hold, when one is due, and which generation may write."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from clusterwright.runtime.tracked import RUN_KEY, Tracked
 
 @dataclass(frozen=True)
 class Resumed:
-    """Where a run goes on; `local` is this rank's own state, None when the number of ranks has changed.
+    """The state from which a run continues; `local` is this rank's own, None when the number of ranks has changed.
 
-    `memory` says which copies it was read from, None for a checkpoint.
+    `memory` is the moment of the in-memory checkpoint that it was read from, None for one on disk.
     """
 
     step: int
@@ -35,7 +35,7 @@ class Resumed:
 
 
 class Saving:
-    """Saves what is tracked, and resumes it. All ranks call the same things at the same steps."""
+    """Saves and resumes the tracked objects. All ranks call the same methods at the same steps."""
 
     def __init__(self, joined: Group, settings: Settings, tracked: Tracked, log: Events) -> None:
         self._group, self._settings, self._tracked, self._log = joined, settings, tracked, log
@@ -58,28 +58,28 @@ class Saving:
         self.slowest_s = 0.0
 
     def restart_clock(self) -> None:
-        """The steps begin now: the time until the first save counts from here."""
+        """Count the interval to the first save from now, when the first step begins."""
         self._last_save = time.monotonic()
 
     def overdue(self) -> bool:
-        """Whether a save is due by this rank's clock."""
+        """Return whether a save is due by this rank's clock (`every: seconds:N`)."""
         seconds = self._settings.every.seconds
         return bool(seconds and time.monotonic() - self._last_save >= seconds)
 
     def due(self, step: int) -> bool:
-        """Whether a save is due after this step."""
+        """Return whether a save is due after this step (`every: steps:N`)."""
         steps = self._settings.every.steps
         return bool(steps and step % steps == 0)
 
     def prepare(self, state: Callable[[], tuple[dict[str, Any], dict[str, Any]]]) -> None:
-        """Once, when the state has all its tensors: begin what the first save would have to wait for."""
+        """Start the slow part of the first save early; runs once, after the step that created all tensors."""
         if not self._prepared and self._checkpoints:
             run_state, local = state()
             self._checkpoints.prepare({**self._tracked.state(), RUN_KEY: run_state}, local)
         self._prepared = True
 
     def save(self, step: int, run_state: dict[str, Any], local: dict[str, Any]) -> None:
-        """Begin to save this step unless it is saved, with the run's `run_state` and this rank's `local` state."""
+        """Start to save this step, unless it is saved, with the shared `run_state` and this rank's `local` state."""
         self._exit_if_replaced()
         if not self._checkpoints or self._step == step:
             return
@@ -89,30 +89,30 @@ class Saving:
         self._log.record("checkpoint_staged", step=step, seconds=seconds)
 
     def record_measure(self, name: str, value: float) -> None:
-        """A measure of the state as it is now; the one by which checkpoints are compared goes into the next save."""
+        """Store a metric of the current state in the next checkpoint if it is the one that `best` names."""
         if self._checkpoints and name == self._settings.best:
             self._checkpoints.set_value(value)
 
     def settle(self) -> str | None:
-        """Wait until the last save is on disk; what was in its way."""
+        """Wait until the last save is on disk; return why it failed, None if it did not."""
         saved = self._checkpoints.close() if self._checkpoints else None
         return saved.why if saved else None
 
     def _on_saved(self, saved: Saved) -> None:
-        """What went wrong is said, and the training goes on without; called in a thread, on rank 0."""
+        """Log a finished save, or its failure, after which the training continues; called in a thread on rank 0."""
         self.slowest_s = max(self.slowest_s, saved.seconds)
         if saved.why:
-            self._log.log_line(f"step {saved.step} is not saved: {saved.why}; the training goes on")
+            self._log.log_line(f"cannot save step {saved.step}: {saved.why}; the training continues")
             self._log.record("checkpoint_failed", step=saved.step, why=saved.why)
         else:
             self._log.record("checkpoint", step=saved.step, seconds=saved.seconds, bytes=saved.bytes)
 
     def part(self, run_state: dict[str, Any], local: dict[str, Any]) -> Sequence[Chunk]:
-        """What this rank would save now."""
+        """Return the chunks that this rank would save now."""
         return self._dealer.chunks({**self._tracked.state(), RUN_KEY: run_state}, local)
 
     def resume(self) -> Resumed | None:
-        """Load the newest good state, from memory or else from disk, into what is tracked; None where there is none."""
+        """Load the newest valid state, from memory or else disk, into the tracked objects; None if there is none."""
         begun = time.perf_counter()
         target = TargetState(self._tracked.objects, self._tracked.state())
         loaded_state, memory = self._recall(target)
@@ -120,7 +120,7 @@ class Saving:
             loaded_state, skipped = self._checkpoints.newest(target)
             self._report_skipped(loaded_state, skipped)
         elif not loaded_state:
-            self._log.log_line("nothing is saved: neither the script nor a launcher gave a folder")
+            self._log.log_line("checkpoints are off: neither the script nor a launcher has set a folder")
         if not loaded_state:
             return None
         self._tracked.load_state(loaded_state.step, loaded_state.shared)
@@ -134,26 +134,26 @@ class Saving:
         return Resumed(loaded_state.step, loaded_state.shared[RUN_KEY], loaded_state.local, memory)
 
     def _recall(self, target: TargetState) -> tuple[Loaded | None, Moment | None]:
-        """What the hosts remember; what is wrong with it is said, and the disk has the next word."""
+        """Read the in-memory checkpoints of all hosts; log why they are unusable, so that the caller reads the disk."""
         loaded_state, memory, problems = restore.newest(self._group, target)
         if problems:
-            self._log.log_line(f"what is in memory is passed over: {problems[0]}")
+            self._log.log_line(f"skipping in-memory checkpoints: {problems[0]}")
             self._log.record("memory_bad", why=problems[0])
         return loaded_state, memory
 
     def _exit_if_replaced(self) -> None:
-        """A newer generation trains: this one counts as dead and did not hear of it, so it may write nothing.
+        """Exit if a newer generation has started: this one was partitioned and must not write.
 
-        The launcher makes `logs/GENERATION` before it starts one; no launcher, no generations.
+        The launcher creates `logs/GENERATION` before it starts one; without a launcher there are no generations.
         """
         newer = f"logs/{self._settings.generation + 1}"
         if self._settings.run and self._settings.generation and (self._settings.run / newer).exists():
-            sys.exit(f"generation {self._settings.generation} was given up: a newer one trains")
+            sys.exit(f"generation {self._settings.generation} was replaced: a newer one is running")
 
     def _report_skipped(self, loaded_state: Loaded | None, skipped: list[Skipped]) -> None:
-        """Damage is passed over; a folder that cannot be read may be back soon: no reason to begin anew."""
+        """Log skipped checkpoints; raise if none loaded and one is only unreadable: its folder may return soon."""
         for checkpoint in skipped:
-            self._log.log_line(f"checkpoint of step {checkpoint.step} is passed over: {checkpoint.why}")
+            self._log.log_line(f"skipping the checkpoint of step {checkpoint.step}: {checkpoint.why}")
             self._log.record("checkpoint_bad", step=checkpoint.step, why=checkpoint.why)
         if not loaded_state and any(not checkpoint.damaged for checkpoint in skipped):
-            raise OSError(f"checkpoints are there and none can be read: {skipped[0].why}")
+            raise OSError(f"none of the checkpoints can be read: {skipped[0].why}")

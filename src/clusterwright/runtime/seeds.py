@@ -1,4 +1,4 @@
-"""Seeds: equal on all ranks while the model is made, then each rank's own."""
+"""Random seeds: equal on all ranks while the model is initialized, then different on each rank."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import torch
 
 
 def plant(*numbers: int) -> None:
-    """Seed Python, NumPy (where it is loaded) and torch, on every device, with a number made of `numbers`."""
+    """Seed Python, torch on all devices, and NumPy if it is imported, with a seed derived from `numbers`."""
     number = derive(*numbers)
     random.seed(number)
     torch.manual_seed(number)
     if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(number % 2**32)  # all that it takes
+        sys.modules["numpy"].random.seed(number % 2**32)  # NumPy's limit
 
 
 def derive(*numbers: int) -> int:
-    """63 bits that look unrelated for words that are close: ranks 0 and 1, or seeds 1 and 2."""
+    """Return a 63-bit hash of these numbers, unrelated for close ones such as ranks 0 and 1."""
     text = ":".join(map(str, numbers))
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1

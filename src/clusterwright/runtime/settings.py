@@ -1,4 +1,4 @@
-"""What the launcher says through CLUSTERWRIGHT_*; every one of them may be missing."""
+"""Settings that the launcher passes in CLUSTERWRIGHT_* variables, all optional."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Every:
-    """How often to save: after so many steps, or so many seconds, as rank 0 counts them."""
+    """The checkpoint interval: a number of steps, or seconds of rank 0's clock."""
 
     steps: int | None = None
     seconds: float | None = None
 
     @staticmethod
     def parse(text: str) -> Every:
-        """From `steps:25` or `seconds:600`."""
+        """Parse `steps:25` or `seconds:600`."""
         match = re.fullmatch(r"(steps|seconds):(\d{1,9})", text)
         if not match or int(match[2]) == 0:
-            raise ValueError(f"checkpoints every `{text}`: write steps:25 or seconds:600")
+            raise ValueError(f"checkpoint interval `{text}` is invalid; fix: write steps:25 or seconds:600")
         return Every(**{match[1]: int(match[2])})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where a run keeps its things, and when it saves. Without `checkpoints` nothing is saved."""
+    """Folders, checkpoint interval and retention of a run. Without `checkpoints` nothing is saved."""
 
     run: Path | None
     checkpoints: Path | None
@@ -51,7 +51,7 @@ def read(
     parallel: Mapping[str, Any] | None = None,
     precision: str = "auto",
 ) -> Settings:
-    """The script's own words where it has any, else the launcher's, else every ten minutes, three kept."""
+    """Return the script's settings, else the launcher's, else a save every ten minutes with three retained."""
     run = folder or environ.get("CLUSTERWRIGHT_RUN")
     checkpoints = environ.get("CLUSTERWRIGHT_CHECKPOINTS") if not folder else None
     if run and not checkpoints:
@@ -63,7 +63,7 @@ def read(
         every=Every.parse(every or environ.get("CLUSTERWRIGHT_CHECKPOINT_EVERY", "seconds:600")),
         save_total_limit=max(
             2, save_total_limit or int(environ.get("CLUSTERWRIGHT_SAVE_TOTAL_LIMIT", "3"))
-        ),  # one may be bad
+        ),  # one may be damaged
         generation=int(environ.get("CLUSTERWRIGHT_GENERATION", "0")),
         deadline=float(deadline) if deadline else None,
         parallel=json.loads(environ.get("CLUSTERWRIGHT_PARALLEL", "{}")) if parallel is None else parallel,

@@ -1,7 +1,7 @@
-"""A loader's workers outlive the signal that asks for a last save.
+"""Data loader workers that survive the signal for a last save.
 
-Slurm signals all processes of a step. A worker that dies of it takes its rank along, before anything is saved. So the
-workers do not hear it, unless it comes from their own rank, as when a loader that has ended clears up.
+Slurm signals all processes of a step. A worker that dies of the signal ends its rank before it can save. So workers
+ignore it unless their own rank sends it, as a finished loader does to clean up.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ T = TypeVar("T")
 
 
 def iterate(batches: Iterable[T]) -> Iterator[T]:
-    """An iterator over the batches; the workers of a DataLoader are started deaf."""
+    """Iterate over the batches; the workers of a DataLoader start with stop signals blocked."""
     if not isinstance(batches, DataLoader) or batches.num_workers == 0:
         return iter(batches)
     if not isinstance(batches.worker_init_fn, _SignalShield):
         batches.worker_init_fn = _SignalShield(batches.worker_init_fn)
-    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)  # they inherit it
+    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)  # workers inherit the mask
     try:
         return iter(batches)
     finally:
@@ -33,13 +33,13 @@ def iterate(batches: Iterable[T]) -> Iterator[T]:
 
 
 class _SignalShield:
-    """What a worker does first: hear its own rank, and then what the script wanted it to do."""
+    """A worker_init_fn that waits for the rank's signal in a thread, then runs the script's own worker_init_fn."""
 
     def __init__(self, then: Callable[[int], Any] | None) -> None:
         self._then = then
 
     def __call__(self, worker: int) -> None:
-        threading.Thread(target=_wait_for_rank_signal, name="hear-the-rank", daemon=True).start()
+        threading.Thread(target=_wait_for_rank_signal, name="rank-signal", daemon=True).start()
         if self._then:
             self._then(worker)
 

@@ -1,4 +1,4 @@
-"""Ranks started by `srun`, one task each, find what torchrun would have told them."""
+"""Sets the variables of torchrun for ranks that `srun` starts, one task each."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _FIRST_PORT, _PORTS = (
 
 
 def first_host(nodelist: str) -> str:
-    """The first host of a Slurm node list: `gpu-node[03-05,9],x1` begins with gpu-node03."""
+    """Return the first host of a Slurm node list: gpu-node03 of `gpu-node[03-05,9],x1`."""
     group = re.match(r"(?:[^,\[]|\[[^\]]*\])+", nodelist)
     return re.sub(r"\[(\w+)[^\]]*\]", r"\1", group[0]) if group else ""
 
 
 def adopt(environ: MutableMapping[str, str]) -> None:
-    """Fill torch's variables from those of a job step; what is set already stays as it is.
+    """Set RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT from a job step; variables already set stay.
 
-    A batch script has SLURM_PROCID too, without being one of several ranks: only a step says
+    A batch script has SLURM_PROCID too without being one of several ranks: only a step has
     SLURM_STEP_NUM_TASKS.
     """
     if "RANK" in environ or int(environ.get("SLURM_STEP_NUM_TASKS", "1")) == 1:

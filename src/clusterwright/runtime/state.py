@@ -1,4 +1,4 @@
-"""The random states of one rank, taken and put back: Python, NumPy where loaded, torch, this rank's GPU."""
+"""Capture and restore one rank's random states: Python, torch, this rank's GPU, and NumPy if imported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 
 def capture() -> dict[str, Any]:
-    """All states, as plain values and tensors that load without unpickling code."""
+    """Return all random states, as plain values and tensors that load without unpickling code."""
     state = {"python": random.getstate(), "torch": torch.get_rng_state()}
     if "numpy" in sys.modules:
         numpy = sys.modules["numpy"].random.get_state(legacy=False)
@@ -22,7 +22,7 @@ def capture() -> dict[str, Any]:
 
 
 def restore(state: dict[str, Any]) -> None:
-    """Everything drawn from now on is what was drawn after `capture`."""
+    """Set all random states, so that draws repeat those after `capture`."""
     version, internal, gauss = state["python"]
     random.setstate((version, tuple(internal), gauss))
     torch.set_rng_state(state["torch"])

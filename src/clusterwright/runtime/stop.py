@@ -1,4 +1,4 @@
-"""Leaving in order: a signal, the `stop` file, the deadline or more ranks, agreed by all at a step boundary."""
+"""Orderly stop at a step boundary, agreed by all ranks: on a signal, the `stop` file, the deadline or more ranks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from clusterwright.runtime.progress import Progress
 STOP_SIGNALS = (
     signal.SIGTERM,
     signal.SIGUSR1,
-)  # of Slurm at preemption and before the time limit, and of our agent
+)  # from Slurm at preemption and before the time limit, and from our agent
 REGROUP = "regroup"
-REASONS = ("", REGROUP, "stop file", "deadline", "signal")  # the last of several holds
-_POLL_INTERVAL_S = 1.0  # the folder may be on NFS, where a look costs a round trip
-# On top of three steps and two saves: a quarter of a second until the ranks vote (rounds.py), and the clocks of hosts,
-# which differ by far less where chrony keeps them.
+REASONS = ("", REGROUP, "stop file", "deadline", "signal")  # in rising priority
+_POLL_INTERVAL_S = 1.0  # the folder may be on NFS, where a stat costs a round trip
+# On top of three steps and two saves: a quarter of a second until the ranks vote (sync_point.py), and the clocks of
+# hosts, which differ by far less under chrony.
 _MARGIN_S = 2.0
 
 
@@ -40,7 +40,7 @@ class StopRequest:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, _frame: Any) -> None:
-        """Only remembered, however often it comes. A process forked from us dies of it as it would without us."""
+        """Record the signal. In a forked process, restore the default handler and die of the signal."""
         if os.getpid() == self._pid:
             self._signalled = True
         else:
@@ -48,7 +48,7 @@ class StopRequest:
             os.kill(os.getpid(), number)
 
     def reason(self, step_seconds: float, save_seconds: float) -> int:
-        """Why to stop now, given how long the slowest step and the slowest save took; 0 to go on."""
+        """Return why to stop now, as an index of REASONS (0: continue); 3 steps and 2 saves must fit the deadline."""
         if self._signalled:
             return 4
         if self._deadline and time.time() + 3 * step_seconds + 2 * save_seconds + _MARGIN_S > self._deadline:
@@ -64,7 +64,7 @@ class StopRequest:
 
 
 class Vote:
-    """What all ranks agree on: cast at one boundary and counted at the next, so that no rank ever waits."""
+    """A vote of all ranks, cast at one step boundary and counted at the next, so that no rank waits."""
 
     def __init__(self, group: Group) -> None:
         self._group = group
@@ -73,15 +73,15 @@ class Vote:
         self._work: Any = None
 
     def cast(self, **vote_fields: int) -> None:
-        """Say what this rank wants; the largest wish of all ranks will hold. All name the same ones."""
+        """Start the vote; the maximum of each field over all ranks counts. All ranks pass the same fields."""
         self._names, self._ballot = tuple(vote_fields), torch.tensor(list(vote_fields.values()))
         largest = dist.AllreduceOptions()
         largest.reduceOp = dist.ReduceOp(dist.ReduceOp.MAX)
-        # dist.all_reduce does the same after checks that take half as long again
+        # dist.all_reduce adds checks that take half as long again
         self._work = self._group.control.allreduce([self._ballot], largest)
 
     def count(self) -> dict[str, int]:
-        """What was agreed on; nothing when no vote is open."""
+        """Wait for the vote and return the maximum of each field; empty when no vote is open."""
         if self._work is None:
             return {}
         self._work.wait()

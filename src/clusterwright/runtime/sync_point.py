@@ -1,4 +1,4 @@
-"""What the ranks agree on between two steps: to go on, to save, or to leave."""
+"""The agreement of all ranks between two steps: continue, save or stop."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from clusterwright.runtime.saving import Saving
 from clusterwright.runtime.settings import Settings
 from clusterwright.runtime.stop import REASONS, REGROUP, StopRequest, Vote
 
-# A vote that nobody waits for is counted a step late, which after a signal can be too late when a step is long.
-# Waiting costs a round trip over the network, 0.1 to 0.5 ms: of steps of a second, nothing.
+# An asynchronous vote is counted one step late, which after a signal can be too late when steps are long.
+# A synchronous one costs a network round trip, 0.1 to 0.5 ms: nothing in steps of a second.
 _LONG_S = 1.0
 
 
 @dataclass(frozen=True)
 class Agreed:
-    """What all ranks do now; `stop` says why to leave, empty for no reason."""
+    """What all ranks do now; `stop` is the reason to stop, empty to continue."""
 
     stop: str
     save: bool
     not_finite: bool
     votes: Mapping[str, int]
-    pace: bool = False  # another rank is slow now, or none any more
+    pace: bool = False  # the straggler has changed
 
 
 _NOTHING = Agreed("", save=False, not_finite=False, votes={})
 
 
 class SyncPoint:
-    """Each rank says what it wants when a step begins, and does what all agreed on when it ends.
+    """Each rank votes when a step begins and does what all agreed on when it ends.
 
-    They do so at the steps that `Rounds` names and where a copy is due; at the others, nobody wants anything.
+    Ranks vote in the steps that `Rounds` selects and in those with an in-memory checkpoint due.
     """
 
     def __init__(
@@ -56,19 +56,19 @@ class SyncPoint:
         self._began = time.monotonic()
         self._rounds, self._voting = Rounds(), False
         self._last_s = self._slowest_s = self._round_s = 0.0
-        self.busy_s = 0.0  # in all steps so far: who reads some of a million step events still knows the sum
-        # The same of the time in which steps waited for data: here, and on whichever rank waited longest in each round.
+        self.busy_s = 0.0  # in all steps so far: a sum, so that a reader may sample a million step events
+        # Likewise the time waited for data: on this rank, and on the rank that waited longest in each round.
         self.waited_s = self.waited_most_s = self._waited_reported_s = 0.0
         self._long = False
         self.not_finite = False
 
     def restart_clock(self) -> None:
-        """The first step begins now."""
+        """Start the clocks of steps and saves; called just before the first step."""
         self._began = time.monotonic()
         self._saving.restart_clock()
 
     def begin(self, step: int) -> None:
-        """This step begins."""
+        """Start a step, and cast its vote if one is due."""
         self._voting = self._rounds.due(step) or bool(self._replicas and self._replicas.due(step))
         if self._voting and not self._long:
             self._cast()
@@ -76,17 +76,17 @@ class SyncPoint:
         self.pace.begin()
 
     def fetched(self) -> None:
-        """The step's batch has come."""
+        """Record that the step's batch has arrived."""
         self.waited_s += time.monotonic() - self._began
         self.pace.fetched()
 
     @property
     def waited(self) -> dict[str, float]:
-        """How long steps waited for data so far, for their event."""
+        """Total seconds waited for data: on this rank, and summed over each round's slowest rank."""
         return {"waited": self.waited_s, "waited_most": max(self.waited_s, self.waited_most_s)}
 
     def stepped(self) -> float:
-        """An optimiser step is complete; the seconds since it began."""
+        """Record a completed optimizer step; return its seconds."""
         self._last_s = time.monotonic() - self._began
         self._slowest_s = max(self._slowest_s, self._last_s)
         self._round_s = max(self._round_s, self._last_s)
@@ -96,7 +96,7 @@ class SyncPoint:
         return self._last_s
 
     def end(self, step: int) -> Agreed:
-        """What to do after this step."""
+        """Count the vote after this step and return what all ranks do."""
         due = self._saving.due(step)
         if not self._voting:
             return replace(_NOTHING, save=True) if due else _NOTHING
@@ -113,15 +113,15 @@ class SyncPoint:
         return Agreed(REASONS[agreed["stop"]], save, bool(agreed["not_finite"]), agreed, pace)
 
     def must_stop(self) -> bool:
-        """Whether this rank has a reason to leave that cannot wait until the next step."""
+        """Return whether this rank has a reason to stop that cannot wait until the next step."""
         return self._stop_request.reason(self._slowest_s, self._saving.slowest_s) > REASONS.index(REGROUP)
 
     def settle(self) -> None:
-        """No vote is left open."""
+        """Finish an open vote."""
         self._vote.count()
 
     def _cast(self) -> None:
-        """The clock that asks for a checkpoint is rank 0's."""
+        """Cast this rank's vote; only rank 0's clock requests checkpoints."""
         slowest_s, self._round_s = self._round_s, 0.0
         waited_s, self._waited_reported_s = self.waited_s - self._waited_reported_s, self.waited_s
         self._vote.cast(
@@ -136,28 +136,27 @@ class SyncPoint:
         )
 
 
-# What the ranks agreed on is all that is asked here, no clock: a vote in which one of them takes no part
-# never ends.
+# When to vote depends on agreed values alone, never on a local clock: a vote without one rank never ends.
 
 
 # A vote takes 0.1 to 0.2 ms of a rank's time (docs/log.md, 2026-11-22): in a quarter of a second less than 0.1 %.
 _VOTE_INTERVAL_S = 0.25
-# Steps may become long from one to the next, and then so many of them go by until the next vote.
+# Steps may suddenly become long; then up to this many of them pass before the next vote.
 _MOST = 16
 
 
 class Rounds:
-    """Rare where steps are short, at each step where they are not, and rarer only little by little."""
+    """Selects the steps with a vote: every step when long, one per 0.25 s when short; the interval at most doubles."""
 
     def __init__(self) -> None:
         self._next, self._interval = 0, 1
 
     def due(self, step: int) -> bool:
-        """Whether the ranks vote while this step is under way."""
+        """Return whether ranks vote during this step."""
         return step >= self._next
 
     def record(self, step: int, slowest_s: float) -> None:
-        """A vote was held in this step; the slowest one since the vote before took so long, 0 before there was one."""
+        """Set the next step with a vote, given the slowest step since the last vote (0: none measured yet)."""
         interval = int(_VOTE_INTERVAL_S / slowest_s) if slowest_s else 1
         self._interval = max(1, min(2 * self._interval, interval, _MOST))
         self._next = step + self._interval

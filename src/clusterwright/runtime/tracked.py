@@ -1,4 +1,4 @@
-"""What a script wants saved and resumed, under the names that it gave."""
+"""The objects that a script saves and resumes, by name."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from clusterwright.runtime.checkpoints import tree
 from clusterwright.runtime.data import Sampler
 from clusterwright.runtime.services import names
 
-RUN_KEY = "run"  # what the run itself remembers lies beside it, under this name
+RUN_KEY = "run"  # the run's own state is saved under this name
 
 
 class Tracked:
-    """Objects by name: anything with `state_dict` and `load_state_dict`."""
+    """Objects with `state_dict` and `load_state_dict`, by name."""
 
     def __init__(self) -> None:
         self._objects: dict[str, Any] = {}
-        # By kind, as each step asks for them:
-        self.samplers: list[Sampler] = []  # those that hold a position in the data
-        self.models: list[nn.Module] = []  # those that hold weights
-        self.optimizers: list[Any] = []  # those that hold learning rates
+        # By kind, as each step needs them:
+        self.samplers: list[Sampler] = []
+        self.models: list[nn.Module] = []
+        self.optimizers: list[Any] = []
         self._shared: set[str] | None = None
 
     def add(self, **objects: Any) -> None:
-        """Take these in, too.
+        """Track these objects, too.
 
         Raises:
-            TypeError: one has no state that could be saved, or the name is taken.
+            TypeError: an object has no `state_dict` and `load_state_dict`, or is named `run`.
         """
         for name, item in objects.items():
             if name == RUN_KEY or not hasattr(item, "state_dict") or not hasattr(item, "load_state_dict"):
@@ -45,16 +45,16 @@ class Tracked:
         self.optimizers = [item for item in items if getattr(item, "param_groups", None)]
 
     def add_parting(self, **objects: Any) -> None:
-        """Take these in, the same on all ranks; all else is each rank's own from now on (see `outer`)."""
+        """Track these objects, shared by all ranks; all others become local to each rank (see `outer`)."""
         self.add(**objects)
         self._shared = set(objects)
 
     def local_state(self) -> dict[str, Any]:
-        """The state of what ranks have each for itself, where they part."""
+        """Return the state of the objects that are local to this rank; empty unless `add_parting` was called."""
         return {name: names.state(item) for name, item in self._objects.items() if self._is_local(name)}
 
     def load_local_state(self, states: Mapping[str, Any]) -> None:
-        """Give each its state as `local_state` said it; what is not in it stays as it is."""
+        """Load the result of `local_state`; objects missing in it stay unchanged."""
         for name, item in self._objects.items():
             if name in states and self._is_local(name):
                 names.load(item, states[name])
@@ -63,18 +63,18 @@ class Tracked:
         return self._shared is not None and name not in self._shared
 
     def contains(self, item: Any) -> bool:
-        """Whether this very object is tracked."""
+        """Return whether this object is tracked, by identity."""
         return any(tracked_item is names.bare(item) for tracked_item in self._objects.values())
 
     @property
     def objects(self) -> dict[str, Any]:
-        """All of them, by name."""
+        """A copy of the tracked objects, by name."""
         return dict(self._objects)
 
     def buffers(self) -> list[str]:
-        """The names of what models have beside their weights, which no optimizer keeps alike on all ranks.
+        """Return the paths of all module buffers, which may differ between ranks as no optimizer updates them.
 
-        Where ranks part, of all that is their own.
+        After `add_parting`, of all tensors that are local to this rank.
         """
         if self._shared is not None:
             tensors: dict[str, torch.Tensor] = {}
@@ -88,14 +88,14 @@ class Tracked:
         ]
 
     def state(self) -> dict[str, Any]:
-        """The state of each, as it is now."""
+        """Return the current state of each object, by name."""
         return {name: names.state(item) for name, item in self._objects.items()}
 
     def load_state(self, step: int, states: dict[str, Any]) -> None:
-        """Give each its state as saved at a step.
+        """Load into each object its state as saved at a step.
 
         Raises:
-            RuntimeError: something is tracked now that was not then.
+            RuntimeError: an object tracked now is missing in the saved states.
         """
         missing = self._objects.keys() - states.keys() - (self._shared or set())
         if missing:

@@ -1,9 +1,9 @@
-"""`import clusterwright.runtime.watched`: a script that uses nothing of ours says its steps.
+"""`import clusterwright.runtime.watched` records the steps of a script that does not use the runtime.
 
-Steps are counted by torch's own hook on optimisers, and written into the run's folder as our loop writes them; nothing
-of the training is touched. Of a script with several optimisers the first one's steps count. The loss is not known here.
-What is said of communication is rank 0's own: where it waits for a slower rank, that is in it.
-Outside `wright train` the run gets a folder beside the others, `NAME-job-NUMBER`, when Slurm has started it.
+A global torch hook on optimizer steps counts them, and they are written to the run's folder as events; the training
+is not changed. With several optimizers only the first one's steps count. The loss is not recorded.
+Communication time is rank 0's own and includes its waiting for slower ranks.
+Outside `wright train`, a Slurm job gets a folder `NAME-job-NUMBER` of its own in the folder of runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from clusterwright.runtime.exposed import BOUNDED, EXACT, Exposed, clock
 
 
 def exposed(optimizer: Optimizer) -> Exposed:
-    """What measures the communication of this training, after its first step; alone where there is one rank."""
+    """Return a monitor of the training's communication; call it after the first step, when its models exist."""
     weights = {id(weight): weight for group in optimizer.param_groups for weight in group["params"]}
     several = dist.is_available() and dist.is_initialized()
     first_weight = next(iter(weights.values()))
@@ -42,7 +42,7 @@ def exposed(optimizer: Optimizer) -> Exposed:
 
 
 def _owners(weights: set[int]) -> list[nn.Module]:
-    """Those in DistributedDataParallel; else the outermost, which says how it is cut."""
+    """Return the DistributedDataParallel models that hold these weights, else the outermost model that does."""
     models = [model for model in _models() if _has_weights(model, weights)]
     parallel: list[nn.Module] = [model for model in models if isinstance(model, DistributedDataParallel)]
     return parallel or sorted(models, key=_size)[-1:]
@@ -51,7 +51,7 @@ def _owners(weights: set[int]) -> list[nn.Module]:
 def _has_weights(model: nn.Module, weights: set[int]) -> bool:
     try:
         return any(id(parameter) in weights for parameter in model.parameters())
-    except Exception:  # noqa: BLE001 (one run's damaged files are no reason to leave out all others)
+    except Exception:  # noqa: BLE001 (any object of the script may be half initialized or raise what it likes)
         return False
 
 
@@ -60,7 +60,7 @@ def _size(model: nn.Module) -> int:
 
 
 def _models() -> Iterator[nn.Module]:
-    """Asked for their true class: others pretend to have one, and import what it takes."""
+    """Yield all live modules, by `type()`: isinstance() makes lazy proxy objects import their target."""
     return (candidate for candidate in gc.get_objects() if _is_model(candidate))
 
 
@@ -68,14 +68,14 @@ def _is_model(candidate: Any) -> bool:
     return issubclass(type(candidate), nn.Module)
 
 
-SETTINGS = Path("/etc/clusterwright/exporter.json")  # where hosts are told the folder of runs
+SETTINGS = Path("/etc/clusterwright/exporter.json")  # names the folder of runs on each host
 HEARTBEAT_S = 5.0
 
 
 class Watched:
-    """The steps of this rank; only rank 0 writes them, as everywhere.
+    """Writes the steps of this rank as events; only rank 0 writes them.
 
-    `is_unsupervised` is True where no supervisor tells of the job, so that we do.
+    `is_unsupervised` is True if no supervisor writes the job's events, so that this class writes them too.
     """
 
     def __init__(self, run: Path, environ: dict[str, str], *, is_unsupervised: bool) -> None:
@@ -83,7 +83,7 @@ class Watched:
         self._rank = int(environ.get("RANK", "0"))
         generation = environ.get("CLUSTERWRIGHT_GENERATION", "0")
         self._log = Events(run, self._rank, _starts(run) + 1 if is_unsupervised else int(generation))
-        self._first_optimizer: int | None = None  # the optimiser whose steps count
+        self._first_optimizer: int | None = None  # the optimizer whose steps count
         self._steps, self._busy_s, self._last_step_time = 0, 0.0, 0.0
         self._beat = float("-inf")
         self._exposed: Exposed | None = None
@@ -95,7 +95,7 @@ class Watched:
         atexit.register(self.ended)
 
     def close(self) -> None:
-        """Steps are not told any more."""
+        """Remove the hooks and flush the events."""
         self._hook.remove()
         if self._exposed:
             self._exposed.close()
@@ -103,7 +103,7 @@ class Watched:
         self._log.flush()
 
     def stepped(self, optimizer: Optimizer, _args: Any, _more: Any) -> None:
-        """Torch calls it after each step of each optimiser."""
+        """Write a step event; torch calls this hook after each step of each optimizer."""
         if self._first_optimizer is None:
             self._first_optimizer = id(optimizer)
         if self._rank or id(optimizer) != self._first_optimizer:
@@ -112,7 +112,7 @@ class Watched:
         seconds, self._last_step_time = (
             now - self._last_step_time if self._steps else 0.0,
             now,
-        )  # nobody saw the first one begin
+        )  # the start of the first step is unknown
         self._steps, self._busy_s = self._steps + 1, self._busy_s + seconds
         more = {"step": self._steps, "seconds": seconds, "busy": self._busy_s, "waited": 0.0}
         lr = float(optimizer.param_groups[0]["lr"])
@@ -123,7 +123,7 @@ class Watched:
                 (self._run / "pulse").write_text("{}")
 
     def _communicated(self, optimizer: Optimizer) -> dict[str, float]:
-        """So far; with the first step it is known what can be measured."""
+        """Return the communication fields of a step event; the first step also writes what can be measured."""
         if self._exposed is None:
             self._exposed = exposed(optimizer)
             basis = self._exposed.known
@@ -133,11 +133,13 @@ class Watched:
         return self._exposed.event_fields()
 
     def ended(self) -> None:
-        """The process leaves, in order or by an exception; a run of our own is then over."""
+        """Write the end of an unsupervised run when the process exits, by itself or with an exception."""
         if not self._is_unsupervised:
             return
-        failed = hasattr(sys, "last_type")  # what the interpreter has just shown, if anything
-        outcome, reason = ("failed", "an exception") if failed else ("finished", "the script has ended")
+        failed = hasattr(sys, "last_type")  # set by the interpreter when it printed a traceback
+        outcome, reason = (
+            ("failed", "the script raised an exception") if failed else ("finished", "the script ended")
+        )
         self._log.write("generation_end", why="ranks-failed" if failed else "finished")
         self._log.write("job_end", outcome=outcome, why=reason)
         document = {"outcome": outcome, "code": int(failed), "why": reason, "time": time.time()}
@@ -145,10 +147,10 @@ class Watched:
             (self._run / "ended.json").write_text(json.dumps(document))
 
     def _begin(self, environ: dict[str, str]) -> None:
-        """What a supervisor would have written."""
+        """Write the record and the events that a supervisor would have written at the start."""
         job = {"name": environ.get("SLURM_JOB_NAME", ""), "account": environ.get("SLURM_JOB_ACCOUNT", "")}
         record = {"run": self._run.name, "submitted": time.time(), "local": False, "job": job}
-        with suppress(OSError):  # where the job was put back into the queue, it had ended before
+        with suppress(OSError):  # left by an earlier start of a requeued job
             (self._run / "ended.json").unlink()
         (self._run / "job.json").write_text(json.dumps(record))
         hosts = _hosts(environ)
@@ -158,7 +160,7 @@ class Watched:
 
 
 def watch(environ: dict[str, str]) -> Watched | None:
-    """From now on; None where there is no folder to write into, or where rank 0 writes for us all."""
+    """Start recording; None if there is no folder to write to, or if another rank writes for an unsupervised job."""
     run_folder = environ.get("CLUSTERWRIGHT_RUN")
     run = Path(run_folder) if run_folder else _default_run(environ)
     if run is None or (not run_folder and environ.get("RANK", "0") != "0"):
@@ -166,12 +168,12 @@ def watch(environ: dict[str, str]) -> Watched | None:
     try:
         return Watched(run, environ, is_unsupervised=not run_folder)
     except OSError as error:
-        log_line(f"steps are not told: {error}")
+        log_line(f"cannot record steps: {error}")
         return None
 
 
 def _starts(run: Path) -> int:
-    """How often the script has begun in this folder."""
+    """Count the starts of the script in this folder."""
     try:
         with (run / "events" / "rank-00000.jsonl").open(errors="replace") as file:
             return sum('"event": "generation_start"' in line for line in file)
@@ -180,7 +182,7 @@ def _starts(run: Path) -> int:
 
 
 def _default_run(environ: dict[str, str]) -> Path | None:
-    """In the folder of runs, one for each job; the same for all its ranks."""
+    """Return the folder of an unsupervised Slurm job in the folder of runs; None outside Slurm or without settings."""
     job = environ.get("SLURM_JOB_ID", "")
     try:
         runs = json.loads(SETTINGS.read_text()).get("runs")
@@ -194,7 +196,7 @@ def _default_run(environ: dict[str, str]) -> Path | None:
 
 
 def _hosts(environ: dict[str, str]) -> list[str]:
-    """As far as a script is told: how many, and which one this is."""
+    """Return a name for each host of the job: this host's own, then placeholders, as the environment has no others."""
     host = environ.get("SLURMD_NODENAME") or os.uname().nodename
     count = int(environ.get("SLURM_JOB_NUM_NODES", environ.get("SLURM_NNODES", "1")))
     return [host, *(f"host-{number}" for number in range(2, count + 1))]

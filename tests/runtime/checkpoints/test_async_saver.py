@@ -102,7 +102,7 @@ def test_a_generation_that_was_given_up_saves_nothing_more(alone, tmp_path, gate
     assert newer.wait().why is None
     assert load(tmp_path / "step-00000007")[0]["run"]["value"] == 2
     assert (
-        "was given up"
+        "was replaced"
         in Checkpoints(tmp_path, alone, save_total_limit=2, generation=1)._open_partial_folder()
     )
 

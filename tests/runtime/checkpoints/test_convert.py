@@ -148,7 +148,7 @@ def test_another_model_is_refused_by_its_tensors(tmp_path):
     ours(tmp_path / "run")
     torch.save(a_state(width=8), tmp_path / "wide.pt")
     with pytest.raises(
-        Refused, match=r"model/0.weight is \[6, 4\] there and \[8, 4\] in the new one"
+        Refused, match=r"model/0.weight is \[6, 4\] in the folder and \[8, 4\] in the new checkpoint"
     ) as refused:
         convert(tmp_path / "wide.pt", tmp_path / "run" / "step-00000200", origin="torch")
 
@@ -179,7 +179,7 @@ def test_nothing_is_written_over_and_one_way_is_chosen(tmp_path, how, code):
 def test_a_target_is_named_after_its_step(tmp_path):
     """The step of what comes from elsewhere is said by the folder's name."""
     torch.save(a_state(), tmp_path / "gpt.pt")
-    with pytest.raises(Refused, match="the step is in it"):
+    with pytest.raises(Refused, match="which contains the step"):
         convert(tmp_path / "gpt.pt", tmp_path / "mine", origin="torch")
     assert [path.name for path in tmp_path.iterdir()] == ["gpt.pt"]
 

@@ -112,7 +112,7 @@ def test_some_bytes_of_a_tensor_are_read_without_the_rest(tmp_path):
 
 def test_two_tensors_of_one_name_are_refused():
     """One of them would be lost."""
-    with pytest.raises(ValueError, match="two tensors are called x"):
+    with pytest.raises(ValueError, match="two tensors have the name x"):
         part.layout([Chunk("x", torch.ones(1)), Chunk("x", torch.ones(1))])
 
 

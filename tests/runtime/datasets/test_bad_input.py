@@ -74,5 +74,5 @@ def test_a_dataset_that_changed_is_no_dataset_to_go_on_with(tmp_path, kind):
 
     position = Sampler.over(made(8), batch=2).state_dict()
     Sampler.over(made(8), batch=2).load_state_dict(position)
-    with pytest.raises(ValueError, match="the data has changed since the checkpoint"):
+    with pytest.raises(ValueError, match="the dataset has changed since the checkpoint"):
         Sampler.over(made(9), batch=2).load_state_dict(position)

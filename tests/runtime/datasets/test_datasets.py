@@ -222,5 +222,5 @@ def test_another_dataset_has_another_fingerprint(tmp_path):
     Sampler.over(Jsonl(tmp_path), batch=1).load_state_dict(position)
     (tmp_path / "x.jsonl").write_text("1\n222\n")
 
-    with pytest.raises(ValueError, match="the data has changed since the checkpoint"):
+    with pytest.raises(ValueError, match="the dataset has changed since the checkpoint"):
         Sampler.over(Jsonl(tmp_path), batch=1).load_state_dict(position)

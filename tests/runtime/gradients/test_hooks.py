@@ -99,7 +99,7 @@ def done(value):
 
 
 def test_what_is_no_such_model_is_left_alone(alone):
-    """An optimiser is tracked, too."""
+    """An optimizer is tracked, too."""
     hooks.attach(object(), settings.GradientSettings(compress="bf16"))
     plain = torch.nn.Linear(1, 1)
     hooks.attach(plain, settings.GradientSettings(compress="bf16"))
@@ -110,10 +110,10 @@ def test_what_is_no_such_model_is_left_alone(alone):
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({settings.COMPRESSION: "bf8"}, "compress bf8: it is none, bf16, fp16, int8, power"),
-        ({settings.COMPRESSION: "power", settings.RANK: "0"}, "rank 0"),
-        ({settings.COMPRESSION: "power", settings.WARM_UP: "0"}, "warm_up 0"),
-        ({settings.COMPRESSION: "power", settings.HIERARCHICAL: "1"}, "take one out"),
+        ({settings.COMPRESSION: "bf8"}, "compress: bf8: must be one of none, bf16, fp16, int8, power"),
+        ({settings.COMPRESSION: "power", settings.RANK: "0"}, "rank: 0"),
+        ({settings.COMPRESSION: "power", settings.WARM_UP: "0"}, "warm_up: 0"),
+        ({settings.COMPRESSION: "power", settings.HIERARCHICAL: "1"}, "excludes hierarchical: true"),
     ],
 )
 def test_what_cannot_be_is_refused(said, words):

@@ -62,9 +62,7 @@ def test_with_another_number_of_ranks_what_was_not_sent_is_lost_and_said(train):
 
     resumed = train(ranks=2, **toy)
     assert resumed.codes == [0, 0], resumed.log
-    assert (
-        "step 4 was saved by another number of ranks: what gradients had left to send is lost" in resumed.log
-    )
+    assert "step 4 was saved by a different number of ranks: unsent gradients are lost" in resumed.log
     assert [event["step"] for event in resumed.events("finished")] == [12]
 
 
@@ -77,5 +75,5 @@ def test_fp16_is_refused(train, tmp_path, way):
     refused = train(script=script, CLUSTERWRIGHT_GRADIENT_COMPRESS=way)
 
     assert refused.codes == [1, 1]
-    assert f"compress: {way} keeps what it has not sent" in refused.log
-    assert "the scaler of fp16 changes" in refused.log
+    assert f"compress: {way} stores unsent gradients" in refused.log
+    assert "the scaler of fp16 rescales" in refused.log

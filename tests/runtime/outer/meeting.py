@@ -25,14 +25,14 @@ def inputs(rank, step):
 
 
 def made():
-    """A model and its inner optimiser."""
+    """A model and its inner optimizer."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1))
     return model, torch.optim.AdamW(model.parameters(), lr=0.01)
 
 
 def simulate(workers, outer, step):
-    """One step of all ranks; torch's own SGD is the outer optimiser."""
+    """One step of all ranks; torch's own SGD is the outer optimizer."""
     for rank, (model, _) in enumerate(workers):
         model(inputs(rank, step)).square().mean().backward()
     if step < said.warm_up:

@@ -61,7 +61,10 @@ def test_it_goes_on_with_another_number_of_ranks(toy):
 
     resumed = toy(ranks=2, outer={"every": 3})
     assert resumed.codes == [0, 0], resumed.log
-    assert "step 4 was saved by another number of ranks: all go on with rank 0's weights" in resumed.log
+    assert (
+        "step 4 was saved by a different number of ranks: all ranks continue with rank 0's weights"
+        in resumed.log
+    )
     assert [event["step"] for event in resumed.events("finished")] == [12]
 
 
@@ -87,7 +90,7 @@ def test_a_training_that_met_in_each_step_may_go_on_by_meeting_rarely(toy):
 )
 def test_what_cannot_be_is_refused(text):
     """With all that it may be."""
-    with pytest.raises(ValueError, match="every is at least 1"):
+    with pytest.raises(ValueError, match="every must be at least 1"):
         settings.read({settings.VARIABLE: text})
 
 

@@ -120,7 +120,7 @@ def test_it_does_not_go_on_with_other_text(recipe):
     refused = recipe("llama", *SMALL, "--steps", 4, "--text-bytes", 150_000)
 
     assert refused.codes == [1]
-    assert "the data has changed since the checkpoint" in refused.log
+    assert "the dataset has changed since the checkpoint" in refused.log
 
 
 def test_it_learns_more_than_which_byte_follows_which(recipe, numbers):

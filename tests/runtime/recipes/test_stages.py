@@ -108,7 +108,7 @@ def test_weights_of_stages_are_loaded_and_saved_whole(recipe, tmp_path, parallel
         ([], {"pipeline": 2, "schedule": "zb-h1"}, "schedule: zb-h1: a recipe's is one of 1f1b, afab"),
         (["--compile"], {"pipeline": 2}, "--compile and --precision fp16 are not done with it"),
         (["--batch", 5, "--microbatch", 2], {"shard": "full"}, "is 1 of them for some and 2 for others"),
-        ([], {"pipeline": 4}, "pipeline 4 x context 1 takes 4 ranks a replica, and 2 are no multiple of it"),
+        ([], {"pipeline": 4}, "pipeline 4 x context 1: 4 ranks per replica do not divide 2 ranks"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_dealt_out_is_refused(recipe, more, parallel, words):

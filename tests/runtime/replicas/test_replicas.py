@@ -134,7 +134,7 @@ def test_a_killed_rank_costs_at_most_the_step_it_was_in(hosts, train_on, undistu
     assert not chosen or resumed.events("restored")[-1]["source"] == "memory"
 
 
-def test_a_lost_host_is_replaced_with_what_its_neighbour_holds(hosts, train_on, undisturbed):
+def test_a_lost_host_is_replaced_with_what_its_neighbor_holds(hosts, train_on, undisturbed):
     """Host `b` is gone with all its memory; `c` takes its place."""
     three = hosts("a", "b", "c")
     train_on(three, "a", "b", TOY_KILL="1:7")
@@ -156,7 +156,7 @@ def test_two_failures_in_a_row_are_survived(hosts, train_on, undisturbed):
     assert second.step >= first.step >= 4
 
 
-def test_ranks_of_one_host_that_is_alone_need_no_neighbour(hosts, train_on, undisturbed):
+def test_ranks_of_one_host_that_is_alone_need_no_neighbor(hosts, train_on, undisturbed):
     """Two ranks on one host."""
     one = hosts("a", ranks=2)
     train_on(one, "a", TOY_KILL="1:7")
@@ -252,7 +252,7 @@ def test_copies_that_were_damaged_are_passed_over_for_the_disk(hosts, train_on, 
     _, resumed = train_on(two, "a", "b")
 
     assert_equal(resumed, undisturbed)
-    assert "what is in memory is passed over" in resumed.log
+    assert "skipping in-memory checkpoints" in resumed.log
     assert resumed.events("restored")[-1]["source"] == "disk"
 
 
@@ -266,7 +266,7 @@ def test_a_host_that_cannot_be_reached_is_passed_over_for_the_beginning(hosts, t
 
     assert chosen is not None
     assert_equal(resumed, undisturbed)
-    assert "what is in memory is passed over" in resumed.log
+    assert "skipping in-memory checkpoints" in resumed.log
     assert not resumed.events("restored")
 
 
@@ -279,7 +279,7 @@ def test_without_room_the_training_goes_on_without_copies(hosts, train_on, undis
 
     assert_equal(trained, undisturbed)
     assert len(trained.events("copies_refused")) == 1
-    assert trained.log.count("no copies in memory") == 1
+    assert trained.log.count("in-memory checkpoints are off") == 1
 
 
 def test_a_rank_that_cannot_reach_the_memory_stops_the_copies_of_all(hosts, train, undisturbed):

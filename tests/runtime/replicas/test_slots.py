@@ -39,7 +39,7 @@ def test_the_agent_reads_what_the_rank_writes(both):
 
 
 def test_the_rank_reads_what_the_agent_keeps(both):
-    """A neighbour's part lies in the first slot."""
+    """A neighbor's part lies in the first slot."""
     agent, rank = both
     agent.bytes(0, 100)[:100] = b"x" * 100
     agent.write(0, agents.Part(90, 2, 4, 3, 100, "ab" * 32))

@@ -34,7 +34,7 @@ def test_pieces_hold_each_sample_once_and_in_order(size, micro, form):
 @pytest.mark.parametrize(("batch", "micro"), [([], 4), (torch.empty(0, 3), 4), ([1, 2], 0)])
 def test_a_rank_without_a_sample_is_refused(batch, micro):
     """The others would wait for its gradients."""
-    with pytest.raises(ValueError, match="each rank needs at least 1"):
+    with pytest.raises(ValueError, match="must be at least 1 on each rank"):
         next(pieces(batch, micro))
 
 

@@ -98,5 +98,5 @@ def test_the_norm_of_the_gradients_counts_too(tmp_path):
 
 def test_another_policy_is_refused():
     """And the right ones are named."""
-    with pytest.raises(ValueError, match="on_nan never: it is stop, skip, ignore"):
+    with pytest.raises(ValueError, match="on_nan=never: must be one of stop, skip, ignore"):
         finite.Finite(None, None, "never")

@@ -56,14 +56,14 @@ def test_fewer_ranks_make_fewer_replicas():
         (
             {"tensor": 3},
             8,
-            "tensor 3 x pipeline 1 x context 1 takes 3 ranks a replica, and 8 are no multiple of it",
+            "tensor 3 x pipeline 1 x context 1: 3 ranks per replica do not divide 8 ranks",
         ),
         (
             {"tensor": 2, "data": 3},
             8,
-            "tensor 2 x pipeline 1 x context 1 x data 3 is 6, and there are 8 ranks",
+            "tensor 2 x pipeline 1 x context 1 x data 3 is 6, but the job has 8 ranks",
         ),
-        ({"shard": "full", "shard_group": 4}, 6, "shard_group 4 does not divide data 6, of 6 ranks"),
+        ({"shard": "full", "shard_group": 4}, 6, "shard_group 4 does not divide data 6"),
     ],
 )
 def test_what_does_not_multiply_is_refused_with_both_sides(parallel, world, said):

@@ -67,7 +67,7 @@ def test_other_names_are_refused_by_torch():
 
 
 def test_what_is_no_model_has_its_own_state():
-    """Optimisers have no wrapping."""
+    """Optimizers have no wrapping."""
     optimizer = torch.optim.SGD(made().parameters(), lr=0.5)
 
     assert names.bare(optimizer) is optimizer

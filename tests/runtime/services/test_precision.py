@@ -39,5 +39,5 @@ def test_without_a_precision_autocast_is_nothing():
 
 def test_another_name_is_refused():
     """And the right ones are named."""
-    with pytest.raises(ValueError, match="precision fp8: it is auto, bf16, fp16, none"):
+    with pytest.raises(ValueError, match="precision=fp8: must be one of auto, bf16, fp16, none"):
         services.choose("fp8", CPU)

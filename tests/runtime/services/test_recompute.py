@@ -82,5 +82,5 @@ def test_a_sequential_is_its_own_layers():
 
 def test_a_model_without_layers_is_refused():
     """It is said what to give."""
-    with pytest.raises(ValueError, match=r"0 layers of Linear: say layers="):
+    with pytest.raises(ValueError, match=r"0 layers of Linear, every=1; fix: pass layers="):
         recompute(torch.nn.Linear(1, 1))

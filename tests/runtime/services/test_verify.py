@@ -67,5 +67,5 @@ def test_continue_writes_it_down_and_goes_on(train):
 
 def test_another_policy_is_refused():
     """And the right ones are named."""
-    with pytest.raises(ValueError, match="on_corruption drain: it is stop, continue"):
+    with pytest.raises(ValueError, match="on_corruption=drain: must be one of stop, continue"):
         verify.Verify(None, None, 1, "drain")

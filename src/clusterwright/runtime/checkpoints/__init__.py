@@ -1,1 +1,1 @@
-"""Checkpoints: saved behind the training, whole or not at all, verified when read."""
+"""Checkpoints: saved asynchronously and atomically, verified when read."""

@@ -1,10 +1,10 @@
-"""Memory for the saves to come, made behind the training.
+"""Memory for coming saves, allocated in the background.
 
-Memory that is new costs ten times as much as the copy into it, and all of that would be the first save's stall.
-So a thread touches its pages one after the other, with pauses, and after the training's own; a save that comes before
-it is through does the rest by its copy. On a GPU the memory is pinned at last.
-The last tenth of the machine's memory is not taken ahead. Limits of a control group are not looked at: what does not
-fit into them will not at the first save either.
+New memory costs ten times as much as the copy into it, and the first save would stall for all of it.
+So a thread at low priority touches its pages one by one, with pauses; a save that comes earlier touches the rest by
+its copy. On a GPU the memory is pinned at the end.
+The last tenth of the host's memory is not allocated ahead. Limits of a control group are not checked: what does
+not fit into them does not fit at the first save either.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ import torch
 
 from clusterwright.runtime.checkpoints import pinned
 
-_WIPE_ON_FORK = 18  # madvise(2); Python has no name for it
+_WIPE_ON_FORK = 18  # madvise(2); Python has no constant for it
 _PAGE = 4096
-_SLICE = 1 << 22  # bytes; few enough for torch to touch their pages in one thread, and for a save to wait for
-_PAUSE = 3  # times what a slice took: at most a quarter of one core is used
-_NICE = 10  # as what is behind a save; at 19 it would get nothing where all cores train, a hundredth of one
-_SPARED = 0.1  # of the machine's memory
+_SLICE = (
+    1 << 22
+)  # bytes; small enough for torch to touch their pages in one thread, and for a save to wait for
+_PAUSE = 3  # times a slice's CPU time: uses at most a quarter of one core
+_NICE = 10  # as the saver thread; at 19 it would get a hundredth of a core when all cores train
+_SPARED = 0.1  # of the host's memory
 
 
 class Ahead:
-    """So many bytes, of which more and more are in place."""
+    """A block of `length` bytes whose pages a thread allocates."""
 
     def __init__(self, length: int, device: torch.device) -> None:
         self.bytes = length
@@ -40,18 +42,18 @@ class Ahead:
 
     @property
     def busy(self) -> bool:
-        """Whether there is still more to come."""
+        """Whether the thread is still allocating."""
         return self._thread.is_alive()
 
     def claim(self) -> torch.Tensor:
-        """The memory, from now on the caller's to write to."""
+        """Stop the thread and return the memory for the caller to write to."""
         self._stop()
         if not self._pinned:
             self._pin()
         return self._memory
 
     def drop(self) -> None:
-        """It is not used any more."""
+        """Stop the thread and unpin the memory."""
         self._stop()
         if self._pinned:
             pinned.forget(self._memory, self._device)
@@ -77,20 +79,20 @@ class Ahead:
 
 
 def _pages(length: int) -> torch.Tensor:
-    """Memory in huge pages where the system has them, which is touched five hundred times less often to be had.
+    """Map memory in huge pages where the kernel has them: five hundred times fewer page faults.
 
-    The processes that a rank forks, as data workers are, see it empty; else each fork would have every page of it
-    copied at the next save.
+    Forked processes, such as data loader workers, see it empty (MADV_WIPEONFORK); otherwise the next save after a fork
+    would copy every page.
     """
     pages = mmap.mmap(-1, max(1, length), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     for advice in (mmap.MADV_HUGEPAGE, _WIPE_ON_FORK):
-        with contextlib.suppress(OSError):  # a system that does not know it
+        with contextlib.suppress(OSError):  # an older kernel
             pages.madvise(advice)
     return torch.frombuffer(pages, dtype=torch.uint8)[:length]
 
 
 def _scarce() -> bool:
-    """Whether no more than what is to be spared is left."""
+    """Return whether available memory is below the share that is spared."""
     rows = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     total, available = (int(rows[name].split()[0]) for name in ("MemTotal", "MemAvailable"))
     return available < _SPARED * total

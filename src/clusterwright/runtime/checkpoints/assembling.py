@@ -1,4 +1,4 @@
-"""A state out of its parts, wherever they are: files, memory, other hosts."""
+"""Assembles a state from its parts in files, in memory or on other hosts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def assemble(
     target: TargetState | None = None,
     step: int = 0,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What all ranks share, and what rank `rank` had for itself; `parts` are those of all ranks, in their order.
+    """Return the shared state and the local state of rank `rank`, from the parts of all ranks in rank order.
 
-    Each part is opened once, and of each only the blocks are read that this rank needs: all of a tensor, unless
-    `target` says which piece. With no part of this number, its own state is empty.
+    Each part is opened once, and only the blocks that this rank needs are read: whole tensors, or the pieces that
+    `target` selects. The local state is empty if `parts` has no such rank.
 
     Raises:
-        Damaged: a part is not what was saved, or something is not in any of them.
-        Mismatch: it is not the state of what `target` speaks of.
+        Damaged: a part differs from what was saved, or something is missing in all parts.
+        Mismatch: the state does not match the models of `target`.
     """
     tensors: dict[str, _Tensor] = {}
     local: dict[str, Any] = {}
@@ -47,7 +47,7 @@ def assemble(
                     elif index == rank:
                         local = tree.unpack(reader.read(entry))
     if skeleton is None:
-        raise Damaged("no part holds the tree of the state")
+        raise Damaged("no part has the structure of the state (tensor `tree`)")
     shared = tree.unflatten(
         skeleton, {name: _finished(name, tensor, target) for name, tensor in tensors.items()}
     )
@@ -58,7 +58,7 @@ def assemble(
 
 @dataclass
 class _Tensor:
-    """One that is being put together."""
+    """A tensor being assembled."""
 
     shape: tuple[int, ...]
     dtype: torch.dtype
@@ -75,13 +75,13 @@ def _add_chunk(
     target: TargetState | None,
     worker: BackgroundWorker,
 ) -> None:
-    """Put in what this chunk has of what is needed; a chunk that another rank has saved too is not read again."""
+    """Read the needed part of this chunk into its tensor; skip a chunk that was read from another rank's part."""
     if entry.name not in tensors:
         piece = target.piece(entry.name, entry.full_shape) if target else shards.full_box(entry.full_shape)
         tensors[entry.name] = _Tensor(entry.full_shape, entry.dtype, piece)
     tensor, chunk = tensors[entry.name], Box(entry.offset, entry.shape)
     if (tensor.shape, tensor.dtype) != (entry.full_shape, entry.dtype):
-        raise Damaged(f"the parts do not agree what {entry.name} is")
+        raise Damaged(f"the parts have different shapes or dtypes of {entry.name}")
     if tensor.piece is None or chunk in tensor.chunks:
         return
     tensor.chunks.add(chunk)
@@ -95,7 +95,7 @@ def _add_chunk(
 
 
 def _read(reader: Reader, entry: Entry, chunk: Box, common: Box, worker: BackgroundWorker) -> torch.Tensor:
-    """Some of a chunk; whole rows of its first dimension are read, and only those that are needed."""
+    """Read the box `common` of a chunk, as the whole rows of its first dimension that contain it."""
     rows, *trailing = common.slices_in(chunk)
     row_bytes = (entry.end - entry.start) // chunk.shape[0]
     data = reader.read_bytes(entry, rows.start * row_bytes, rows.stop * row_bytes, worker)
@@ -104,9 +104,9 @@ def _read(reader: Reader, entry: Entry, chunk: Box, common: Box, worker: Backgro
 
 
 def _finished(name: str, tensor: _Tensor, target: TargetState | None) -> torch.Tensor:
-    if tensor.piece is None:  # of another shape than wanted: known by its shape alone, for the words about it
+    if tensor.piece is None:  # a different shape than needed: a placeholder, for the error message
         return torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
     if tensor.filled != tensor.piece.numel:
-        raise Damaged(f"the parts do not hold all of {name}")
+        raise Damaged(f"the parts do not have all of {name}")
     data = torch.empty(tensor.piece.shape, dtype=tensor.dtype) if tensor.data is None else tensor.data
     return target.build_tensor(name, tensor.shape, data) if target else data

@@ -1,4 +1,4 @@
-"""What a save does behind the training: write, verify, tell the others, and on rank 0 make the whole of it final."""
+"""The background thread of saves: write and verify this rank's part; on rank 0, commit the checkpoint."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from clusterwright.runtime.checkpoints.source import Damaged
 from clusterwright.runtime.group import Group
 from clusterwright.runtime.replicas.board import Board
 
-_NICE = 10  # training's own threads come first wherever there are fewer cores than threads
+_NICE = 10  # training's threads have priority when there are more threads than cores
 
 
 @dataclass(frozen=True)
 class Saved:
-    """How a save went, until it was on disk; `why` says what was in its way, and then nothing was left behind."""
+    """The result of a save; `why` is the error if it failed, and then its files were removed."""
 
     step: int
     seconds: float
@@ -38,7 +38,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Order:
-    """A part that was staged, and where it goes."""
+    """A staged part and its destination."""
 
     number: int
     step: int
@@ -50,19 +50,19 @@ class Order:
 
     @property
     def topic(self) -> str:
-        """Where ranks speak of it; a room's name never comes again, and so words of an earlier life are not read."""
+        """Its topic on the board; the folder's random name keeps messages of an earlier start apart."""
         return f"{self.partial_folder.name}/{self.number}"
 
     @property
     def folder(self) -> Path:
-        """Where the parts of this save come together."""
+        """The folder of this save's parts."""
         return self.partial_folder / manifest.step_name(self.step)
 
 
 class AsyncSaver:
-    """A thread of this rank. Its orders are carried out one after the other; on each rank they are the same ones.
+    """A thread that executes this rank's orders one after another; all ranks have the same orders.
 
-    Nothing here is a collective: each rank pins a word about its part to the board; rank 0 waits for all of them.
+    It uses no collectives: each rank publishes the result of its part on the board, and rank 0 waits for all of them.
     """
 
     def __init__(self, group: Group, keeper: Keeper, on_saved: Callable[[Saved], None] | None) -> None:
@@ -80,7 +80,7 @@ class AsyncSaver:
         self._thread: threading.Thread | None = None
 
     def begin(self, order: Order) -> None:
-        """Carry this out; its memory may not change until `wait_for_staging` has returned."""
+        """Queue an order; its memory must not change until `wait_for_staging` has returned."""
         with self._lock:
             self._open += 1
         self._staging_free.clear()
@@ -92,11 +92,11 @@ class AsyncSaver:
             self._thread.start()
 
     def wait_for_staging(self) -> None:
-        """Until this rank's last part is on disk; the other ranks are not waited for."""
+        """Wait until this rank's last part is on disk, without waiting for other ranks."""
         self._staging_free.wait()
 
     def wait(self) -> Saved | None:
-        """How the last save went, once that is known; the same on all ranks."""
+        """Wait for the last save on all ranks; return its result, equal on all ranks."""
         self._idle.wait()
         if self._last_order and self._group.rank != 0:
             (document,) = self._board.read(f"{self._last_order.topic}/saved")
@@ -105,7 +105,7 @@ class AsyncSaver:
         return self._last
 
     def refuse(self, saved: Saved) -> None:
-        """A save that cannot even begin, on all ranks."""
+        """Report a save that could not start on any rank."""
         self.wait()
         self._last = saved
         self._notify(saved)
@@ -121,8 +121,10 @@ class AsyncSaver:
                 self._board.pin(f"{order.topic}/part", part, self._group.rank)
                 if self._group.rank == 0:
                     self._complete(order)
-            except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
-                self._last = Saved(order.step, _elapsed_s(order), why=f"the ranks could not be told: {error}")
+            except Exception as error:  # noqa: BLE001 (reported as the result; the next save may succeed)
+                self._last = Saved(
+                    order.step, _elapsed_s(order), why=f"cannot notify the other ranks: {error}"
+                )
             del order  # and the memory
             with self._lock:
                 self._open -= 1
@@ -130,9 +132,9 @@ class AsyncSaver:
                     self._idle.set()
 
     def _write(self, order: Order) -> dict[str, Any]:
-        """This rank's part, written, and read back when it is time for that."""
+        """Write this rank's part, and read it back if this save is to be verified."""
         name = f"part-{self._group.rank:05d}-of-{self._group.world_size:05d}.safetensors"
-        with contextlib.suppress(FileExistsError):  # the first of the ranks makes it, and none its parent
+        with contextlib.suppress(FileExistsError):  # the first rank creates it; none creates the parent
             order.folder.mkdir()
         part = disk.write(order.folder / name, order.plan, order.staged)
         if self._keeper.verifies(order.number):
@@ -140,7 +142,7 @@ class AsyncSaver:
         return asdict(part)
 
     def _complete(self, order: Order) -> None:
-        """Rank 0: with all parts there, the manifest, the name, and word to all."""
+        """On rank 0, wait for all parts, commit the checkpoint and publish the result."""
         parts = self._board.read(f"{order.topic}/part", self._group.world_size)
         reason = next(
             (f"rank {rank}: {outcome['why']}" for rank, outcome in enumerate(parts) if "why" in outcome), None
@@ -166,7 +168,7 @@ class AsyncSaver:
             self._keeper.tidy()
 
     def _commit(self, order: Order, new_manifest: manifest.Manifest) -> dict[str, Any]:
-        """A folder gets its name by one rename, which never replaces another checkpoint."""
+        """Write the manifest and rename the folder to its final name, never over a valid checkpoint."""
         manifest.write(order.folder, new_manifest)
         root = order.partial_folder.parent
         final = root / manifest.step_name(new_manifest.step)
@@ -183,7 +185,7 @@ class AsyncSaver:
         return {}
 
     def _replace_damaged(self, order: Order, final: Path) -> None:
-        """One of the same step is there: a good one stays in place of ours, a bad one, passed over before, goes."""
+        """Handle an existing checkpoint of the same step: replace a damaged one; if it is valid, drop the new one."""
         try:
             retention.check(final)
         except (Damaged, OSError):
@@ -198,12 +200,12 @@ class AsyncSaver:
 
 
 def _run_guarded(action: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-    """What it returns, or what was in the way, as words for the others."""
+    """Return the result, or an error as `why` for the other ranks."""
     try:
         return action(*arguments)
     except (OSError, Damaged) as error:
         return {"why": str(error)}
-    except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
+    except Exception as error:  # noqa: BLE001 (reported as the result; the next save may succeed)
         return {"why": f"{type(error).__name__}: {error}"}
 
 

@@ -1,4 +1,4 @@
-"""Work on what was read, done in a thread while the next is read."""
+"""A thread that processes data while the caller reads the next."""
 
 from __future__ import annotations
 
@@ -8,32 +8,30 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-_BATCH = (
-    8  # pieces of work; handed over one by one, the two threads spend a tenth of their time on taking turns
-)
+_BATCH = 8  # tasks; queued one by one, the two threads would spend a tenth of their time on switching
 
 Piece = tuple[Callable[..., None], tuple[Any, ...]]
 
 
 class BackgroundWorker:
-    """`with Beside() as beside`: at its end all that was given to it is done, and what was raised there is raised.
+    """A context manager: when it exits, all queued tasks are done, and the first error of one is raised.
 
-    At the end both threads do what is left, so that on a machine without a core to spare nobody waits for the other.
-    Little work is done without a thread. The first error ends it: what was given after that is not done.
+    At exit both threads process what is left, so that neither waits for the other on a host without a free core.
+    Few tasks are done without a thread. After the first error no further tasks are done.
     """
 
     def __init__(self) -> None:
         self._batch: list[Piece] = []
-        self._batches: queue.SimpleQueue[list[Piece]] = queue.SimpleQueue()  # an empty one is a thread's last
+        self._batches: queue.SimpleQueue[list[Piece]] = queue.SimpleQueue()  # an empty batch ends a thread
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
     def __enter__(self) -> BackgroundWorker:  # noqa: PYI034 (Self is of Python 3.11)
-        """Nothing is done yet."""
+        """Return the worker; its thread starts with the first full batch."""
         return self
 
     def do(self, action: Callable[..., None], *arguments: Any) -> None:
-        """Have this done; raises what an earlier one raised."""
+        """Queue a call; raise the error of an earlier one."""
         if self._error:
             raise self._error
         self._batch.append((action, arguments))
@@ -45,7 +43,7 @@ class BackgroundWorker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait, unless the work is in vain because something else has failed."""
+        """Finish the queue and raise its first error; after an error in the block, drop the queue."""
         self._error = error or self._error
         for last in (self._batch, [], []):
             self._batches.put(last)
@@ -70,5 +68,5 @@ class BackgroundWorker:
                 return
             try:
                 action(*arguments)
-            except BaseException as error:  # noqa: BLE001 (raised where it is waited for)
+            except BaseException as error:  # noqa: BLE001 (raised in the caller's thread)
                 self._error = self._error or error

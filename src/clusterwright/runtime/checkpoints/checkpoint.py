@@ -1,19 +1,19 @@
-"""Checkpoints: saved behind the training's back, whole or not at all; loaded only after every byte was verified.
+"""Checkpoints: saved asynchronously and atomically, loaded only after every byte was verified.
 
     step-00000100/
-      part-00000-of-00004.safetensors   one file a rank
+      part-00000-of-00004.safetensors   one file per rank
       manifest.json                     written last: step, world size, and size and checksum of each file
-    latest                              leads to the newest, for people and other programs
-    .partial-generation-3-5f0c2a91/     where this generation's saves are made
+    latest                              symlink to the newest, for users and other programs
+    .partial-generation-3-5f0c2a91/     this generation's unfinished saves
 
-`save` copies this rank's share of the state into staging memory, and training goes on; a thread writes it, now and
-then reads it back, and tells the others through the store; rank 0's thread then writes the manifest and gives the
-folder its name.
-No collective is called but once, at the first save, and again if the state gets other tensors.
+`save` copies this rank's share of the state into staging memory, and training continues; a thread writes it, reads
+every N-th save back, and reports to the others through the store; rank 0's thread then writes the manifest and
+renames the folder.
+The only collective runs at the first save, and again if the state's tensors change.
 
-State that all ranks have alike is written once: large tensors are dealt out over the ranks, so that the disk
-sees all of them at work; everything else is rank 0's. Of a sharded tensor each rank writes its piece, and a piece
-that several have is dealt out too. Each rank adds its own random states.
+State that is equal on all ranks is written once: large tensors are distributed over the ranks, so that all of them
+write in parallel; rank 0 writes the rest. Of a sharded tensor each rank writes its piece, and a piece that several
+ranks hold is distributed too. Each rank adds its own random states.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from clusterwright.runtime.group import Group
 
 @dataclass(frozen=True)
 class Loaded:
-    """A checkpoint that was read and verified; `local` is None when the number of ranks has changed."""
+    """A checkpoint read and verified; `local` is None when the number of ranks has changed."""
 
     step: int
     shared: dict[str, Any]
@@ -48,7 +48,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A checkpoint that some rank could not use, and why; not `damaged` when it could not even be read."""
+    """A checkpoint that a rank could not load, and why; not `damaged` if it could not be read at all."""
 
     step: int
     why: str
@@ -56,9 +56,9 @@ class Skipped:
 
 
 class Checkpoints:
-    """The checkpoints in one folder; all ranks call the same things in the same order.
+    """The checkpoints in one folder; all ranks call the same methods in the same order.
 
-    `on_saved` is called on rank 0, in a thread, as soon as it is known how a save went.
+    `on_saved` is called on rank 0, in a thread, when a save has succeeded or failed.
     """
 
     def __init__(
@@ -80,16 +80,16 @@ class Checkpoints:
         self._value: float | None = None
 
     def prepare(self, shared: dict[str, Any], local: dict[str, Any]) -> Ahead:
-        """Begin what the first save of such a state would have to wait for; the memory that is being made for it."""
+        """Start to allocate staging memory for such a state, so that the first save does not wait; return it."""
         self._open_partial_folder()
         return self._staging.prepare(self._staging.plan(self._dealer.chunks(shared, local)).bytes)
 
     def save(self, step: int, shared: dict[str, Any], local: dict[str, Any]) -> float:
-        """Begin to save what all ranks share and this rank's own; the seconds that training had to wait.
+        """Start to save the shared state and this rank's local state; return the seconds that training waited.
 
-        That is the time of a copy, and the first time of what was not prepared. Where this rank's last part is not
-        on disk yet it waits for that, since ranks that skipped a save would have to agree on it, and would fall
-        further and further behind in silence.
+        That is the time of a copy, and at the first save of what was not prepared. If this rank's last part is not on
+        disk yet, it waits for it: ranks would have to agree on skipping a save, and would silently fall behind more
+        and more.
         """
         begun = time.perf_counter()
         self._saver.wait_for_staging()
@@ -106,11 +106,11 @@ class Checkpoints:
         return time.perf_counter() - begun
 
     def wait(self) -> Saved | None:
-        """How the last save went, when that is known on all ranks; None when nothing was saved."""
+        """Wait for the last save; return its result, equal on all ranks, None if nothing was saved."""
         return self._saver.wait()
 
     def close(self) -> Saved | None:
-        """How the last save went, when that is known; then nothing but checkpoints is left in the folder."""
+        """Wait for the last save, remove the folder of unfinished saves and return the result."""
         saved = self.wait()
         if self._partial_folder and self._group.rank == 0:
             retention.remove(self._partial_folder)
@@ -118,17 +118,17 @@ class Checkpoints:
         return saved
 
     def set_value(self, value: float) -> None:
-        """The state that is saved next has this measure; the checkpoint with the lowest one is kept too."""
+        """Set the metric of the next save; the checkpoint with the lowest one is retained, too."""
         self._value = value
 
     def newest(self, target: TargetState | None = None) -> tuple[Loaded | None, list[Skipped]]:
-        """The newest good checkpoint, the same on all ranks, and the newer ones that are no good.
+        """Load the newest valid checkpoint, the same on all ranks; return it and the newer ones that were skipped.
 
-        One that any rank finds damaged, or cannot read, is passed over by all and stays where it is. Tensors come
-        whole, or as the pieces that `target` asks for, whatever the number of ranks that saved them.
+        One that any rank finds damaged or cannot read is skipped by all and not removed. Tensors are loaded whole, or
+        as the pieces that `target` selects, whatever the number of ranks that saved them.
 
         Raises:
-            Mismatch: the newest good one is of another architecture.
+            Mismatch: the newest valid one is from a different architecture.
         """
         self.wait()
         self._open_partial_folder()
@@ -143,7 +143,7 @@ class Checkpoints:
         return None, skipped
 
     def _open_partial_folder(self) -> Path | str:
-        """Rank 0 makes the folder for saves, once; on all ranks, the folder or what was in its way."""
+        """Create the folder for saves on rank 0, once; return on all ranks the folder, or the error as a string."""
         if self._partial_folder:
             return self._partial_folder
         result: Path | str = ""
@@ -173,7 +173,7 @@ class Checkpoints:
 def load(
     folder: Path, rank: int = 0, world_size: int | None = None
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """What was saved: the shared state, whole, and the rank's own if the number of ranks is still the same."""
+    """Load a checkpoint folder: the unsharded shared state, and the rank's local state if `world_size` matches."""
     saved_manifest = manifest.read(folder)
     shared, local = assemble(_opened(folder, saved_manifest), rank=rank)
     return shared, local if saved_manifest.world_size == world_size else None

@@ -1,9 +1,9 @@
-"""A checkpoint in another form, and back: torch.save, torch's DCP, or the model alone as safetensors.
+"""Converts checkpoints to and from other formats: torch.save, torch's DCP, or the model alone as safetensors.
 
     python -m clusterwright.runtime.checkpoints.convert step-00000100 gpt.pt --to torch
 
-What is written is read back and compared bit for bit before it gets its name. Random states are not carried: they
-belong to as many ranks as there were. Reading DCP unpickles, which runs whatever code somebody put there.
+The result is read back and compared bitwise before it is renamed to its target. Random states are not converted, as
+they belong to a number of ranks. Reading DCP unpickles, which runs any code in the file.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from clusterwright.runtime.checkpoints.source import Damaged
 RANDOM = "the random states of its ranks"
 
 
-class Refused(Exception):  # noqa: N818 (an answer, which somebody else shows)
-    """Why there is no converted checkpoint; nothing was left behind."""
+class Refused(Exception):  # noqa: N818 (a result that the caller shows)
+    """The conversion failed and left no files; carries an error code and a fix."""
 
     def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)
@@ -41,12 +41,15 @@ class Refused(Exception):  # noqa: N818 (an answer, which somebody else shows)
 def convert(
     source: Path, target: Path, *, to: str | None = None, origin: str | None = None, name: str = "model"
 ) -> dict[str, Any]:
-    """Ours `to` another form, or ours from another one; says what was written, and what was left behind."""
+    """Convert a checkpoint of ours `to` another format, or to ours from the format `origin`.
+
+    Returns the target, its bytes, and what could not be converted (`left_behind`).
+    """
     if (to or origin) not in forms.FORMS or bool(to) == bool(origin) or origin == "safetensors":
         message = "a checkpoint is converted --to torch, dcp or safetensors, or --from torch or dcp"
-        raise Refused("checkpoint-form", message, "say one of them")
+        raise Refused("checkpoint-form", message, "pass one of them")
     if os.path.lexists(target):
-        raise Refused("checkpoint-target-there", f"{target} is there already", "choose another path")
+        raise Refused("checkpoint-target-there", f"{target} exists already", "choose another path")
     omissions = to_other(source, target, to, name) if to else from_other(source, target, str(origin), name)
     paths = [path for path in target.rglob("*") if path.is_file()] if target.is_dir() else [target]
     return {
@@ -57,11 +60,11 @@ def convert(
 
 
 def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
-    """Ours in the form; returns what the form cannot hold."""
+    """Convert to another format; return what it cannot hold."""
     try:
         shared, _ = load(source)
     except Damaged as error:
-        fix = "wright checkpoints list shows the others"
+        fix = "choose another checkpoint from `wright checkpoints list`"
         raise Refused("checkpoint-damaged", f"{source.name}: {error}", fix) from None
     omissions = [RANDOM]
     if form == "safetensors":
@@ -72,19 +75,19 @@ def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
         try:
             write(shared, scratch)
         except (ValueError, TypeError, KeyError) as error:
-            message = f"{form} cannot hold it: {error}"
+            message = f"the checkpoint does not fit the format {form}: {error}"
             raise Refused("checkpoint-not-carried", message, "choose another form") from None
         _compare(shared, read(scratch), form)
     return omissions
 
 
 def from_other(source: Path, target: Path, form: str, name: str) -> list[str]:
-    """The form as ours, in a folder named after its step."""
+    """Convert from another format into the folder of a step; return what was not converted."""
     if target.name != manifest.step_name(_step(target)):
-        message = f"{target.name} is no name of a checkpoint: the step is in it"
+        message = f"{target.name} is not a checkpoint name, which contains the step"
         raise Refused("checkpoint-form", message, "name it step-00000100, in a folder of checkpoints")
     if not source.exists():
-        raise Refused("checkpoint-no-folder", f"there is no {source}", "name a file or folder that is there")
+        raise Refused("checkpoint-no-folder", f"{source} does not exist", "pass an existing file or folder")
     state = _read_other(source, form)
     if all(isinstance(value, torch.Tensor) for value in state.values()):
         state = {name: state}  # the bare weights of a model
@@ -101,31 +104,33 @@ def _read_other(source: Path, form: str) -> dict[str, Any]:
         state = forms.FORMS[form][1](source)
     except (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        if form == "torch" and "global" in str(error).lower():  # torch's word for what it will not unpickle
+        if form == "torch" and "global" in str(error).lower():  # in torch's message about refused classes
             message = f"{source} holds more than values, and loading it would run code: {reason}"
             raise Refused(
-                "checkpoint-unsafe", message, "save its state_dict alone, and convert that"
+                "checkpoint-unsafe", message, "save only its state_dict, and convert that"
             ) from None
         message = f"{source} cannot be read as {form}: {reason}"
-        raise Refused("checkpoint-unreadable", message, "see that it is whole, and of that form") from None
+        raise Refused(
+            "checkpoint-unreadable", message, "check that the file is complete and has that format"
+        ) from None
     if not isinstance(state, dict) or not state:
-        raise Refused("checkpoint-unreadable", f"{source} holds no dictionary", "save a state_dict") from None
+        raise Refused("checkpoint-unreadable", f"{source} holds no dict", "save a state_dict") from None
     return state
 
 
 def _model(shared: dict[str, Any], name: str) -> tuple[dict[str, Any], list[str]]:
-    """The tensors of one module under the names that it gives them, and what else there is."""
+    """Return the tensors of one tracked module by name, and the names of all other state."""
     chosen = shared.get(name)
     if not isinstance(chosen, dict):
-        message = f"`{name}` is not in it, only {', '.join(shared)}"
-        raise Refused("checkpoint-no-model", message, "say which is the model: --name NAME")
+        message = f"the checkpoint has no `{name}`, only {', '.join(shared)}"
+        raise Refused("checkpoint-no-model", message, "pass the name of the model: --name NAME")
     tensors = {key: value for key, value in chosen.items() if isinstance(value, torch.Tensor)}
     omissions = [other_name for other_name in shared if other_name != name]
     return tensors, omissions + [f"{name}/{key}" for key in chosen if key not in tensors]
 
 
 def _same_model(state: dict[str, Any], folder: Path) -> None:
-    """A run's folder takes no checkpoint of another model: the tensors that differ are named."""
+    """Refuse a folder whose newest readable checkpoint is of another model; the message names tensors that differ."""
     for path in sorted(folder.glob("step-*"), reverse=True):
         try:
             saved = _saved_shapes(path)
@@ -140,7 +145,7 @@ def _same_model(state: dict[str, Any], folder: Path) -> None:
 
 
 def _saved_shapes(path: Path) -> dict[str, list[int]]:
-    """As the headers say; no tensor is read."""
+    """Read the shapes of the model's tensors from the headers of a checkpoint."""
     shapes: dict[str, list[int]] = {}
     for part_record in manifest.read(path).parts:
         with disk.reader(path, part_record) as reader:
@@ -156,22 +161,22 @@ def _shapes(state: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def _of_optimizer(name: str) -> bool:
-    """Its moments have the shapes of the model's own, and come only with its first step."""
+    """Return whether a tensor is optimizer state, which exists only after the first step."""
     return name.startswith("optimizer/")
 
 
 def _differences(saved: dict[str, list[int]], new: dict[str, list[int]]) -> Iterator[str]:
     for name in sorted(saved.keys() | new.keys()):
         if name not in new:
-            yield f"{name} {saved[name]} is missing in the new one"
+            yield f"{name} {saved[name]} is only in the folder"
         elif name not in saved:
-            yield f"{name} {new[name]} is in the new one alone"
+            yield f"{name} {new[name]} is only in the new checkpoint"
         elif saved[name] != new[name]:
-            yield f"{name} is {saved[name]} there and {new[name]} in the new one"
+            yield f"{name} is {saved[name]} in the folder and {new[name]} in the new checkpoint"
 
 
 class _AtomicTarget:
-    """A path beside the target, renamed to it when all went well, and removed when not."""
+    """A context manager for a temporary path next to the target, renamed to it on success and removed on failure."""
 
     def __init__(self, target: Path, *, use_target_name: bool = False) -> None:
         self._target, self._folder = target, target.parent / f".partial-{target.name}-{os.getpid()}"
@@ -203,19 +208,19 @@ class _AtomicTarget:
             raise self._refused(cause) from None
 
     def _refused(self, why: OSError) -> Refused:
-        message = f"{self._target} is not written: {why.strerror}"
-        return Refused("checkpoint-not-written", message, "nothing was left behind; choose a place with room")
+        message = f"cannot write {self._target}: {why.strerror}; no files were left"
+        return Refused("checkpoint-not-written", message, "choose a path with free space")
 
 
 def _compare(expected: Any, actual: Any, form: str) -> None:
-    """Refuses when one bit differs, so that no one has to find out later."""
+    """Refuse a result that differs from the source in any bit."""
     for path in _unlike(expected, actual, ""):
-        message = f"{path} does not come back from {form} as it was"
+        message = f"{path} changes in the format {form}"
         raise Refused("checkpoint-not-carried", message, "choose another form")
 
 
 def _unlike(a: Any, b: Any, path: str) -> Iterator[str]:
-    """Places that differ."""
+    """Yield the paths of values that differ."""
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.dtype != b.dtype or a.shape != b.shape or not torch.equal(forms.flat(a), forms.flat(b)):
             yield path
@@ -233,7 +238,7 @@ def _unlike(a: Any, b: Any, path: str) -> Iterator[str]:
 
 
 def write_step(folder: Path, step: int, state: dict[str, Any]) -> None:
-    """Ours, as one rank writes it."""
+    """Write a state as a checkpoint of one rank."""
     tensors: dict[str, torch.Tensor] = {}
     skeleton = tree.flatten(state, "", tensors)
     tensors |= {"rank": tree.pack({}), "tree": tree.pack(skeleton)}
@@ -252,13 +257,15 @@ def _step(target: Path) -> int:
 
 
 def main() -> int:
-    """For whoever has no `wright` at hand: on a host, in a job."""
-    parser = argparse.ArgumentParser(prog="convert", description="A checkpoint in another form, and back.")
+    """Run the command line, for hosts and jobs without `wright`."""
+    parser = argparse.ArgumentParser(
+        prog="convert", description="Convert a checkpoint to or from another format."
+    )
     parser.add_argument("source", type=Path)
     parser.add_argument("target", type=Path)
     parser.add_argument("--to", choices=tuple(forms.FORMS))
     parser.add_argument("--from", dest="origin", choices=("torch", "dcp"))
-    parser.add_argument("--name", default="model", help="what the model was tracked as")
+    parser.add_argument("--name", default="model", help="name under which the model was tracked")
     try:
         result = convert(**vars(parser.parse_args()))
     except Refused as error:

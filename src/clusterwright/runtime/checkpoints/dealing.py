@@ -1,4 +1,4 @@
-"""Which rank writes which piece of the state: each piece once, whoever else holds it too."""
+"""Assigns the pieces of a state to the ranks that write them: each piece to one of the ranks that hold it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from clusterwright.runtime.group import Group
 
 _DEALT_FROM_BYTES = (
     1 << 16
-)  # what is smaller is not worth it: copied in 5 us, it needs as long to be looked after
+)  # smaller tensors are not balanced: their copy takes 5 us, their bookkeeping as long
 _NOTHING = bytes(8)
-_NAMED = 5  # as many tensors are named in an error
+_NAMED = 5  # maximum number of tensors named in an error
 
 
 class Dealer:
-    """Takes a state apart into the chunks that this rank writes.
+    """Splits a state into the chunks that this rank writes.
 
-    Who holds what is agreed once, by a collective, and again when the state has got other tensors, which happens on
-    all ranks at once. Tensors that are no DTensors must be the same on all ranks; only their names and shapes are
-    compared here, not their values. Those that may differ all the same, as buffers of BatchNorm do, are named by
-    `rank_0s`: rank 0's are those that count.
+    The ranks agree on the assignment by a collective, once and again when the state's tensors change, which happens on
+    all ranks at once. Plain tensors must be equal on all ranks; only names and shapes are compared, not values.
+    `rank_0s` returns the names of those that may differ, such as BatchNorm buffers: rank 0 writes its own.
     """
 
     def __init__(self, group: Group, rank_0s: Callable[[], Iterable[str]] = tuple) -> None:
@@ -33,11 +32,11 @@ class Dealer:
         self._owned_indexes: list[int] = []
 
     def chunks(self, shared: dict[str, Any], local: dict[str, Any]) -> list[Chunk]:
-        """This rank's share of what all have, and its own state; all ranks call it together.
+        """Return this rank's chunks of the shared state, and its local state as one chunk; collective.
 
         Raises:
-            ValueError: the ranks' states have other tensors.
-            TypeError: a tensor that is in no state to be saved.
+            ValueError: the ranks' states have different tensors.
+            TypeError: a tensor cannot be saved, or no rank holds its values.
         """
         tensors: dict[str, Any] = {}
         skeleton = tree.flatten(shared, "", tensors)
@@ -65,16 +64,16 @@ class Dealer:
         boxes = [[peer_tags[8 * n : 8 * n + 8] for _, peer_tags in replies] for n in range(len(all_chunks))]
         if nowhere := [name for name, tags in zip(names, boxes, strict=True) if {*tags} == {_NOTHING}]:
             raise TypeError(
-                f"no rank holds {', '.join(nowhere[:_NAMED])}: on the device meta there are no values"
+                f"no rank holds {', '.join(nowhere[:_NAMED])}: tensors on the device meta have no values"
             )
         return owned(self._group.rank, sizes, boxes)
 
 
 def owned(rank: int, sizes: Sequence[int], boxes: Sequence[Sequence[bytes]]) -> list[int]:
-    """The numbers of the tensors that a rank writes its piece of, given what each rank holds of each tensor.
+    """Return the indexes of the tensors that a rank writes, given the tag of each rank's box of each tensor.
 
-    The largest first, each piece to the one that has least of those who hold it; small ones to the first of them.
-    All ranks come to the same result.
+    Pieces are assigned from the largest on, each to the holder with the least bytes so far; small ones to their first
+    holder. All ranks compute the same result.
     """
     heights = [0.0] * len(boxes[0]) if boxes else []
     indexes = []
@@ -93,12 +92,12 @@ def owned(rank: int, sizes: Sequence[int], boxes: Sequence[Sequence[bytes]]) -> 
 
 
 def shape_of(chunk: Chunk) -> tuple[int, ...]:
-    """That of the whole tensor."""
+    """Return the shape of the whole tensor that a chunk belongs to."""
     return tuple(chunk.data.shape) if chunk.full_shape is None else chunk.full_shape
 
 
 def _tag(chunk: Chunk) -> bytes:
-    """The same for the same box; zeroes for a piece that is empty though its tensor is not."""
+    """Return a hash of the chunk's box; zeros for an empty piece."""
     if chunk.full_shape is not None and not chunk.data.numel():
         return _NOTHING
     text = repr((chunk.offset, tuple(chunk.data.shape)))
@@ -106,7 +105,7 @@ def _tag(chunk: Chunk) -> bytes:
 
 
 def _differ(names: Sequence[Iterable[str]]) -> str:
-    """Words about the first rank whose state has other tensors than rank 0's."""
+    """Return an error message about the first rank whose tensors differ from rank 0's."""
     reference = set(names[0])
     rank, rank_names = next(
         (rank, set(tensor_names)) for rank, tensor_names in enumerate(names) if set(tensor_names) != reference
@@ -116,4 +115,4 @@ def _differ(names: Sequence[Iterable[str]]) -> str:
         for holder, only in ((0, reference - rank_names), (rank, rank_names - reference))
         if only
     ]
-    return f"rank {rank} tracks other tensors than rank 0: {'; '.join(details)}. What is not sharded must be alike"
+    return f"rank {rank} tracks different tensors than rank 0: {'; '.join(details)}; unsharded tensors must be equal"

@@ -1,14 +1,14 @@
-"""Checksums of blocks, so fast that verifying a checkpoint hardly costs more than reading it.
+"""Checksums of blocks, fast enough that verifying a checkpoint hardly costs more than reading it.
 
-A block is at most 1 MiB of one tensor, read as 64-bit words in rows of 512. BLAKE2b takes the sums of the rows and
-the sums of the columns, modulo 2^64, its last words and its length. Where a block's sum is kept says where the
-block belongs.
+A block is at most 1 MiB of one tensor, read as 64-bit words in rows of 512. BLAKE2b hashes the block's length, the sums
+of its rows and of its columns modulo 2^64, and its last bytes. The position of a block's checksum in a part
+identifies the block.
 
-Seen for certain (up to BLAKE2b): any change within one, two or three words, so each flipped bit, burst and swap of
-two words; bytes too few or too many; a row that was zeroed, or swapped with another unless both have equal sums.
-Not seen: four changed words at the corners of a rectangle whose errors cancel out, and rows swapped within a block
-that have the same sum. Random damage escapes with a chance below 2^-64.
-It is against faulty disks and torn writes, not against somebody who means to deceive.
+Always detected (up to BLAKE2b): any change within one, two or three words, so each flipped bit, burst and swap of
+two words; missing or extra bytes; a row that was zeroed, or swapped with another unless both have equal sums.
+Not detected: four changed words at the corners of a rectangle whose errors cancel out, and swapped rows of a block
+that have equal sums. Random damage escapes with a probability below 2^-64.
+It protects against faulty disks and torn writes, not against deliberate manipulation.
 Its speed: bench/resilience/checkpoint.py.
 """
 
@@ -25,18 +25,18 @@ BLOCK_BYTES = 1 << 20
 SUM_BYTES = 16
 _ROW_ELEMENTS = 512
 _ROW_BYTES = 8 * _ROW_ELEMENTS
-_SERIAL_ROWS = 63  # torch shares out what has 32,768 elements or more (at::internal::GRAIN_SIZE)
+_SERIAL_ROWS = 63  # torch splits 32,768 elements or more over threads (at::internal::GRAIN_SIZE)
 
 
 def block_sum(block: torch.Tensor) -> bytes:
-    """The sum of one block: flat, uint8, in main memory, at most BLOCK_BYTES.
+    """Return the checksum of one block: a flat uint8 CPU tensor of at most BLOCK_BYTES.
 
-    The work is not shared out over torch's threads, which training needs for itself.
+    Runs in the calling thread only, as training needs torch's threads.
     """
     aligned = block.numel() - block.numel() % _ROW_BYTES
     hasher = hashlib.blake2b(block.numel().to_bytes(8, "little"), digest_size=SUM_BYTES)
     if aligned:
-        if block.storage_offset() % 8:  # a view of words must begin at one; rare, see part.layout
+        if block.storage_offset() % 8:  # a view as words must be aligned; rare, see part.layout
             block = block.clone()
         rows = block[:aligned].view(torch.int64).view(-1, _ROW_ELEMENTS)
         pieces = torch.split(rows, _SERIAL_ROWS) if torch.get_num_threads() > 1 else (rows,)
@@ -51,7 +51,7 @@ def block_sum(block: torch.Tensor) -> bytes:
 
 
 def blocks(length: int) -> int:
-    """How many blocks a tensor of so many bytes has."""
+    """Return the number of blocks of a tensor of `length` bytes."""
     return -(-length // BLOCK_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""Parts as files."""
+"""Writes, reads and verifies parts as files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterwright.runtime.checkpoints.source import FileSource
 
 
 def write(path: Path, plan: Layout, staged: torch.Tensor) -> Part:
-    """Write what was staged, with its sums and header, and see it to the disk."""
+    """Write a staged part with checksums and header to a file, and fsync it."""
     sums = []
     with path.open("wb", buffering=0) as file:
         os.lseek(file.fileno(), plan.body, os.SEEK_SET)
@@ -32,7 +32,7 @@ def write(path: Path, plan: Layout, staged: torch.Tensor) -> Part:
 
 @contextlib.contextmanager
 def reader(folder: Path, part_record: Part) -> Iterator[Reader]:
-    """The part, its length, header and sums verified."""
+    """Open a part, with its length, header and checksums verified."""
     source = FileSource(folder / part_record.file)
     try:
         yield Reader(source, part_record)
@@ -41,15 +41,20 @@ def reader(folder: Path, part_record: Part) -> Iterator[Reader]:
 
 
 def verify(folder: Path, part_record: Part) -> None:
-    """Read every byte; raises Damaged, or OSError when it cannot be read."""
+    """Read and verify every byte.
+
+    Raises:
+        Damaged: the part differs from what was saved.
+        OSError: it cannot be read.
+    """
     with reader(folder, part_record) as part_reader:
         part_reader.verify()
 
 
 def read_back(path: Path, part_record: Part) -> None:
-    """Read from the disk what was just written; raises Damaged if it is not that.
+    """Verify a file just written by reading it from the disk; raises Damaged if it differs.
 
-    The system is asked to forget the file first. It is free to keep it, and then this sees only what it remembers.
+    Advises the kernel to drop the file from its page cache first; if it does not, only the cache is verified.
     """
     with path.open("rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -58,5 +63,5 @@ def read_back(path: Path, part_record: Part) -> None:
 
 def _write(file: int, data: memoryview) -> None:
     written = 0
-    while written < len(data):  # write(2) takes at most 2 GiB at once, and less when the disk is nearly full
+    while written < len(data):  # write(2) takes at most 2 GiB per call, less on a nearly full disk
         written += os.write(file, data[written:])

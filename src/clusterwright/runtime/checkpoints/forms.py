@@ -1,4 +1,4 @@
-"""Other forms of a checkpoint: torch.save, torch's DCP, and safetensors; each written and read by one process."""
+"""Other checkpoint formats: torch.save, torch's DCP and safetensors; each is written and read by one process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 from clusterwright.runtime.checkpoints import memory, part, tree
 
 _OURS = (
-    "clusterwright"  # where a DCP checkpoint keeps what DCP cannot: keys that are no text, empty containers
+    "clusterwright"  # key in a DCP checkpoint for what DCP cannot store: non-string keys, empty containers
 )
 
 
@@ -35,12 +35,12 @@ def _write_dcp(state: dict[str, Any], path: Path) -> None:
 
     skeleton = tree.pack(tree.flatten(state, "", {}))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it is one process alone, as is meant
+        warnings.simplefilter("ignore")  # about running without a process group, as intended
         _run_single_process(save, {**state, _OURS: {"tree": skeleton}}, storage_writer=FileSystemWriter(path))
 
 
 def _run_single_process(action: Callable[..., object], *arguments: Any, **named: Any) -> None:
-    """DCP wraps what goes wrong into a BaseException, for all ranks; here it is the one error that it was."""
+    """Call a DCP function and raise the original error instead of DCP's BaseException about all ranks."""
     from torch.distributed.checkpoint.api import CheckpointException
 
     try:
@@ -49,11 +49,11 @@ def _run_single_process(action: Callable[..., object], *arguments: Any, **named:
         error = next(iter(why.failures.values()))[0]
     else:
         return
-    raise error  # out here, so that it keeps its own cause: a full disk, say
+    raise error  # outside the except block, so that it retains its own cause, such as a full disk
 
 
 def _read_dcp(path: Path) -> Any:
-    """All of it, without knowing what is in it; with ours beside it, exactly what was given."""
+    """Read a whole DCP checkpoint; one that Clusterwright wrote is restored exactly."""
     from torch.distributed.checkpoint.filesystem import FileSystemReader
     from torch.distributed.checkpoint.metadata import TensorStorageMetadata
     from torch.distributed.checkpoint.state_dict_loader import load
@@ -80,7 +80,7 @@ def _read_dcp(path: Path) -> Any:
 
 
 def _nested(values_by_path: dict[tuple[Any, ...], Any]) -> dict[str, Any]:
-    """Dictionaries by path."""
+    """Build nested dicts from values by path."""
     result: dict[Any, Any] = {}
     for path, value in values_by_path.items():
         inner = result
@@ -91,13 +91,11 @@ def _nested(values_by_path: dict[tuple[Any, ...], Any]) -> dict[str, Any]:
 
 
 def _shaped(value: Any) -> Any:
-    """Lists as lists; and the numbers by which an optimizer knows its parameters, of which DCP has made text."""
+    """Restore lists, and the integer keys of optimizer state, which DCP has turned into strings."""
     if not isinstance(value, dict):
         return value
     shaped = {key: _shaped(item) for key, item in value.items()}
-    if shaped and all(
-        isinstance(key, int) for key in shaped
-    ):  # DCP keeps numbers for the places of lists alone
+    if shaped and all(isinstance(key, int) for key in shaped):  # DCP uses integer keys only for list indexes
         return [shaped[index] for index in sorted(shaped)]
     if "param_groups" in shaped and all(key.isdigit() for key in shaped.get("state", {})):
         shaped["state"] = {int(key): item for key, item in shaped.get("state", {}).items()}
@@ -139,7 +137,7 @@ def _read_safetensors(path: Path) -> Any:
 
 
 def flat(tensor: torch.Tensor) -> torch.Tensor:
-    """Its bytes, in main memory."""
+    """Return a tensor's bytes as a flat uint8 CPU tensor."""
     return tensor.detach().cpu().contiguous().flatten().view(torch.uint8)
 
 

@@ -1,4 +1,4 @@
-"""The last word of a save: which files make the checkpoint, and by what sums to know them."""
+"""The manifest of a checkpoint, written last: its files and their checksums."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NAME = "manifest.json"
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a checkpoint folder holds; a folder without one is no checkpoint.
+    """The contents of a checkpoint folder; a folder without a manifest is no checkpoint.
 
-    `value` is what was measured of this state, lower being better; None when nothing was.
+    `value` is the metric of this state (lower is better), None if none was recorded.
     """
 
     step: int
@@ -32,12 +32,12 @@ class Manifest:
 
     @property
     def bytes(self) -> int:
-        """The size of all parts."""
+        """The bytes of all parts."""
         return sum(part.bytes for part in self.parts)
 
 
 def write(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest, whole and on disk, with a sum over itself."""
+    """Write the manifest with its own checksum, and fsync it."""
     document = {"format": FORMAT, **asdict(manifest)}
     with (folder / NAME).open("w") as file:
         file.write(json.dumps({**document, "sha256": _sum(document)}, indent=1) + "\n")
@@ -47,7 +47,7 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 
 def read(folder: Path) -> Manifest:
-    """The manifest; raises Damaged when it is not whole or is another folder's."""
+    """Read the manifest of a checkpoint folder; raises Damaged if it is missing, invalid or of another folder."""
     try:
         document = json.loads((folder / NAME).read_text())
         checksum = document.pop("sha256")
@@ -74,7 +74,7 @@ def read(folder: Path) -> Manifest:
 
 
 def step_name(step: int) -> str:
-    """The folder of a step's checkpoint."""
+    """Return the folder name of a step's checkpoint: `step-00000100`."""
     return f"step-{step:08d}"
 
 

@@ -1,4 +1,4 @@
-"""The bytes of a tensor as Python sees bytes: no copy, and no NumPy, which need not be installed."""
+"""Conversion between tensors and Python bytes without NumPy, which need not be installed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import torch
 
 
 def view(tensor: torch.Tensor) -> memoryview:
-    """The memory of a flat uint8 tensor on the CPU, which lives as long as the view of it does."""
+    """Return a memoryview of a flat uint8 CPU tensor, without a copy; it keeps the tensor alive."""
     if not tensor.numel():
         return memoryview(b"")
     array = (ctypes.c_ubyte * tensor.numel()).from_address(tensor.data_ptr())
-    array.owner = tensor  # type: ignore[attr-defined]  # (from_address keeps nothing alive)
+    array.owner = tensor  # type: ignore[attr-defined]  # (from_address holds no reference)
     return memoryview(array).cast("B")
 
 
 def tensor(data: bytes) -> torch.Tensor:
-    """The bytes as a flat uint8 tensor of its own."""
+    """Copy the bytes into a flat uint8 tensor."""
     return torch.frombuffer(bytearray(data), dtype=torch.uint8)

@@ -1,18 +1,18 @@
-"""One rank's part of a checkpoint: the very same bytes in a file, in memory and on the wire.
+"""One rank's part of a checkpoint: the same bytes in a file, in memory and on the network.
 
-    8 bytes    how long the header is
-    header     JSON: name, dtype, shape and place of each tensor; for a piece of a sharded tensor also where it belongs
-    sums       one sum for each block of each tensor (digest.py), in their order
+    8 bytes    length of the header
+    header     JSON: name, dtype, shape and offsets of each tensor; of a piece of a sharded tensor also its box
+    sums       a checksum of each block of each tensor (digest.py), in order
     tensors    their bytes
 
-That is the safetensors format, so any tool can read it without us. `Part`, which the manifest keeps, holds the
-length and one digest over header and sums; so any block can be verified alone. Nothing in a part is pickled but the
-tensors named `rank` and `tree`, which hold what is not a tensor.
+This is the safetensors format, readable by any such tool. `Part`, which the manifest stores, has the length and one
+digest over header and checksums, so each block can be verified alone. Nothing in a part is pickled but the tensors
+named `rank` and `tree`, which hold all that is not a tensor.
 
-To make one: `layout(chunks)` says how long it will be (`Layout.bytes`) and where everything goes; `stage` copies
-the tensors into memory of that length, and is all that training has to wait for; `seal` then adds the sums and the
-header, in any thread, and returns the Part. From then on the memory holds a part.
-To read one: `Reader(source, part)`, where the source is a file, memory or one of the caller's own (source.py).
+To write a part: `layout(chunks)` computes its length (`Layout.bytes`) and all offsets; `stage` copies the tensors
+into memory of that length, the only step that training waits for; `seal` then adds checksums and header, in any
+thread, and returns the Part.
+To read a part: `Reader(source, part)`, where the source is a file, memory or another class (source.py).
 """
 
 from __future__ import annotations
@@ -38,13 +38,15 @@ DTYPES = {
 SUMS = "sums"
 NAMED = {name: dtype for dtype, name in DTYPES.items()}
 _LARGEST_HEADER = 100_000_000  # bytes; the limit of the safetensors format itself
-_ALIGNED = 64  # bytes; a header of such a length leaves every tensor where its dtype may lie
+_ALIGNED = 64  # bytes; header lengths are multiples of this, so that tensors are aligned for their dtypes
 
 
-class Chunk(NamedTuple):  # thousands are made in each save, and a dataclass takes four times as long to make
-    """A box of a tensor, as one rank holds it: its place in the tensor, and that tensor's shape.
+class Chunk(
+    NamedTuple
+):  # thousands are created in each save, and creating a dataclass takes four times as long
+    """A rank's box of a tensor: its values, its offset in the tensor, and the shape of the tensor.
 
-    `full_shape` is None when the box is the tensor.
+    `full_shape` is None when the box is the whole tensor.
     """
 
     name: str
@@ -55,7 +57,7 @@ class Chunk(NamedTuple):  # thousands are made in each save, and a dataclass tak
 
 @dataclass(frozen=True)
 class Entry:
-    """Where one chunk lies in a part: its bytes begin at `start`, its sums at number `first_sum` of all sums."""
+    """The position of a chunk in a part: byte offsets `start` and `end`, and the index of its first checksum."""
 
     name: str
     dtype: torch.dtype
@@ -69,7 +71,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Part:
-    """What is kept elsewhere (in the manifest, on a slot's first page) to know a part by."""
+    """The record of a part that is stored elsewhere (manifest, header of a slot) to verify it."""
 
     file: str
     bytes: int
@@ -78,7 +80,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything in a part goes; the same for the next save, as long as the state has the same tensors."""
+    """The layout of a part; equal for each save as long as the state has the same tensors."""
 
     head: bytes
     entries: tuple[Entry, ...]
@@ -87,12 +89,12 @@ class Layout:
 
     @property
     def body(self) -> int:
-        """Where the tensors begin; the sums lie between here and the header's end."""
+        """The offset of the first tensor; checksums lie between the header's end and it."""
         return self.entries[0].start if self.entries else self.bytes
 
 
 def layout(chunks: Sequence[Chunk]) -> Layout:
-    """The layout of a part that holds these chunks, in this order but for alignment."""
+    """Compute the layout of a part with these chunks, reordered only for alignment."""
     order = tuple(sorted(range(len(chunks)), key=lambda number: _alignment(chunks[number])))
     ordered = [chunks[number] for number in order]
     sums = digest.SUM_BYTES * sum(digest.blocks(_bytes(chunk)) for chunk in ordered)
@@ -105,12 +107,12 @@ def layout(chunks: Sequence[Chunk]) -> Layout:
     for chunk in ordered:
         key = _key(chunk)
         if key in header:
-            raise ValueError(f"two tensors are called {key}")
+            raise ValueError(f"two tensors have the name {key}")
         start, end = end, end + _bytes(chunk)
         header[key] = _header_fields(chunk.data.dtype, tuple(chunk.data.shape), start, end)
         if chunk.full_shape is not None:
             boxes[key] = [chunk.name, chunk.full_shape, chunk.offset]
-    header["__metadata__"]["boxes"] = json.dumps(boxes)  # a text, as the format has it
+    header["__metadata__"]["boxes"] = json.dumps(boxes)  # the format allows only strings here
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % _ALIGNED)
     head = len(text).to_bytes(8, "little") + text
@@ -118,15 +120,15 @@ def layout(chunks: Sequence[Chunk]) -> Layout:
 
 
 def places(plan: Layout, into: torch.Tensor) -> list[torch.Tensor]:
-    """Where the chunks go, in the layout's order: views of `into`, which is flat, uint8 and `plan.bytes` long."""
+    """Return views of `into` (flat, uint8, `plan.bytes` long) for the chunks, in the layout's order."""
     return [into[entry.start : entry.end].view(entry.dtype).view(entry.shape) for entry in plan.entries]
 
 
 def stage(
     plan: Layout, chunks: Sequence[Chunk], into: torch.Tensor, views: list[torch.Tensor] | None = None
 ) -> None:
-    """Copy the chunks to their places (`views`, where these are known already); one copy of each, no more."""
-    torch._foreach_copy_(  # as torch.optim does; for many small tensors twice as fast as one by one
+    """Copy the chunks to their places in `into`, or to `views` if the caller has them from `places`."""
+    torch._foreach_copy_(  # for many small tensors twice as fast as single copies
         places(plan, into) if views is None else views,
         [chunks[number].data for number in plan.order],
         non_blocking=True,
@@ -134,7 +136,7 @@ def stage(
 
 
 def seal(plan: Layout, memory_of_part: torch.Tensor, name: str = "part") -> Part:
-    """Add sums and header to what was staged; from now on the memory holds a part that can be read."""
+    """Add checksums and header to a staged part, which then can be read; return its record."""
     sums = b"".join(
         digest.block_sum(block) for entry in plan.entries for block in blocks(memory_of_part, entry)
     )
@@ -142,24 +144,24 @@ def seal(plan: Layout, memory_of_part: torch.Tensor, name: str = "part") -> Part
 
 
 def finish(plan: Layout, memory_of_part: torch.Tensor, sums: bytes, name: str) -> Part:
-    """Put the header and the sums in their place."""
+    """Write header and checksums in front of the tensors; return the part's record."""
     front = plan.head + sums
     memory.view(memory_of_part[: len(front)])[:] = front
     return Part(name, plan.bytes, hashlib.sha256(front).hexdigest())
 
 
 def blocks(memory_of_part: torch.Tensor, entry: Entry) -> tuple[torch.Tensor, ...]:
-    """The blocks of one tensor."""
+    """Return the blocks of one tensor in a part."""
     return split_blocks(memory_of_part[entry.start : entry.end])
 
 
 def split_blocks(data: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Blocks, of which only the last may be short; none of nothing."""
+    """Split bytes into blocks; only the last may be shorter."""
     return torch.split(data, digest.BLOCK_BYTES) if data.numel() else ()
 
 
 class Reader:
-    """A part whose length, header and sums have been verified; its tensors are, as they are read."""
+    """A part with verified length, header and checksums; its tensors are verified as they are read."""
 
     def __init__(self, source: Source, part: Part) -> None:
         self._source, self._name = source, part.file
@@ -167,30 +169,30 @@ class Reader:
             raise Damaged(f"{part.file} has {size} bytes, its manifest says {part.bytes}")
         length = int.from_bytes(self._bytes(0, min(8, size)), "little")
         if 8 + length > min(size, _LARGEST_HEADER):
-            raise Damaged(f"{part.file} has a header of {length} bytes, more than the file itself")
+            raise Damaged(f"{part.file}: the header length {length} exceeds the file or the format's limit")
         head = length.to_bytes(8, "little") + self._bytes(8, length)
         try:
             self.entries = _entries(head)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-            raise Damaged(f"{part.file} has a header that cannot be read: {error}") from None
+            raise Damaged(f"{part.file}: cannot parse the header: {error}") from None
         sums = sum(digest.blocks(entry.end - entry.start) for entry in self.entries)
         body = len(head) + sums * digest.SUM_BYTES
         if body + sum(entry.end - entry.start for entry in self.entries) != size:
-            raise Damaged(f"{part.file} has a header that speaks of more or fewer bytes than there are")
+            raise Damaged(f"{part.file}: the header does not match the length of the file")
         self._sums = self._bytes(len(head), body - len(head))
         if hashlib.sha256(head + self._sums).hexdigest() != part.digest:
             raise Damaged(
-                f"{part.file} has another header or other sums than were saved: its checksum differs"
+                f"{part.file} has another header or other block checksums than were saved: its checksum differs"
             )
 
     def read(self, entry: Entry, worker: BackgroundWorker | None = None) -> torch.Tensor:
-        """A chunk as it was saved; with `worker` it is verified only when that has ended."""
+        """Return a verified chunk; with `worker` it is verified only when the worker has finished."""
         return self.read_bytes(entry, 0, entry.end - entry.start, worker).view(entry.dtype).view(entry.shape)
 
     def read_bytes(
         self, entry: Entry, start: int, end: int, worker: BackgroundWorker | None = None
     ) -> torch.Tensor:
-        """Some of a chunk's bytes, in the same way; whole blocks are read, and only those that are needed."""
+        """Return verified bytes of a chunk as `read` does, reading only the blocks that contain them."""
         if worker is None:
             with BackgroundWorker() as local_worker:
                 return self.read_bytes(entry, start, end, local_worker)
@@ -202,7 +204,7 @@ class Reader:
         return data[start - low : end - low]
 
     def verify(self) -> None:
-        """Read every byte, in this thread alone; raises Damaged, or OSError when it cannot be read."""
+        """Read and verify every byte in this thread; raises Damaged, or OSError if it cannot be read."""
         scratch = torch.empty(digest.BLOCK_BYTES, dtype=torch.uint8)
         for entry in self.entries:
             for index in range(digest.blocks(entry.end - entry.start)):
@@ -212,7 +214,7 @@ class Reader:
                 self._verify(entry, self._fill(entry, 0, index, block), block)
 
     def _fill(self, entry: Entry, low: int, index: int, block: torch.Tensor) -> int:
-        """Read a block, the one of this index from `low` on; its number among all."""
+        """Read the block with this index counted from offset `low`; return the index of its checksum."""
         self._source.read(entry.start + low + index * digest.BLOCK_BYTES, memory.view(block))
         return entry.first_sum + low // digest.BLOCK_BYTES + index
 
@@ -230,7 +232,7 @@ class Reader:
 
 
 def _entries(head: bytes) -> tuple[Entry, ...]:
-    """What the header says, in the order of the bytes; each tensor begins where the one before it ends."""
+    """Parse the header into entries in byte order; each tensor begins where the one before it ends."""
     header = json.loads(head[8:])
     boxes = json.loads(header.pop("__metadata__")["boxes"])
     body_start = len(head) + header.pop(SUMS)["data_offsets"][1]
@@ -248,12 +250,12 @@ def _entries(head: bytes) -> tuple[Entry, ...]:
 
 
 def _alignment(chunk: Chunk) -> tuple[bool, int]:
-    """Those that leave the next one aligned come first, then the wide; each then lies where its dtype may."""
+    """Return a sort key that aligns each tensor for its dtype: multiples of 64 bytes first, then wide dtypes."""
     return _bytes(chunk) % _ALIGNED != 0, -chunk.data.element_size()
 
 
 def _key(chunk: Chunk) -> str:
-    """The tensor's name; of a piece also where it begins, as one rank may hold several pieces of a tensor."""
+    """Return the tensor's name, of a piece with its offset, as a rank may hold several pieces of a tensor."""
     return chunk.name if chunk.full_shape is None else f"{chunk.name}@{','.join(map(str, chunk.offset))}"
 
 

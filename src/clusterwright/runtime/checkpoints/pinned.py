@@ -1,4 +1,4 @@
-"""Memory that a GPU writes into by itself; on a CPU there is nothing to do."""
+"""Pinned host memory for copies from the GPU; no-ops on a CPU."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def register(memory: torch.Tensor, device: torch.device) -> None:
-    """Pin the memory, so that copies from this rank's GPU run at the speed of the bus; without it they are slower."""
+    """Pin the memory, so that copies from this rank's GPU run at bus speed."""
     if device.type == "cuda" and memory.numel():
         with torch.cuda.device(device):
             runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]  # (torch has no types for it)
@@ -16,13 +16,13 @@ def register(memory: torch.Tensor, device: torch.device) -> None:
 
 
 def forget(memory: torch.Tensor, device: torch.device) -> None:
-    """Undo `register`, before the memory goes."""
+    """Unpin the memory before it is freed."""
     if device.type == "cuda" and memory.numel():
         runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]  # (torch has no types for it)
         runtime.cudaHostUnregister(memory.data_ptr())
 
 
 def wait(device: torch.device) -> None:
-    """Until all copies from this rank's GPU have arrived."""
+    """Wait until all copies from this rank's GPU have arrived."""
     if device.type == "cuda":
         torch.cuda.current_stream(device).synchronize()

@@ -1,4 +1,4 @@
-"""The folder of checkpoints: which there are, where they are made, and which of them go."""
+"""The folder of checkpoints: lists them, creates the folder for partial saves, removes old checkpoints."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _UNFINISHED = ".partial-"
 
 
 def steps(folder: Path) -> list[int]:
-    """The steps that have a folder, newest first; none of them need be good."""
+    """Return the steps that have a checkpoint folder, newest first, without verifying them."""
     names = [path.name for path in folder.iterdir()] if folder.exists() else []
     return sorted((int(name[5:]) for name in names if re.fullmatch(r"step-\d{8,}", name)), reverse=True)
 
 
 def open_partial_folder(folder: Path, generation: int) -> Path:
-    """Where this generation's saves are made, until they get their names; all earlier rooms are gone with it.
+    """Create the folder for this generation's unfinished saves and remove those of earlier generations.
 
-    A rank that was given up and still writes has lost its folder then, and with it every way to a name of its own.
+    A partitioned rank of an earlier generation that still writes loses its folder and so cannot commit its save.
 
     Raises:
-        OSError: there is no room to be had, or a newer generation has one.
+        OSError: the folder cannot be created, or a newer generation has one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     newer = [
         path.name for path in folder.glob(f"{_UNFINISHED}generation-*") if _generation(path) > generation
     ]
     if newer:
-        raise OSError(f"generation {generation} was given up: {newer[0]} is a newer one's")
+        raise OSError(f"generation {generation} was replaced: {newer[0]} belongs to a newer one")
     partial_folder = folder / f"{_UNFINISHED}generation-{generation}-{secrets.token_hex(4)}"
     partial_folder.mkdir()
     for path in (*folder.glob(f"{_UNFINISHED}*"), *folder.glob(f".{LATEST}{SCRATCH}*")):
@@ -47,12 +47,12 @@ def open_partial_folder(folder: Path, generation: int) -> Path:
 
 
 def remove(path: Path) -> None:
-    """Remove a checkpoint so that no half of one can be met under its name."""
+    """Remove a checkpoint so that no partial one is ever visible under its name."""
     _discard(path)
 
 
 def point(folder: Path, step: int) -> None:
-    """`latest` leads to this step, for people and other programs; nothing here ever follows it."""
+    """Point the symlink `latest` to this step, for users and other programs; Clusterwright does not read it."""
     with suppress(OSError):  # a file system without symbolic links
         replace_link(folder / LATEST, manifest.step_name(step))
 
@@ -63,7 +63,7 @@ def _generation(partial_folder: Path) -> int:
 
 
 def _discard(path: Path) -> None:
-    """First out of the way by one rename, then removed."""
+    """Rename the path away, then remove it."""
     trash = path.with_name(f"{_UNFINISHED}gone-{secrets.token_hex(4)}")
     try:
         rename(path, trash, durable=False)
@@ -76,10 +76,10 @@ def _discard(path: Path) -> None:
 
 
 class Keeper:
-    """Keeps the newest N checkpoints that are complete, the best one, and always one that was read back and verified.
+    """Retains the newest N complete checkpoints, the best one, and the newest that was read back and verified.
 
-    Reading each of them back would cost a training more than writing them; so every N-th save is read back, each
-    part by its own rank, and until then the last one that was stays, whatever its age.
+    Reading back each checkpoint would cost more than writing it, so every N-th save is read back, each part by its
+    own rank.
     """
 
     def __init__(self, folder: Path, save_total_limit: int) -> None:
@@ -87,20 +87,20 @@ class Keeper:
         self.verified: set[int] = set()
 
     def verifies(self, number: int) -> bool:
-        """Whether this save, counted from 0, is one to read back."""
+        """Return whether to read back this save, counted from 0."""
         return number % self._save_total_limit == 0
 
     def tidy(self) -> None:
-        """See to the old ones; what cannot be removed is said and stays."""
+        """Remove old checkpoints; log the failure to remove one."""
         try:
             self._tidy()
         except OSError as error:
-            log_line(f"an old checkpoint stays: {error}")
+            log_line(f"cannot remove an old checkpoint: {error}")
 
     def _tidy(self) -> None:
-        """Remove what is older than what is kept; with less than that, remove nothing.
+        """Remove checkpoints older than the retained ones.
 
-        Bad ones that are newer stay for whoever wants to know why; they go with their age, like the good.
+        Damaged newer ones stay for inspection until they are old enough.
         """
         all_steps = steps(self._folder)
         complete, anchored = 0, False
@@ -118,7 +118,7 @@ class Keeper:
                 self.verified.discard(step)
 
     def _best(self, all_steps: list[int]) -> int | None:
-        """The newest of those with the lowest value."""
+        """Return the step with the lowest value, the newest of several; None without values."""
         values = {}
         for step in all_steps:
             saved_manifest = self._complete(step)
@@ -127,7 +127,7 @@ class Keeper:
         return min(values, key=lambda step: (values[step], -step), default=None)
 
     def _complete(self, step: int) -> manifest.Manifest | None:
-        """The manifest, if every file is there in its full length."""
+        """Return the manifest if all files exist with their full length."""
         folder = self._folder / manifest.step_name(step)
         try:
             saved_manifest = manifest.read(folder)
@@ -141,7 +141,7 @@ class Keeper:
 
 
 def check(folder: Path) -> manifest.Manifest:
-    """The manifest of a checkpoint whose every byte has been read and found as saved."""
+    """Verify every byte of a checkpoint and return its manifest; raises Damaged or OSError."""
     saved_manifest = manifest.read(folder)
     for part in saved_manifest.parts:
         disk.verify(folder, part)

@@ -1,4 +1,4 @@
-"""Pieces of tensors: boxes, each with its place and shape; and what a DTensor says of its own."""
+"""Pieces of tensors as boxes with offset and shape, also those of DTensors."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from clusterwright.runtime.checkpoints.part import Chunk
 
 @dataclass(frozen=True)
 class Box:
-    """Where a piece begins in its tensor, and how far it reaches."""
+    """The offset and shape of a piece in its tensor."""
 
     offset: tuple[int, ...]
     shape: tuple[int, ...]
 
     @property
     def numel(self) -> int:
-        """How many elements lie in it."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     def overlap(self, other: Box) -> Box | None:
-        """What both hold; None when there is nothing."""
+        """Return the intersection of two boxes, None if it is empty."""
         begin = tuple(map(max, self.offset, other.offset))
         ends = tuple(
             min(a + m, b + n) for a, m, b, n in zip(self.offset, self.shape, other.offset, other.shape)
@@ -33,40 +33,42 @@ class Box:
         return Box(begin, shape) if all(size > 0 for size in shape) else None
 
     def slices_in(self, outer: Box) -> tuple[slice, ...]:
-        """The slices of `outer` that this box is."""
+        """Return the slices that select this box from `outer`."""
         return tuple(slice(a - b, a - b + n) for a, b, n in zip(self.offset, outer.offset, self.shape))
 
 
 def full_box(shape: tuple[int, ...]) -> Box:
-    """All of a tensor."""
+    """Return the box of a whole tensor of this shape."""
     return Box((0,) * len(shape), tuple(shape))
 
 
 def sharded(tensor: torch.Tensor) -> bool:
-    """Whether it is a DTensor; its class is not imported for that."""
+    """Return whether a tensor is a DTensor, without importing the class."""
     return hasattr(tensor, "device_mesh") and hasattr(tensor, "placements")
 
 
 def absent(tensor: torch.Tensor) -> bool:
-    """Whether other ranks hold it, as a pipeline's stages do: here it is on the device `meta`, a name and a shape."""
+    """Return whether only other ranks hold a tensor, as in pipeline stages: here it is on the device `meta`."""
     return tensor.is_meta and tensor.dim() > 0
 
 
 def box(tensor: Any) -> Box:
-    """What this rank holds of a DTensor: one box, also on meshes of several dimensions and where shards are uneven.
+    """Return the box of a DTensor that this rank holds: one, also on multi-dimensional meshes and with uneven shards.
 
-    Nothing of one that is absent.
+    An absent tensor has an empty box.
     """
     if absent(tensor):
         return Box((0,) * tensor.dim(), (0,) * tensor.dim())
     if any(placement.is_partial() for placement in tensor.placements):
-        raise TypeError("a DTensor of partial sums has no values yet; redistribute it before it is saved")
+        raise TypeError(
+            "cannot save a DTensor with a Partial placement; fix: redistribute it before the save"
+        )
     (chunk_metadata,) = tensor.__create_chunk_list__()
     return Box(tuple(chunk_metadata.offsets), tuple(chunk_metadata.sizes))
 
 
 def chunk(name: str, tensor: torch.Tensor) -> Chunk:
-    """The piece of a tensor that this rank holds."""
+    """Return the piece of a tensor that this rank holds, as a chunk."""
     if tensor.is_meta:
         return Chunk(name, torch.empty(0, dtype=tensor.dtype), tuple(tensor.shape), (0,) * tensor.dim())
     if not sharded(tensor):
@@ -79,14 +81,14 @@ def chunk(name: str, tensor: torch.Tensor) -> Chunk:
 
 
 def local_of(tensor: Any) -> torch.Tensor:
-    """The memory of a DTensor on this rank."""
+    """Return the local tensor of a DTensor."""
     with torch.no_grad():
         local: torch.Tensor = tensor.to_local()
-    return local.wait() if hasattr(local, "wait") else local  # a collective may still be under way
+    return local.wait() if hasattr(local, "wait") else local  # a collective may still be running
 
 
 def like(tensor: torch.Tensor, local: torch.Tensor) -> torch.Tensor:
-    """A DTensor laid out as another is, with this rank's values; absent as another is."""
+    """Return a DTensor sharded like `tensor` with these local values; on `meta` if `tensor` is absent."""
     if absent(tensor):
         return torch.empty(tensor.shape, dtype=local.dtype, device="meta")
     with torch.no_grad():

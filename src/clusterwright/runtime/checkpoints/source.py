@@ -1,4 +1,4 @@
-"""Where the bytes of a part come from: a file, memory, or whatever else has these few methods."""
+"""Sources of a part's bytes: a file, memory, or any class with the methods of `Source`."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Any, Protocol
 
 
-class Damaged(Exception):  # noqa: N818 (said of a checkpoint; nothing went wrong in the program)
-    """What is there is not what was saved."""
+class Damaged(Exception):  # noqa: N818 (a property of a checkpoint, not a program error)
+    """The stored bytes differ from what was saved, or are missing."""
 
 
 class Source(Protocol):
     """The bytes of one part.
 
-    `read` raises Damaged when the bytes end early or are known not to be those that were saved, and OSError when
-    they cannot be had. A load of a whole part reads from its first byte to its last, in their order, so that a
-    socket can stand behind it; a load of some tensors leaves bytes out, and never goes back.
+    `read` raises Damaged when the bytes end early or differ from what was saved, and OSError when they cannot be
+    read. A load reads forward only, so that a socket can be the source: all bytes of a whole part, or with gaps
+    when only some tensors are loaded.
     """
 
     name: str
 
     def size(self) -> int:
-        """How many bytes there are."""
+        """Return the number of bytes."""
         ...
 
     def read(self, start: int, into: memoryview) -> None:
@@ -30,12 +30,12 @@ class Source(Protocol):
         ...
 
     def close(self) -> None:
-        """Nothing more will be read."""
+        """Release the source."""
         ...
 
 
 class FileSource:
-    """A file."""
+    """A file as a source."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
@@ -45,11 +45,11 @@ class FileSource:
             raise Damaged(f"{path.name} is missing") from None
 
     def size(self) -> int:
-        """As the file system has it now."""
+        """Return the current size of the file."""
         return os.fstat(self._file.fileno()).st_size
 
     def read(self, start: int, into: memoryview) -> None:
-        """One system call reads at most 2 GiB, and may stop earlier."""
+        """Fill `into` from the offset `start`, in several calls: one reads at most 2 GiB and may read less."""
         offset = 0
         while offset < len(into):
             if not (count := os.preadv(self._file.fileno(), [into[offset:]], start + offset)):
@@ -62,21 +62,21 @@ class FileSource:
 
 
 class MemorySource:
-    """Bytes in memory; they may not change while they are read."""
+    """Memory as a source; it must not change while it is read."""
 
     def __init__(self, name: str, data: memoryview) -> None:
         self.name, self._data = name, data
 
     def size(self) -> int:
-        """All of it."""
+        """Return the number of bytes."""
         return len(self._data)
 
     def read(self, start: int, into: memoryview) -> None:
-        """A copy."""
+        """Copy the bytes from the offset `start` to `into`."""
         if start + len(into) > len(self._data):
             raise Damaged(f"{self.name} ends early")
         into[:] = self._data[start : start + len(into)]
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Release the memoryview."""
         self._data.release()

@@ -1,4 +1,4 @@
-"""Memory that a part is copied into, all that training waits for in a save, and that it is written from."""
+"""Staging memory of a save: training waits for the copy into it, a thread writes the part from it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from clusterwright.runtime.checkpoints import part
 from clusterwright.runtime.checkpoints.ahead import Ahead
 from clusterwright.runtime.checkpoints.part import Chunk, Layout
 
-# the state grows a little: a number gets one more digit, a list one more entry
+# the state may grow a little: a number by one digit, a list by one entry
 _SLACK = 1.02
 _SLACK_BYTES = 1 << 20
 
 
 class Staging:
-    """Used again for each save, since memory that is new costs far more than the copy into it."""
+    """Staging memory that all saves reuse, since new memory costs far more than the copy into it."""
 
     def __init__(self, device: torch.device) -> None:
         self._device, self._cuda = device, device.type == "cuda"
@@ -27,7 +27,7 @@ class Staging:
         self._places: list[torch.Tensor] = []
 
     def plan(self, chunks: Sequence[Chunk]) -> Layout:
-        """Where each of these chunks goes; found again when they are like the last ones."""
+        """Return the layout of a part with these chunks, cached while their names and shapes stay the same."""
         key = [
             (chunk.name, chunk.data.shape, chunk.data.dtype, chunk.full_shape, chunk.offset)
             for chunk in chunks
@@ -37,17 +37,17 @@ class Staging:
         return self._plan[1]
 
     def prepare(self, length: int) -> Ahead:
-        """Have memory made for parts of about this length, unless it is there; nobody needs to wait for it."""
+        """Start to allocate memory for parts of about `length` bytes in a thread, unless it is allocated."""
         if self._memory and self._memory.bytes >= length:
             return self._memory
         if self._memory:
             self._memory.drop()
-        self._memory, self._places = None, []  # gone before there is more
+        self._memory, self._places = None, []  # freed before more is allocated
         self._memory = Ahead(int(length * _SLACK) + _SLACK_BYTES, self._device)
         return self._memory
 
     def stage(self, plan: Layout, chunks: Sequence[Chunk]) -> torch.Tensor:
-        """The chunks in their places. On a GPU they are copied on a stream of their own, to pinned memory."""
+        """Copy the chunks to their places and return the memory; on a GPU on a separate stream, to pinned memory."""
         staged = self.prepare(plan.bytes).claim()[: plan.bytes]
         self._places = self._places or part.places(plan, staged)
         if not self._cuda:
@@ -57,5 +57,5 @@ class Staging:
         self._stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self._stream):
             part.stage(plan, chunks, staged, self._places)
-        self._stream.synchronize()  # the next step writes over what is copied
+        self._stream.synchronize()  # the next step overwrites the sources
         return staged

@@ -1,4 +1,4 @@
-"""What a training needs of a checkpoint: which tensors, of which shapes, and which piece of each on this rank."""
+"""The tensors that a training needs from a checkpoint: their shapes, and the shard of each on this rank."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from torch import nn
 from clusterwright.runtime.checkpoints import shards, tree
 from clusterwright.runtime.checkpoints.shards import Box
 
-_NAMED = 10  # as many tensors of a kind are named in an error
+_NAMED = 10  # maximum number of tensors of a kind named in an error
 
 
-class Mismatch(ValueError):  # noqa: N818 (nothing is damaged, and no older checkpoint will be better)
+class Mismatch(ValueError):  # noqa: N818 (nothing is damaged; older checkpoints would not match either)
     """A checkpoint of another architecture."""
 
 
 class TargetState:
-    """The objects that will take a state over, and the states that they have now.
+    """The objects that will load a state, and their current states.
 
-    A tensor that is a DTensor now will be one again, from whichever pieces it was saved in. The moments of an
-    optimizer, which it may not have yet, are laid out as their parameters are. All else is loaded whole.
+    A tensor that is a DTensor now is loaded as one, whatever pieces it was saved in. Optimizer state, which may not
+    exist yet, is sharded like its parameters. All other tensors are loaded in full.
     """
 
     def __init__(self, objects: Mapping[str, Any], states: Mapping[str, Any]) -> None:
@@ -40,7 +40,7 @@ class TargetState:
                 self._parameters[f"{name}/state/{index}"] = parameter
 
     def piece(self, name: str, shape: tuple[int, ...]) -> Box | None:
-        """The box of it that this rank needs; None for another shape than that of the tensor it is for."""
+        """Return the box of a saved tensor that this rank needs; None if its shape differs from the current one."""
         tensor = self._tensors.get(name)
         if tensor is not None and tuple(tensor.shape) != shape:
             return None
@@ -48,15 +48,15 @@ class TargetState:
         return shards.full_box(shape) if layout is None else shards.box(layout)
 
     def build_tensor(self, name: str, shape: tuple[int, ...], local: torch.Tensor) -> torch.Tensor:
-        """The tensor that this piece is of, as a DTensor where that is wanted."""
+        """Return the loaded piece as a tensor: a DTensor if the current tensor is one."""
         layout = self._layout(name, shape)
         return local if layout is None else shards.like(layout, local)
 
     def compare(self, step: int, saved: Mapping[str, Any]) -> None:
-        """See that the models' tensors are those that were saved.
+        """Compare the names and shapes of the models' tensors with the saved ones.
 
         Raises:
-            Mismatch: with the names on both sides.
+            Mismatch: they differ; the message names the tensors.
         """
         current_shapes = {
             f"{name}/{path}": shape for name, shapes in self._shapes.items() for path, shape in shapes.items()
@@ -67,7 +67,7 @@ class TargetState:
             path: shape for path, shape in current_shapes.items() if path.split("/")[0] in models
         }
         mismatches = [
-            f"{path}: {list(saved_shapes[path])} saved, {list(current_shapes[path])} here"
+            f"{path}: saved {list(saved_shapes[path])}, now {list(current_shapes[path])}"
             for path in current_shapes
             if path in saved_shapes and saved_shapes[path] != current_shapes[path]
         ]
@@ -75,16 +75,16 @@ class TargetState:
             f"{kind}: {', '.join(names[:_NAMED])}{' and more' if len(names) > _NAMED else ''}"
             for kind, names in (
                 ("missing in the checkpoint", sorted(current_shapes.keys() - saved_shapes.keys())),
-                ("in the checkpoint only", sorted(saved_shapes.keys() - current_shapes.keys())),
-                ("of another shape", mismatches),
+                ("only in the checkpoint", sorted(saved_shapes.keys() - current_shapes.keys())),
+                ("different shape", mismatches),
             )
             if names
         ]
         if problems:
-            raise Mismatch(f"step {step} was saved by another architecture. {'; '.join(problems)}")
+            raise Mismatch(f"step {step} was saved from a different architecture: {'; '.join(problems)}")
 
     def _layout(self, name: str, shape: tuple[int, ...]) -> torch.Tensor | None:
-        """A DTensor of this shape to take as the pattern, or one that is absent."""
+        """Return the current tensor, or the parameter of this optimizer state, if it is sharded or absent here."""
         for tensor in (self._tensors.get(name), self._parameters.get(name.rpartition("/")[0])):
             has_layout = tensor is not None and (shards.sharded(tensor) or shards.absent(tensor))
             if tensor is not None and has_layout and tuple(tensor.shape) == shape:

@@ -1,4 +1,4 @@
-"""A state is taken apart into its tensors, each with a name, and the rest; and put together again."""
+"""Splits a nested state into named tensors and a picklable rest, and joins them again."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from clusterwright.runtime.checkpoints.part import DTYPES, NAMED, SUMS
 from clusterwright.runtime.checkpoints.source import Damaged
 
 _TENSOR_KEY = "\0tensor"  # no state_dict has this key
-_RESERVED = {"rank", "tree", SUMS}  # what else lies in a part under a name
-_PICKLE, _TORCH = b"P", b"T"  # how the rest was packed
+_RESERVED = {"rank", "tree", SUMS}  # other names in a part
+_PICKLE, _TORCH = b"P", b"T"  # format of a packed rest
 _PACKED = (
-    1024  # bytes; with sizes rounded up to these, a part's layout is nearly always that of the last save
+    1024  # bytes; sizes are rounded up to this, so that a part's layout seldom differs from the last save's
 )
 
 
 def flatten(
     value: Any, name: str, tensors: dict[str, torch.Tensor], names_by_identity: dict[Any, str] | None = None
 ) -> Any:
-    """The value with its tensors taken out into `tensors`, under names like `optimizer/state/0/exp_avg`.
+    """Return the value with its tensors moved to `tensors`, under names like `optimizer/state/0/exp_avg`.
 
-    Tensors that are not dense (sparse, quantised) stay where they are and are pickled. One that is met again, as tied
-    weights are, is taken once.
+    Tensors that are not dense (sparse, quantized) stay in place and are pickled. Tied weights are moved once.
     """
     names_by_identity = {} if names_by_identity is None else names_by_identity
     if isinstance(value, torch.Tensor) and _dense(value, name):
         if (identity := _identity(value)) in names_by_identity:
             return {_TENSOR_KEY: names_by_identity[identity]}
-        while name in tensors or name in _RESERVED:  # the keys 0 and "0" side by side
+        while name in tensors or name in _RESERVED:  # both keys 0 and "0"
             name += "'"
         tensors[name] = value.detach() if value.requires_grad else value
         names_by_identity[identity] = name
@@ -51,7 +50,7 @@ def flatten(
 
 
 def unflatten(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
-    """What `flatten` was given; dicts and tuples of special kinds come back as plain ones."""
+    """Invert `flatten`; subclasses of dict and tuple become plain ones."""
     if isinstance(value, dict):
         if value.keys() == {_TENSOR_KEY}:
             return tensors[value[_TENSOR_KEY]]
@@ -63,7 +62,7 @@ def unflatten(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
 
 
 def shapes(value: Any, name: str = "") -> dict[str, tuple[int, ...]]:
-    """The shape of each tensor by its path, tied ones each for itself."""
+    """Return the shape of each tensor by its path, tied ones under each path."""
     if isinstance(value, torch.Tensor):
         return {name: tuple(value.shape)}
     inner: Any = ()
@@ -79,7 +78,7 @@ def shapes(value: Any, name: str = "") -> dict[str, tuple[int, ...]]:
 
 
 def pack(value: Any) -> torch.Tensor:
-    """The rest as bytes; refused now, not on the day of the fault, if loading it would run code."""
+    """Serialize the rest to a uint8 tensor; raises now, not at a resume, if loading it would run code."""
     data = _pickled(value)
     data = len(data).to_bytes(8, "little") + data
     packed = memory.tensor(data + bytes(-len(data) % _PACKED))
@@ -89,7 +88,7 @@ def pack(value: Any) -> torch.Tensor:
 
 
 def unpack(packed: torch.Tensor) -> Any:
-    """What `pack` was given; no code in it is ever run."""
+    """Deserialize the result of `pack`, without running code from it."""
     length = int.from_bytes(memory.view(packed[:8]), "little")
     stream = io.BytesIO(memory.view(packed[8 : 8 + length]))
     if stream.read(1) == _PICKLE:
@@ -98,7 +97,7 @@ def unpack(packed: torch.Tensor) -> Any:
 
 
 def _pickled(value: Any) -> bytes:
-    """By Python's own pickle if it is plain, which is quick; else by torch.save, which knows more."""
+    """Serialize plain values by Python's pickle, which is fast, others by torch.save."""
     stream = io.BytesIO()
     try:
         stream.write(_PICKLE)
@@ -111,14 +110,14 @@ def _pickled(value: Any) -> bytes:
 
 
 class _NotPlainError(Exception):
-    """Something is neither None, a number, a text, bytes nor a simple tensor, nor a container of such."""
+    """A value is not made of None, numbers, strings, bytes, dense CPU tensors and containers of them."""
 
 
 class _PlainPickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
-        """Asked of whatever Python's pickle has no code of its own for."""
+        """Reduce dense CPU tensors; called for each object that pickle does not serialize natively."""
         if obj is _tensor:
-            return NotImplemented  # by its name
+            return NotImplemented  # pickled by name
         if type(obj) is not torch.Tensor or obj.device.type != "cpu" or not _dense(obj, ""):
             raise _NotPlainError(type(obj))
         data = obj.detach().contiguous().flatten().view(torch.uint8)
@@ -127,10 +126,10 @@ class _PlainPickler(pickle.Pickler):
 
 class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """Tensors are all that is not plain."""
+        """Allow no global but `_tensor`."""
         if name == _tensor.__name__:
             return _tensor
-        raise Damaged(f"{module}.{name} was never packed here")
+        raise Damaged(f"unexpected {module}.{name} in a checkpoint")
 
 
 def _tensor(dtype: str, shape: tuple[int, ...], data: bytes) -> torch.Tensor:
@@ -140,14 +139,16 @@ def _tensor(dtype: str, shape: tuple[int, ...], data: bytes) -> torch.Tensor:
 
 
 def _identity(tensor: Any) -> Any:
-    """Equal for two views of the same memory that are alike; memory that is empty has no address, but an identity."""
+    """Return a key that is equal for identical views of the same memory; empty memory is keyed by its storage."""
     local = tensor.to_local() if hasattr(tensor, "to_local") else tensor
-    address = local.data_ptr() or local.untyped_storage()._cdata  # noqa: SLF001 (torch.save tells storages apart by it)
+    address = local.data_ptr() or local.untyped_storage()._cdata  # noqa: SLF001 (torch.save identifies storages by it)
     more = (tensor.shape, str(tensor.placements)) if local is not tensor else ()
     return address, local.shape, local.stride(), local.dtype, *more
 
 
 def _dense(tensor: Any, name: str) -> bool:
     if hasattr(tensor, "local_shards"):
-        raise TypeError(f"{name} is a ShardedTensor: shard the model with fully_shard, which makes DTensors")
+        raise TypeError(
+            f"{name} is a ShardedTensor; fix: shard the model with fully_shard, which uses DTensors"
+        )
     return tensor.layout is torch.strided and not tensor.is_quantized and tensor.dtype in DTYPES

@@ -1,4 +1,4 @@
-"""This rank's hand in its agent's memory: it asks for room, copies a part into a free slot, and says so."""
+"""Writes in-memory checkpoints of this rank into its agent's shared memory and notifies the agent."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ from clusterwright.runtime.events import log_line
 from clusterwright.runtime.group import Group
 from clusterwright.runtime.replicas.slots import REFUSED, SLOTS, Slots, Stored
 
-# the state grows a little: a number gets one more digit, a list one more entry
+# the state may grow a little: a number by one digit, a list by one entry
 _SLACK = 1.02
 _SLACK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Moment:
-    """The step of a generation at which all ranks copied."""
+    """A generation and a step at which all ranks made a copy."""
 
     generation: int
     step: int
 
 
 class Unable:
-    """The hand of a rank that cannot reach its agent's memory: it says no for all of them."""
+    """A writer without access to the agent's memory; through the vote it turns off copies on all ranks."""
 
     refused = True
 
     def __init__(self, why: str) -> None:
-        log_line(f"no copies in memory: {why}")
+        log_line(f"in-memory checkpoints are off: {why}")
 
     def ready(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def request_capacity(self, chunks: Sequence[Chunk]) -> None:
-        """Nobody."""
+        """Do nothing."""
 
     def resumed(self, step: int) -> None:
-        """Nobody hears it."""
+        """Do nothing."""
 
     def copy(self, step: int, chunks: Sequence[Chunk], complete: Moment | None) -> int:  # noqa: ARG002 (Writer's signature)
-        """Nothing."""
+        """Return 0: nothing is copied."""
         return 0
 
     def settle(self) -> None:
-        """Nothing is under way."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 class Writer:
-    """Only this rank's process writes these slots while its generation lasts."""
+    """The only writer of this rank's slots during its generation."""
 
     def __init__(self, group: Group, generation: int, environ: Mapping[str, str]) -> None:
         self._group, self._generation = group, generation
@@ -76,11 +76,11 @@ class Writer:
 
     @property
     def refused(self) -> bool:
-        """There is no memory for copies on this host."""
+        """Whether the agent has refused memory for copies."""
         return self._slots.capacity == REFUSED
 
     def ready(self) -> bool:
-        """There is room, and the last copy is complete. What is missing is set off, and nobody waits for it here."""
+        """Return whether a slot is large enough and the last copy is complete, without waiting; maps granted slots."""
         if (
             not self._required_bytes
             or self._slots.capacity < self._required_bytes
@@ -95,17 +95,17 @@ class Writer:
         return True
 
     def request_capacity(self, chunks: Sequence[Chunk]) -> None:
-        """Tell the agent how much room a slot needs; its answer comes by itself."""
+        """Request slots from the agent that are large enough for these chunks; `ready` polls its answer."""
         self._request_bytes(self._staging.plan(chunks).bytes)
 
     def resumed(self, step: int) -> None:
-        """Tell the agent where this generation goes on."""
+        """Report to the agent the step from which this generation continues."""
         self._send(resumed=step)
 
     def copy(self, step: int, chunks: Sequence[Chunk], complete: Moment | None) -> int:
-        """Copy the part into a slot that the newest whole set does not need; its bytes, 0 when the room is too small.
+        """Copy the part into a slot that the newest complete set does not use.
 
-        It counts when sums and header are there too, which a thread adds.
+        Returns its bytes, 0 if the slot is too small. The copy is valid once a thread has added checksums and header.
         """
         plan = self._staging.plan(chunks)
         if plan.bytes > self._prepared:
@@ -120,12 +120,12 @@ class Writer:
         return plan.bytes
 
     def settle(self) -> None:
-        """The last copy is complete, and counts."""
+        """Wait until the last copy is complete and valid."""
         if self._work:
             self._work.result()
 
     def close(self) -> None:
-        """The last copy is complete."""
+        """Wait for the last copy and close the pipe to the agent."""
         self._thread.shutdown()
         os.close(self._pipe)
 
@@ -134,7 +134,7 @@ class Writer:
         self._send(room=self._required_bytes)
 
     def _prepare(self, capacity: int) -> None:
-        """Have the memory mapped, and known to the GPU, before training would wait for it."""
+        """Map both slots and pin them for the GPU, in the thread, so that training does not wait for it."""
         for slot in range(SLOTS):
             pinned.register(self._slots.bytes(slot, capacity), self._group.device)
         self._prepared = capacity
@@ -169,5 +169,5 @@ class Writer:
         line = {"generation": self._generation, "local_rank": self._group.local_rank, **fields}
         with contextlib.suppress(
             OSError
-        ):  # the agent is gone, or does not read: then no copy is taken as arrived
+        ):  # the agent has exited or does not read; then no copy counts as arrived
             os.write(self._pipe, json.dumps(line).encode() + b"\n")

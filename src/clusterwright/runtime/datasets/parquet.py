@@ -18,7 +18,7 @@ from clusterwright.runtime.datasets.shards import files
 class Parquet(Dataset[Any]):
     """Each row as a dict of its columns, or of those named.
 
-    Rows lie in groups that are read as a whole; the last few groups are kept. So they want an order in which neighbours
+    Rows lie in groups that are read as a whole; the last few groups are kept. So they want an order in which neighbors
     come close to each other: `Sampler(len(data), blocks=data.blocks)`.
 
     Raises:

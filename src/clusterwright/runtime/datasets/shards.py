@@ -44,7 +44,7 @@ class Shards(Dataset[Any]):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """How many samples each file holds: neighbours, which are read in one go."""
+        """How many samples each file holds: neighbors, which are read in one go."""
         return tuple(len(file_spans) // 2 for file_spans in self._spans)
 
     @property

@@ -1,1 +1,1 @@
-"""How the ranks of DistributedDataParallel add up their gradients, where the job file says another way than torch's."""
+"""Gradient reductions that a job file can select instead of DistributedDataParallel's own."""

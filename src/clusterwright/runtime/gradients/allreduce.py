@@ -1,4 +1,4 @@
-"""A bucket as DistributedDataParallel itself adds it up."""
+"""The reduction that DistributedDataParallel itself uses."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from torch import Tensor
 
 
 def all_reduce_mean(buffer: Tensor, group: Any) -> Any:
-    """The mean over the group, when it is there."""
+    """Start to average the buffer in place over the group; return a future of it."""
     work = dist.all_reduce(buffer.div_(dist.get_world_size(group)), group=group, async_op=True)
     return work.get_future().then(lambda future: future.value()[0])

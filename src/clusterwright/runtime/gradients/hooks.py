@@ -1,6 +1,6 @@
-"""Which way of adding up a model gets: the size of its buckets when it is wrapped, the rest when it is tracked.
+"""Applies the job file's `gradients` settings to models: bucket size when wrapped, comm hook when tracked.
 
-A program needs no change. What it says itself, a bucket or a hook of its own, comes first.
+The training script needs no change. Its own bucket size or comm hook has precedence.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from clusterwright.runtime.gradients.rounded import Rounded
 from clusterwright.runtime.gradients.settings import GradientSettings
 from clusterwright.runtime.services import names
 
-# So a way of several collectives goes on beneath the backward pass, and nothing can come between them: the
-# group that it
-# uses is its own.
+# A reduction of several collectives overlaps with the backward pass here. It has its own process group, so no other
+# collective comes between its own.
 
 
 class Lane:
-    """`add_up` makes of a rank's bucket, by its number, that of all of them, in place."""
+    """A thread that reduces buckets one after another by `add_up(index, buffer)`, in place."""
 
     def __init__(self, add_up: Callable[[int, Tensor], None]) -> None:
         self._add_up = add_up
@@ -37,7 +36,7 @@ class Lane:
         threading.Thread(target=self._work, name="gradients", daemon=True).start()
 
     def reduce(self, bucket: Any) -> Any:
-        """The bucket of all ranks, when it is there."""
+        """Queue a bucket; return a future of its reduced buffer."""
         buffer = bucket.buffer()
         future: Any = torch.futures.Future(devices=[buffer.device] if buffer.is_cuda else [])
         ready = torch.cuda.current_stream(buffer.device).record_event() if buffer.is_cuda else None
@@ -51,12 +50,12 @@ class Lane:
                 with torch.no_grad(), self._side_stream(buffer, ready):
                     self._add_up(index, buffer)
                     future.set_result(buffer)
-            except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
+            except Exception as error:  # noqa: BLE001 (raised again in the backward pass, by the future)
                 future.set_exception(error)
             del buffer, future
 
     def _side_stream(self, buffer: Tensor, ready: Any) -> Any:
-        """On a GPU, a stream of our own, once the bucket is full."""
+        """Return a context with a separate GPU stream that waits for the bucket; on the CPU, a no-op."""
         if ready is None:
             return torch.cuda.stream(None)
         new: Any = torch.cuda.Stream
@@ -70,7 +69,7 @@ _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def buckets(settings: GradientSettings) -> None:
-    """Models that are wrapped from now on have buckets of that size, unless the program says another."""
+    """Set the default bucket size of all DistributedDataParallel models created from now on."""
     if settings.bucket_mib:
         original_init = DistributedDataParallel.__init__
         sized: Any = functools.partialmethod(original_init, bucket_cap_mb=settings.bucket_mib)
@@ -78,7 +77,10 @@ def buckets(settings: GradientSettings) -> None:
 
 
 def attach(item: Any, settings: GradientSettings) -> Power | Rounded | None:
-    """A model in DistributedDataParallel adds up as told; what has a state that is to be kept, if any."""
+    """Register the comm hook that the settings select on a DistributedDataParallel model.
+
+    Returns the hook if its state must be saved, else None.
+    """
     for model in hookable(item):
         dtype = _DTYPES.get(settings.compress)
         if settings.compress == "power":
@@ -89,7 +91,7 @@ def attach(item: Any, settings: GradientSettings) -> Power | Rounded | None:
             rounded = Rounded(model)
             _in_a_lane(model, rounded.add_up)
             return rounded
-        elif settings.hierarchical and model.device_type == "cpu":  # NCCL does so by itself
+        elif settings.hierarchical and model.device_type == "cpu":  # NCCL is hierarchical by itself
             _in_a_lane(model, Hosts(model, dtype).add_up)
         elif dtype:
             _halve(model, dtype)
@@ -97,12 +99,12 @@ def attach(item: Any, settings: GradientSettings) -> Power | Rounded | None:
 
 
 def hookable(item: Any) -> Iterator[DistributedDataParallel]:
-    """The DistributedDataParallel in it, if there is one without a hook.
+    """Yield the DistributedDataParallel wrapper of a model if it has no comm hook.
 
-    Torch reads a hook's annotations, and refuses those that are strings; so hooks are lambdas, which have none.
+    Torch checks a hook's annotations and rejects strings, so hooks are lambdas, which have none.
     """
     for model in names.layers(item):
-        if isinstance(model, DistributedDataParallel) and not model._comm_hooks:  # noqa: SLF001 (no public way to it)
+        if isinstance(model, DistributedDataParallel) and not model._comm_hooks:  # noqa: SLF001 (no public API)
             yield model
 
 
@@ -117,7 +119,7 @@ def _halve(model: DistributedDataParallel, dtype: torch.dtype) -> None:
 
 
 def _in_16_bits(dtype: torch.dtype, group: Any, bucket: Any) -> Any:
-    """As torch's own hooks do, of which the one for bf16 refuses to work without CUDA."""
+    """Reduce a bucket in 16 bits, like torch's own hooks; torch's bf16 hook requires CUDA."""
     buffer = bucket.buffer()
     half = buffer.to(dtype).div_(dist.get_world_size(group))
     reduction = dist.all_reduce(half, group=group, async_op=True).get_future()

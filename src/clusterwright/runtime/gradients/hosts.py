@@ -1,6 +1,6 @@
-"""Gradients are added up inside each host first, then between hosts, then given back inside: one sum a host travels.
+"""Hierarchical all-reduce: reduce within each host, all-reduce between hosts, broadcast within each host.
 
-For Gloo, whose ring takes ranks as they come; NCCL knows the hosts.
+For Gloo, whose ring ignores hosts; NCCL takes them into account itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 class Hosts:
-    """This rank's host and the first rank of each; `dtype` is what travels between hosts, that of gradients if None."""
+    """Hierarchical all-reduce of a model's buckets; `dtype` is used between hosts (None: that of the gradients)."""
 
     def __init__(self, model: DistributedDataParallel, dtype: torch.dtype | None) -> None:
         ranks = dist.get_process_group_ranks(model.process_group)
@@ -25,7 +25,7 @@ class Hosts:
         rank, self._ranks, self._dtype = dist.get_rank(), len(ranks), dtype
         self._inside: Any = None
         hosts = by_host(ranks, host_names)
-        for host in hosts:  # all ranks make all groups, in one order
+        for host in hosts:  # all ranks must create all groups in the same order
             group = dist.new_group(list(host), backend="gloo")
             if rank in host:
                 self._inside, self._first_rank, self._is_single = group, host[0], len(host) == 1
@@ -35,7 +35,7 @@ class Hosts:
         self._leads = rank == self._first_rank
 
     def add_up(self, _index: int, buffer: torch.Tensor) -> None:
-        """The mean over all ranks, in place."""
+        """Average the buffer over all ranks, in place."""
         if not self._is_single:
             dist.reduce(buffer, self._first_rank, group=self._inside)
         if self._leads:
@@ -44,7 +44,7 @@ class Hosts:
             dist.broadcast(buffer, self._first_rank, group=self._inside)
 
     def _reduce_mean(self, buffer: torch.Tensor) -> None:
-        """Over all ranks, of what the first rank of each host holds."""
+        """Turn this host's sum into the mean over all ranks; runs on the first rank of each host."""
         buffer.div_(self._ranks)
         if self._between_hosts:
             payload = buffer if self._dtype is None else buffer.to(self._dtype)
@@ -55,7 +55,7 @@ class Hosts:
 
 
 def by_host(ranks: Sequence[int], hosts: Sequence[str]) -> list[tuple[int, ...]]:
-    """The ranks of each host, hosts in the order of their first ranks."""
+    """Group ranks by host, hosts in the order of their first ranks."""
     ranks_by_host: dict[str, list[int]] = {}
     for rank, host in zip(ranks, hosts):
         ranks_by_host.setdefault(host, []).append(rank)
@@ -63,5 +63,5 @@ def by_host(ranks: Sequence[int], hosts: Sequence[str]) -> list[tuple[int, ...]]
 
 
 def _host_name() -> str:
-    """The host as its launcher numbers it; without one, by its name."""
+    """Return the host's number as set by the launcher, or its host name."""
     return os.environ.get("GROUP_RANK") or socket.gethostname()

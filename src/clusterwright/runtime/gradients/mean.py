@@ -1,4 +1,4 @@
-"""The mean of a long vector over all ranks, with fewer bits of each number on the way."""
+"""The mean of a long vector over all ranks, sent in 32, 16 or 8 bits per number."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.functional import pad
 
-BLOCK = 256  # numbers that share a scale; its 4 bytes are 1.6 % more
-_MOST = 127  # of a signed byte
+BLOCK = 256  # numbers that share a scale; its 4 bytes add 1.6 %
+_MOST = 127  # maximum of a signed byte
 
 
 @dataclass
 class Residual:
-    """What a rank has rounded away of its own numbers, and of the sums that it hands round; the next mean has it."""
+    """Rounding errors of a rank's numbers and of the sums that it sends; the next mean adds them (error feedback)."""
 
     numbers: Tensor | None = None
     sums: Tensor | None = None
 
 
 def mean(flat: Tensor, group: Any, bits: int, residual: Residual | None = None) -> Tensor:
-    """The same bits on all ranks; `flat` may be overwritten. 32 and 16 bits (bfloat16) are one all-reduce.
+    """Return the mean over all ranks, bitwise equal on each; `flat` may be overwritten.
 
-    With 8, each rank adds up one share of the vector and hands the sum round, so that it sends half of what it would
-    in 16. Both ways numbers travel as bytes: of the largest in a block, 1/127 is a unit. What is not finite stays so.
+    32 and 16 bits (bfloat16) are one all-reduce. With 8 bits each rank averages one share of the vector (all-to-all)
+    and sends it to all (all-gather), half the bytes of 16 bits. Both times numbers are int8 with a scale per block,
+    the block's maximum / 127. Values that are not finite stay so.
     """
     ranks = dist.get_world_size(group)
     if bits == 8 and ranks > 1:
@@ -49,20 +50,20 @@ def _in_bytes(flat: Tensor, group: Any, ranks: int, residual: Residual) -> Tenso
 
 
 def _with(residual: Tensor | None, numbers: Tensor) -> Tensor:
-    """What is to travel, in blocks; where something is left of before, in its memory."""
+    """Return the numbers in blocks plus the residual, in the residual's memory if there is one."""
     blocks = numbers.view(-1, BLOCK)
     return blocks.clone() if residual is None else residual.to(blocks.device).add_(blocks)
 
 
 def _exchanged(packed: Tensor, group: Any) -> Tensor:
-    """Each rank gets its share of everyone's."""
+    """Send each rank its share (all-to-all); return this rank's share of all ranks."""
     output = torch.empty_like(packed)
     dist.all_to_all_single(output, packed, group=group)
     return output
 
 
 def _packed(blocks: Tensor) -> Tensor:
-    """Each block as bytes, with its scale behind it; what is rounded away stays in `blocks`."""
+    """Quantize each block to int8 followed by its scale; the rounding error is left in `blocks`."""
     scales = blocks.abs().amax(1, keepdim=True) / _MOST
     numbers = (blocks / scales.clamp(min=torch.finfo(torch.float32).tiny)).round_()
     packed = torch.cat([numbers.to(torch.int8).view(torch.uint8), scales.view(torch.uint8)], 1)
@@ -73,6 +74,6 @@ def _packed(blocks: Tensor) -> Tensor:
 
 
 def _unpacked(packed: Tensor) -> Tensor:
-    """Numbers, of a block whose scale is not finite none that is."""
+    """Return the numbers; blocks with a scale that is not finite have no finite numbers."""
     numbers, scales = packed[:, :BLOCK].view(torch.int8), packed[:, BLOCK:].contiguous().view(torch.float32)
     return numbers * scales

@@ -1,11 +1,11 @@
-"""PowerSGD (Vogels and others, 1905.13727): of each gradient, its share in a few directions travels.
+"""PowerSGD (Vogels and others, 1905.13727): low-rank compression of gradients.
 
-A gradient of n x m numbers is taken as a matrix M. Ranks add up P = M Q, of n x rank, make its columns orthonormal, and
-add up Q = M' P, of m x rank; the mean is P Q'. What a rank did not send (M - P Q') is added to its next gradient.
+A gradient of n x m numbers is a matrix M. Ranks all-reduce P = M Q, of n x rank, make its columns orthonormal, and
+all-reduce Q = M' P, of m x rank; the mean is P Q'. What a rank did not send (M - P Q') is added to its next gradient.
 
-Collectives are in one order on all ranks: the P of each bucket when it is ready, beneath the backward pass, and the
-Q of all of them at the end of it. Torch's own hook starts them as others end, which is any order.
-Hosts with other processors may round the last bits otherwise, and replicas then part by as much.
+Collectives run in the same order on all ranks: the P of each bucket when it is ready, during the backward pass, and
+the Q of all buckets at its end. Torch's own hook starts them as others complete, in any order.
+Hosts with different CPUs or GPUs may round the last bits differently, and replicas then differ by as much.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from torch.nn.parallel import DistributedDataParallel
 
 from clusterwright.runtime.gradients.allreduce import all_reduce_mean
 
-_WORTH = 2  # a matrix is sent whole where a sketch of it is not half as large: as torch's hook has it
+_WORTH = 2  # minimum compression ratio; other matrices are sent uncompressed (the value of torch's hook)
 
 
 @dataclass(frozen=True)
 class _Matrix:
-    """A gradient that is sketched: where it lies, and in `values`, of 32 bits, with what was left of those before."""
+    """A gradient to compress: its tensor, and in `values` (float32) the gradient plus the residual."""
 
     name: str
     gradient: Tensor
@@ -36,7 +36,7 @@ class _Matrix:
 
 @dataclass(frozen=True)
 class _Transfer:
-    """A bucket under way: the sketches of its matrices, and what is sent as it is, in one message."""
+    """A bucket in flight: the P of its matrices and its uncompressed gradients, in one message."""
 
     buffer: Tensor
     matrices: Sequence[_Matrix]
@@ -47,7 +47,7 @@ class _Transfer:
 
 
 class Power:
-    """Its state is this rank's own: what it has not sent yet, and the directions that it begins with."""
+    """The PowerSGD comm hook of one model; its state, residuals and the last Q, is local to this rank."""
 
     def __init__(self, model: DistributedDataParallel, rank: int, warm_up: int) -> None:
         self._group, self._rank, self._warm_up = model.process_group, rank, warm_up
@@ -59,17 +59,17 @@ class Power:
         self._open: list[_Transfer] = []
 
     def state(self) -> dict[str, Any]:
-        """All that the next step needs."""
+        """Return the state for a checkpoint."""
         return {"steps": self._steps, "left": dict(self._residuals), "directions": dict(self._directions)}
 
     def load_state(self, steps: int, state: Mapping[str, Any] | None) -> None:
-        """Go on after so many steps; without the state, what was not sent is lost."""
+        """Continue after this many steps; without a saved state, unsent gradients are lost."""
         self._steps = state["steps"] if state else steps
         self._residuals = dict(state["left"]) if state else {}
         self._directions = dict(state["directions"]) if state else {}
 
     def reduce(self, bucket: Any) -> Any:
-        """The bucket's mean, or what stands for it; the first steps as they are."""
+        """Return a future of the bucket's approximate mean; the exact mean in the first `warm_up` steps."""
         if self._steps < self._warm_up:
             self._steps += bucket.is_last()
             return all_reduce_mean(bucket.buffer(), self._group)
@@ -82,7 +82,7 @@ class Power:
         return self._open[-1].future
 
     def _send(self, bucket: Any) -> None:
-        """The P of its matrices is under way, with what is sent as it is."""
+        """Start the all-reduce of the bucket's P and its uncompressed gradients."""
         matrices, uncompressed = [], []
         for parameter, gradient in zip(bucket.parameters(), bucket.gradients()):
             if _worth(gradient, self._rank):
@@ -96,7 +96,7 @@ class Power:
 
     def _matrix(self, name: str, gradient: Tensor) -> _Matrix:
         rows = gradient.reshape(len(gradient), -1)
-        values = rows.float()  # the gradient itself, where that has 32 bits
+        values = rows.float()  # the gradient's own memory if it is float32
         if name in self._residuals:
             values.add_(_to_device(self._residuals[name], values))
         if name not in self._directions:
@@ -126,7 +126,7 @@ class Power:
             transfer.future.set_result(transfer.buffer)
 
     def _received(self, transfer: _Transfer) -> list[Tensor]:
-        """The sketches; what was sent as it is goes where it belongs."""
+        """Return the reduced P of each matrix; copy uncompressed gradients to their tensors."""
         shapes = [(len(matrix.gradient), self._rank) for matrix in transfer.matrices]
         parts = _parts(transfer.message, [*shapes, *(tensor.shape for tensor in transfer.uncompressed)])
         for gradient, part in zip(transfer.uncompressed, parts[len(shapes) :]):
@@ -134,7 +134,7 @@ class Power:
         return parts[: len(shapes)]
 
     def _share(self, matrices: Sequence[str], like: Tensor) -> None:
-        """The mean of their directions, in one message."""
+        """Average the Q of these matrices in one all-reduce."""
         directions = [self._directions[name] for name in matrices]
         message = _flat(directions, like).div_(self._ranks)
         dist.all_reduce(message, group=self._group)
@@ -150,7 +150,7 @@ def _worth(gradient: Tensor, rank: int) -> bool:
 
 
 def _random(name: str, rows: int, rank: int) -> Tensor:
-    """The same on all ranks."""
+    """Return random numbers, equal on all ranks."""
     return torch.randn(rows, rank, generator=torch.Generator().manual_seed(zlib.crc32(name.encode())))
 
 
@@ -164,7 +164,7 @@ def _parts(flat: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
 
 
 def _to_device(tensor: Tensor, like: Tensor) -> Tensor:
-    """On the device of the other: a state that was loaded is in the host's memory."""
+    """Return the tensor on the device of `like`: a loaded state is in host memory."""
     return tensor.to(like.device)
 
 
@@ -173,7 +173,7 @@ def _future(like: Tensor) -> Any:
 
 
 def _spoil(transfers: Iterable[_Transfer]) -> None:
-    """Nobody takes these gradients for good ones, and nothing of them is kept for the next step."""
+    """Set all gradients to NaN, without updating residuals."""
     for transfer in transfers:
         transfer.buffer.fill_(float("nan"))
         transfer.future.set_result(transfer.buffer)

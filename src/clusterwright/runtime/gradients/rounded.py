@@ -1,4 +1,4 @@
-"""Gradients in 8 bits, both ways. What is rounded away travels with the next gradients, so nothing is lost for good."""
+"""Gradient reduction in 8 bits with error feedback: rounding errors are added to the next gradients."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from clusterwright.runtime.gradients.mean import Residual, mean
 
 
 class Rounded:
-    """Its state is this rank's own: what is left of each bucket."""
+    """The 8-bit reduction of one model; its state, the residual of each bucket, is local to this rank."""
 
     def __init__(self, model: DistributedDataParallel) -> None:
         self._group = dist.new_group(dist.get_process_group_ranks(model.process_group))
         self._residuals: dict[int, Residual] = {}
 
     def state(self) -> dict[str, Any]:
-        """All that the next step needs."""
+        """Return the state for a checkpoint."""
         return {str(index): [residual.numbers, residual.sums] for index, residual in self._residuals.items()}
 
     def load_state(self, _steps: int, state: Mapping[str, Any] | None) -> None:
-        """Go on with this; without it, what was left is lost."""
+        """Load a saved state; without one, residuals are lost."""
         self._residuals = {int(index): Residual(*tensors) for index, tensors in (state or {}).items()}
 
     def add_up(self, index: int, buffer: Tensor) -> None:
-        """The mean of this bucket, in place."""
+        """Average this bucket over all ranks, in place."""
         residual = self._residuals.setdefault(index, Residual())
         buffer.copy_(mean(buffer, self._group, 8, residual))

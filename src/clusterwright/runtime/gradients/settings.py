@@ -1,4 +1,4 @@
-"""What the launcher says of gradients, through CLUSTERWRIGHT_GRADIENT_*; every word of it may be missing."""
+"""Settings of the gradient reduction that the launcher passes in CLUSTERWRIGHT_GRADIENT_* variables, all optional."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class GradientSettings:
 
 
 def read(environ: Mapping[str, str]) -> GradientSettings:
-    """What is said.
+    """Read the settings from the environment.
 
     Raises:
-        ValueError: it cannot be done.
+        ValueError: a value is invalid, or two settings exclude each other.
     """
     size = environ.get(BUCKET)
     settings = GradientSettings(
@@ -37,13 +37,13 @@ def read(environ: Mapping[str, str]) -> GradientSettings:
         environ.get(HIERARCHICAL) == "1",
     )
     if settings.compress not in COMPRESS:
-        raise ValueError(f"gradients: compress {settings.compress}: it is {', '.join(COMPRESS)}")
+        raise ValueError(f"gradients: compress: {settings.compress}: must be one of {', '.join(COMPRESS)}")
     if settings.rank < 1 or settings.warm_up < 1:
         raise ValueError(
-            f"gradients: rank {settings.rank}, warm_up {settings.warm_up}: PowerSGD needs at least 1 of both"
+            f"gradients: rank: {settings.rank}, warm_up: {settings.warm_up}: both must be at least 1"
         )
     if settings.compress in ("int8", "power") and settings.hierarchical:
         raise ValueError(
-            f"gradients: compress: {settings.compress} has no sum inside each host; take one out"
+            f"gradients: compress: {settings.compress} excludes hierarchical: true; fix: remove one of the two"
         )
     return settings

@@ -1,1 +1,1 @@
-"""Ranks that step by themselves and meet now and then, as in DiLoCo."""
+"""Outer steps as in DiLoCo: ranks train independently and synchronize every N steps."""

@@ -1,8 +1,8 @@
-"""Outer steps, as in DiLoCo (Douillard and others, 2311.08105): ranks step by themselves, and meet each N steps.
+"""Outer steps as in DiLoCo (Douillard and others, 2311.08105): ranks train independently and synchronize every N steps.
 
-When they meet, what all of them moved on the mean is the gradient of an outer optimiser, SGD with Nesterov's momentum;
-what it comes to is where all go on. Between two meetings no gradient travels, and ranks have weights and moments of
-their own.
+At an outer step, the mean change of the weights over all ranks is the gradient of an outer optimizer, SGD with Nesterov
+momentum; all ranks continue with its result. Between outer steps no gradients are sent, and each rank has its own
+weights and optimizer state.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clusterwright.runtime.services import names
 
 
 class Outer:
-    """The weights where ranks met last, and the momentum: the same on all ranks, saved and resumed with the rest."""
+    """The outer optimizer: the weights of the last outer step and the momentum, equal on all ranks and saved."""
 
     def __init__(self, settings: OuterSettings) -> None:
         self._settings = settings
@@ -33,10 +33,10 @@ class Outer:
         self._momentum: dict[str, Tensor] = {}
 
     def add(self, name: str, item: Any) -> None:
-        """This model's ranks meet, if it is one; its gradients stay where they are.
+        """Include a model in outer steps and turn off its gradient reduction; other objects are ignored.
 
         Raises:
-            ValueError: its gradients travel in a way that cannot be stopped.
+            ValueError: the model is not in DistributedDataParallel, or has a comm hook of its own.
         """
         model = names.bare(item)
         if not isinstance(model, nn.Module):
@@ -44,7 +44,7 @@ class Outer:
         wrapped = list(hookable(item))
         if dist.get_world_size() > 1 and not wrapped:
             raise ValueError(
-                f"outer: {name} is not in DistributedDataParallel, or has a hook of its own: track what wraps it"
+                f"outer: {name} is not in DistributedDataParallel or has its own comm hook; fix: track the wrapper"
             )
         for wrapper in wrapped:
             self._group = wrapper.process_group
@@ -57,7 +57,7 @@ class Outer:
         )
 
     def begin(self, completed: int) -> None:
-        """The first step after these comes; weights that were not resumed are those to begin with."""
+        """Start after this many steps; weights without a resumed state start from their current values."""
         self._completed = completed
         for name, parameter in self._parameters.items():
             if name not in self._met:
@@ -66,7 +66,7 @@ class Outer:
 
     @torch.no_grad()
     def stepped(self, completed: int, *, last: bool) -> bool:
-        """A step is complete; whether the ranks met."""
+        """Run an outer step if one is due after this step, or if it is the last; return whether it ran."""
         self._completed = completed
         if completed <= self._settings.warm_up:
             for name, parameter in self._parameters.items():
@@ -83,18 +83,18 @@ class Outer:
         return True
 
     def state_dict(self) -> dict[str, Any]:
-        """Nothing before the first step."""
+        """Return weights and momentum; empty before `begin`."""
         return {"met": dict(self._met), "momentum": dict(self._momentum)} if self._met else {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on with this; with nothing, from the weights as they are."""
+        """Load weights and momentum; models missing in the state are left to `begin`."""
         for name, parameter in self._parameters.items():
             if name in state.get("met", {}):
                 self._met[name] = state["met"][name].to(parameter.device)
                 self._momentum[name] = state["momentum"][name].to(parameter.device)
 
     def _reduce(self, buffer: Tensor) -> Any:
-        """Torch takes the bucket for added up; in the warm-up it is."""
+        """Average the bucket during the warm-up; afterwards return it unreduced."""
         if self._completed < self._settings.warm_up:
             return all_reduce_mean(buffer, self._group)
         future: Any = torch.futures.Future(devices=[buffer.device] if buffer.is_cuda else [])
@@ -102,6 +102,6 @@ class Outer:
         return future
 
     def _step(self, name: str, gradient: Tensor) -> None:
-        """As torch.optim.SGD with nesterov=True."""
+        """Update one weight as torch.optim.SGD does with nesterov=True."""
         momentum = self._momentum[name].mul_(self._settings.momentum).add_(gradient)
         self._met[name].sub_(gradient + self._settings.momentum * momentum, alpha=self._settings.lr)

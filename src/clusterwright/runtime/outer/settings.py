@@ -1,4 +1,4 @@
-"""What the launcher says of outer steps: CLUSTERWRIGHT_OUTER, as JSON."""
+"""Settings of outer steps that the launcher passes in CLUSTERWRIGHT_OUTER, as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BITS = (8, 16, 32)
 
 @dataclass(frozen=True)
 class OuterSettings:
-    """Each so many steps the ranks meet; `bits` of each number travel. In the first `warm_up` steps gradients do."""
+    """An outer step every `every` steps sends `bits` per number; the first `warm_up` steps reduce gradients instead."""
 
     every: int
     lr: float = 0.7
@@ -22,10 +22,10 @@ class OuterSettings:
 
 
 def read(environ: Mapping[str, str]) -> OuterSettings | None:
-    """What is said; None for ranks that meet in each step.
+    """Read the settings from the environment; None without outer steps.
 
     Raises:
-        ValueError: it cannot be done.
+        ValueError: a value is out of range.
     """
     text = environ.get(VARIABLE)
     if not text:
@@ -38,6 +38,7 @@ def read(environ: Mapping[str, str]) -> OuterSettings | None:
         or settings.bits not in BITS
     ):
         raise ValueError(
-            f"outer: {text}: every is at least 1, warm_up 0, lr more than 0, momentum from 0 to below 1, bits {BITS}"
+            f"outer: {text}: every must be at least 1, warm_up at least 0, lr more than 0, momentum from 0 to below 1,"
+            f" bits one of {BITS}"
         )
     return settings

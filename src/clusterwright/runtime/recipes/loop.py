@@ -139,7 +139,7 @@ def staged(
 def update(
     run: Run, model: nn.Module, optimizer: torch.optim.Optimizer, total: Tensor, options: Common
 ) -> None:
-    """One optimiser step, unless something in it is not finite."""
+    """One optimizer step, unless something in it is not finite."""
     run.scaler.unscale_(optimizer)
     norm = run.clip(model, options.clip)
     for group in optimizer.param_groups:

@@ -79,7 +79,7 @@ class Transformer(nn.Module):
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.norm = nn.RMSNorm(shape.width)
         self.out = nn.Linear(shape.width, VOCABULARY, bias=False)
-        self._initialise(shape.layers)
+        self._initialize(shape.layers)
 
     def forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
         """The sum, over the targets (B, T), of -log(odds given to them).
@@ -108,7 +108,7 @@ class Transformer(nn.Module):
             x = block(x)
         return x
 
-    def _initialise(self, layers: int) -> None:
+    def _initialize(self, layers: int) -> None:
         """As GPT-2 (section 2.3): what adds to the residual starts smaller, the more layers add."""
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1:

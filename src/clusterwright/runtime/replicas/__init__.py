@@ -1,1 +1,1 @@
-"""Copies of a rank's state in memory that outlives it."""
+"""In-memory checkpoints: replicas of a rank's state in memory that outlives the rank."""

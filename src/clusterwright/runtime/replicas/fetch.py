@@ -1,4 +1,4 @@
-"""A part from an agent that holds it: over TCP, after both sides have proved that they know the run's token."""
+"""Fetches a part of an in-memory checkpoint from another host's agent over TCP, with mutual authentication by token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SKIPPED = 1 << 16
 
 
 class Fetched:
-    """One part's bytes as they arrive; a source (source.py) that is read from its beginning to its end."""
+    """The bytes of one part as they arrive: a source (checkpoints/source.py) that can only be read forward."""
 
     def __init__(self, address: str, port: int, token: str, key: tuple[int, int, int, int]) -> None:
         self.name = f"rank {key[3]}'s part on {address}"
@@ -34,17 +34,17 @@ class Fetched:
             raise
 
     def size(self) -> int:
-        """As the agent says."""
+        """Return the bytes of the part, as the agent reports."""
         return self._size
 
     def read(self, start: int, into: memoryview) -> None:
-        """What lies before `start` and was not asked for is passed over."""
+        """Fill `into` with the bytes from offset `start`, discarding those before it."""
         while self._offset < start:
             self._offset += self._read_into(memoryview(bytearray(min(start - self._offset, _SKIPPED))))
         self._offset += self._read_into(into)
 
     def close(self) -> None:
-        """Nothing more will be read."""
+        """Close the connection."""
         self._stream.close()
         self._connection.close()
 
@@ -68,7 +68,7 @@ class Fetched:
         self._send({"challenge": ours})
         answer = self._receive()
         if not hmac.compare_digest(str(answer.get("proof", "")), _proof(token, "holder", ours)):
-            raise ConnectionError("what answers there is not an agent of this run")
+            raise ConnectionError(f"{self.name}: the server is not an agent of this run")
         self._send({"proof": _proof(token, "reader", str(answer["challenge"]))})
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -77,7 +77,7 @@ class Fetched:
     def _receive(self) -> dict[str, Any]:
         line = self._stream.readline(_LONGEST)
         if not line.endswith(b"\n"):
-            raise ConnectionError(f"{self.name}: the agent there has closed the connection")
+            raise ConnectionError(f"{self.name}: the agent closed the connection")
         message: dict[str, Any] = json.loads(line)
         return message
 

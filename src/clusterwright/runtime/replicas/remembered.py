@@ -1,4 +1,4 @@
-"""What the launcher says is in memory, and the parts of it."""
+"""The in-memory checkpoint that the launcher offers for a resume, and readers of its parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VARIABLE = "CLUSTERWRIGHT_MEMORY"
 
 @dataclass(frozen=True)
 class Remembered:
-    """A step of which every rank's part is in memory somewhere; `places` has a path or an address for each rank."""
+    """An in-memory checkpoint with the parts of all ranks; `places` has a path or an address for each rank."""
 
     generation: int
     step: int
@@ -31,11 +31,11 @@ class Remembered:
 
     @contextlib.contextmanager
     def reader(self, rank: int) -> Iterator[Reader]:
-        """One rank's part, its length, header and sums verified.
+        """Open one rank's part, with its length, header and checksums verified.
 
         Raises:
-            Damaged: it is not there any more, or is not what was copied.
-            OSError: nobody answers where it should be.
+            Damaged: the part is missing or fails verification.
+            OSError: the agent that holds it cannot be reached.
         """
         location, key = self.places[rank], (self.generation, self.step, self.world_size, rank)
         opened = _mapped(location["path"], key) if "path" in location else _fetched(location, self.token, key)
@@ -44,10 +44,10 @@ class Remembered:
 
 
 def read_environment(environ: MutableMapping[str, str] = os.environ) -> Remembered | None:
-    """What the launcher says, once: it is nothing for the processes that a rank starts. None for nothing.
+    """Read and remove the launcher's variable, so that child processes do not inherit it; None if it is not set.
 
     Raises:
-        OSError: it is in a file, which cannot be read.
+        OSError: the variable names a file that cannot be read.
     """
     text = environ.pop(VARIABLE, "")
     if not text:

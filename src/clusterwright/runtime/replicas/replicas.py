@@ -1,8 +1,8 @@
-"""The state of this rank after some steps, copied into memory that outlives the rank.
+"""In-memory checkpoints: copies of this rank's state in memory that outlives the rank.
 
-Each rank copies its part into memory of its host's agent, which brings it to the next host. All ranks vote whether
-the copies of the last round have arrived. The set of them is then whole, and stays untouched while the next round is
-made in the other slot. So at any moment there is a whole set, or there has been none yet.
+Each rank copies its part into memory of its host's agent, which sends it to a peer host. All ranks vote whether the
+copies of the last round have arrived. That set is then complete and stays unchanged while the next round uses
+the other slot. So after the first round there is always a complete set.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from clusterwright.runtime.group import Group
 from clusterwright.runtime.progress import Progress
 
 VARIABLE = "CLUSTERWRIGHT_COPY_EVERY"
-# of the time, for what training waits for: of a copy as it costs when nothing disturbs it, and of all copies together
+# maximum share of the time that training waits for copies: at the cost of an undisturbed copy, and of all copies
 BUDGET, MOST = 0.0025, 0.005
-RECENT = 8  # copies, of which the cheapest says what one costs when nothing disturbs it
+RECENT = 8  # copies; the cheapest of them counts as undisturbed
 
 
 @dataclass
 class Rhythm:
-    """With `steps` at each N steps; without, as often as the budget allows, as the clock of rank 0 sees it.
+    """When to copy: every `steps` steps, or if None as often as the time budget allows by rank 0's clock.
 
-    A copy that took long because the machine was busy makes the next ones no rarer than all of them together must be.
+    One copy slowed by a busy host delays the next ones only as far as the budget of all copies requires.
     """
 
     steps: int | None
@@ -44,48 +44,50 @@ class Rhythm:
 
     @staticmethod
     def parse(text: str) -> Rhythm | None:
-        """From the launcher's word; None for never."""
+        """Parse `auto`, `steps:N` or `never` (None)."""
         if text == "never":
             return None
         match = re.fullmatch(r"steps:(\d{1,9})", text)
         if text != "auto" and not (match and int(match[1])):
-            raise ValueError(f"copies in memory `{text}`: write auto, steps:1 or never")
+            raise ValueError(
+                f"interval of in-memory checkpoints `{text}` is invalid; fix: write auto, steps:1 or never"
+            )
         return Rhythm(int(match[1]) if match else None)
 
     def overdue(self, now: float) -> bool:
-        """Whether this rank's clock asks for a copy."""
+        """Return whether a copy is due at this time, under `auto`."""
         return self.steps is None and now >= self._next
 
     def due(self, step: int) -> bool:
-        """Whether this step asks for a copy."""
+        """Return whether a copy is due at this step, under `steps:N`."""
         return self.steps is not None and step % self.steps == 0
 
     def record(self, now: float, seconds: float) -> None:
-        """A copy has cost so much: until the next one that becomes a small part of the time."""
+        """Record the seconds that a copy has cost, and set the earliest time of the next."""
         self._begun = now - seconds if self._begun is None else self._begun
         self._spent += seconds
         self._recent.append(seconds)
         self._next = max(now + min(self._recent) / BUDGET, self._begun + self._spent / MOST)
 
 
-# What a rank says of its copy of the last round; the largest of all ranks' holds.
+# State of a rank's copy of the last round, in rising priority: the maximum over all ranks counts.
 ARRIVED, VOID, WAIT, REFUSED = range(4)
 NO_PEER = (1 << 64) - 1
-# a rank that copies at each step waits for the copy before; after so long the step goes without
+# a rank that copies at each step waits this long for the copy before, then skips the step's copy
 _TIMEOUT_S = 5.0
-# on the way out nothing else is to be done; a neighbour that is gone is given up after 10 s
+# at exit nothing else is left to do; the agent gives up a lost peer after 10 s
 _LEAVING_S = 30.0
 _POLL_INTERVAL_S = 0.0005
 _LOG_INTERVAL_S = 1.0
-# Where training computes on the CPU, sums and sending take their time from it too: 560 ms of CPU time for 300 MB,
-# of both hosts together and for a stall of 36 (docs/log.md, 2026-11-22); half of it on each, over two cores or more.
+# In CPU training, checksums and sending also take CPU time from it: 560 ms for 300 MB on both hosts together,
+# for a stall of 36 ms (docs/log.md, 2026-11-22); half of it on each, over two cores or more.
 _ON_CPU = 4
 
 Part = Callable[[], Sequence[Chunk]]
 
 
 class Replicas:
-    """All ranks call the same things at the same steps."""
+    """This rank's in-memory checkpoints. All ranks call the same methods at the same steps."""
 
     def __init__(
         self, group: Group, writer: Writer | Unable, rhythm: Rhythm, outputs: tuple[Progress, Events]
@@ -95,26 +97,26 @@ class Replicas:
         self._complete: Moment | None = None
         self._newest: Moment | None = None
         self._failed = self._over = self._capacity_requested = False
-        self._patient = True  # a round that was waited for in vain is not waited for again
+        self._patient = True  # after a wait that timed out, do not wait for that round again
         self._logged_at = 0.0
         self._unsaid = (0, 0.0)
 
     def resumed(self, step: int, from_memory: Moment | None = None) -> None:
-        """Training goes on after this step; the copies that it was read from stay until there is a newer whole set."""
+        """Continue after this step; the set that it was read from stays until a newer one is complete."""
         self._complete = from_memory
         self._writer.resumed(step)
 
     def vote_fields(self) -> dict[str, int]:
-        """This rank's words in the vote."""
+        """Return this rank's fields of the vote."""
         overdue = self._group.rank == 0 and self._rhythm.overdue(time.monotonic())
         return {"copy": int(overdue), "copies": REFUSED if self._over else self._last_round()}
 
     def due(self, step: int) -> bool:
-        """Whether all ranks have to know in this step how copies stand: it is to be copied, or no step has been."""
+        """Return whether this step needs a vote about copies: it is to be copied, or none was copied yet."""
         return not self._over and (self._newest is None or self._rhythm.due(step))
 
     def run_round(self, moment: Moment, agreed: Mapping[str, int], part: Part) -> None:
-        """Between two steps: count the last round, and make the next when it is time and there is room for it."""
+        """At a step boundary, evaluate the last round, and copy this step if due and a slot is free."""
         if self._over:
             return
         begun = time.monotonic()
@@ -134,7 +136,7 @@ class Replicas:
             self._make(moment, part(), begun)
 
     def copy_before_exit(self, moment: Moment, part: Part) -> bool:
-        """Copy this step before all ranks leave, whatever that costs; False, on all, when one of them cannot."""
+        """Copy this step before all ranks exit, at any cost; return False on all ranks if one fails."""
         if self._over or not self._capacity_requested:
             return False
         begun, last = time.monotonic(), self._wait(_LEAVING_S)
@@ -147,11 +149,11 @@ class Replicas:
         return self._largest(int(self._failed)) == 0
 
     def close(self) -> None:
-        """The last copy is complete, or none was made."""
+        """Wait for a copy in progress and close the writer."""
         self._writer.close()
 
     def _last_round(self) -> int:
-        """How the copy of the last round stands on this rank."""
+        """Return the state of the last round's copy on this rank."""
         if self._writer.refused:
             return REFUSED
         if not self._writer.ready():
@@ -161,7 +163,7 @@ class Replicas:
         return ARRIVED if self._progress.shipped in (self._newest.step, NO_PEER) else WAIT
 
     def _wait(self, timeout_s: float) -> int:
-        """How the last round stands on all ranks when this one knows its own, or has waited long enough."""
+        """Wait for this rank's copy or the timeout; return the state of the last round over all ranks."""
         deadline = time.monotonic() + timeout_s
         while (last := self._last_round()) == WAIT and time.monotonic() < deadline:
             time.sleep(_POLL_INTERVAL_S)
@@ -184,7 +186,7 @@ class Replicas:
         self._record_copy(moment.step, now - begun, length)
 
     def _record_copy(self, step: int, seconds: float, length: int) -> None:
-        """At most one event a second; its seconds are those of all copies since the last one."""
+        """Write at most one event per second, with the seconds of all copies since the last event."""
         count, total = self._unsaid[0] + 1, self._unsaid[1] + seconds
         self._unsaid = (count, total)
         if time.monotonic() - self._logged_at >= _LOG_INTERVAL_S:
@@ -193,14 +195,14 @@ class Replicas:
 
     def _disable(self) -> None:
         self._over = True
-        self._log.log_line("no copies in memory: on some host there is no room for them")
+        self._log.log_line("in-memory checkpoints are off: a host has not enough free memory")
         self._log.record("copies_refused")
 
 
 def begin(
     group: Group, generation: int, outputs: tuple[Progress, Events], environ: Mapping[str, str] = os.environ
 ) -> Replicas | None:
-    """None when the launcher offers no memory, or the job wants no copies."""
+    """Set up in-memory checkpoints; None if the launcher provides no memory or the job file disables them."""
     rhythm = Rhythm.parse(environ.get(VARIABLE, "auto"))
     if rhythm is None or "CLUSTERWRIGHT_COPY" not in environ:
         return None

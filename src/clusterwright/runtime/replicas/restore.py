@@ -1,4 +1,4 @@
-"""The state of an earlier generation, out of the memory of living hosts."""
+"""Loads the state of an earlier generation from the memory of the surviving hosts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from clusterwright.runtime.replicas.remembered import Remembered
 
 
 def newest(group: Group, target: TargetState | None = None) -> tuple[Loaded | None, Moment | None, list[str]]:
-    """What is in memory, on all ranks alike, and what was wrong with it: then nobody uses it."""
+    """Load the in-memory checkpoint on all ranks, or on none if one rank fails.
+
+    Returns its state and moment, or None twice, and the problems of the ranks that failed.
+    """
     snapshot: Remembered | None = None
     try:
         snapshot = remembered.read_environment()

@@ -1,6 +1,6 @@
-"""The agent's memory for copies of this rank's part, as the rank sees it: two slots, and a first page about them.
+"""This rank's side of the agent's shared memory for in-memory checkpoints: two slots and a header page.
 
-The layout is described in the agent's own slots.py, which this folder does not import; a test holds the two together.
+The layout is documented in the agent's slots.py, which this package does not import; a test compares the two.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UINT64 = struct.Struct("<Q")
 
 @dataclass(frozen=True)
 class Stored:
-    """A whole part in a slot."""
+    """A complete part in a slot."""
 
     slot: int
     step: int
@@ -37,7 +37,7 @@ class Stored:
 
 
 class Slots:
-    """A memory of the agent's, found by its path."""
+    """The shared memory at this path."""
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -46,26 +46,26 @@ class Slots:
 
     @property
     def capacity(self) -> int:
-        """Bytes that the agent grants each slot; 0 before it has answered, REFUSED when there are none."""
+        """Bytes that the agent grants each slot; 0 before its answer, REFUSED without enough free memory."""
         return int(_UINT64.unpack_from(self._page, CAPACITY_OFFSET)[0])
 
     def stored(self) -> list[Stored]:
-        """The whole parts."""
+        """Return the complete parts."""
         return [entry for slot in range(SLOTS) if (entry := self._read(slot))]
 
     def clear(self, slot: int) -> None:
-        """What the slot holds counts no more; its bytes may change from now on."""
+        """Mark a slot as empty, before its bytes change."""
         _UINT64.pack_into(self._page, slot * HEADER_EVERY, 0)
 
     def write(self, part: Stored) -> None:
-        """The slot's bytes are whole; from now on they count."""
+        """Mark a slot's bytes as a complete part."""
         header_offset = part.slot * HEADER_EVERY
         fields = (0, part.step, part.generation, part.world_size, part.rank, part.bytes)
         HEADER.pack_into(self._page, header_offset, *fields, part.digest.encode())
         _UINT64.pack_into(self._page, header_offset, time.monotonic_ns())
 
     def bytes(self, slot: int, length: int) -> torch.Tensor:
-        """The first bytes of a slot as a flat uint8 tensor on that very memory."""
+        """Return the first bytes of a slot as a flat uint8 tensor that shares the memory."""
         tensor = self._mapped.get(slot)
         if tensor is None or tensor.numel() < length:
             size = max(length, self.capacity if self.capacity != REFUSED else 0)
@@ -74,7 +74,7 @@ class Slots:
         return tensor[:length]
 
     def close(self) -> None:
-        """Nothing more is read or written; tensors on the memory stay good."""
+        """Unmap the header page; tensors on the slots stay valid."""
         self._mapped.clear()
         self._page.close()
         os.close(self._file)

@@ -1,1 +1,1 @@
-"""What a loop may ask for: mesh, precision, pieces of a batch, clipping, policies, pauses."""
+"""Services for a training loop: mesh, precision, gradient accumulation, clipping, NaN policy, pauses."""

@@ -1,4 +1,4 @@
-"""A step's batch in pieces that fit; gradients travel with the last of them only."""
+"""Gradient accumulation: a batch in microbatches, with gradients reduced after the last of them only."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 def pieces(batch: Any, micro: int, model: nn.Module | None = None) -> Iterator[Any]:
-    """The batch in pieces of at most `micro` samples.
+    """Yield the batch in microbatches of at most `micro` samples.
 
-    A batch is a tensor, a list of samples, or a tuple, list or dict of tensors that are equally long.
-    While `model` (DistributedDataParallel, or sharded by `fully_shard`) works on any but the last piece,
-    it only adds its gradients up.
+    A batch is a tensor, a list of samples, or a tuple, list or dict of tensors of equal length.
+    For all microbatches but the last, `model` (DistributedDataParallel, or sharded by `fully_shard`) accumulates
+    gradients without communication.
 
     Raises:
-        ValueError: the batch is empty: this rank's gradients would be missed by the others for ever.
+        ValueError: the batch is empty: other ranks would wait for this rank's gradients forever.
     """
     size = length(batch)
     if size < 1 or micro < 1:
-        raise ValueError(f"{size} samples in pieces of {micro}: each rank needs at least 1 of both")
+        raise ValueError(f"{size} samples in microbatches of {micro}: both must be at least 1 on each rank")
     try:
         for start in range(0, size, micro):
             send(model, now=start + micro >= size)
@@ -32,7 +32,7 @@ def pieces(batch: Any, micro: int, model: nn.Module | None = None) -> Iterator[A
 
 
 def length(batch: Any) -> int:
-    """How many samples a batch has."""
+    """Return the number of samples in a batch."""
     if isinstance(batch, Mapping):
         return length(next(iter(batch.values())))
     if isinstance(batch, (tuple, list)) and batch and isinstance(batch[0], torch.Tensor) and batch[0].dim():
@@ -41,7 +41,7 @@ def length(batch: Any) -> int:
 
 
 def slice_batch(batch: Any, start: int, end: int) -> Any:
-    """The samples from `start` to before `end`."""
+    """Return the samples from `start` to before `end`."""
     if isinstance(batch, Mapping):
         return {name: slice_batch(value, start, end) for name, value in batch.items()}
     if isinstance(batch, (tuple, list)) and batch and isinstance(batch[0], torch.Tensor) and batch[0].dim():
@@ -50,9 +50,9 @@ def slice_batch(batch: Any, start: int, end: int) -> Any:
 
 
 def send(model: nn.Module | None, *, now: bool) -> None:
-    """Whether gradients of `model` travel with the next backward pass, or are only added up."""
+    """Set whether the next backward pass of `model` reduces gradients or only accumulates them."""
     if isinstance(model, DistributedDataParallel):
-        model.require_backward_grad_sync = now  # what its no_sync() sets
+        model.require_backward_grad_sync = now  # as its no_sync() does
         return
     sharded: Any = model
     if hasattr(sharded, "set_requires_gradient_sync"):

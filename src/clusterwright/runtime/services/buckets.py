@@ -1,8 +1,8 @@
-"""Gradients lie in the same places in a resumed training as in one that nothing happened to.
+"""Gives a resumed training the same gradient bucket layout as an uninterrupted one, for bitwise equal results.
 
-A ring adds up what lies in different places in different orders, and floating-point sums differ by their order.
-DistributedDataParallel lays gradients out anew once, after its first step, in the order in which they arrived; a
-resumed training would do its first step with the first layout, and from then on differ in the last bit.
+A ring all-reduce sums different positions in different orders, and floating-point sums depend on the order.
+DistributedDataParallel rebuilds its buckets once, after its first step, in the order in which gradients arrived; a
+resumed training would do its first step with the initial layout, and from then on differ in the last bit.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from clusterwright.runtime.services import names
 
 
 def settle(model: Any) -> None:
-    """Have DistributedDataParallel lay its gradients out for good, before the first step; on all ranks together.
+    """Make DistributedDataParallel rebuild its buckets before the first step; call it on all ranks.
 
-    It is shown gradients of zero, the last parameter's first, and lays out anew at its next forward pass. Where it
-    never does (`find_unused_parameters`), nothing is done; nor with `static_graph` or its own `mixed_precision`,
-    whose resumed trainings agree closely, not bit for bit.
+    It gets zero gradients, the last parameter's first, and rebuilds at its next forward pass. Skipped with
+    `find_unused_parameters`, which never rebuilds, and with `static_graph` or its own `mixed_precision`, whose
+    resumed trainings agree closely but not bitwise.
     """
     for layer in names.layers(model):
         if isinstance(layer, DistributedDataParallel) and not _special(layer):
@@ -53,12 +53,12 @@ def _set_gradients(parameters: Sequence[nn.Parameter], gradients: Sequence[torch
 
 
 class _Touching(nn.Module):
-    """Stands for a model: uses its parameters, in order, and is zero whatever they hold."""
+    """A stand-in for a model that uses all its parameters in order and outputs zeros."""
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
         super().__init__()
         self._used = tuple(parameters)  # no parameters of its own
 
     def forward(self) -> list[torch.Tensor]:
-        """One zero for each parameter; gradients arrive from the last to the first."""
+        """Return one zero per parameter; gradients arrive from the last to the first."""
         return [parameter.sum() * 0 for parameter in self._used]

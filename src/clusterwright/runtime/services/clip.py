@@ -1,4 +1,4 @@
-"""The norm of all gradients, and their clipping to one, also where each rank holds a part of them."""
+"""Gradient clipping by global norm, also for sharded models and pipeline stages."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _EPSILON = 1e-6  # as torch.nn.utils.clip_grad_norm_ adds
 
 @torch.no_grad()
 def clip(parameters: Iterable[Tensor], largest: float, stages: Any = None) -> Tensor:
-    """Scale the gradients down to this 2-norm if they exceed it; returns the norm before, the same on all ranks.
+    """Scale the gradients down if their 2-norm exceeds `largest`; return the norm before, equal on all ranks.
 
-    Works on plain tensors and on DTensors of any meshes. `stages` is the group of the pipeline's stages, each of which
-    has parameters of its own. Unlike torch's function it takes all kinds together.
+    Accepts plain tensors and DTensors of different meshes together, unlike torch's function. `stages` is the process
+    group of the pipeline's stages, each of which has its own parameters.
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     norm = _norm(gradients, stages)
@@ -28,7 +28,7 @@ def clip(parameters: Iterable[Tensor], largest: float, stages: Any = None) -> Te
 
 
 def _norm(gradients: list[Tensor], stages: Any) -> Tensor:
-    """Squares are summed over those groups of ranks whose members hold different parts."""
+    """Return the global 2-norm: squares are summed over the groups of ranks that hold different shards."""
     total = torch.zeros((), device=_local(gradients[0]).device if gradients else None)
     for groups, parts in _by_groups(gradients):
         square = torch.stack(torch._foreach_norm(parts)).float().square().sum()  # noqa: SLF001 (as torch's own does)
@@ -41,7 +41,7 @@ def _norm(gradients: list[Tensor], stages: Any) -> Tensor:
 
 
 def _by_groups(gradients: list[Tensor]) -> list[tuple[list[Any], list[Tensor]]]:
-    """Gradients that are sharded over the same groups, together; in the same order on all ranks."""
+    """Group gradients by the process groups they are sharded over, in the same order on all ranks."""
     parts_by_groups: dict[tuple[int, ...], tuple[list[Any], list[Tensor]]] = {}
     for gradient in gradients:
         groups = _sharded_over(gradient)
@@ -54,7 +54,9 @@ def _sharded_over(gradient: Any) -> list[Any]:
         return []
     mesh = gradient.device_mesh
     if any(placement.is_partial() for placement in gradient.placements):
-        raise ValueError("a gradient is a sum that is not made yet: clip after the last backward pass")
+        raise ValueError(
+            "a gradient is not reduced yet (Partial placement); fix: clip after the last backward pass"
+        )
     return [
         mesh.get_group(dim)
         for dim, placement in enumerate(gradient.placements)

@@ -1,4 +1,4 @@
-"""Numbers that are not finite: all ranks hear of it before the optimiser does, and do the same about it."""
+"""Detection of losses and norms that are not finite, on all ranks before the optimizer step, and its policies."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from clusterwright.runtime.events import Events
 from clusterwright.runtime.group import Group
 
 POLICIES = ("stop", "skip", "ignore")
-_SKIPS = (
-    10  # in a row: weights that are spoilt themselves give nothing else, and skipping would go on for ever
-)
+_SKIPS = 10  # consecutive steps: with NaN in the weights every loss is NaN, and skipping would never end
 
 
 @dataclass(frozen=True)
 class NonFinite:
-    """What was not finite in a step, and on which ranks."""
+    """A value that was not finite in a step: `what` it was, on which ranks, and its values there."""
 
     step: int
     what: str
@@ -28,31 +26,31 @@ class NonFinite:
 
     @property
     def message(self) -> str:
-        """For people, with the first of the ranks."""
+        """The problem as a sentence, with the value of its first rank."""
         more = f" and {len(self.ranks) - 1} more" if len(self.ranks) > 1 else ""
         return f"{self.what} is {self.values[0]} on rank {self.ranks[0]}{more} in step {self.step}"
 
 
 class Finite:
-    """Looks at each step's numbers; `policy` is what to do about those that are not finite."""
+    """Checks each step's loss and norm; `policy` is stop, skip or ignore."""
 
     def __init__(self, joined: Group, log: Events, policy: str) -> None:
         if policy not in POLICIES:
-            raise ValueError(f"on_nan {policy}: it is {', '.join(POLICIES)}")
+            raise ValueError(f"on_nan={policy}: must be one of {', '.join(POLICIES)}")
         self._group, self._log, self.policy = joined, log, policy
         self._skipped = 0
         self._checked_step = 0
         self._unseen: tuple[int, str, float] | None = None
 
     def check(self, step: int, loss: float, norm: float | None) -> NonFinite | None:
-        """What is not finite on any rank, before the weights take it in; all ranks look together."""
+        """Return what is not finite on any rank, None if all is; collective, call before the optimizer step."""
         self._checked_step = step
         if math.isfinite(loss) and norm is not None and not math.isfinite(norm):
             return self._gather((step, "the norm of the gradients", norm))
         return self._gather(None if math.isfinite(loss) else (step, "the loss", loss))
 
     def stops(self, problem: NonFinite | None) -> bool:
-        """Write down what was found; whether the training ends over it."""
+        """Record the problem; return whether it ends the training, by policy or after 10 skipped steps in a row."""
         if problem is None:
             self._skipped = 0
             return False
@@ -60,13 +58,13 @@ class Finite:
         return self._write(problem, stop=self.policy == "stop" or self._skipped > _SKIPS)
 
     def unseen(self, loss: float, step: int) -> bool:
-        """Whether the weights have taken in a loss that was not finite and that nobody looked at."""
+        """Return whether the weights were updated with a loss that was not finite and not checked."""
         if self.policy != "ignore" and self._checked_step != step and not math.isfinite(loss):
             self._unseen = self._unseen or (step, "the loss", loss)
         return bool(self._unseen)
 
     def agreed(self) -> NonFinite | None:
-        """What was not seen in time, on any rank; whatever the policy, there is nothing left but to stop."""
+        """Return a loss of any rank that was not finite and not checked in time, unless ignored; the caller stops."""
         problem = None if self.policy == "ignore" else self._gather(self._unseen)
         if problem:
             self._write(problem, stop=True)
@@ -96,5 +94,5 @@ class Finite:
             "stop" if stop else "skip",
         )
         self._log.record("nan", step=problem.step, what=quantity, ranks=ranks, values=values, then=then)
-        self._log.log_line(f"{problem.message}: {'the training ends' if stop else 'its update is dropped'}")
+        self._log.log_line(f"{problem.message}: {'the training stops' if stop else 'its update is skipped'}")
         return stop

@@ -1,4 +1,4 @@
-"""A model has the same names in a checkpoint, whatever it is wrapped in."""
+"""State dicts with the same parameter names whatever wraps the model: DistributedDataParallel, torch.compile."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _WRAPPED = (f"{_COMPILED}.", "_checkpoint_wrapped_module.")  # likewise torch's 
 
 
 def layers(item: Any) -> Iterator[Any]:
-    """The object, and what is in it: DistributedDataParallel and torch.compile, in whichever order, then the model."""
+    """Yield the object and what it wraps, through DistributedDataParallel and torch.compile, down to the model."""
     while item is not None:
         yield item
         item = _inside(item)
 
 
 def bare(item: Any) -> Any:
-    """The model inside DistributedDataParallel and torch.compile."""
+    """Return the model inside DistributedDataParallel and torch.compile."""
     return list(layers(item))[-1]
 
 
 def state(item: Any) -> Any:
-    """The state of an object; of a model, under plain names."""
+    """Return an object's state dict; a model's without the prefixes of wrappers."""
     values = item.state_dict()
     if isinstance(item, torch.optim.Optimizer):
         moments = {**_of_others(item), **values["state"]}
@@ -39,7 +39,7 @@ def state(item: Any) -> Any:
 
 
 def load(item: Any, saved: Any) -> None:
-    """Give an object the state that `state` gave, even if it is wrapped otherwise now."""
+    """Load a state from `state`, even if the object is wrapped differently now."""
     if isinstance(item, nn.Module):
         wrapped_names = {unwrap_name(name): name for name in item.state_dict()}
         saved = {wrapped_names.get(name, name): value for name, value in saved.items()}
@@ -51,7 +51,7 @@ def load(item: Any, saved: Any) -> None:
 
 
 def _of_others(optimizer: torch.optim.Optimizer) -> dict[int, Any]:
-    """The moments of weights that other ranks hold (on the device `meta` here), by number: names and shapes alone."""
+    """Return placeholders for the optimizer state of weights on other ranks (device `meta` here), by weight index."""
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     reference = next(
         (weight for weight in weights if not weight.is_meta and optimizer.state.get(weight)), None
@@ -66,7 +66,7 @@ def _of_others(optimizer: torch.optim.Optimizer) -> dict[int, Any]:
 
 
 def _like(value: Any, reference: torch.Tensor, weight: torch.Tensor) -> Any:
-    """What stands for a moment of another weight."""
+    """Return a `meta` tensor for another weight's optimizer state; other values as they are."""
     if not isinstance(value, torch.Tensor):
         return value
     return torch.empty(
@@ -75,7 +75,7 @@ def _like(value: Any, reference: torch.Tensor, weight: torch.Tensor) -> Any:
 
 
 def _match_strides(optimizer: torch.optim.Optimizer) -> None:
-    """Moments lie in memory as their weights do; fused optimisers take that for granted, and a save is in rows."""
+    """Give optimizer state the strides of its weights: fused optimizers require it, and saved tensors are row-major."""
     for weight, moments in optimizer.state.items():
         for name, value in moments.items():
             alike = isinstance(value, torch.Tensor) and value.shape == weight.shape
@@ -84,7 +84,7 @@ def _match_strides(optimizer: torch.optim.Optimizer) -> None:
 
 
 def unwrap_name(name: str) -> str:
-    """A parameter's name without what wrapping adds."""
+    """Return a parameter's name without the prefixes of wrappers."""
     for prefix in _WRAPPED:
         name = name.replace(prefix, "")
     return name

@@ -1,4 +1,4 @@
-"""Time that is not training: an evaluation, a sample, an export."""
+"""Pauses of training, such as an evaluation or an export, that end early on a stop."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 from clusterwright.runtime import shield
 
 T = TypeVar("T")
-_POLL_INTERVAL_S = 0.2  # a question to the store is a round trip over the network
+_POLL_INTERVAL_S = 0.2  # a check of the store is a network round trip
 _KEY = "clusterwright/interrupted"
 
 
 class Interruption:
-    """Whether some rank was asked to leave: told through the group's store, so that no rank waits for another.
+    """Whether any rank was asked to stop, shared through the group's store.
 
-    Ranks may have different numbers of batches to evaluate, or none, so there can be no vote.
+    There can be no vote: ranks may have different numbers of batches to evaluate, or none.
     """
 
     def __init__(self, store: Any, must_stop: Callable[[], bool]) -> None:
@@ -25,7 +25,7 @@ class Interruption:
         self._is_set = False
 
     def check(self) -> bool:
-        """Asked by this rank; it looks a few times a second, and knows its own signal at once."""
+        """Return whether any rank must stop: this rank's own state at once, the others' five times a second."""
         if self._is_set:
             return True
         if self._must_stop():
@@ -38,18 +38,18 @@ class Interruption:
 
 
 class Pause:
-    """What `with run.pause(...) as pause` gives."""
+    """The value of `with run.pause(...) as pause`."""
 
     def __init__(self, interruption: Interruption) -> None:
         self._interruption = interruption
 
     @property
     def interrupted(self) -> bool:
-        """A rank was asked to leave: finish what the others wait for, and measure nothing."""
+        """Whether a rank was asked to stop: finish collectives that others wait for, and record nothing."""
         return self._interruption.check()
 
     def over(self, batches: Iterable[T]) -> Iterator[T]:
-        """The batches, until there are no more or a rank is asked to leave."""
+        """Yield the batches until they end or a rank is asked to stop."""
         for batch in shield.iterate(batches):
             if self.interrupted:
                 return

@@ -1,4 +1,4 @@
-"""Activation checkpointing: layers that keep only their input, and compute the rest again in the backward pass."""
+"""Activation checkpointing: layers store only their input and recompute activations in the backward pass."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from torch.utils.checkpoint import checkpoint
 
 
 def recompute(model: nn.Module, *, every: int = 1, layers: Iterable[nn.Module] | None = None) -> nn.Module:
-    """Let every n-th layer be computed again; returns the model.
+    """Recompute the activations of every n-th layer; return the model.
 
-    Layers are the members of each outermost ModuleList or Sequential, unless they are given. Random states are kept,
-    so that a dropout drops the same again; names in a state_dict stay as they are. Before `fully_shard` and `compile`.
+    Default layers: the members of each outermost ModuleList or Sequential. Random states are restored, so that dropout
+    is repeated; state_dict names do not change. Call it before `fully_shard` and `compile`.
 
     Raises:
-        ValueError: no layers are found.
+        ValueError: the model has no such layers, or `every` is less than 1.
     """
     targets = list(layers) if layers is not None else list(_layers(model))
     if not targets or every < 1:
         raise ValueError(
-            f"every {every} of {len(targets)} layers of {type(model).__name__}: say layers=[...], and every=1 or more"
+            f"{len(targets)} layers of {type(model).__name__}, every={every}; fix: pass layers=[...], every >= 1"
         )
     for layer in targets[::every]:
         layer.forward = functools.partial(checkpoint, layer.forward, use_reentrant=False)

@@ -1,4 +1,4 @@
-"""Random transformations that are the same again after a resume, on any rank and in any worker."""
+"""Random augmentations that repeat exactly after a resume, on any rank and in any worker."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clusterwright.runtime.data import Number
 
 
 def sample_seed(number: int, seed: int = 0) -> int:
-    """A seed for this sample in this epoch; `number` as a Sampler deals it out."""
+    """Return a seed for this sample in its epoch; `number` comes from a Sampler."""
     return seeds.derive(seed, number.epoch if isinstance(number, Number) else 0, number)
 
 
 class Reproducible(Dataset[Any]):
-    """A dataset each of whose samples is made with a seed of its own; what is drawn elsewhere is not disturbed."""
+    """A dataset that loads each sample under a seed of its own and restores the global random states after it."""
 
     def __init__(self, dataset: Any, *, seed: int = 0) -> None:
         self._dataset, self._seed = dataset, seed
@@ -36,7 +36,7 @@ class Reproducible(Dataset[Any]):
         )
         chosen = sample_seed(number, self._seed)
         random.seed(chosen)
-        torch.default_generator.manual_seed(chosen)  # the processor's alone: a worker may have no GPU
+        torch.default_generator.manual_seed(chosen)  # the CPU generator only: a worker may have no GPU
         if numpy:
             numpy.seed(chosen % 2**32)
         try:

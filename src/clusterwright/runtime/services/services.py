@@ -1,4 +1,4 @@
-"""What a loop may ask of its run at any place: groups of ranks, precision, pieces of a batch, clipping."""
+"""Services of a run for the training loop: device mesh, precision, gradient accumulation, clipping, compile."""
 
 from __future__ import annotations
 
@@ -18,41 +18,38 @@ from clusterwright.runtime.services import accumulate, clip, names
 from clusterwright.runtime.settings import Settings
 from clusterwright.runtime.tracked import Tracked
 
-#     pp (where it is used), dp_replicate, dp_shard, cp, tp
-#
-# Ranks that are next to each other share a tensor group, as those of one host should.
+# Dimensions of the mesh: pp (if used), dp_replicate, dp_shard, cp, tp.
+# Adjacent ranks share a tensor group, as the ranks of one host should.
 
 
 _GROUPS = ("tensor", "pipeline", "context")
 
 
 def sizes(parallel: Mapping[str, Any], world_size: int) -> dict[str, int]:
-    """The size of each dimension, from what a job file has under `parallel`.
+    """Return the size of each mesh dimension for the `parallel` section of a job file.
 
-    Without `data` there are as many replicas as the ranks make, which on fewer hosts are fewer.
+    Without `data`, the number of replicas follows from the world size.
 
     Raises:
-        ValueError: the groups do not multiply to the world size; both sides are said.
+        ValueError: the sizes do not multiply to the world size.
     """
     tensor, pipeline, context = (int(parallel.get(name, 1)) for name in _GROUPS)
     replica = tensor * pipeline * context
     product = f"tensor {tensor} x pipeline {pipeline} x context {context}"
     if world_size % replica:
-        raise ValueError(f"{product} takes {replica} ranks a replica, and {world_size} are no multiple of it")
+        raise ValueError(f"{product}: {replica} ranks per replica do not divide {world_size} ranks")
     data = int(parallel.get("data") or world_size // replica)
     if data * replica != world_size:
-        raise ValueError(f"{product} x data {data} is {data * replica}, and there are {world_size} ranks")
+        raise ValueError(f"{product} x data {data} is {data * replica}, but the job has {world_size} ranks")
     shard = 1 if parallel.get("shard", "none") == "none" else int(parallel.get("shard_group") or data)
     if data % shard:
-        raise ValueError(
-            f"shard_group {shard} does not divide data {data}, of {world_size} ranks by {product}"
-        )
+        raise ValueError(f"shard_group {shard} does not divide data {data} ({world_size} ranks, {product})")
     dimensions = {"dp_replicate": data // shard, "dp_shard": shard, "cp": context, "tp": tensor}
     return {"pp": pipeline, **dimensions} if pipeline > 1 else dimensions
 
 
 def make(device: str, dimensions: Mapping[str, int]) -> DeviceMesh:
-    """The mesh; all ranks make it at the same time."""
+    """Create the device mesh; collective."""
     return init_device_mesh(device, tuple(dimensions.values()), mesh_dim_names=tuple(dimensions))
 
 
@@ -60,10 +57,10 @@ NAMES = {"bf16": torch.bfloat16, "fp16": torch.float16, "none": None}
 
 
 def choose(precision: str, device: torch.device) -> torch.dtype | None:
-    """The numbers by name; `auto` is bf16 on a GPU that has it, fp16 on one that has not, none elsewhere.
+    """Return the dtype of a precision; `auto` is bf16 on a GPU with bf16, fp16 on other GPUs, None on a CPU.
 
     Raises:
-        ValueError: no such numbers.
+        ValueError: unknown precision.
     """
     if precision == "auto":
         if device.type != "cuda":
@@ -71,17 +68,17 @@ def choose(precision: str, device: torch.device) -> torch.dtype | None:
         has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
         return torch.bfloat16 if has_bf16 else torch.float16
     if precision not in NAMES:
-        raise ValueError(f"precision {precision}: it is auto, {', '.join(NAMES)}")
+        raise ValueError(f"precision={precision}: must be one of auto, {', '.join(NAMES)}")
     return NAMES[precision]
 
 
 def autocast(dtype: torch.dtype | None, device: torch.device) -> AbstractContextManager[object]:
-    """Around the forward pass; the backward pass then uses the same."""
+    """Return an autocast context for the forward pass; a no-op without a dtype."""
     return torch.autocast(device.type, dtype=dtype) if dtype else contextlib.nullcontext()
 
 
 def scaler(dtype: torch.dtype | None, device: torch.device) -> torch.amp.GradScaler:
-    """Keeps the small gradients of float16 from becoming nothing; idle with all other numbers."""
+    """Return a GradScaler against underflow of fp16 gradients; disabled for other dtypes."""
     return torch.amp.GradScaler(device.type, enabled=dtype is torch.float16)
 
 
@@ -89,11 +86,11 @@ M = TypeVar("M", bound=nn.Module)
 
 
 class Services:
-    """The part of a run that knows ranks and numbers, and nothing of steps.
+    """The part of a run that does not depend on steps: ranks, mesh, precision.
 
-    `scaler` is a GradScaler of torch, saved and resumed; it does nothing unless the precision is fp16. `parallel` is
-    what the job file says under that name, `dimensions` the sizes of the mesh that follow from it. `flops` is how many
-    floating-point operations all ranks together owe a step; a script that says so before `steps` learns its MFU.
+    `scaler` is a torch GradScaler, saved and resumed; it does nothing unless the precision is fp16. `parallel` is
+    that section of the job file, `dimensions` the mesh sizes that follow from it. `flops` is the number of
+    floating-point operations of a step on all ranks together; set it before `steps` to have MFU reported.
     """
 
     flops: float | None = None
@@ -112,25 +109,25 @@ class Services:
 
     @cached_property
     def mesh(self) -> DeviceMesh:
-        """The ranks as `parallel` in the job file cuts them; all ranks ask for it at the same place."""
+        """The device mesh for `parallel` in the job file; the first access is collective."""
         return make(self.device.type, self.dimensions)
 
     def autocast(self) -> AbstractContextManager[object]:
-        """Around the forward pass: compute in the precision of the run."""
+        """Return an autocast context for the forward pass, in the precision of the run."""
         return autocast(self._dtype, self.device)
 
     def accumulate(self, batch: Any, micro: int, model: nn.Module | None = None) -> Iterator[Any]:
-        """The batch in pieces of at most `micro` samples; gradients of `model` travel with the last."""
+        """Yield the batch in microbatches of at most `micro` samples; `model` reduces gradients in the last only."""
         return accumulate.pieces(batch, micro, model)
 
     def clip(self, model: nn.Module, largest: float) -> Tensor:
-        """Scale the gradients down to a norm if they exceed it; returns the norm before, over all ranks."""
+        """Scale the gradients down if their global norm exceeds `largest`; return the norm before."""
         stages = self.mesh.get_group("pp") if "pp" in self.dimensions else None
         norm = clip.clip(model.parameters(), largest, stages)
         self._meter.norm(norm)
         return norm
 
     def compile(self, model: M, **options: Any) -> M:
-        """Compile a model in place by torch.compile; its checkpoints are those of the plain one."""
+        """Compile a model in place by torch.compile; its checkpoints do not change."""
         names.bare(model).compile(**options)
         return model

@@ -1,9 +1,9 @@
-"""Silent corruption: hardware that computes or keeps wrong numbers and says nothing.
+"""Detection of silent data corruption: hardware that computes or stores wrong numbers without an error.
 
-Now and then, ranks that must hold the same weights compare their sums, and compute the same microbatch and compare
-loss and gradients bit by bit. With three or more of them the majority says which one is wrong.
-It cannot see what goes wrong on all of them alike, or in a step between two looks that leaves the replicas equal: a
-wrong gradient, for one, is summed into all of them.
+Every N steps, ranks that must hold equal weights compare checksums, and all compute the same microbatch and compare
+loss and gradients bitwise. With three or more ranks the majority identifies the wrong one.
+Not detected: an error that is equal on all ranks, and one between two checks that leaves the replicas equal, such as
+a wrong gradient, which is summed into all of them.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 @torch.no_grad()
 def total(tensors: Iterable[Any]) -> int:
-    """The sum, modulo 2^64, of all words; each tensor's counts with an odd weight of its own.
+    """Return a checksum: the sum of all words modulo 2^64, with a different odd weight for each tensor.
 
-    One changed word is always seen; two that change by the same amount in opposite ways are not.
+    A single changed word is always detected; two that change by opposite amounts are not.
     """
     sums = [_sum(tensor) * (2 * index + 1) for index, tensor in enumerate(tensors)]
     return int(torch.stack([value.cpu() for value in sums]).sum()) if sums else 0
@@ -40,17 +40,17 @@ def _sum(tensor: Any) -> torch.Tensor:
         local = torch.view_as_real(local)
     integers: torch.Tensor = local.view(_INTEGERS[local.element_size()])
     if local.is_contiguous() and local.nbytes % 8 == 0 and local.data_ptr() % 8 == 0:
-        integers = local.view(-1).view(torch.int64)  # several times as fast as narrow ones
+        integers = local.view(-1).view(torch.int64)  # several times as fast as narrow integers
     return integers.sum(dtype=torch.int64)
 
 
 def holders(
     tensors: Iterable[Any], rank: int, dimensions: Mapping[str, int]
 ) -> dict[tuple[int, ...], list[Any]]:
-    """The tensors by the ranks that hold the same as this one, where there are any others.
+    """Group the tensors by the ranks that hold the same values as this one; omit tensors without replicas.
 
-    A DTensor says so itself; a plain one is the same on all ranks that differ in `dp_replicate` alone. What is on the
-    device `meta` is held elsewhere.
+    A DTensor's placements name its replicas; a plain tensor is equal on all ranks that differ in `dp_replicate` alone.
+    Tensors on the device `meta` are held by other ranks.
     """
     mesh = torch.arange(torch.Size(dimensions.values()).numel()).view(tuple(dimensions.values()))
     replicated = [name == "dp_replicate" for name in dimensions]
@@ -70,7 +70,7 @@ def holders(
 
 
 def odd_replicas(sums: Mapping[int, object]) -> tuple[tuple[int, ...], bool]:
-    """The ranks whose sum is not that of the majority, and True; without a majority all of them, and False."""
+    """Return the ranks whose sum differs from the majority's, and True; without a majority all ranks, and False."""
     value, votes = Counter(sums.values()).most_common(1)[0]
     if 2 * votes <= len(sums) and votes < len(sums):
         return tuple(sums), False
@@ -88,36 +88,36 @@ Loss = Callable[[nn.Module, Any], Tensor]
 
 
 class Verify:
-    """Looks every N steps; 0 is never."""
+    """Compares replicas every `every` steps (0: never); `policy` is stop or continue."""
 
     def __init__(self, joined: Group, log: Events, every: int, policy: str) -> None:
         if policy not in POLICIES:
-            raise ValueError(f"on_corruption {policy}: it is {', '.join(POLICIES)}")
+            raise ValueError(f"on_corruption={policy}: must be one of {', '.join(POLICIES)}")
         self._group, self._log = joined, log
         self.every, self._policy = every, policy
         self._unsteady = False
 
     def due(self, step: int) -> bool:
-        """Whether this is a step to look at."""
+        """Return whether replicas are compared at this step."""
         return bool(self.every and step % self.every == 0 and self._group.world_size > 1)
 
     def weights(
         self, step: int, models: list[nn.Module], dimensions: Mapping[str, int]
     ) -> codes.Leaving | None:
-        """Compare what replicas hold; how to end the training, None to go on."""
+        """Compare the weights of replicas; return how to exit if they differ, None to continue."""
         parameters = [parameter for model in models for parameter in model.parameters()]
         tensors_by_ranks = holders(parameters, self._group.rank, dimensions)
         sums = {ranks: total(tensors) for ranks, tensors in tensors_by_ranks.items()}
         return self._judge(step, "weights", sums)
 
     def computing(self, step: int, model: nn.Module, loss_of: Loss, batch: Any) -> codes.Leaving | None:
-        """Compute rank 0's microbatch on all ranks and compare; as `weights`. All ranks hold the whole model.
+        """Compute rank 0's microbatch on all ranks and compare bitwise; return as `weights` does.
 
-        A model that gives other bits when the same rank computes again cannot be compared: that is said, once.
+        A model that is not deterministic on one rank cannot be compared; this is logged once.
         """
         inner = names.bare(model)
         if any(hasattr(parameter, "placements") for parameter in inner.parameters()):
-            raise ValueError("verify compares models that every rank holds whole; this one is sharded")
+            raise ValueError("verify needs a model that every rank holds unsharded; this one is sharded")
         if self._unsteady:
             return None
         batch = self._group.share(batch)
@@ -127,9 +127,7 @@ class Verify:
             return None
         self._unsteady = any(self._group.gather(_compute(inner, loss_of, batch, step) != reference))
         if self._unsteady:
-            self._log.log_line(
-                "the model computes other bits each time: ranks cannot be compared by what they compute"
-            )
+            self._log.log_line("the model is not deterministic: verify cannot compare the gradients of ranks")
             return None
         return self._judge(step, "gradients", {everyone: reference})
 
@@ -150,7 +148,7 @@ class Verify:
         then = self._policy
         self._log.record("corrupt", step=step, what=quantity, ranks=odd, hosts=hosts, sure=sure, then=then)
         ranks_text = f"rank{'s' if len(odd) > 1 else ''} {', '.join(map(str, odd))} on {', '.join(hosts)}"
-        message = f"{quantity} of {ranks_text} {'are wrong' if sure else 'differ'} in step {step}"
+        message = f"{quantity} of {ranks_text} {'are wrong' if sure else 'differ'} at step {step}"
         self._log.log_line(message)
         if then != "stop":
             return None
@@ -160,7 +158,7 @@ class Verify:
 
 
 def _compute(model: nn.Module, loss_of: Loss, batch: Any, seed: int) -> tuple[int, int]:
-    """The bits of the loss and of the gradients; nothing in model or random states is other afterwards."""
+    """Return checksums of loss and gradients; restores gradients, buffers and random states of the model."""
     random, buffers = (
         state.capture(),
         [(module_buffer, module_buffer.clone()) for module_buffer in model.buffers()],

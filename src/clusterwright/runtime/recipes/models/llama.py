@@ -144,7 +144,7 @@ class Llama(nn.Module):
         self.multiple = 1  # of positions: the ranks of a tensor group share those, too
         self.model = Body(config)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
-        self._initialise()
+        self._initialize()
         self.tie()
 
     def forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
@@ -202,7 +202,7 @@ class Llama(nn.Module):
             )
         return positions
 
-    def _initialise(self) -> None:
+    def _initialize(self) -> None:
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 nn.init.normal_(parameter, std=self.config.initializer_range)
