@@ -131,5 +131,5 @@ def test_a_pack_with_a_class_in_it_is_damage():
     data = b"P" + pickle.dumps({"x": OrderedDict()}, protocol=4)
     packed = memory.tensor(len(data).to_bytes(8, "little") + data)
 
-    with pytest.raises(Damaged, match="unexpected .*OrderedDict in a checkpoint"):
+    with pytest.raises(Damaged, match=r"unexpected .*OrderedDict in a checkpoint"):
         tree.unpack(packed)

@@ -23,17 +23,17 @@ def test_a_shard_of_no_bytes_is_named(tmp_path, reader, name):
     good = {"b.jsonl": b"1\n", "b.tar": b""}[name]
     (tmp_path / f"a{name}").write_bytes(good or b"")
     (tmp_path / name).write_bytes(b"")
-    with pytest.raises(ValueError, match=r"(b\.jsonl holds no samples|b\.tar)"):
+    with pytest.raises(ValueError, match=r"(b\.jsonl has no samples|b\.tar)"):
         reader(tmp_path)
 
 
 def test_parquet_and_windows_of_nothing_are_named(tmp_path):
     """A file of no bytes, a table of no rows, a text too short for one window."""
     (tmp_path / "a.parquet").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"a\.parquet: not a Parquet file"):
+    with pytest.raises(ValueError, match=r"a\.parquet: not a readable Parquet file"):
         Parquet(tmp_path)
     pq.write_table(pa.table({"x": pa.array([], pa.int64())}), tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match="not one row"):
+    with pytest.raises(ValueError, match="no rows"):
         Parquet(tmp_path)
     (tmp_path / "a.txt").write_text("")
     with pytest.raises(ValueError, match="long enough for a window of 9"):

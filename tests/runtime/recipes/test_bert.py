@@ -74,8 +74,8 @@ def test_a_config_file_is_the_shape(recipe, tmp_path):
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"vocab_size": 256}, "vocab_size 256 is too small: the text has 257 kinds of tokens"),
-        ({"max_position_embeddings": 16}, "--context 24: config has 16 positions"),
+        ({"vocab_size": 256}, "vocab_size 256 is too small: the tokenizer has 257 tokens"),
+        ({"max_position_embeddings": 16}, "--context 24 exceeds the 16 positions of the config"),
         ({"num_attention_heads": 5}, "hidden_size 768, num_attention_heads 5"),
         ({"model_type": "llama"}, "model_type llama with gelu"),
     ],

@@ -202,7 +202,7 @@ GOOD = LINES[:5]
         ('{"prompt": "a", ', "not JSON"),
         ('{"text": "a"}', "neither `messages`, `instruction` nor `prompt`"),
         ('{"prompt": "a"}', "completion"),
-        ('{"prompt": 1, "response": "a"}', "a turn is text"),
+        ('{"prompt": 1, "response": "a"}', "each turn must be a string"),
         ('{"messages": [{"role": "tool", "content": "a"}]}', "role tool"),
         ('["a"]', "neither `messages`"),
         ("7", "not iterable"),
@@ -234,7 +234,8 @@ def test_bad_lines_are_in_the_runs_events(recipe, model, lines):
 
 
 @pytest.mark.parametrize(
-    ("values", "why"), [([], "holds no samples"), (GOOD[:1], "holds 1 good lines of 1; two are the least")]
+    ("values", "why"),
+    [([], "has no samples"), (GOOD[:1], "has 1 usable of 1 lines; at least two are needed")],
 )
 def test_too_few_lines_are_refused(lines, values, why):
     """A file without any is named."""
@@ -249,7 +250,7 @@ def test_a_model_without_weights_is_refused(recipe, model, lines):
     refused = recipe("instruct", *SMALL, "--model", model, "--data", lines(*LINES))
 
     assert refused.codes == [1]
-    assert "holds neither model.safetensors nor" in refused.log
+    assert "has neither model.safetensors nor" in refused.log
 
 
 def test_a_tokenizer_that_cannot_be_read_is_named(tmp_path, monkeypatch):

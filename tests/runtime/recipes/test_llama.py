@@ -94,7 +94,7 @@ def test_weights_in_parts_are_loaded_and_saved_whole(recipe, tmp_path, parallel)
 @pytest.mark.parametrize(
     ("more", "parallel", "words"),
     [
-        (["--model", HUGGING_FACE], {}, "vocab_size 29 is too small: the text has 256 kinds of tokens"),
+        (["--model", HUGGING_FACE], {}, "vocab_size 29 is too small: the tokenizer has 256 tokens"),
         (["--kv-heads", 1], {"tensor": 2}, "num_key_value_heads 1 does not divide over a tensor group of 2"),
         (["--context", 15], {"tensor": 2}, "15 positions do not divide over a tensor group of 2"),
         (

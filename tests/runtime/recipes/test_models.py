@@ -79,8 +79,8 @@ def test_a_target_that_is_ignored_costs_nothing():
     [
         ({"model_type": "mistral"}, "model_type mistral with silu"),
         ({"hidden_act": "gelu"}, "llama with gelu"),
-        ({"rope_parameters": {"rope_type": "yarn"}}, "rope_type yarn is not done"),
-        ({"num_key_value_heads": 3}, "num_attention_heads 4 is no multiple of num_key_value_heads 3"),
+        ({"rope_parameters": {"rope_type": "yarn"}}, "rope_type yarn is not supported"),
+        ({"num_key_value_heads": 3}, "num_attention_heads 4 is not a multiple of num_key_value_heads 3"),
         ({"head_dim": 5}, "head_dim 5 is odd"),
     ],
 )

@@ -103,11 +103,11 @@ def test_weights_of_stages_are_loaded_and_saved_whole(recipe, tmp_path, parallel
     ("more", "parallel", "words"),
     [
         (["--layers", 3], {"pipeline": 2}, "pipeline 2 does not divide 3 layers"),
-        (["--layers", 1], {"pipeline": 2}, "pipeline 2, which is more than there are layers: 1"),
-        (["--microbatch", 8], {"pipeline": 2}, "--batch 8 over 1 replicas in microbatches of 8 is 1 of them"),
-        ([], {"pipeline": 2, "schedule": "zb-h1"}, "schedule: zb-h1: a recipe's is one of 1f1b, afab"),
-        (["--compile"], {"pipeline": 2}, "--compile and --precision fp16 are not done with it"),
-        (["--batch", 5, "--microbatch", 2], {"shard": "full"}, "is 1 of them for some and 2 for others"),
+        (["--layers", 1], {"pipeline": 2}, "pipeline 2 exceeds the number of layers, 1"),
+        (["--microbatch", 8], {"pipeline": 2}, "--microbatch 8: microbatches per replica: 1, but"),
+        ([], {"pipeline": 2, "schedule": "zb-h1"}, "schedule: zb-h1: recipes support 1f1b, afab"),
+        (["--compile"], {"pipeline": 2}, "pipeline excludes --compile and --precision fp16"),
+        (["--batch", 5, "--microbatch", 2], {"shard": "full"}, "replica: 1 on some and 2 on others"),
         ([], {"pipeline": 4}, "pipeline 4 x context 1: 4 ranks per replica do not divide 2 ranks"),
     ],
 )  # fmt: skip
@@ -124,7 +124,7 @@ def test_a_model_without_a_list_of_layers_has_no_stages(recipe):
     refused = recipe("resnet", "--width", 4, "--microbatch", 8, ranks=2, parallel={"pipeline": 2})
 
     assert refused.codes == [1, 1]
-    assert "parallel: pipeline: ResNet has no layers that stages could share" in refused.log
+    assert "parallel: pipeline: ResNet has no layers to split into stages" in refused.log
 
 
 @given(

@@ -63,14 +63,17 @@ def test_numbers_are_saved_as_the_config_says(tmp_path):
     ("changes", "words"),
     [
         ({"num_hidden_layers": 3}, r"has no tensor model.layers.2.input_layernorm.weight and 8 more"),
-        ({"num_hidden_layers": 1}, r"has model.layers.1.\S+ and 8 more, for which config.json has no place"),
+        (
+            {"num_hidden_layers": 1},
+            r"has model.layers.1.\S+ and 8 more, which the model of config.json does not have",
+        ),
         (
             {"intermediate_size": 25},
-            r"mlp.gate_proj.weight has shape \[24, 16\], and config.json makes it \[25, 16\]",
+            r"mlp.gate_proj.weight has shape \[24, 16\], but \[25, 16\] by config.json",
         ),
         (
             {"vocab_size": 30},
-            r"embed_tokens.weight has shape \[29, 16\], and config.json makes it \[30, 16\]",
+            r"embed_tokens.weight has shape \[29, 16\], but \[30, 16\] by config.json",
         ),
         ({"tie_word_embeddings": False}, "has no tensor lm_head.weight"),
     ],
@@ -85,16 +88,16 @@ def test_files_that_are_not_whole_are_named(tmp_path):
     """One that the index names and is gone, one that is cut short, and a folder with none."""
     there = shutil.copytree(DATA, tmp_path / "there")
     (there / "model-00002-of-00003.safetensors").unlink()
-    with pytest.raises(ValueError, match=r"names model-00002-of-00003\.safetensors, which is not there"):
+    with pytest.raises(ValueError, match=r"names model-00002-of-00003\.safetensors, which does not exist"):
         weights.load(made(), there)
 
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "model.safetensors").write_bytes(b"\0" * 5)
-    with pytest.raises(ValueError, match=r"cut/model.safetensors is not whole"):
+    with pytest.raises(ValueError, match=r"cut/model.safetensors is damaged or truncated"):
         weights.load(made(), tmp_path / "cut")
 
     (tmp_path / "none").mkdir()
-    with pytest.raises(ValueError, match=r"holds neither model\.safetensors nor"):
+    with pytest.raises(ValueError, match=r"has neither model\.safetensors nor"):
         weights.load(made(), tmp_path / "none")
 
 
@@ -104,7 +107,7 @@ def test_a_shard_that_is_cut_short_is_named(tmp_path):
     shard = there / "model-00003-of-00003.safetensors"
     shard.write_bytes(shard.read_bytes()[:-100])
 
-    with pytest.raises(ValueError, match=r"model-00003-of-00003.safetensors is not whole"):
+    with pytest.raises(ValueError, match=r"model-00003-of-00003.safetensors is damaged or truncated"):
         weights.load(made(), there)
 
 

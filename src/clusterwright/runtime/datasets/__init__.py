@@ -1,7 +1,7 @@
-"""Samples by their number, out of files of several forms; each file of the folder one form.
+"""Map-style datasets over files, one module per file format.
 
-A dataset here has a length and gives any sample by its number, so a Sampler can deal it out, and go on exactly where it
-was, on any number of ranks. What it was made of is its `fingerprint`.
+A dataset has a length and returns any sample by its index, so a Sampler can distribute it and resume exactly, on any
+number of ranks. Its `fingerprint` identifies its files.
 """
 
 from clusterwright.runtime.datasets.bad import BadSampleError, Tolerant

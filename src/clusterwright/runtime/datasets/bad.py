@@ -1,4 +1,4 @@
-"""Samples that cannot be read: named, and passed over only where the job says so."""
+"""Unreadable samples: an error that names the sample, and a dataset that skips them on request."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from torch.utils.data import Dataset
 
 
 class BadSampleError(ValueError):
-    """What is wrong with which sample of which file; of one text, so that a worker's reaches its rank as it is."""
+    """An unreadable sample, with file, index and reason as a single string, so that it can be pickled by workers."""
 
     @classmethod
     def from_sample(cls, path: object, number: int, why: object) -> BadSampleError:
-        """That sample of that file."""
+        """Build the error for a sample of a file."""
         return cls(f"{path}: sample {number}: {why}")
 
 
 class Tolerant(Dataset[Any]):
-    """A dataset in which the next good sample stands for a bad one: the same on every rank and after a resume.
+    """A dataset that returns the next readable sample for a bad one, the same on each rank and after a resume.
 
-    `report` is called with each bad sample once (in the worker that read it); more than `most` of them are an error
-    after all: a folder that has gone bad is no data.
+    `report` is called once with a message for each bad sample (in the worker that read it); more than `most` of them
+    raise ValueError.
     """
 
     def __init__(self, dataset: Any, *, most: int = 100, report: Any = print) -> None:
@@ -32,7 +32,7 @@ class Tolerant(Dataset[Any]):
 
     @property
     def fingerprint(self) -> str:
-        """That of the dataset."""
+        """The fingerprint of the wrapped dataset."""
         return str(self._dataset.fingerprint)
 
     def __getitem__(self, number: int) -> Any:
@@ -41,12 +41,12 @@ class Tolerant(Dataset[Any]):
                 return self._dataset[index % len(self)]
             except BadSampleError as error:
                 self._note(index % len(self), error)
-        raise ValueError("not one sample of the data can be read")
+        raise ValueError("no sample of the dataset can be read")
 
     def _note(self, number: int, why: BadSampleError) -> None:
         if number in self.bad:
             return
         self.bad.add(number)
-        self._report(f"bad sample passed over: {why}")
+        self._report(f"skipping a bad sample: {why}")
         if len(self.bad) > self._most:
-            raise ValueError(f"more than {self._most} bad samples; the last one: {why}") from why
+            raise ValueError(f"more than {self._most} bad samples; the last: {why}") from why

@@ -1,4 +1,4 @@
-"""A folder of images, one folder below it for each class."""
+"""A dataset of images in one folder per class."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".webp")
 
 
 def pixels(image: bytes) -> torch.Tensor:
-    """An image as uint8, of shape 3, height, width; by Pillow.
+    """Decode an image by Pillow to an RGB uint8 tensor of shape (3, height, width).
 
     Raises:
-        OSError: it is no image, or cut short.
+        OSError: the bytes are not an image, or are truncated.
     """
     from PIL import Image
 
@@ -32,12 +32,12 @@ def pixels(image: bytes) -> torch.Tensor:
 
 
 class Images(Dataset[Any]):
-    """Image and class of each sample; classes are numbered in the order of their folders' names.
+    """Images with class indexes; classes are the folders below `folder`, sorted by name.
 
-    `decode` makes of a file's bytes what is wanted, `pixels` if left out.
+    `decode` converts the bytes of a file to a sample.
 
     Raises:
-        ValueError: there is no class, or one without images.
+        ValueError: there is no class folder, or one has no images.
     """
 
     def __init__(self, folder: str | Path, decode: Callable[[bytes], Any] = pixels) -> None:
@@ -48,37 +48,37 @@ class Images(Dataset[Any]):
             count = len(self._samples)
             self._samples += ((path, number) for path in _images(self.folder / name))
             if len(self._samples) == count:
-                raise ValueError(f"{self.folder / name} holds no images ({', '.join(SUFFIXES)})")
+                raise ValueError(f"{self.folder / name} has no images ({', '.join(SUFFIXES)})")
         if not self.classes:
-            raise ValueError(f"{folder} holds no folder; one for each class is expected, with images in it")
+            raise ValueError(f"{folder} has no folders; fix: put the images into one folder per class")
 
     def __len__(self) -> int:
         return len(self._samples)
 
     @property
     def fingerprint(self) -> str:
-        """Of the images' names, in their order."""
+        """A hash of the images' paths, in order."""
         hasher = hashlib.sha256()
         for path, _ in self._samples:
             hasher.update(os.path.relpath(path, self.folder).encode() + b"\n")
         return hasher.hexdigest()[:16]
 
     def __getitem__(self, number: int) -> tuple[Any, int]:
-        """An image and its class.
+        """Return an image and its class index.
 
         Raises:
-            BadSampleError: it is no image, or cut short.
+            BadSampleError: the file is not an image, or is truncated.
         """
         path, kind = self._samples[number]
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 (a third of the time of Path.read_bytes, a million times)
+            with open(path, "rb") as file:  # noqa: PTH123 (a third of the time of Path.read_bytes)
                 return self._decode(file.read()), kind
-        except (OSError, SyntaxError, ValueError) as error:  # Pillow says SyntaxError of a broken PNG
+        except (OSError, SyntaxError, ValueError) as error:  # Pillow raises SyntaxError for a broken PNG
             raise BadSampleError.from_sample(path, number, error) from error
 
 
 def _images(folder: Path) -> Iterator[str]:
-    """In the same order everywhere."""
+    """Yield the images in a folder and below, in a stable order."""
     for root, below, names in os.walk(folder):
         below.sort()
-        yield from (os.path.join(root, name) for name in sorted(names) if name.lower().endswith(SUFFIXES))  # noqa: PTH118 (a million times)
+        yield from (os.path.join(root, name) for name in sorted(names) if name.lower().endswith(SUFFIXES))  # noqa: PTH118 (faster, for a million files)

@@ -1,6 +1,6 @@
-"""Where the samples of a file lie: found by reading it once, and kept beside it for all ranks and the next run.
+"""Index files with the byte offsets of a file's samples, built by one scan and stored next to the file.
 
-An index is a row of unsigned 64-bit numbers, two for each sample: its first byte, and how many there are.
+An index is an array of unsigned 64-bit numbers, two per sample: its first byte and its length.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from clusterwright.onhost.lib.files import replacing
 Spans = Sequence[int]
 Scan = Callable[[Path], Iterable[tuple[int, int]]]
 
-_HEAD = struct.Struct("<8s4Q")  # mark, size and time of the file, samples, 0
+_HEAD = struct.Struct("<8s4Q")  # magic, size and mtime of the file, samples, 0
 _MAGIC = b"wright1\n"
 
 
 def spans(path: Path, scan: Scan) -> Spans:
-    """The spans of a file's samples; read from the index beside it, where that is of this very file.
+    """Return offset and length of each sample, flat, from the file's index if it is current, else by a scan.
 
-    Where the folder cannot be written to, the index is made anew in each run, in memory.
+    In a read-only folder the index stays in memory, and each run scans again.
 
     Raises:
         ValueError: the file has no samples.
@@ -37,7 +37,7 @@ def spans(path: Path, scan: Scan) -> Spans:
         if numbers and _write_index(index_path, path, numbers):
             result = _read_index(index_path, path) or numbers
     if not result:
-        raise ValueError(f"{path} holds no samples: leave it out, or make it anew")
+        raise ValueError(f"{path} has no samples; fix: remove or regenerate it")
     return result
 
 
@@ -47,7 +47,7 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 def _read_index(index_path: Path, path: Path) -> Spans | None:
-    """Mapped, so that all ranks of a host share its pages; nothing where it is of another file, or cut short."""
+    """Map an index, so that all ranks of a host share its pages; None if it is outdated or truncated."""
     try:
         with index_path.open("rb") as file:
             head = file.read(_HEAD.size)
@@ -68,7 +68,7 @@ def _read_index(index_path: Path, path: Path) -> Spans | None:
 
 
 def _write_index(index_path: Path, path: Path, numbers: array[int]) -> bool:
-    """Whole or not at all; several ranks may do it at once, with the same bytes."""
+    """Write an index atomically; several ranks may write the same bytes at once. Return whether it succeeded."""
     try:
         with replacing(index_path) as file:
             file.write(_HEAD.pack(_MAGIC, *_state(path), len(numbers) // 2, 0))

@@ -1,4 +1,4 @@
-"""Lines of JSON."""
+"""A dataset of JSON lines."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from clusterwright.runtime.datasets.shards import Shards
 
 
 class Jsonl(Shards):
-    """One JSON value a line, in UTF-8; empty lines are none."""
+    """One JSON value per line, in UTF-8; empty lines are skipped."""
 
     suffixes = (".jsonl", ".ndjson")
 
     @staticmethod
     def scan(path: Path) -> Iterator[tuple[int, int]]:
-        """Spans of the lines, without their ends."""
+        """Yield offset and length of each line, without its newline."""
         if not path.stat().st_size:
             return
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
@@ -32,10 +32,10 @@ class Jsonl(Shards):
                 start = end + 1
 
     def __getitem__(self, number: int) -> Any:
-        """What the line says.
+        """Return the value of a line.
 
         Raises:
-            BadSampleError: it is not JSON.
+            BadSampleError: the line is not JSON.
         """
         try:
             return json.loads(self.read(number))

@@ -1,4 +1,4 @@
-"""Tables in Parquet files, a row a sample; by pyarrow."""
+"""A dataset of the rows of Parquet files, read by pyarrow."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from clusterwright.runtime.datasets.shards import files
 
 
 class Parquet(Dataset[Any]):
-    """Each row as a dict of its columns, or of those named.
+    """Each row as a dict of all columns, or of the `columns` named.
 
-    Rows lie in groups that are read as a whole; the last few groups are kept. So they want an order in which neighbors
-    come close to each other: `Sampler(len(data), blocks=data.blocks)`.
+    Row groups are read as a whole, and the last `cache_size` are cached. So use an order with locality:
+    `Sampler(len(data), blocks=data.blocks)`.
 
     Raises:
-        ValueError: no file is there, or none has a row.
+        ValueError: there are no files, or no rows.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Parquet(Dataset[Any]):
     ) -> None:
         import pyarrow.parquet
 
-        # Buffering a group's columns together is for storage over HTTP; from files it costs a sixth of the reading.
+        # Prebuffering a group's columns is for storage over HTTP; on files it costs a sixth of the read time.
         self._open = functools.partial(pyarrow.parquet.ParquetFile, pre_buffer=False)
         self.paths, self._columns, self._cache_size = files(paths, (".parquet",)), columns, cache_size
         self._groups = [
@@ -40,19 +40,18 @@ class Parquet(Dataset[Any]):
             if count
         ]
         if not self._groups:
-            raise ValueError(f"{', '.join(map(str, paths))}: not one row")
+            raise ValueError(f"{', '.join(map(str, paths))}: no rows")
         self._ends = list(itertools.accumulate(count for _, _, count in self._groups))
         self._starts = [0, *self._ends]
-        # Rows by number: one look-up finds one, where most are sought.
-        self._row_cache: dict[int, dict[str, Any]] = {}
-        self._cached_groups: list[int] = []  # whose rows these are, in the order in which they were read
-        self._files: dict[tuple[int, Path], Any] = {}  # by process: one that was forked opens its own
+        self._row_cache: dict[int, dict[str, Any]] = {}  # by row, as a hit then takes one lookup
+        self._cached_groups: list[int] = []  # groups in the cache, in read order
+        self._files: dict[tuple[int, Path], Any] = {}  # by process: a forked one opens its own
 
     def _rows(self, path: Path) -> list[int]:
         try:
             metadata = self._open(path).metadata
         except (OSError, ValueError) as error:
-            raise ValueError(f"{path}: not a Parquet file that can be read: {error}") from error
+            raise ValueError(f"{path}: not a readable Parquet file: {error}") from error
         return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
     def _file(self, path: Path) -> Any:
@@ -66,24 +65,24 @@ class Parquet(Dataset[Any]):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """How many rows each group has."""
+        """The number of rows of each row group."""
         return tuple(count for _, _, count in self._groups)
 
     @property
     def fingerprint(self) -> str:
-        """Of the files' names, sizes and groups."""
+        """A hash of the files' names, sizes and row groups."""
         hasher = hashlib.sha256()
         for path, group, count in self._groups:
             hasher.update(f"{path.name} {path.stat().st_size} {group} {count}\n".encode())
         return hasher.hexdigest()[:16]
 
     def __getitem__(self, number: int) -> dict[str, Any]:
-        """A row."""
+        """Return a row."""
         row = self._row_cache.get(number)
         return self._read(number) if row is None else row
 
     def _read(self, number: int) -> dict[str, Any]:
-        """The row, and its whole group in place of the one that was read longest ago."""
+        """Read the row's group into the cache, evicting the group read longest ago; return the row."""
         if not 0 <= number < self._ends[-1]:
             raise IndexError(f"row {number} of {len(self)}")
         group = bisect.bisect_right(self._ends, number)

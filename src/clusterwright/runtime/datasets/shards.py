@@ -1,4 +1,4 @@
-"""Files that hold many samples each, seen as one row of samples."""
+"""Base class of datasets over files with many samples each."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from clusterwright.runtime.datasets.index import spans
 
 
 class Shards(Dataset[Any]):
-    """Samples of several files, numbered through in the order of the files' names; each read is one pread(2).
+    """The samples of several files, indexed in the order of the files' names; each read is one pread(2).
 
-    `paths` are files, or folders whose files with one of the suffixes are taken. Another order of the same files, or
-    a file that has changed, is another dataset: its `fingerprint` says so.
+    `paths` are files, or folders of which all files with one of the suffixes are used. If a file changes, is added or
+    renamed, the `fingerprint` changes.
 
     Raises:
-        ValueError: no file is there, or one has no samples.
+        ValueError: there are no files, or one has no samples.
     """
 
     suffixes: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Shards(Dataset[Any]):
 
     @staticmethod
     def scan(path: Path) -> Iterable[tuple[int, int]]:
-        """First byte and length of each sample of a file."""
+        """Yield offset and length of each sample of a file."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -44,22 +44,22 @@ class Shards(Dataset[Any]):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """How many samples each file holds: neighbors, which are read in one go."""
+        """The number of samples of each file."""
         return tuple(len(file_spans) // 2 for file_spans in self._spans)
 
     @property
     def fingerprint(self) -> str:
-        """Of the files' names, sizes and numbers of samples, in their order."""
+        """A hash of the files' names, sizes and numbers of samples, in order."""
         hasher = hashlib.sha256()
         for path, samples in zip(self.paths, self.blocks):
             hasher.update(f"{path.name} {path.stat().st_size} {samples}\n".encode())
         return hasher.hexdigest()[:16]
 
     def locate(self, number: int) -> tuple[int, int]:
-        """Which file a sample is in, and its number there.
+        """Return the index of a sample's file and the sample's index in it.
 
         Raises:
-            IndexError: there are fewer samples.
+            IndexError: the dataset has no such sample.
         """
         if not 0 <= number < self._ends[-1]:
             raise IndexError(f"sample {number} of {len(self)}")
@@ -67,7 +67,7 @@ class Shards(Dataset[Any]):
         return shard, number - self._starts[shard]
 
     def read(self, number: int) -> bytes:
-        """The bytes of a sample."""
+        """Return the bytes of a sample."""
         shard, inside = self.locate(number)
         row = self._spans[shard]
         file = self._files[shard]
@@ -76,7 +76,7 @@ class Shards(Dataset[Any]):
         return os.pread(file, row[2 * inside + 1], row[2 * inside])
 
     def __getstate__(self) -> dict[str, Any]:
-        """A worker that is not forked opens its own files, and maps the indices again."""
+        """Drop open files and mapped indexes when pickled; a spawned worker opens its own."""
         return {"paths": self.paths, **{name: value for name, value in vars(self).items() if name[:1] != "_"}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -85,17 +85,19 @@ class Shards(Dataset[Any]):
 
 
 def files(paths: Iterable[str | Path], suffixes: tuple[str, ...]) -> tuple[Path, ...]:
-    """The files named, and those in folders named, sorted; hidden ones are not data.
+    """Return the named files and the files with a suffix in named folders, sorted, without hidden files.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there are none.
     """
     matches: list[Path] = []
     for path in map(Path, paths):
         inside = path.rglob("*") if path.is_dir() else (path,)
         matches += (candidate for candidate in inside if candidate == path or _is_shard(candidate, suffixes))
     if not matches:
-        raise ValueError(f"no file {' or '.join(suffixes)} in {', '.join(map(str, paths)) or 'nothing'}")
+        raise ValueError(
+            f"no {' or '.join(suffixes)} files in {', '.join(map(str, paths)) or 'an empty list'}"
+        )
     return tuple(sorted(matches))
 
 

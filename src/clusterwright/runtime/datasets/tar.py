@@ -1,4 +1,4 @@
-"""Tar files as webdataset writes them: files with one name and several endings, one after the other, are a sample."""
+"""A dataset of webdataset tar files: consecutive members with the same base name form one sample."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 from clusterwright.runtime.datasets.bad import BadSampleError
 from clusterwright.runtime.datasets.shards import Shards
 
-_BLOCK = 512  # tar(5), and what follows
-_FILE = b"0\0"  # kinds of a member
+_BLOCK = 512  # tar(5), also for the next two
+_FILE = b"0\0"  # type flags of a regular file
 _OCTAL = frozenset(b"01234567")
 
 
 class Tar(Shards):
-    """Each sample is `{"__key__": "0001", "jpg": b"...", "cls": b"7"}`; files are not packed (`tar`, not `tar.gz`)."""
+    """Each sample is `{"__key__": "0001", "jpg": b"...", "cls": b"7"}`; files must be uncompressed (not `tar.gz`)."""
 
     suffixes = (".tar",)
 
     @staticmethod
     def scan(path: Path) -> Iterator[tuple[int, int]]:
-        """From the head of a sample's first file to the end of its last.
+        """Yield offset and length of each sample, from its first member's header to the end of its last member.
 
         Raises:
-            ValueError: it is not a tar file, or ends in the middle.
+            ValueError: the file is not a tar file, or is truncated.
         """
         now, start, end = "", 0, 0
         try:
@@ -41,17 +41,17 @@ class Tar(Shards):
                         now, start = key, member.offset
                     end = member.offset_data + member.size
         except tarfile.TarError as error:
-            raise ValueError(f"{path} is no tar file that can be read to its end: {error}") from error
+            raise ValueError(f"{path} is not a readable tar file: {error}") from error
         if end > path.stat().st_size:
-            raise ValueError(f"{path} ends in the middle of a file: it was not copied whole")
+            raise ValueError(f"{path} is truncated: it ends within a member; fix: copy it again")
         if end:
             yield start, end - start
 
     def __getitem__(self, number: int) -> dict[str, Any]:
-        """The files of a sample, by what follows the first dot of their names.
+        """Return a sample's members by their extension (after the first dot of the name).
 
         Raises:
-            BadSampleError: the bytes are no longer those of the index.
+            BadSampleError: the file has changed since it was indexed.
         """
         part = self.read(number)
         sample = dict(parse_simple(part) or ())
@@ -67,15 +67,15 @@ class Tar(Shards):
         except tarfile.TarError as error:
             shard, inside = self.locate(number)
             raise BadSampleError.from_sample(
-                self.paths[shard], inside, f"not a tar file's: {error}"
+                self.paths[shard], inside, f"not a tar member: {error}"
             ) from error
         return sample
 
 
 def parse_simple(part: bytes) -> list[tuple[str, Any]]:
-    """The files of a sample whose heads say all that there is to say; nothing where one needs more (tar(5)).
+    """Parse a sample whose members have plain ustar headers (tar(5)); return an empty list for all others.
 
-    Twenty times as fast as tarfile, which reads everything that a tar file may be.
+    Twenty times as fast as tarfile, which supports every header format.
     """
     entries: list[tuple[str, Any]] = []
     key, offset = "", 0
@@ -99,7 +99,7 @@ def parse_simple(part: bytes) -> list[tuple[str, Any]]:
 
 
 def split(name: str) -> tuple[str, str]:
-    """Key and ending: `train/0001.seg.png` is `train/0001` and `seg.png`."""
+    """Split a member name into key and extension: `train/0001.seg.png` into `train/0001` and `seg.png`."""
     folder, slash, file = name.rpartition("/")
     key, _dot, ending = file.partition(".")
     return f"{folder}{slash}{key}", ending

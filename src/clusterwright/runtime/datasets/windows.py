@@ -1,4 +1,4 @@
-"""Text, or tokens that were made of it, cut into windows of one length."""
+"""A dataset of fixed-length windows of text bytes or tokens."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from clusterwright.runtime.datasets.shards import files
 
 
 class Windows(Dataset[torch.Tensor]):
-    """Windows of `context` + 1 numbers in a row; the last of one is the first of the next. No window spans two files.
+    """Windows of `context` + 1 consecutive numbers, overlapping by one, none across two files.
 
-    Files are mapped, so ranks of a host share their pages and none reads more than its own windows. `dtype` is how
-    numbers lie in the files: torch.uint8 for bytes of text, torch.uint16 or int32 for tokens.
+    Files are memory-mapped, so ranks of a host share pages and read only their own windows. `dtype` is the type in
+    the files: torch.uint8 for bytes of text, torch.uint16 or int32 for tokens.
 
     Raises:
-        ValueError: no file is there, or none is long enough for one window.
+        ValueError: there are no files, or none is long enough for one window.
     """
 
     def __init__(
@@ -46,14 +46,14 @@ class Windows(Dataset[torch.Tensor]):
 
     @property
     def fingerprint(self) -> str:
-        """Of the files' names and sizes, and of the window's."""
+        """A hash of the files' names and sizes and the window's length."""
         hasher = hashlib.sha256(f"{self.context}\n".encode())
         for path in self.paths:
             hasher.update(f"{path.name} {path.stat().st_size}\n".encode())
         return hasher.hexdigest()[:16]
 
     def __getitem__(self, number: int) -> torch.Tensor:
-        """A window as int64, of length `context` + 1."""
+        """Return a window as an int64 tensor of length `context` + 1."""
         if not 0 <= number < len(self):
             raise IndexError(f"window {number} of {len(self)}")
         file = bisect.bisect_right(self._ends, number)

@@ -1,1 +1,1 @@
-"""Real trainings that use the runtime."""
+"""Recipes: complete training programs that use the runtime."""

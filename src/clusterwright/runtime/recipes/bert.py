@@ -1,6 +1,6 @@
 """Train a BERT on masked text: `python -m clusterwright.runtime.recipes.bert --steps 300`.
 
-`--config` is a config.json as bert-large has it, `--tokenizer` a tokenizer.json; without, a small model over bytes.
+`--config` is a config.json like bert-large's, `--tokenizer` a tokenizer.json; default: a small model over bytes.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from clusterwright.runtime.recipes.text import Text
 from clusterwright.runtime.recipes.windows import Windows
 
 _SHARE = 0.15
-_MASKED, _RANDOM = 0.8, 0.9  # up to here the sign of the mask; up to there another token; then the right one
+_MASKED, _RANDOM = 0.8, 0.9  # cumulative: 80 % mask token, 10 % random token, 10 % unchanged
 
 
 class Mask:
-    """Hides as many tokens in each window, others in each epoch; which ones follows from the window's number alone."""
+    """Masks the same number of tokens in each window, chosen by seed, window index and epoch."""
 
     def __init__(self, context: int, tokens: int, sign: int, seed: int) -> None:
         self.count = max(1, round(_SHARE * context))
         self._tokens, self._sign, self._seed = tokens, sign, seed
 
     def hide(self, windows: Tensor, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """The windows (B, T) with tokens hidden, and where (B, K)."""
+        """Return the windows (B, T) with masked tokens, and the masked positions (B, K)."""
         hidden, places = windows.clone(), torch.empty(len(windows), self.count, dtype=torch.int64)
         for row, number in enumerate(numbers):
             draw = torch.Generator().manual_seed(sample_seed(number, self._seed))
@@ -48,24 +48,24 @@ class Mask:
 
 @dataclass(frozen=True)
 class Options(Common):
-    """What can be said on the command line, `--like-this VALUE`."""
+    """Command-line options of the recipe."""
 
     learning_rate: float = 1e-3
     weight_decay: float = 0.01
-    context: int = 64  # tokens that the model sees
+    context: int = 64  # tokens
     config: str = ""
     tokenizer: str = ""
     save: str = ""  # a folder for the trained weights
-    width: int = 128  # this and the next three: where there is no config
+    width: int = 128  # this and the next three: without --config
     layers: int = 3
     heads: int = 4
     dropout: float = 0.1
-    text: str = ""  # a folder of text files; Python's standard library if left out
+    text: str = ""  # a folder of text files; default: Python's standard library
     text_bytes: int = 8_000_000
 
 
 class Masked(Windows):
-    """Windows of text in which some tokens are hidden, and have to be found."""
+    """A `Task` of masked language modeling; the metric `found` is the share of masked tokens predicted correctly."""
 
     measures: Sequence[str] = ("validation", "found")
 
@@ -74,11 +74,11 @@ class Masked(Windows):
         self._mask = mask
 
     def weight(self, sampler: Sampler) -> float:
-        """The hidden tokens of a step."""
+        """Return the number of masked tokens in a step."""
         return sampler.batch * self._mask.count
 
     def judge(self, model: nn.Module, batch: Sequence[int]) -> Tensor:
-        """Hidden tokens, their losses, and those that were found."""
+        """Return the number of masked tokens, their summed loss and the number predicted correctly."""
         scores, aims = self._scores(model, self._validation, batch)
         loss = F.cross_entropy(scores, aims, reduction="sum")
         return torch.stack((torch.full_like(loss, len(aims)), loss, (scores.argmax(1) == aims).sum()))
@@ -94,13 +94,13 @@ class Masked(Windows):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train until `steps`, or until told to stop."""
+    """Train for `--steps` steps or until the run is stopped."""
     options = parse(Options, arguments)
     run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
     config, tokenizer = shape(options), tokens.find(options.tokenizer)
     if options.context > config.max_position_embeddings:
         raise ValueError(
-            f"--context {options.context}: config has {config.max_position_embeddings} positions"
+            f"--context {options.context} exceeds the {config.max_position_embeddings} positions of the config"
         )
     sign = tokenizer.special("[MASK]", "<mask>")
     encode = tokens.encoder(tokenizer, config.vocab_size, more=int(sign is None))
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def shape(options: Options) -> Config:
-    """That of the file; else what the options say."""
+    """Return the configuration of `--config`, or one built from the options."""
     if options.config:
         return Config.read(Path(options.config))
     raw_config = {

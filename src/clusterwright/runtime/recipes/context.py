@@ -1,7 +1,7 @@
-"""Ranks that share a sequence: each has some of its positions, and fetches the keys and values of the others.
+"""Context parallelism: each rank has some positions of a sequence and gathers the keys and values of the others.
 
-As in the training of Llama 3 (2407.21783, section 3.3.2): keys and values are gathered, and of 2 n chunks a rank has
-the i-th from either end, so that all have as much to do under a causal mask.
+As in the training of Llama 3 (2407.21783, section 3.3.2): all-gather of keys and values; of 2 n chunks, rank i has the
+i-th from either end, which balances the work under a causal mask.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from torch import Tensor
 
 
 class Context:
-    """This rank's part of each sequence."""
+    """This rank's positions of each sequence, and attention over all of them."""
 
     def __init__(self, group: Any) -> None:
         self.group, self.size, self.rank = group, dist.get_world_size(group), dist.get_rank(group)
 
     def places(self, length: int, device: torch.device) -> Tensor:
-        """The positions that this rank has of a sequence.
+        """Return the positions of a sequence that this rank has.
 
         Raises:
-            ValueError: the sequence does not divide.
+            ValueError: the length does not divide into chunks.
         """
         if length % (2 * self.size):
             raise ValueError(
@@ -33,7 +33,7 @@ class Context:
         return self._positions(self.rank, length, device)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, *, enable_gqa: bool) -> Tensor:
-        """Attention of this rank's positions to all positions before them; all of shape B, H, T, E."""
+        """Return causal attention of this rank's queries to all keys; tensors of shape (B, H, T, E)."""
         length = q.shape[2] * self.size
         positions = self._positions(self.rank, length, q.device)
         everyone = torch.cat([self._positions(rank, length, q.device) for rank in range(self.size)])
@@ -52,7 +52,7 @@ def _gather(x: Tensor, group: Any) -> Tensor:
 
 
 class _Gather(torch.autograd.Function):
-    """The positions of all ranks of a group, in the order of the ranks; gradients go back where they belong."""
+    """All-gather along the positions, in rank order; the backward pass sums gradients and returns this rank's."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, group: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""Lines of JSON that show how to answer: only the answers are learned.
+"""Dialogues in JSON lines for fine-tuning; the loss covers only the answers.
 
 A line is `{"prompt": ..., "response": ...}`, `{"instruction": ..., "input": ..., "output": ...}`, or
 `{"messages": [{"role": "user", "content": ...}, {"role": "assistant", "content": ...}]}`.
@@ -19,26 +19,26 @@ from clusterwright.runtime.recipes.tokens import Bytes, File
 
 IGNORED = -100
 _ROLES = ("system", "user", "assistant")
-_VALIDATION_STRIDE = 20  # each twentieth line is for validation
-_MULTIPLE = 16  # lengths are filled up to it: tensor and context groups divide them
+_VALIDATION_STRIDE = 20  # every twentieth line is for validation
+_MULTIPLE = 16  # lengths are padded to multiples of it, so that tensor and context groups divide them
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The tokens of a dialogue, and which of them are learned."""
+    """The tokens of a dialogue, and a mask of those in answers."""
 
     tokens: list[int]
     learned: list[bool]
 
     @property
     def count(self) -> int:
-        """How many tokens are foreseen and scored."""
+        """The number of tokens in the loss."""
         return sum(self.learned[1:])
 
 
 @dataclass(frozen=True)
 class Read:
-    """What was read, and what was passed over."""
+    """Samples for training and validation, and the errors of skipped lines."""
 
     training: list[Sample]
     validation: list[Sample]
@@ -46,7 +46,7 @@ class Read:
 
     @property
     def fingerprint(self) -> str:
-        """Of the tokens to train on."""
+        """A hash of the training tokens."""
         hasher = hashlib.sha256()
         for sample in self.training:
             hasher.update(str(sample.tokens).encode())
@@ -54,10 +54,10 @@ class Read:
 
 
 def read(path: str, tokenizer: Bytes | File, context: int, *, skip_bad: bool) -> Read:
-    """All lines of a file, or of the files of a folder; one that cannot be used is passed over if that is wanted.
+    """Read all lines of a file or of the files in a folder.
 
     Raises:
-        ValueError: a line cannot be used, or too few are left; file and line are named.
+        ValueError: a line is unusable and `skip_bad` is not set, or too few usable lines are left.
     """
     lines, bad = Jsonl(path), []
     samples: list[Sample] = []
@@ -66,19 +66,21 @@ def read(path: str, tokenizer: Bytes | File, context: int, *, skip_bad: bool) ->
             samples.append(_sample(lines, number, tokenizer, context))
         except BadSampleError as error:
             if not skip_bad:
-                raise ValueError(f"{error}; --skip-bad passes over such lines") from error
+                raise ValueError(
+                    f"{error}; fix: correct the line, or skip such lines by --skip-bad"
+                ) from error
             bad.append(str(error))
     validation_mask = [n % _VALIDATION_STRIDE == 1 for n in range(len(samples))]
     if not any(validation_mask):
         raise ValueError(
-            f"{path} holds {len(samples)} good lines of {len(lines)}; two are the least, one is held out"
+            f"{path} has {len(samples)} usable of {len(lines)} lines; at least two are needed, one for validation"
         )
     training = [sample for sample, out in zip(samples, validation_mask) if not out]
     return Read(training, [sample for sample, out in zip(samples, validation_mask) if out], bad)
 
 
 def pad(samples: list[Sample]) -> tuple[Tensor, Tensor]:
-    """Tokens and targets (B, T); what only fills up is neither seen by others nor scored."""
+    """Return padded tokens and targets (B, T); padding comes last and is not in the loss."""
     longest = max(len(sample.tokens) for sample in samples) - 1
     length = -(-longest // _MULTIPLE) * _MULTIPLE
     tokens = torch.zeros(len(samples), length, dtype=torch.int64)
@@ -105,10 +107,10 @@ def _sample(lines: Jsonl, number: int, tokenizer: Bytes | File, context: int) ->
 
 
 def turns(record: Any) -> Iterator[tuple[str, str]]:
-    """Role and words of each turn.
+    """Yield role and text of each turn of a record.
 
     Raises:
-        ValueError: it is no dialogue.
+        ValueError: the record is not a dialogue.
     """
     if "messages" in record:
         pairs = [(message["role"], message["content"]) for message in record["messages"]]
@@ -118,15 +120,15 @@ def turns(record: Any) -> Iterator[tuple[str, str]]:
     elif "prompt" in record:
         pairs = [("user", record["prompt"]), ("assistant", record.get("response") or record["completion"])]
     else:
-        raise ValueError("it has neither `messages`, `instruction` nor `prompt`")
+        raise ValueError("the line has neither `messages`, `instruction` nor `prompt`")
     for role, text in pairs:
         if role not in _ROLES or not isinstance(text, str):
-            raise ValueError(f"role {role}: a turn is text by {', '.join(_ROLES)}")
+            raise ValueError(f"role {role}: each turn must be a string, its role one of {', '.join(_ROLES)}")
         yield role, text
 
 
 def encode(dialogue: list[tuple[str, str]], tokenizer: Bytes | File) -> Sample:
-    """In the form of Llama 3 where the tokenizer has its signs; else plain. An answer's end is learned, too."""
+    """Tokenize a dialogue, in the format of Llama 3 if the tokenizer has its tokens; the loss covers the end token."""
     begin, end = tokenizer.special("<|begin_of_text|>", "<s>"), tokenizer.special("<|eot_id|>", "</s>")
     opens, closes = tokenizer.special("<|start_header_id|>"), tokenizer.special("<|end_header_id|>")
     tokens = [begin] if begin is not None else []

@@ -1,4 +1,4 @@
-"""A model's folder as Hugging Face has it: config.json, weights in safetensors, the tokenizer's files."""
+"""Model folders in Hugging Face's layout: config.json, weights in safetensors, tokenizer files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXTRA_FILES = (
 
 
 def begin(model: M, folder: str, *, needed: bool = False) -> M:
-    """The model with the folder's weights; where there are none and they are not needed, as it is."""
+    """Load the folder's weights into the model if it has any or they are `needed`; return the model."""
     has_weights = any(Path(folder, name).exists() for name in (weights.SINGLE_FILE, weights.INDEX))
     if folder and (has_weights or needed):
         weights.load(model, Path(folder))
@@ -30,7 +30,7 @@ def begin(model: M, folder: str, *, needed: bool = False) -> M:
 
 
 def save_model(model: Any, folder: str, source: str, rank: int) -> None:
-    """Write the model into a folder, in the numbers that its config names; all ranks call it."""
+    """Write weights, config and the source's tokenizer files to a folder, in the config's dtype; collective."""
     raw_config = dict(model.config.raw_config)
     name = str(raw_config.get("dtype") or raw_config.get("torch_dtype") or "float32")
     weights.save(dict(model.named_parameters()), Path(folder), dtype=getattr(torch, name), rank=rank)

@@ -1,6 +1,6 @@
 """Train a small transformer on text: `python -m clusterwright.runtime.recipes.gpt --steps 300`.
 
-Every byte is a token, so any file is text, and nothing has to be fetched first.
+Each byte is a token, so any file is text and no download is needed.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from clusterwright.runtime.recipes.windows import Windows
 
 @dataclass(frozen=True)
 class Options(Common):
-    """What can be said on the command line, `--like-this VALUE`."""
+    """Command-line options of the recipe."""
 
-    context: int = 64  # bytes that the model sees
+    context: int = 64  # bytes
     width: int = 128
     layers: int = 3
     heads: int = 4
     dropout: float = 0.1
-    text: str = ""  # a folder of text files; Python's standard library if left out
+    text: str = ""  # a folder of text files; default: Python's standard library
     text_bytes: int = 8_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train until `steps`, or until told to stop."""
+    """Train for `--steps` steps or until the run is stopped."""
     options = parse(Options, arguments)
     run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
     data = text.read(options.text, context=options.context, limit=options.text_bytes)

@@ -1,4 +1,4 @@
-"""Images to train on: scikit-learn's digits, CIFAR-10 as its makers give it, or a folder for each class."""
+"""Image data for training: scikit-learn's digits, the binary version of CIFAR-10, or a folder per class."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from torch.utils.data import Dataset
 from clusterwright.runtime import sample_seed
 from clusterwright.runtime.datasets import Images, Tolerant
 
-_MEAN = torch.tensor([0.485, 0.456, 0.406])[:, None, None]  # of ImageNet, as everybody has them
+_MEAN = torch.tensor([0.485, 0.456, 0.406])[:, None, None]  # of ImageNet, the usual values
 _SPREAD = torch.tensor([0.229, 0.224, 0.225])[:, None, None]
-_MARGIN = 256 / 224  # an evaluation's image is scaled to this much more than is seen
+_MARGIN = 256 / 224  # resize over crop, in evaluations
 
 
 def shifted(images: Tensor, most: int, drawn: Tensor) -> Tensor:
-    """The images (B, C, height, width), each moved by up to so many pixels; what comes in is zero.
+    """Shift each image of (B, C, height, width) by up to `most` pixels, with zero padding.
 
-    `drawn` is a random number for each, of 63 bits.
+    `drawn` has a random 63-bit number per image.
     """
     padded, places = F.pad(images, (most,) * 4), 2 * most + 1
     top, left = drawn // 2 % places, drawn // (2 * places) % places
@@ -37,7 +37,7 @@ def shifted(images: Tensor, most: int, drawn: Tensor) -> Tensor:
 
 
 def random(image: Any, side: int) -> Tensor:
-    """8 to 100 % of an image of Pillow's, 3:4 to 4:3, as GoogLeNet's training had it; every second one mirrored."""
+    """Crop a random 8 to 100 % of a Pillow image at 3:4 to 4:3, as for GoogLeNet; mirror every second one."""
     width, height = image.size
     for _ in range(10):
         area = width * height * (0.08 + 0.92 * torch.rand(()).item())
@@ -51,7 +51,7 @@ def random(image: Any, side: int) -> Tensor:
 
 
 def middle(image: Any, side: int) -> Tensor:
-    """The middle of an image of Pillow's."""
+    """Crop the center of a Pillow image."""
     width, height = image.size
     size = min(width, height) / _MARGIN
     left, top = (width - size) / 2, (height - size) / 2
@@ -65,13 +65,13 @@ def _numbers(image: Any) -> Tensor:
 
 
 _DIGITS = Path(__file__).with_name("digits.txt")
-_RECORD = 1 + 3 * 32 * 32  # of CIFAR-10's binary version: a label, then three planes
+_RECORD = 1 + 3 * 32 * 32  # bytes of a CIFAR-10 record: a label, then three planes
 _CLASSES = 10
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a network has to know of its images."""
+    """The properties of images that determine a network's shape."""
 
     classes: int
     channels: int
@@ -79,10 +79,10 @@ class Kind:
 
 
 class InMemory(Dataset[Any]):
-    """Images that are all in memory as bytes; for training each is shifted by up to `shift` pixels.
+    """Images in memory as bytes; for training, each is shifted by up to `shift` pixels and optionally mirrored.
 
-    How an image is seen follows from its number, its epoch and the seed, so a resumed training sees the same. All of
-    a batch are made together: one by one they would take small images longer than a network does.
+    The augmentation depends on the image's index, its epoch and the seed, so a resumed training repeats it. A batch is
+    processed as a whole: one by one, small images would take longer than the network.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class InMemory(Dataset[Any]):
 
     @property
     def fingerprint(self) -> str:
-        """Of all images, in their order."""
+        """A hash of all images, in order."""
         return hashlib.sha256(self._images.numpy().tobytes()).hexdigest()[:16]
 
     def __getitem__(self, number: int) -> tuple[Tensor, int]:
@@ -105,7 +105,7 @@ class InMemory(Dataset[Any]):
         return images[0], int(labels[0])
 
     def __getitems__(self, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """A whole batch, as torch's DataLoader asks for it; `identity_collate` leaves it so."""
+        """Return a whole batch; torch's DataLoader calls it, with `identity_collate`."""
         chosen = list(numbers)
         images = (self._images[chosen].float() - self._mean) / self._spread
         if self._shift or self._flip:
@@ -117,17 +117,17 @@ class InMemory(Dataset[Any]):
 
 
 def identity_collate(batch: Any) -> Any:
-    """What a DataLoader does to the batches of `InMemory`."""
+    """Return the batch of `InMemory` unchanged; a collate_fn."""
     return batch
 
 
 def read(
     name: str, side: int, *, skip_bad: bool, report: Any = print, seed: int = 0
 ) -> tuple[Any, Any, Kind]:
-    """Images for training and for validation; `report` hears of each that is passed over.
+    """Return datasets for training and validation; `report` is called with a message for each skipped image.
 
     Raises:
-        ValueError: what is there is not what it should be; the file is named.
+        ValueError: files are missing or invalid; the message names one.
     """
     if name == "digits":
         return digits(seed)
@@ -137,7 +137,7 @@ def read(
     for part in ("train", "val"):
         if not (folder / part).is_dir():
             raise ValueError(
-                f"{folder} holds neither CIFAR-10's *.bin nor a folder `{part}` with one for each class"
+                f"{folder} has neither CIFAR-10's *.bin nor a folder `{part}` with a folder per class"
             )
     training = Images(folder / "train", decode=lambda data: random(opened(data), side))
     validation = Images(folder / "val", decode=lambda data: middle(opened(data), side))
@@ -151,7 +151,7 @@ def read(
 
 
 def digits(seed: int = 0) -> tuple[InMemory, InMemory, Kind]:
-    """1,797 handwritten digits of 8 x 8 pixels; each fifth is held out."""
+    """Return 1,797 handwritten digits of 8 x 8 pixels; every fifth is for validation."""
     rows = [line.split() for line in _DIGITS.read_text().splitlines() if not line.startswith("#")]
     labels = torch.tensor([int(label) for label, _ in rows])
     values = [[ord(char) - ord("a") for char in row] for _, row in rows]
@@ -162,7 +162,7 @@ def digits(seed: int = 0) -> tuple[InMemory, InMemory, Kind]:
 
 
 def cifar(folder: Path, seed: int = 0) -> tuple[InMemory, InMemory]:
-    """data_batch_1.bin to _5.bin, and test_batch.bin."""
+    """Read CIFAR-10 from data_batch_1.bin to _5.bin and test_batch.bin."""
     training = [_records(path) for path in sorted(folder.glob("data_batch_*.bin"))]
     if not training or not (folder / "test_batch.bin").exists():
         raise ValueError(f"{folder} lacks data_batch_*.bin or test_batch.bin of CIFAR-10's binary version")
@@ -174,21 +174,21 @@ def cifar(folder: Path, seed: int = 0) -> tuple[InMemory, InMemory]:
 def _records(path: Path) -> tuple[Tensor, Tensor]:
     data = path.read_bytes()
     if not data or len(data) % _RECORD:
-        raise ValueError(f"{path} has {len(data)} bytes, no multiple of {_RECORD}: it was not copied whole")
+        raise ValueError(f"{path} has {len(data)} bytes, not a multiple of {_RECORD}: it is truncated")
     rows = torch.frombuffer(bytearray(data), dtype=torch.uint8).view(-1, _RECORD)
     bad = (rows[:, 0] >= _CLASSES).nonzero().flatten().tolist()
     if bad:
         raise ValueError(
-            f"{path}: record {bad[0]} has label {int(rows[bad[0], 0])}, and there are {_CLASSES} classes"
+            f"{path}: record {bad[0]} has label {int(rows[bad[0], 0])}, but there are only {_CLASSES} classes"
         )
     return rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0].long()
 
 
 def opened(data: bytes) -> Any:
-    """An image of Pillow's, in RGB.
+    """Decode an image to an RGB Pillow image.
 
     Raises:
-        ModuleNotFoundError: Pillow is not installed; says how it would be.
+        ModuleNotFoundError: Pillow is not installed; the message has the pip command.
     """
     try:
         from PIL import Image

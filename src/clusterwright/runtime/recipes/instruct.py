@@ -1,7 +1,7 @@
-"""Teach a LLaMA to answer: `python -m clusterwright.runtime.recipes.instruct --model FOLDER --data FILE.jsonl`.
+"""Fine-tune a LLaMA on dialogues: `python -m clusterwright.runtime.recipes.instruct --model FOLDER --data FILE.jsonl`.
 
-All weights learn, or with `--lora 16` small matrices beside them. Only answers are scored; `dialogues` says what a line
-of the file may look like.
+Trains all weights, or with `--lora 16` adapters only. The loss covers answers only; `dialogues` documents the format
+of a line.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from clusterwright.runtime.recipes.options import Common, parse
 
 @dataclass(frozen=True)
 class Options(Common):
-    """What can be said on the command line, `--like-this VALUE`."""
+    """Command-line options of the recipe."""
 
     learning_rate: float = 2e-5
     weight_decay: float = 0.0
     batch: int = 16
     microbatch: int = 4
     model: str = ""  # a folder with config.json, weights in safetensors, and tokenizer.json
-    data: str = ""  # a file of lines of JSON, or a folder of them
-    save: str = ""  # a folder for what was learned; `model` in the run's folder if left out
-    context: int = 2048  # longer dialogues are cut
-    lora: int = 0  # rank of the matrices that learn; 0: all weights learn
-    alpha: float = 0.0  # how much they count; twice the rank if left out
-    skip_bad: bool = False  # lines that cannot be used are named and passed over
+    data: str = ""  # a file of JSON lines, or a folder of such files
+    save: str = ""  # a folder for the result; default: `model` in the run's folder
+    context: int = 2048  # tokens; longer dialogues are truncated
+    lora: int = 0  # rank of the adapters; 0: train all weights
+    alpha: float = 0.0  # scale of the adapters; default: twice the rank
+    skip_bad: bool = False  # log unusable lines and skip them
 
 
 class Answers:
-    """Dialogues, and how well their answers are foreseen."""
+    """A `Task` of predicting the answers in dialogues; its metric `validation` is the mean loss per answer token."""
 
     measures: Sequence[str] = ("validation",)
     alike = False
@@ -51,27 +51,27 @@ class Answers:
         self.fingerprint = data.fingerprint
 
     def batches(self, sampler: Sampler) -> Sampler:
-        """Numbers of dialogues."""
+        """Yield indexes of dialogues."""
         return sampler
 
     def weight(self, sampler: Sampler) -> float:
-        """The answers' tokens in a step, over all ranks: each can see who trains on what."""
+        """Return the number of answer tokens in a step over all ranks, which the sampler's order determines."""
         return sum(self._training[n].count for n in self._everyones(sampler))
 
     def tokens(self, sampler: Sampler) -> int:
-        """All that go through the model."""
+        """Return the number of all tokens in a step over all ranks."""
         return sum(len(self._training[n].tokens) for n in self._everyones(sampler))
 
     def loss(self, model: nn.Module, piece: Sequence[int]) -> Tensor:
-        """Over the dialogues of these numbers."""
+        """Return the summed loss of these dialogues."""
         return self._loss(model, [self._training[n] for n in piece])
 
     def validation(self, passes: list[list[int]]) -> list[list[int]]:
-        """Numbers of dialogues, again."""
+        """Return indexes of validation dialogues, as they are."""
         return passes
 
     def judge(self, model: nn.Module, batch: Sequence[int]) -> Tensor:
-        """The answers' tokens, and their losses."""
+        """Return the number of answer tokens and their summed loss."""
         samples = [self._validation[n] for n in batch]
         loss = self._loss(model, samples)
         return torch.stack((torch.full_like(loss, sum(sample.count for sample in samples)), loss))
@@ -86,10 +86,10 @@ class Answers:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train until `steps`, or until told to stop."""
+    """Train for `--steps` steps or until the run is stopped."""
     options = parse(Options, arguments)
     if not options.model or not options.data:
-        raise ValueError("say --model FOLDER and --data FILE.jsonl")
+        raise ValueError("--model or --data is missing; fix: pass --model FOLDER and --data FILE.jsonl")
     run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
     config, tokenizer = Config.read(Path(options.model, "config.json")), tokens.find(options.model)
     tokens.encoder(tokenizer, config.vocab_size)
@@ -103,7 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     model = folder.begin(Llama(config), options.model, needed=True).to(run.device)
     if options.lora and run.dimensions["tp"] > 1:
-        raise ValueError(f"--lora with parallel: tensor {run.dimensions['tp']} is not done: say shard: full")
+        raise ValueError(
+            f"--lora does not support parallel: tensor: {run.dimensions['tp']}; fix: use shard: full"
+        )
     if options.lora:
         lora.adapt(model, options.lora, options.alpha or 2 * options.lora)
     train(run, Answers(run, model, data), options)
@@ -113,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def save_model(run: Run, model: Llama, options: Options) -> None:
-    """Write what was learned, where there is a place for it."""
+    """Write the trained model or adapters to `--save` or the run's folder, if there is one."""
     if not options.save and not run.folder:
         return
     target = Path(options.save) if options.save else Path(run.folder or "", "model")

@@ -1,10 +1,10 @@
-"""How a recipe's model lies over the ranks: whole on each, or in parts, as `parallel` in the job file says.
+"""The parallel layout of a recipe's model, from `parallel` in the job file.
 
 none                  DistributedDataParallel
-optimizer, gradients  fully_shard, and a layer's weights stay whole from its forward to its backward pass
-full                  fully_shard, and they are gathered twice
-tensor, context       for models that have a `plan` for it (llama), together with fully_shard
-pipeline              for models whose layers are one list (gpt, llama), together with fully_shard
+optimizer, gradients  fully_shard without resharding after the forward pass
+full                  fully_shard with resharding: weights are gathered for both passes
+tensor, context       with fully_shard, for models with `parallelize` (llama)
+pipeline              with fully_shard, for models with `parts` (gpt, llama)
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from clusterwright.runtime.recipes.stages import Stage, deal, elsewhere
 
 
 class Layout:
-    """This rank's place. `replica` of `replicas` says which samples are its own.
+    """This rank's position in the layout: it trains on the samples of replica `replica` of `replicas`.
 
-    `averaged` is how many ranks gradients are averaged over; `alike`, how many ranks have the same loss.
+    Gradients are averaged over `averaged` ranks; `alike` ranks compute the same loss.
     """
 
     def __init__(self, run: Run) -> None:
@@ -39,45 +39,46 @@ class Layout:
 
     @property
     def replicated(self) -> bool:
-        """Whether each rank has the whole model, and needs no other to use it."""
+        """Whether each rank has the whole model and can evaluate without the others."""
         has_full_model = self.tensor == self.context == self.stages == 1
         return has_full_model and self._parallel.get("shard", "none") == "none"
 
     @property
     def judges(self) -> bool:
-        """Whether this rank comes to know a loss."""
+        """Whether this rank computes the loss."""
         return self.stage is None or self.stage.last
 
     def check(self, batch: int, microbatch: int) -> None:
-        """See that a step's batch can be dealt out.
+        """Check that a step's batch can be distributed over the replicas.
 
         Raises:
-            ValueError: a replica would be without a sample, or ranks that work together would wait for others.
+            ValueError: a replica would get no sample, or replicas with collectives between them would have different
+                numbers of microbatches, or a pipeline too few.
         """
         if batch < self.replicas:
             raise ValueError(f"--batch {batch} leaves some of {self.replicas} replicas without a sample")
         share = batch / self.replicas
         least, most = (math.ceil(samples / microbatch) for samples in (math.floor(share), math.ceil(share)))
-        summary = f"--batch {batch} over {self.replicas} replicas in microbatches of {microbatch} is {least} of them"
+        summary = f"--batch {batch}, --microbatch {microbatch}: microbatches per replica: {least}"
         if least < self.stages:
-            fix = f"needs {self.stages} or more: take a smaller --microbatch, or fewer stages"
-            raise ValueError(f"{summary}, and parallel: pipeline {self.stages} {fix}")
+            fix = f"needs at least {self.stages}; fix: use a smaller --microbatch or fewer stages"
+            raise ValueError(f"{summary}, but parallel: pipeline {self.stages} {fix}")
         if least < most and not self.replicated:
-            fix = f"take a batch that {self.replicas} divides"
-            raise ValueError(f"{summary} for some and {most} for others, which share weights: {fix}")
+            fix = f"use a --batch that is a multiple of {self.replicas}"
+            raise ValueError(f"{summary} on some and {most} on others, which share weights; fix: {fix}")
 
     def spread(self, model: nn.Module) -> nn.Module:
-        """The model, laid out over the ranks.
+        """Distribute the model over the ranks and return it.
 
         Raises:
-            ValueError: the model cannot be cut in that way.
+            ValueError: the model does not support the layout.
         """
         if self.tensor * self.context > 1 and not hasattr(model, "parallelize"):
-            raise ValueError(f"parallel: {type(model).__name__} can be replicated and sharded, and no more")
-        if self.stage and not hasattr(model, "parts"):
             raise ValueError(
-                f"parallel: pipeline: {type(model).__name__} has no layers that stages could share"
+                f"parallel: {type(model).__name__} supports neither tensor nor context parallelism"
             )
+        if self.stage and not hasattr(model, "parts"):
+            raise ValueError(f"parallel: pipeline: {type(model).__name__} has no layers to split into stages")
         if self.stage:
             deal(model, self.stage)
         if self.tensor * self.context > 1:
@@ -86,7 +87,7 @@ class Layout:
         recompute_mode = self._parallel.get("recompute", "none")
         if recompute_mode == "selective":
             raise ValueError(
-                "parallel: recompute: selective: attention keeps little anyway; say full, or none"
+                "parallel: recompute: selective: attention stores little here anyway; fix: use full or none"
             )
         if recompute_mode == "full":
             recompute(model)
@@ -97,11 +98,11 @@ class Layout:
 
     @staticmethod
     def unwrap(model: nn.Module) -> nn.Module:
-        """What an evaluation calls: the model inside DistributedDataParallel."""
+        """Return the model inside DistributedDataParallel, for evaluations."""
         return model.module if isinstance(model, DistributedDataParallel) else model
 
     def _shard(self, model: nn.Module) -> None:
-        """Each layer by itself, then what is left."""
+        """Apply fully_shard to each layer, then to the rest."""
         from torch.distributed.fsdp import fully_shard
 
         how: dict[str, Any] = {
@@ -109,7 +110,7 @@ class Layout:
             "reshard_after_forward": self._parallel.get("shard") == "full",
         }
         for parameter in model.parameters():
-            parameter.data = parameter.data.contiguous()  # fully_shard refuses channels-last weights
+            parameter.data = parameter.data.contiguous()  # fully_shard rejects channels-last weights
         for layer in layers(model):
             if not elsewhere(layer):
                 fully_shard(layer, **how)
@@ -118,16 +119,16 @@ class Layout:
         fully_shard(model, **how)
 
     def _mesh(self) -> Any:
-        """The ranks that share the parts; those of one sequence are among them, as their gradients are a sum too."""
+        """Return the mesh for fully_shard; it includes context ranks, as their gradients are summed, too."""
         mesh, name = self._run.mesh, "dp_shard"
         if self.context > 1:
             name = "dp_shard_cp"
-            mesh["dp_shard", "cp"]._flatten(name)  # noqa: SLF001 (torch has no public way to it)
+            mesh["dp_shard", "cp"]._flatten(name)  # noqa: SLF001 (no public API)
         return mesh["dp_replicate", name] if self._run.dimensions["dp_replicate"] > 1 else mesh[name]
 
 
 def layers(model: nn.Module) -> list[nn.Module]:
-    """The members of each ModuleList and Sequential that lies in no other."""
+    """Return the members of each outermost ModuleList and Sequential."""
     members: list[nn.Module] = []
     for child in model.children():
         members += list(child) if isinstance(child, (nn.ModuleList, nn.Sequential)) else layers(child)

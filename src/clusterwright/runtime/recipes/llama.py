@@ -1,7 +1,7 @@
 """Train a LLaMA on text: `python -m clusterwright.runtime.recipes.llama --steps 300`.
 
-Begins with the weights of `--model FOLDER` where that has any, with random ones of the shape in its config.json where
-not, and with a small model over bytes where nothing is said. `--save FOLDER` writes what Hugging Face reads.
+`--model FOLDER` gives config.json and, if it has any, the initial weights; without it, a small model over bytes is
+trained. `--save FOLDER` writes the model in Hugging Face's layout.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from clusterwright.runtime.recipes.windows import Windows
 
 @dataclass(frozen=True)
 class Options(Common):
-    """What can be said on the command line, `--like-this VALUE`."""
+    """Command-line options of the recipe."""
 
-    context: int = 64  # tokens that the model sees
-    model: str = ""  # a folder with config.json, and weights in safetensors if it is to begin with them
+    context: int = 64  # tokens
+    model: str = ""  # a folder with config.json and optional initial weights in safetensors
     save: str = ""  # a folder for the trained weights
-    width: int = 128  # this and the next four: where no model is given
+    width: int = 128  # this and the next four: without --model
     inner: int = 384
     layers: int = 3
     heads: int = 4
     kv_heads: int = 2
-    text: str = ""  # a folder of text files; Python's standard library if left out
+    text: str = ""  # a folder of text files; default: Python's standard library
     text_bytes: int = 8_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train until `steps`, or until told to stop."""
+    """Train for `--steps` steps or until the run is stopped."""
     options = parse(Options, arguments)
     run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
     config = shape(options)
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def shape(options: Options) -> Config:
-    """That of the folder; else what the options say."""
+    """Return the configuration of the model folder, or one built from the options."""
     if options.model:
         return Config.read(Path(options.model, "config.json"))
     raw_config: dict[str, Any] = {

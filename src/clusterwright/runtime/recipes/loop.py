@@ -1,7 +1,7 @@
-"""The training loop, the same for all recipes: what differs is a `Task`.
+"""The training loop of all recipes, over a `Task`.
 
-The batch of a step is the same whatever the number of ranks: each replica takes its share, in microbatches. A run
-that is resumed on fewer ranks therefore goes on with the same samples in the same steps.
+The batch of a step does not depend on the number of ranks: each replica takes its share, in microbatches. A run
+resumed on fewer ranks therefore continues with the same samples in the same steps.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from clusterwright.runtime.recipes.stages import Stage
 
 @torch.no_grad()
 def per_sample(task: Any) -> float:
-    """Of the matrix products and convolutions alone, as everywhere; attention counts what a mask hides, too.
+    """Return the FLOPs of training on one sample.
 
-    A backward pass owes twice its forward pass: once for what came in, and once for the weights that are trained.
+    Counts matrix products and convolutions only, as is usual, and attention without its mask. A backward pass takes
+    twice the forward pass: once for input gradients, once for those of trained weights.
     """
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -40,45 +41,47 @@ def per_sample(task: Any) -> float:
 
 
 class Task(Protocol):
-    """A model and its data."""
+    """A model, its data and its loss."""
 
     model: nn.Module
-    size: int  # samples to train on
-    fingerprint: str  # of what they were made of: a run is not resumed on others
-    validation_size: int  # samples to evaluate on
-    alike: bool  # whether all samples cost the same
-    measures: Sequence[str]  # what an evaluation gives
+    size: int  # training samples
+    fingerprint: str  # of the data: a run does not resume on other data
+    validation_size: int  # validation samples
+    alike: bool  # whether all samples take the same FLOPs
+    measures: Sequence[str]  # metrics of an evaluation
 
     def batches(self, sampler: Sampler) -> Iterable[Any]:
-        """This rank's part of each step's batch, as `run.accumulate` can cut it."""
+        """Return an iterable of this rank's batches, which `run.accumulate` can split."""
 
     def weight(self, sampler: Sampler) -> float:
-        """What the sum of a step's losses, over all ranks, is divided by."""
+        """Return the divisor of a step's summed loss, over all ranks."""
 
     def tokens(self, sampler: Sampler) -> int | None:
-        """How many tokens a step trains on; None where there are none."""
+        """Return the number of tokens in a step, None without tokens."""
 
     def loss(self, model: nn.Module, piece: Any) -> Tensor:
-        """The sum of the losses of a piece of a batch."""
+        """Return the summed loss of a microbatch."""
 
     def validation(self, passes: list[list[int]]) -> Iterable[Any]:
-        """What is evaluated, in batches of these samples."""
+        """Return validation batches for these lists of sample indexes."""
 
     def judge(self, model: nn.Module, batch: Any) -> Tensor:
-        """A weight, and each measure times that weight, summed over a batch."""
+        """Return for a batch the sum of weights, then each metric's sum times weight."""
 
 
 def train(run: Run, task: Task, options: Common) -> None:
-    """Train until `steps`, or until told to stop; the caller finishes the run.
+    """Train for `options.steps` steps or until the run is stopped; the caller calls `run.finish`.
 
     Raises:
-        ValueError: the batch or the model cannot be cut in the way that is asked for.
+        ValueError: batch or model do not fit the parallel layout.
     """
     layout = Layout(run)
     layout.check(options.batch, options.microbatch)
     if layout.stage and (options.compile or run.scaler.is_enabled()):
-        raise ValueError("parallel: pipeline: --compile and --precision fp16 are not done with it; take bf16")
-    if run.rank == 0 and run.generation <= 1 and task.alike:  # one that goes on has said so
+        raise ValueError(
+            "parallel: pipeline excludes --compile and --precision fp16; fix: use bf16, no --compile"
+        )
+    if run.rank == 0 and run.generation <= 1 and task.alike:  # later generations have it in the run's events
         run.flops = options.batch * per_sample(task)
     model = layout.spread(task.model)
     if options.compile:
@@ -101,7 +104,7 @@ def train(run: Run, task: Task, options: Common) -> None:
 def gradients(
     run: Run, task: Task, setup: tuple[Layout, nn.Module, Sampler], batch: Any, microbatch: int
 ) -> Tensor:
-    """Add up this rank's gradients; returns its share of the step's mean loss."""
+    """Accumulate this rank's gradients; return its share of the step's mean loss."""
     layout, model, sampler = setup
     if layout.stage:
         return staged(run, task, setup, layout.stage, list(run.accumulate(batch, microbatch)))
@@ -111,7 +114,7 @@ def gradients(
         with run.autocast():
             loss = task.loss(model, piece) / weight
         total += loss.detach()
-        # gradients are averaged over the ranks, and each rank's loss is its share of a sum
+        # gradients are averaged over ranks, but each rank's loss is its share of a sum
         torch.autograd.backward(run.scaler.scale(loss * layout.averaged))
     return total
 
@@ -119,7 +122,7 @@ def gradients(
 def staged(
     run: Run, task: Task, setup: tuple[Layout, nn.Module, Sampler], stage: Stage, pieces: list[Any]
 ) -> Tensor:
-    """The same, where each microbatch goes through the stages of several ranks; only the last knows its loss."""
+    """Accumulate gradients through pipeline stages; return the loss, which only the last stage computes, else 0."""
     layout, model, sampler = setup
     weight = task.weight(sampler)
     total = torch.zeros((), device=run.device)
@@ -139,7 +142,7 @@ def staged(
 def update(
     run: Run, model: nn.Module, optimizer: torch.optim.Optimizer, total: Tensor, options: Common
 ) -> None:
-    """One optimizer step, unless something in it is not finite."""
+    """Clip gradients and run one optimizer step, unless loss or norm are not finite."""
     run.scaler.unscale_(optimizer)
     norm = run.clip(model, options.clip)
     for group in optimizer.param_groups:
@@ -151,7 +154,7 @@ def update(
 
 
 def groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Only matrices decay, as in GPT-3; what is frozen is in neither."""
+    """Return parameter groups of the trained weights: weight decay for matrices only, as in GPT-3."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     return [
         {
@@ -163,7 +166,7 @@ def groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
 
 
 def learning_rate(completed: int, options: Common) -> float:
-    """Up in a line, then down along a cosine to a tenth."""
+    """Return the learning rate after `completed` steps: linear warm-up, then cosine decay to a tenth."""
     if completed < options.warmup:
         return options.learning_rate * (completed + 1) / options.warmup
     fraction = min(1.0, (completed - options.warmup) / max(1, options.steps - options.warmup))
@@ -172,7 +175,7 @@ def learning_rate(completed: int, options: Common) -> float:
 
 @torch.no_grad()
 def evaluate(run: Run, task: Task, setup: tuple[Layout, nn.Module], options: Common) -> None:
-    """Measure over the same samples each time; each replica takes its share of them."""
+    """Evaluate on the same validation samples each time, split over the replicas, and record the metrics."""
     layout, model = setup
     count = min(options.evaluate_samples, task.validation_size)
     sample_batches = list(passes(count, options.microbatch, layout.replica, layout.replicas))
@@ -180,23 +183,23 @@ def evaluate(run: Run, task: Task, setup: tuple[Layout, nn.Module], options: Com
     sums = torch.zeros(1 + len(task.measures), device=run.device)
     inner_model = layout.unwrap(model)
     inner_model.eval()
-    for remembered in inner_model.buffers():  # by a norm: each rank saw samples of its own
+    for remembered in inner_model.buffers():  # such as BatchNorm statistics, which differ between ranks
         dist.broadcast(remembered, 0)
     with run.pause("evaluation") as pause:
-        # where the weights are in parts, every rank's pass needs the others: none may leave early
+        # with sharded weights each rank's pass needs the others, so none may stop early
         shared: Iterable[Any] = pause.over(batches) if layout.replicated else batches
         for numbers, batch in zip(sample_batches, shared):
             with run.autocast():
                 sums += task.judge(inner_model, batch) * (bool(numbers) and layout.judges)
     inner_model.train()
     dist.all_reduce(sums)
-    sums[0] /= layout.context  # the ranks of a sequence share its losses, and each counts it
+    sums[0] /= layout.context  # each rank of a sequence counts its weight
     for name, value in zip(task.measures, sums[1:]):
         run.measure(name, value / sums[0])
 
 
 def passes(count: int, microbatch: int, which: int, replicas: int) -> Iterator[list[int]]:
-    """One replica's part of so many samples; all have as many passes, though the last may be empty."""
+    """Yield one replica's batches of `count` samples; all replicas get the same number, the last may be empty."""
     samples = range(which, count, replicas)
     for number in range(math.ceil(math.ceil(count / replicas) / microbatch)):
         yield list(samples[number * microbatch : (number + 1) * microbatch])

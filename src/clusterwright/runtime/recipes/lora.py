@@ -1,4 +1,4 @@
-"""LoRA (2106.09685): the weights stay as they are, and each chosen matrix gets a small one beside it that learns."""
+"""LoRA (2106.09685): frozen weights with trainable low-rank adapters of selected matrices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MATRICES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "dow
 
 
 class LoraLinear(nn.Linear):
-    """What a matrix gives, and what a small one beside it adds: nothing, in the beginning."""
+    """A linear layer plus a low-rank adapter, which adds zero at first."""
 
     def __init__(self, old: nn.Linear, rank: int, alpha: float) -> None:
         super().__init__(old.in_features, old.out_features, bias=old.bias is not None, device="meta")
@@ -29,13 +29,13 @@ class LoraLinear(nn.Linear):
         nn.init.zeros_(self.lora_B.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Both together."""
+        """Return the sum of the frozen layer and the adapter."""
         added: Tensor = self.lora_B(self.lora_A(x))
         return super().forward(x) + self.scale * added
 
 
 def adapt(model: nn.Module, rank: int, alpha: float) -> None:
-    """Freeze the model, and put a matrix of this rank beside each of `MATRICES`."""
+    """Freeze the model and add an adapter of this rank to each layer named in `MATRICES`."""
     model.requires_grad_(requires_grad=False)
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
@@ -46,7 +46,7 @@ def adapt(model: nn.Module, rank: int, alpha: float) -> None:
 def save_adapter(
     model: nn.Module, target: Path, *, base: str, rank: int, alpha: float, writer_rank: int
 ) -> None:
-    """Write the adapters as the package peft reads them; all ranks call it, and `writer_rank` writes."""
+    """Write the adapters in the format of the package peft; collective. `writer_rank` is this rank; rank 0 writes."""
     learned = {
         f"base_model.model.{name}": parameter
         for name, parameter in model.named_parameters()

@@ -1,4 +1,4 @@
-"""What can be said on a recipe's command line: one dataclass, a field for each option."""
+"""Command-line options of recipes: a dataclass with a field per option."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ Kind = TypeVar("Kind", bound="Common")
 
 @dataclass(frozen=True)
 class Common:
-    """What every recipe understands."""
+    """Options of all recipes."""
 
     steps: int = 300
-    batch: int = 32  # samples of a step, over all ranks
-    microbatch: int = 8  # samples that go through the model at once
+    batch: int = 32  # samples per step, over all ranks
+    microbatch: int = 8  # samples per forward pass
     learning_rate: float = 3e-3
     warmup: int = 20  # steps until the learning rate is reached
-    weight_decay: float = 0.1  # as GPT-3 (appendix B), like the betas and the clipping
+    weight_decay: float = 0.1  # as in GPT-3 (appendix B), like the betas and the clipping
     clip: float = 1.0
     seed: int = 1
     evaluate_every: int = 100
     evaluate_samples: int = 64
     precision: str = "auto"  # or bf16, fp16, none
-    compile: bool = False  # by torch.compile: a minute at the start, fewer milliseconds a step
-    folder: str = ""  # where to keep events and checkpoints when no launcher says so
+    compile: bool = False  # torch.compile: costs a minute at the start, saves milliseconds per step
+    folder: str = ""  # folder of events and checkpoints without a launcher
 
 
 def parse(kind: type[Kind], arguments: Sequence[str] | None) -> Kind:
-    """The options from a command line; a job file's `arguments` arrive here as `--name=value`."""
+    """Parse a command line; a job file's `arguments` are passed as `--name=value`."""
     parser = argparse.ArgumentParser(prog=kind.__module__.rpartition(".")[2])
     for field in fields(kind):
         names = sorted({f"--{field.name}", f"--{field.name.replace('_', '-')}"})

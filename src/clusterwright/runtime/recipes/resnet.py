@@ -1,7 +1,7 @@
 """Train a ResNet on images: `python -m clusterwright.runtime.recipes.resnet --steps 150`.
 
-`--data` is `digits`, the folder of CIFAR-10's binary version, or one with `train` and `val`, which hold a folder of
-images for each class.
+`--data` is `digits`, the folder of CIFAR-10's binary version, or a folder with `train` and `val`, which have a folder
+of images per class.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from clusterwright.runtime.recipes.options import Common, parse
 
 @dataclass(frozen=True)
 class Options(Common):
-    """What can be said on the command line, `--like-this VALUE`."""
+    """Command-line options of the recipe."""
 
     batch: int = 64
     microbatch: int = 64
@@ -34,21 +34,21 @@ class Options(Common):
     data: str = "digits"
     depth: int = 18  # or 34, 50, 101
     width: int = 64  # channels of the first stage
-    norm: str = "batch"  # over a rank's microbatch; shared: over all ranks'; group: over each sample alone
-    side: int = 224  # pixels of an image out of a folder
-    workers: int = -1  # processes that read images; -1 finds out how many it takes
-    skip_bad: bool = False  # an image that cannot be read is named, and another one taken
+    norm: str = "batch"  # over a rank's microbatch; shared: over all ranks; group: over each sample alone
+    side: int = 224  # pixels, for images from a folder
+    workers: int = -1  # data loader workers; -1: measured
+    skip_bad: bool = False  # log unreadable images and replace them by others
 
 
 class Classes:
-    """Images, and how often the right class has the highest score."""
+    """A `Task` of image classification, with the metrics `validation` (mean loss) and `top1` accuracy."""
 
     measures: Sequence[str] = ("validation", "top1")
     alike = True
 
     def __init__(self, run: Run, data: tuple[Any, Any, image_data.Kind], options: Options) -> None:
         training, self._validation, kind = data
-        draws = isinstance(training, image_data.InMemory)  # by itself, from numbers and the seed
+        draws = isinstance(training, image_data.InMemory)  # augments by itself, from sample index and seed
         self._training: Any = training if draws else Reproducible(training, seed=options.seed)
         self._run, self._workers = run, options.workers
         self._how: dict[str, Any] = {"collate_fn": image_data.identity_collate} if draws else {}
@@ -61,31 +61,31 @@ class Classes:
         self.fingerprint = training.fingerprint
 
     def batches(self, sampler: Sampler) -> Iterable[Any]:
-        """Images and classes, read ahead by workers."""
+        """Return batches of images and classes, prefetched by workers."""
         workers = None if self._workers < 0 else self._workers
         return Feeder(self._training, sampler, workers=workers, pin_memory=self._cuda, **self._how)
 
     def weight(self, sampler: Sampler) -> float:
-        """The images of a step."""
+        """Return the number of images in a step."""
         return sampler.batch
 
     def tokens(self, _sampler: Sampler) -> None:
-        """There are none."""
+        """Return None: images are not tokens."""
 
     def loss(self, model: nn.Module, piece: Any) -> Tensor:
-        """Over these images."""
+        """Return the summed loss of these images."""
         scores, classes = self._scores(model, piece)
         return F.cross_entropy(scores, classes, reduction="sum")
 
     def validation(self, passes: list[list[int]]) -> Iterable[Any]:
-        """Images and classes, again."""
+        """Return validation batches of images and classes."""
         workers = max(0, self._workers)
         return DataLoader(
             self._validation, batch_sampler=passes, num_workers=workers, pin_memory=self._cuda, **self._how
         )
 
     def judge(self, model: nn.Module, batch: Any) -> Tensor:
-        """Images, their losses, and those whose class was found."""
+        """Return the number of images, their summed loss and the number of correct classes."""
         scores, classes = self._scores(model, batch)
         loss = F.cross_entropy(scores, classes, reduction="sum")
         return torch.stack((torch.full_like(loss, len(classes)), loss, (scores.argmax(1) == classes).sum()))
@@ -100,7 +100,7 @@ class Classes:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train until `steps`, or until told to stop."""
+    """Train for `--steps` steps or until the run is stopped."""
     options = parse(Options, arguments)
     run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
     data = image_data.read(

@@ -1,7 +1,7 @@
-"""A model's layers dealt out to stages: microbatches go through them one after the other, and gradients come back.
+"""Pipeline parallelism: a model's layers split into stages, which pass on activations and gradients.
 
-Every rank keeps the whole model by name; what other stages hold is on the device `meta`, where it takes no memory.
-So weights and moments have the same names in every layout, and a checkpoint of one is resumed in another.
+Each rank has the whole model by name; the layers of other stages are on the device `meta`, which takes no memory.
+So weights and optimizer state have the same names in every layout, and a checkpoint can be resumed in another.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ SCHEDULES = ("1f1b", "afab")
 
 
 class SingleStage:
-    """No stages: each rank has all layers."""
+    """The stage without pipeline parallelism: it has all layers."""
 
     is_first = last = True
 
     def select_layers(self, layers: nn.ModuleList) -> nn.ModuleList:
-        """All of them."""
+        """Return all layers."""
         return layers
 
 
@@ -32,15 +32,15 @@ SINGLE_STAGE = SingleStage()
 
 
 class Stage:
-    """This rank's stage, and its messages to the one before and the one behind.
+    """This rank's pipeline stage and its messages to its two neighbors.
 
-    What is to be sent travels together with what is waited for next, as in Megatron-LM: NCCL takes the messages of two
-    ranks in order, and if both sent first, both would wait for ever.
+    Sends are batched with the next receive, as in Megatron-LM: NCCL processes messages of two ranks in order, so if
+    both sent first, they would deadlock.
     """
 
     def __init__(self, group: Any, schedule: str) -> None:
         if schedule not in SCHEDULES:
-            raise ValueError(f"parallel: schedule: {schedule}: a recipe's is one of {', '.join(SCHEDULES)}")
+            raise ValueError(f"parallel: schedule: {schedule}: recipes support {', '.join(SCHEDULES)}")
         self._group, self._schedule = group, schedule
         self.count, self.index = dist.get_world_size(group), dist.get_rank(group)
         self.is_first, self.last = self.index == 0, self.index == self.count - 1
@@ -48,18 +48,18 @@ class Stage:
         self._messages: list[dist.P2POp] = []
 
     def select_layers(self, layers: nn.ModuleList) -> list[nn.Module]:
-        """Those of this stage."""
+        """Return the layers of this stage."""
         size = len(layers) // self.count
         return list(layers)[self.index * size : (self.index + 1) * size]
 
     def receive(self, shape: Sequence[int], device: torch.device) -> Tensor:
-        """What the stage before hands on, in the forward pass of a model."""
+        """Receive the activation of the previous stage, in the model's forward pass."""
         activation = self._receive(torch.empty(*shape, device=device), self.index - 1)
         self._activation = activation.requires_grad_(torch.is_grad_enabled())
         return activation
 
     def send_forward(self, x: Tensor) -> Tensor:
-        """To the stage behind. Where gradients are wanted, x comes back; else a loss of nothing."""
+        """Send an activation to the next stage; return it in training, a zero loss in evaluation."""
         x = x.float()
         self._send(x, self.index + 1)
         if torch.is_grad_enabled():
@@ -68,11 +68,11 @@ class Stage:
         return x.new_zeros(())
 
     def add_up(self, model: nn.Module, pieces: Sequence[Any], forward: Callable[[Any], Tensor]) -> None:
-        """The gradients of a step; `forward` gives the loss of a microbatch, or what is handed on in its place."""
+        """Accumulate the gradients of a step; `forward` returns a microbatch's loss, or the activation it has sent."""
         pending: dict[int, tuple[Tensor | None, Tensor]] = {}
         for forth, number in order(self._schedule, self.index, self.count, len(pieces)):
             if forth:
-                if self.is_first:  # nothing is waited for
+                if self.is_first:  # receives nothing, so flush here
                     self._flush()
                 out = forward(pieces[number])
                 pending[number] = self._activation, out
@@ -82,7 +82,7 @@ class Stage:
         self._flush()
 
     def _backward(self, activation: Tensor | None, out: Tensor) -> None:
-        """From the loss, or from what the stage behind says of it."""
+        """Backpropagate from the loss, or from the gradient that the next stage sends."""
         gradient = None if self.last else self._receive(torch.empty_like(out), self.index + 1)
         torch.autograd.backward(out, gradient)
         if activation is not None and activation.grad is not None:
@@ -100,17 +100,17 @@ class Stage:
         return dist.P2POp(operation, x, dist.get_global_rank(self._group, peer), self._group)
 
     def _flush(self) -> None:
-        """All messages that wait, at once."""
+        """Exchange all queued messages in one batch."""
         messages, self._messages = self._messages, []
         for work in dist.batch_isend_irecv(messages) if messages else ():
             work.wait()
 
 
 def order(schedule: str, index: int, count: int, pieces: int) -> Iterator[tuple[bool, int]]:
-    """The passes of a stage: whether it is one forward, and of which microbatch.
+    """Yield the passes of a stage: whether it is a forward pass, and the index of its microbatch.
 
-    afab is all forward, then all backward; 1f1b goes back as soon as the last stage has, and so keeps no more
-    microbatches than there are stages behind.
+    afab: all forward passes, then all backward. 1f1b: each backward pass as early as possible, so that a stage stores
+    no more microbatches than there are stages from it on.
     """
     ahead = pieces if schedule == "afab" else min(pieces, count - 1 - index)
     yield from ((True, number) for number in range(ahead))
@@ -121,19 +121,19 @@ def order(schedule: str, index: int, count: int, pieces: int) -> Iterator[tuple[
 
 
 def deal(model: Any, stage: Stage) -> None:
-    """Leave this stage its part of a model; of the rest, names and shapes.
+    """Move all layers of other stages to the device `meta`.
 
     Raises:
-        ValueError: it cannot be dealt out to so many stages.
+        ValueError: the number of stages does not divide the layers, or first and last stage share a weight.
     """
     begin, layers, end = model.parts()
     if len(layers) % stage.count:
-        few = f", which is more than there are layers: {len(layers)}" if stage.count > len(layers) else ""
+        few = f" exceeds the number of layers, {len(layers)}" if stage.count > len(layers) else ""
         raise ValueError(f"parallel: pipeline {stage.count}{few or f' does not divide {len(layers)} layers'}")
     if {*_weights(begin)} & {*_weights(end)}:
         raise ValueError(
-            "parallel: pipeline: the embedding is the output matrix, too (tie_word_embeddings),"
-            " and the first and the last stage cannot share it; leave pipeline out"
+            "parallel: pipeline: the first and the last stage cannot share the embedding (tie_word_embeddings);"
+            " fix: remove pipeline"
         )
     stage_layers = stage.select_layers(layers)
     other_layers = [layer for layer in layers if layer not in stage_layers]
@@ -143,7 +143,7 @@ def deal(model: Any, stage: Stage) -> None:
 
 
 def elsewhere(module: nn.Module) -> bool:
-    """Whether another stage holds it."""
+    """Return whether another stage holds this module."""
     return any(parameter.is_meta for parameter in module.parameters())
 
 

@@ -1,4 +1,4 @@
-"""Text to train on: files as bytes, cut into windows; by default Python's own standard library."""
+"""Text to train on: files as bytes, in windows; default: Python's standard library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-_VALIDATION_STRIDE = 20  # each twentieth file is for validation
+_VALIDATION_STRIDE = 20  # every twentieth file is for validation
 _SUFFIXES = (".py", ".txt", ".md", ".rst")
 _ELSEWHERE = {
     "site-packages",
@@ -18,42 +18,42 @@ _ELSEWHERE = {
     "test",
     "tests",
     "__pycache__",
-}  # inside the library's folder, not of it
+}  # folders in the library's folder that are not part of it
 
 
 class Text:
-    """Windows of `context` + 1 bytes, or tokens, in a row; the last byte of one is the first of the next."""
+    """Windows of `context` + 1 consecutive bytes or tokens, overlapping by one."""
 
     def __init__(self, data: bytes | torch.Tensor, context: int) -> None:
         self._context = context
         self._data = data if isinstance(data, torch.Tensor) else encode_bytes(data)
         if len(self) < 1:
-            raise ValueError(f"{len(data)} bytes of text are not enough for one window of {context + 1}")
+            raise ValueError(f"the text has {len(data)} tokens, not enough for one window of {context + 1}")
 
     def __len__(self) -> int:
         return (self._data.numel() - 1) // self._context
 
     @property
     def fingerprint(self) -> str:
-        """Of all of it, and of the windows' length."""
+        """A hash of the text and the window length."""
         return hashlib.sha256(self._data.numpy().tobytes() + b"%d" % self._context).hexdigest()[:16]
 
     def windows(self, numbers: Sequence[int], device: torch.device) -> torch.Tensor:
-        """The windows of these numbers, as tokens of shape B, context + 1."""
+        """Return the windows of these indexes, as tokens of shape (B, context + 1)."""
         starts = torch.tensor(numbers, dtype=torch.int64) * self._context
         places = starts[:, None] + torch.arange(self._context + 1)
         return self._data[places].to(device=device, dtype=torch.int64)
 
 
 def encode_bytes(data: bytes) -> torch.Tensor:
-    """Every byte is a token."""
+    """Return each byte as a token."""
     return torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0)
 
 
 def read(
     name: str, *, context: int, limit: int, encode: Callable[[bytes], torch.Tensor] = encode_bytes
 ) -> tuple[Text, Text]:
-    """Text for training and for validation, of about `limit` bytes together: whole files are taken."""
+    """Read whole files, about `limit` bytes in all; return text for training and for validation."""
     folder = Path(name or sysconfig.get_path("stdlib"))
     training, validation = bytearray(), bytearray()
     for number, path in enumerate(files(folder)):
@@ -62,13 +62,13 @@ def read(
             break
     if not validation:
         raise ValueError(
-            f"{folder} holds fewer than two text files ({', '.join(_SUFFIXES)}); one is held out"
+            f"{folder} has fewer than two text files ({', '.join(_SUFFIXES)}); one is for validation"
         )
     return Text(encode(bytes(training)), context), Text(encode(bytes(validation)), context)
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """The text files in a folder and below, in the same order everywhere; looked for only as needed."""
+    """Yield the text files in a folder and below, lazily and in a stable order."""
     for root, below, names in os.walk(folder):
         below[:] = sorted(set(below) - _ELSEWHERE)
         yield from (Path(root, name) for name in sorted(names) if name.endswith(_SUFFIXES))

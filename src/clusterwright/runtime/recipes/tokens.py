@@ -1,4 +1,4 @@
-"""Text as numbers: bytes, or the tokens of a tokenizer.json (with the package tokenizers)."""
+"""Tokenizers: bytes, or a tokenizer.json (needs the package tokenizers)."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import torch
 
 
 class Bytes:
-    """Every byte is a token; any special one has a number after them."""
+    """A tokenizer with each byte as a token and no special tokens."""
 
     size = 256
 
     def encode(self, text: str) -> list[int]:
-        """The bytes of a text."""
+        """Return the UTF-8 bytes of a text."""
         return list(text.encode())
 
     def special(self, *names: str) -> int | None:
-        """There are none."""
+        """Return None: there are no special tokens."""
         del names
         return None
 
 
 class File:
-    """A tokenizer.json."""
+    """The tokenizer of a tokenizer.json."""
 
     def __init__(self, path: Path) -> None:
         try:
-            import tokenizers  # type: ignore[import-not-found,unused-ignore]  # (an extra)
+            import tokenizers  # type: ignore[import-not-found,unused-ignore]  # (optional)
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(f"{path} needs `pip install clusterwright[train]`") from error
         try:
@@ -38,17 +38,17 @@ class File:
         self.size: int = self._tokenizer.get_vocab_size()
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text, without those that begin and end it."""
+        """Return the tokens of a text, without begin and end tokens."""
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
     def special(self, *names: str) -> int | None:
-        """The number of the first of these that the file has."""
+        """Return the id of the first of these tokens that the vocabulary has, None without any."""
         return next((n for n in map(self._tokenizer.token_to_id, names) if n is not None), None)
 
 
 def find(path: str) -> Bytes | File:
-    """The tokenizer of a file, or of a folder that holds one; else bytes."""
+    """Return the tokenizer of a tokenizer.json file or a folder with one, else a byte tokenizer."""
     if not path:
         return Bytes()
     file = Path(path, "tokenizer.json") if Path(path).is_dir() else Path(path)
@@ -56,14 +56,14 @@ def find(path: str) -> Bytes | File:
 
 
 def encoder(tokenizer: Bytes | File, vocabulary: int, more: int = 0) -> Any:
-    """What `text.read` makes of bytes.
+    """Return a function from bytes to tokens, for `text.read`.
 
     Raises:
-        ValueError: the model has fewer tokens than the tokenizer, and `more` special ones.
+        ValueError: the model's vocabulary is smaller than the tokenizer's plus `more` special tokens.
     """
     if tokenizer.size + more > vocabulary:
         raise ValueError(
-            f"vocab_size {vocabulary} is too small: the text has {tokenizer.size + more} kinds of tokens"
+            f"vocab_size {vocabulary} is too small: the tokenizer has {tokenizer.size + more} tokens"
         )
 
     def encode(data: bytes) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""A small transformer over bytes, in the plain form that most of today's large ones have.
+"""A small decoder-only transformer over bytes.
 
 Shapes: B samples, T positions, D width, H heads, V = 256 bytes.
 """
@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from clusterwright.runtime.recipes.stages import SINGLE_STAGE
 
-VOCABULARY = 256  # every byte is a token: no tokenizer to ship, any file is text
+VOCABULARY = 256  # each byte is a token: no tokenizer needed
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How large it is."""
+    """The size of the model."""
 
     context: int
     width: int
@@ -29,7 +29,7 @@ class Shape:
 
 
 class Attention(nn.Module):
-    """Each position looks at itself and at those before it."""
+    """Causal self-attention."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Attention(nn.Module):
         self.out = nn.Linear(shape.width, shape.width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the positions of x (B, T, D)."""
+        """Attend over the positions of x (B, T, D)."""
         samples, positions, width = x.shape
         heads = self.query_key_value(x).view(samples, positions, 3, self.heads, width // self.heads)
         q, k, v = heads.permute(2, 0, 3, 1, 4)
@@ -48,7 +48,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention, then a network for each position by itself; both add to what was there."""
+    """A layer: attention, then a feed-forward network, each with a residual connection."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -60,20 +60,20 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(shape.dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """One layer over x (B, T, D)."""
+        """Apply the layer to x (B, T, D)."""
         x = x + self.dropout(self.attention(self.before_attention(x)))
         out: Tensor = x + self.dropout(self.down(F.gelu(self.up(self.before_network(x)))))
         return out
 
 
 class Transformer(nn.Module):
-    """Bytes in; how badly those that come next were foreseen out."""
+    """The model: takes bytes and their successors, returns the loss."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         if shape.width % shape.heads:
             raise ValueError(f"width {shape.width} is not a multiple of heads {shape.heads}")
-        self.stage: Any = SINGLE_STAGE  # or this rank's, where layers are dealt out
+        self.stage: Any = SINGLE_STAGE  # this rank's stage under pipeline parallelism
         self.bytes = nn.Embedding(VOCABULARY, shape.width)
         self.positions = nn.Embedding(shape.context, shape.width)
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
@@ -82,9 +82,9 @@ class Transformer(nn.Module):
         self._initialize(shape.layers)
 
     def forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
-        """The sum, over the targets (B, T), of -log(odds given to them).
+        """Return the cross-entropy summed over the targets (B, T).
 
-        Of a stage before the last it is what that hands on.
+        A pipeline stage before the last returns the activation it has sent.
         """
         x = self._through(tokens)
         if not self.stage.last:
@@ -94,11 +94,11 @@ class Transformer(nn.Module):
         return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), reduction="sum")
 
     def parts(self) -> tuple[list[nn.Module], nn.ModuleList, list[nn.Module]]:
-        """What the first of several stages has, what is dealt out, and what the last one has."""
+        """Return the modules of the first pipeline stage, the layers to split, and the modules of the last stage."""
         return [self.bytes, self.positions], self.blocks, [self.norm, self.out]
 
     def _through(self, tokens: Tensor) -> Tensor:
-        """All layers, or those of a stage."""
+        """Apply this stage's layers."""
         x: Tensor
         if self.stage.is_first:
             x = self.bytes(tokens) + self.positions.weight[: tokens.shape[1]]
@@ -109,7 +109,7 @@ class Transformer(nn.Module):
         return x
 
     def _initialize(self, layers: int) -> None:
-        """As GPT-2 (section 2.3): what adds to the residual starts smaller, the more layers add."""
+        """Initialize as GPT-2 (section 2.3): projections into the residual are scaled by 1/sqrt(2 layers)."""
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1:
                 adds = name.endswith(("attention.out.weight", "down.weight"))

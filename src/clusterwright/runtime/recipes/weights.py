@@ -1,4 +1,4 @@
-"""Weights in safetensors, as Hugging Face lays them out: one file, or several and an index."""
+"""Loads and saves weights in Hugging Face's safetensors layout: one file, or several with an index."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _GB = 10**9
 
 
 def package() -> Any:
-    """The package safetensors.
+    """Import and return the package safetensors.
 
     Raises:
-        ModuleNotFoundError: it is not installed; says how it would be.
+        ModuleNotFoundError: it is not installed; the message has the pip command.
     """
     try:
         import safetensors.torch
@@ -33,20 +33,20 @@ def package() -> Any:
 
 
 def load(model: nn.Module, folder: Path) -> None:
-    """Fill the model, whatever its layout: each rank reads only what it holds.
+    """Load weights into a model, also a sharded one: each rank reads only its shards.
 
     Raises:
-        ValueError: a tensor is missing, there is one too many, or one has another shape; it is named.
+        ValueError: a tensor is missing, unexpected or has another shape; the message names it.
     """
     files = _files(folder)
-    model_parameters = dict(model.named_parameters())  # a tied weight comes once, under its first name
+    model_parameters = dict(model.named_parameters())  # tied weights once, under the first name
     places = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     if missing := sorted(set(model_parameters) - set(files)):
-        raise ValueError(f"{folder} has no tensor {_some(missing)}, which config.json asks for")
+        raise ValueError(f"{folder} has no tensor {_some(missing)}, which config.json requires")
     if spare := sorted(
         tensor_name for tensor_name in set(files) - places if not tensor_name.endswith("rotary_emb.inv_freq")
     ):
-        raise ValueError(f"{folder} has {_some(spare)}, for which config.json has no place")
+        raise ValueError(f"{folder} has {_some(spare)}, which the model of config.json does not have")
     opened = {path: _opened(path) for path in sorted(set(files.values()))}
     for name, parameter in model_parameters.items():
         _fill(parameter, opened[files[name]].get_slice(name), f"{files[name]}: {name}")
@@ -61,10 +61,7 @@ def save(
     largest: int = 5 * _GB,
     stem: str = "model",
 ) -> None:
-    """Write the weights, in files of at most `largest` bytes; all ranks call it, and rank 0 writes.
-
-    A file has its name when it is whole.
-    """
+    """Write the weights to files of at most `largest` bytes, each atomically; collective, rank 0 writes."""
     parts = list(_parts(parameters, dtype.itemsize, largest))
     names = [f"{stem}-{n:05d}-of-{len(parts):05d}.safetensors" for n in range(1, len(parts) + 1)]
     names = names if len(parts) > 1 else [f"{stem}.safetensors"]
@@ -89,15 +86,15 @@ def save(
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """In which file each tensor is."""
+    """Return the file of each tensor."""
     if (folder / INDEX).exists():
         weight_map = json.loads((folder / INDEX).read_text())["weight_map"]
         missing_files = sorted({file for file in weight_map.values() if not (folder / file).exists()})
         if missing_files:
-            raise ValueError(f"{folder / INDEX} names {_some(missing_files)}, which is not there")
+            raise ValueError(f"{folder / INDEX} names {_some(missing_files)}, which does not exist")
         return {name: folder / file for name, file in weight_map.items()}
     if not (folder / SINGLE_FILE).exists():
-        raise ValueError(f"{folder} holds neither {SINGLE_FILE} nor {INDEX}")
+        raise ValueError(f"{folder} has neither {SINGLE_FILE} nor {INDEX}")
     return dict.fromkeys(_opened(folder / SINGLE_FILE).keys(), folder / SINGLE_FILE)
 
 
@@ -105,14 +102,14 @@ def _opened(path: Path) -> Any:
     try:
         return package().safe_open(str(path), "pt")
     except package().SafetensorError as error:
-        raise ValueError(f"{path} is not whole: {error}") from error
+        raise ValueError(f"{path} is damaged or truncated: {error}") from error
 
 
 @torch.no_grad()
 def _fill(parameter: Any, tensor_slice: Any, source: str) -> None:
     if tuple(tensor_slice.get_shape()) != tuple(parameter.shape):
         raise ValueError(
-            f"{source} has shape {tensor_slice.get_shape()}, and config.json makes it {list(parameter.shape)}"
+            f"{source} has shape {tensor_slice.get_shape()}, but {list(parameter.shape)} by config.json"
         )
     if not shards.sharded(parameter):
         parameter.copy_(tensor_slice[:])
@@ -136,7 +133,7 @@ def _parts(parameters: dict[str, Any], width: int, largest: int) -> Iterator[lis
 
 
 def _holders(parameters: dict[str, Any]) -> dict[str, tuple[int, torch.device]]:
-    """Where a model's layers are dealt out to stages: the first rank that holds each, and where it is to come."""
+    """Under pipeline parallelism, return for each parameter the first rank that holds it and this rank's device."""
     present = [parameter for parameter in parameters.values() if not parameter.is_meta]
     if len(present) == len(parameters):
         return {}

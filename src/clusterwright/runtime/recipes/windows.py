@@ -1,4 +1,4 @@
-"""Text in windows of one length, as a task for the loop: each token is foreseen from those before it."""
+"""Next-token prediction on fixed-length windows of text, as a task of the training loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.runtime.recipes.text import Text
 
 
 class Windows:
-    """Text in windows of one length, and how well each next token is foreseen."""
+    """A `Task` of next-token prediction; its metric `validation` is the mean loss per token."""
 
     measures: Sequence[str] = ("validation",)
     alike = True
@@ -23,27 +23,27 @@ class Windows:
         self.size, self.validation_size, self.fingerprint = len(data[0]), len(data[1]), data[0].fingerprint
 
     def batches(self, sampler: Sampler) -> Sampler:
-        """Numbers of windows."""
+        """Yield indexes of windows."""
         return sampler
 
     def weight(self, sampler: Sampler) -> float:
-        """The tokens of a step."""
+        """Return the number of predicted tokens in a step."""
         return sampler.batch * self._context
 
     def tokens(self, sampler: Sampler) -> int:
-        """Each window has one more, which is not foreseen."""
+        """Return the number of input tokens in a step."""
         return sampler.batch * self._context
 
     def loss(self, model: nn.Module, piece: Sequence[int]) -> Tensor:
-        """Over the windows of these numbers."""
+        """Return the summed loss of these windows."""
         return self._loss(model, self._training, piece)
 
     def validation(self, passes: list[list[int]]) -> list[list[int]]:
-        """Numbers of windows, again."""
+        """Return indexes of validation windows, as they are."""
         return passes
 
     def judge(self, model: nn.Module, batch: Sequence[int]) -> Tensor:
-        """Tokens, and their losses."""
+        """Return the number of tokens and their summed loss."""
         loss = self._loss(model, self._validation, batch)
         return torch.stack((torch.full_like(loss, len(batch) * self._context), loss))
 

@@ -1,1 +1,1 @@
-"""The models that the recipes train, each a file to read."""
+"""The models of the recipes, one per file."""

@@ -1,6 +1,6 @@
-"""BERT with its head for masked words (1810.04805). Names are those of Hugging Face's BertForMaskedLM.
+"""BERT with its masked-language-modeling head (1810.04805). Names are those of Hugging Face's BertForMaskedLM.
 
-Shapes: B samples, T positions, D width, K masked places a sample, V vocabulary.
+Shapes: B samples, T positions, D width, K masked positions per sample, V vocabulary.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Config:
-    """The shape of a model, as a config.json has it; left out, BERT-base."""
+    """The fields of a config.json; defaults are BERT-base's."""
 
     vocab_size: int = 30522
     hidden_size: int = 768
@@ -29,20 +29,20 @@ class Config:
     hidden_dropout_prob: float = 0.1
     layer_norm_eps: float = 1e-12
     initializer_range: float = 0.02
-    raw_config: dict[str, Any] = field(default_factory=dict)  # the file itself, for what we do not need
+    raw_config: dict[str, Any] = field(default_factory=dict)  # the whole file, with fields not used here
 
     @staticmethod
     def read(path: Path) -> Config:
-        """From a file.
+        """Read a config.json.
 
         Raises:
-            ValueError: it is of another kind of model, or its sizes do not fit together.
+            ValueError: another model type or activation, or inconsistent sizes.
         """
         raw_config = json.loads(path.read_text())
         kind, activation = raw_config.get("model_type", "bert"), raw_config.get("hidden_act", "gelu")
         if kind != "bert" or activation != "gelu":
             raise ValueError(
-                f"{path}: model_type {kind} with {activation}: this recipe trains bert with gelu"
+                f"{path}: model_type {kind} with {activation}: this recipe supports bert with gelu"
             )
         field_names = {config_field.name for config_field in fields(Config)} - {"raw_config"}
         config = Config(
@@ -51,12 +51,12 @@ class Config:
         )
         if config.hidden_size % config.num_attention_heads:
             sizes = f"hidden_size {config.hidden_size}, num_attention_heads {config.num_attention_heads}"
-            raise ValueError(f"{path}: {sizes}: the first is no multiple of the second")
+            raise ValueError(f"{path}: {sizes}: the first must be a multiple of the second")
         return config
 
 
 class Embeddings(nn.Module):
-    """Words, places and kinds of sentence, added up."""
+    """The sum of word, position and token-type embeddings."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -68,14 +68,14 @@ class Embeddings(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Of tokens (B, T), all of the first sentence."""
+        """Embed tokens (B, T), all of token type 0."""
         x = self.word_embeddings(tokens) + self.position_embeddings.weight[: tokens.shape[1]]
         out: Tensor = self.dropout(self.LayerNorm(x + self.token_type_embeddings.weight[0]))
         return out
 
 
 class Added(nn.Module):
-    """A matrix, added to what was there before, then normalised."""
+    """A linear layer with residual connection and layer norm."""
 
     def __init__(self, inputs: int, config: Config) -> None:
         super().__init__()
@@ -84,13 +84,13 @@ class Added(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, x: Tensor, residual: Tensor) -> Tensor:
-        """Of x, whatever its width."""
+        """Return the normalized sum of the projection of x and the residual."""
         out: Tensor = self.LayerNorm(self.dropout(self.dense(x)) + residual)
         return out
 
 
 class Heads(nn.Module):
-    """Each position looks at all."""
+    """Bidirectional self-attention."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -100,14 +100,14 @@ class Heads(nn.Module):
         self.value = nn.Linear(config.hidden_size, config.hidden_size)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the positions of x (B, T, D)."""
+        """Attend over the positions of x (B, T, D)."""
         parts = (self.query, self.key, self.value)
         q, k, v = (projection(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for projection in parts)
         return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
 
 
 class Layer(nn.Module):
-    """Attention, then a network for each position by itself."""
+    """A layer: attention, then a feed-forward network."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -118,14 +118,14 @@ class Layer(nn.Module):
         self.output = Added(config.intermediate_size, config)
 
     def forward(self, x: Tensor) -> Tensor:
-        """One layer over x (B, T, D)."""
+        """Apply the layer to x (B, T, D)."""
         x = self.attention["output"](self.attention["self"](x), x)
         out: Tensor = self.output(F.gelu(self.intermediate["dense"](x)), x)
         return out
 
 
 class Head(nn.Module):
-    """Scores for the masked words; its matrix is the embedding."""
+    """The output head for masked positions; its matrix is the embedding."""
 
     def __init__(self, config: Config, embedding_weight: Any) -> None:
         super().__init__()
@@ -138,13 +138,13 @@ class Head(nn.Module):
         self.bias = self.decoder.bias
 
     def forward(self, x: Tensor) -> Tensor:
-        """Of x (B, K, D)."""
+        """Return logits for x (B, K, D)."""
         out: Tensor = self.decoder(self.transform["LayerNorm"](F.gelu(self.transform["dense"](x))))
         return out
 
 
 class Bert(nn.Module):
-    """Tokens in, of which some are masked; scores for the words that were there out."""
+    """The model: takes tokens with some masked, returns logits at the masked positions."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -160,7 +160,7 @@ class Bert(nn.Module):
                 nn.init.zeros_(parameter)
 
     def forward(self, tokens: Tensor, places: Tensor) -> Tensor:
-        """Scores (B, K, V) at these places (B, K) of tokens (B, T)."""
+        """Return logits (B, K, V) at these positions (B, K) of tokens (B, T)."""
         x = self.bert["embeddings"](tokens)
         for layer in self.bert.get_submodule("encoder.layer").children():
             x = layer(x)

@@ -19,14 +19,14 @@ Angles = tuple[Tensor, Tensor]  # cosines and sines, each of positions x half a 
 
 
 def rotate(x: Tensor, angles: Angles) -> Tensor:
-    """Turn x (B, H, T, E); number i pairs with number i + E/2, as in Hugging Face's weights."""
+    """Apply rotary positions to x (B, H, T, E); element i pairs with i + E/2, as in Hugging Face's weights."""
     cosine, sine = (angle.to(x.dtype) for angle in angles)
     a, b = x.chunk(2, dim=-1)
     return torch.cat((a * cosine - b * sine, b * cosine + a * sine), dim=-1)
 
 
 def speeds(config: Config) -> Tensor:
-    """How fast each pair turns, in radians a position."""
+    """Return the rotary frequency of each pair, in radians per position."""
     size, rope = config.head_dim, config.rope
     frequencies = 1.0 / config.rope_theta ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
     kind = rope.get("rope_type", "default")
@@ -36,18 +36,18 @@ def speeds(config: Config) -> Tensor:
 
 
 def _as_llama_3(frequencies: Tensor, rope: dict[str, float]) -> Tensor:
-    """Slow pairs turn slower by `factor`, fast ones as before, those between in between (Llama 3.1)."""
+    """Scale rotary frequencies as Llama 3.1: low ones by 1/`factor`, high ones not, interpolated between."""
     factor, low, high = rope["factor"], rope["low_freq_factor"], rope["high_freq_factor"]
     rounds = rope["original_max_position_embeddings"] * frequencies / (2 * math.pi)
     smooth = ((rounds - low) / (high - low)).clamp(0, 1)
     return (1 - smooth) * frequencies / factor + smooth * frequencies
 
 
-IGNORED = -100  # a target that is not scored
+IGNORED = -100  # a target that is not in the loss
 
 
 class Attention(nn.Module):
-    """Each position looks at itself and at those before it; some query heads share a key."""
+    """Causal grouped-query attention."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -58,11 +58,11 @@ class Attention(nn.Module):
         self.v_proj = nn.Linear(config.hidden_size, narrow, bias=bias)
         self.o_proj = nn.Linear(wide, config.hidden_size, bias=bias)
         self.grouped = wide != narrow
-        self.context: Any = None  # where ranks share a sequence: fetches the keys and values of the others
+        self.context: Any = None  # gathers keys and values under context parallelism
 
     def forward(self, x: Tensor, angles: Angles) -> Tensor:
-        """Mix the positions of x (B, T, D)."""
-        # a rank of a tensor group has only some of the heads: their number follows from what is there
+        """Attend over the positions of x (B, T, D)."""
+        # a rank of a tensor group has only some heads: infer their number from the projection
         q, k, v = (
             projection(x).unflatten(-1, (-1, self.size)).transpose(1, 2)
             for projection in (self.q_proj, self.k_proj, self.v_proj)
@@ -77,7 +77,7 @@ class Attention(nn.Module):
 
 
 class Network(nn.Module):
-    """SwiGLU: one matrix opens and closes what another lets through."""
+    """The SwiGLU feed-forward network."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -87,13 +87,13 @@ class Network(nn.Module):
         self.down_proj = nn.Linear(inner, width, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Each position of x (B, T, D) by itself."""
+        """Apply the network to each position of x (B, T, D)."""
         out: Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
         return out
 
 
 class Layer(nn.Module):
-    """Attention, then the network; both add to what was there."""
+    """A layer: attention, then the network, each with a residual connection."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -103,14 +103,14 @@ class Layer(nn.Module):
         self.mlp = Network(config)
 
     def forward(self, x: Tensor, angles: Angles) -> Tensor:
-        """One layer over x (B, T, D)."""
+        """Apply the layer to x (B, T, D)."""
         x = x + self.self_attn(self.input_layernorm(x), angles)
         out: Tensor = x + self.mlp(self.post_attention_layernorm(x))
         return out
 
 
 class Body(nn.Module):
-    """All but the scores."""
+    """The model without its output head."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class Body(nn.Module):
         self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
 
     def forward(self, tokens: Tensor, angles: Angles, stage: Any, multiple: int) -> Tensor:
-        """What is known at each position of tokens (B, T), after all layers or those of a stage."""
+        """Return the hidden states of tokens (B, T) after all layers, or those of a pipeline stage."""
         samples, positions = tokens.shape
         x: Tensor
         if stage.is_first:
@@ -134,24 +134,24 @@ class Body(nn.Module):
 
 
 class Llama(nn.Module):
-    """Tokens in; how badly each target was foreseen out."""
+    """The model: takes tokens and targets, returns the loss."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = config
-        self.context: Any = None  # of the ranks that share a sequence
-        self.stage: Any = SINGLE_STAGE  # or this rank's, where layers are dealt out
-        self.multiple = 1  # of positions: the ranks of a tensor group share those, too
+        self.context: Any = None  # set under context parallelism
+        self.stage: Any = SINGLE_STAGE  # this rank's stage under pipeline parallelism
+        self.multiple = 1  # ranks that share positions (sequence parallel in a tensor group)
         self.model = Body(config)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self._initialize()
         self.tie()
 
     def forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
-        """The sum of -log(odds given to a target) over targets (B, T) that are not `IGNORED`.
+        """Return the cross-entropy summed over targets (B, T) that are not `IGNORED`.
 
-        Where ranks share a sequence, it is the sum over this rank's part of the targets. Of a stage before the last, it
-        is what that hands on.
+        Under context parallelism it covers this rank's targets. A pipeline stage before the last returns the
+        activation it has sent.
         """
         places = self._places(tokens.shape[1], tokens.device)
         x = self._through(tokens[:, places], places)
@@ -163,9 +163,9 @@ class Llama(nn.Module):
         return F.cross_entropy(scores.flatten(0, 1), aims, ignore_index=IGNORED, reduction="sum")
 
     def scores(self, tokens: Tensor, places: Tensor | None = None) -> Tensor:
-        """For each position of tokens (B, T), scores (B, T, V) for the token that comes next.
+        """Return next-token logits (B, T, V) for tokens (B, T).
 
-        `places` says where in the sequence they stand; left out, it is the whole sequence.
+        `places` are the tokens' positions in the sequence; default: 0 to T - 1.
         """
         if places is None:
             places = torch.arange(tokens.shape[1], device=tokens.device)
@@ -173,17 +173,17 @@ class Llama(nn.Module):
         return scores
 
     def parts(self) -> tuple[list[nn.Module], nn.ModuleList, list[nn.Module]]:
-        """What the first of several stages has, what is dealt out, and what the last one has."""
+        """Return the modules of the first pipeline stage, the layers to split, and the modules of the last stage."""
         return [self.model.embed_tokens], self.model.layers, [self.model.norm, self.lm_head]
 
     def parallelize(self, mesh: Any) -> None:
-        """Lay it out over a tensor group, and over ranks that share a sequence."""
+        """Apply tensor and context parallelism."""
         from clusterwright.runtime.recipes.models import llama_parallel
 
         llama_parallel.parallelize(self, mesh)
 
     def tie(self) -> None:
-        """The embedding is the output matrix too, where the configuration says so."""
+        """Use the embedding as the output matrix if the configuration ties them."""
         if self.config.tie_word_embeddings:
             self.lm_head.weight = self.model.embed_tokens.weight
 

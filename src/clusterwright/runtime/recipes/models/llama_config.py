@@ -1,4 +1,4 @@
-"""A LLaMA's config.json, as Hugging Face writes it."""
+"""The config.json of a LLaMA in Hugging Face's format."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _ROPES = ("default", "linear", "llama3")
 
 @dataclass(frozen=True)
 class Config:
-    """The shape of a model; names and defaults are Hugging Face's."""
+    """The fields of a config.json; names and defaults are Hugging Face's."""
 
     vocab_size: int = 32000
     hidden_size: int = 4096
     intermediate_size: int = 11008
     num_hidden_layers: int = 32
     num_attention_heads: int = 32
-    num_key_value_heads: int = 0  # as many as heads
-    head_dim: int = 0  # width over heads
+    num_key_value_heads: int = 0  # from_dict: default num_attention_heads
+    head_dim: int = 0  # from_dict: default hidden_size / num_attention_heads
     max_position_embeddings: int = 2048
     rms_norm_eps: float = 1e-6
     initializer_range: float = 0.02
@@ -29,22 +29,22 @@ class Config:
     mlp_bias: bool = False
     rope_theta: float = 10000.0
     rope: dict[str, Any] = field(default_factory=dict)
-    raw_config: dict[str, Any] = field(default_factory=dict)  # the file itself, for what we do not need
+    raw_config: dict[str, Any] = field(default_factory=dict)  # the whole file, with fields not used here
 
     @staticmethod
     def from_dict(raw_config: dict[str, Any]) -> Config:
-        """From what a file says.
+        """Build a configuration from a parsed config.json.
 
         Raises:
-            ValueError: it is of another kind of model, or one that is not done here.
+            ValueError: another model type, an unsupported feature, or inconsistent sizes.
         """
         kind, activation = raw_config.get("model_type", "llama"), raw_config.get("hidden_act", "silu")
         if kind != "llama" or activation != "silu":
-            raise ValueError(f"model_type {kind} with {activation}: this recipe trains llama with silu")
+            raise ValueError(f"model_type {kind} with {activation}: this recipe supports llama with silu")
         rope = {**(raw_config.get("rope_scaling") or {}), **(raw_config.get("rope_parameters") or {})}
         rope["rope_type"] = rope.get("rope_type") or rope.get("type") or "default"
         if rope["rope_type"] not in _ROPES:
-            raise ValueError(f"rope_type {rope['rope_type']} is not done; there are {', '.join(_ROPES)}")
+            raise ValueError(f"rope_type {rope['rope_type']} is not supported, only {', '.join(_ROPES)}")
         field_names = {config_field.name for config_field in fields(Config)} - {"rope", "raw_config"}
         values = {
             name: value for name, value in raw_config.items() if name in field_names and value is not None
@@ -58,7 +58,7 @@ class Config:
 
     @staticmethod
     def read(path: Path) -> Config:
-        """From a file."""
+        """Read a config.json; raises ValueError with its path."""
         try:
             raw_config = json.loads(path.read_text())
             return Config.from_dict(raw_config)
@@ -66,9 +66,9 @@ class Config:
             raise ValueError(f"{path}: {error}") from error
 
     def check(self) -> None:
-        """Sizes fit together."""
+        """Raise ValueError if sizes are inconsistent."""
         heads, shared = self.num_attention_heads, self.num_key_value_heads
         if heads % shared:
-            raise ValueError(f"num_attention_heads {heads} is no multiple of num_key_value_heads {shared}")
+            raise ValueError(f"num_attention_heads {heads} is not a multiple of num_key_value_heads {shared}")
         if self.head_dim % 2:
-            raise ValueError(f"head_dim {self.head_dim} is odd, and rotary positions turn pairs")
+            raise ValueError(f"head_dim {self.head_dim} is odd, but rotary positions need pairs")

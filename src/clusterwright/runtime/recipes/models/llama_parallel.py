@@ -1,7 +1,7 @@
-"""A LLaMA over the ranks of a tensor group, as Megatron-LM cuts it, and over those that share a sequence.
+"""Tensor parallelism (as in Megatron-LM) and context parallelism of a LLaMA.
 
-In a tensor group each rank has some heads and some of the network's inner width; between them, where norms and sums
-are made, some of the positions (sequence parallel). Imported late: torch's part for it takes two seconds.
+In a tensor group each rank has some heads and some of the network's inner width, and for norms and residuals some of
+the positions (sequence parallel). Imported lazily: torch's module for it takes two seconds.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from clusterwright.runtime.recipes.context import Context
 
 
 def parallelize(model: Any, mesh: Any) -> None:
-    """Lay the model out over the dimensions `tp` and `cp` of the mesh.
+    """Apply the dimensions `tp` and `cp` of the mesh to the model.
 
     Raises:
-        ValueError: heads, or the inner width, do not divide.
+        ValueError: the tensor group does not divide the heads, the inner width or the vocabulary.
     """
     if mesh["cp"].size() > 1:
         model.context = Context(mesh.get_group("cp"))

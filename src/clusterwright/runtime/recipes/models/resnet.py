@@ -1,4 +1,4 @@
-"""ResNet-18, 34, 50 and 101 (1512.03385); a block halves in its 3x3 convolution. Names are torchvision's."""
+"""ResNet-18, 34, 50 and 101 (1512.03385), with the stride in the 3x3 convolution. Names are torchvision's."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 
 class SharedNorm(nn.BatchNorm2d):
-    """Mean and variance are those of what all ranks see in this pass, so the number of ranks changes nothing."""
+    """Batch norm with mean and variance over all ranks, so that results do not depend on their number."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise x (B, C, height, width)."""
+        """Normalize x (B, C, height, width)."""
         if not self.training or not dist.is_initialized():
             return super().forward(x)
         sums = torch.cat((x.sum((0, 2, 3)), (x * x).sum((0, 2, 3)), x.new_tensor([x.numel() / x.shape[1]])))
@@ -30,7 +30,7 @@ class SharedNorm(nn.BatchNorm2d):
 
     @torch.no_grad()
     def _remember(self, mean: Tensor, variance: Tensor) -> None:
-        """As torch does: unbiased, and for evaluations alone."""
+        """Update the running statistics for evaluations, with the unbiased variance, as torch does."""
         share = self.momentum or 0.1
         if self.running_mean is not None and self.running_var is not None:
             self.running_mean.lerp_(mean, share)
@@ -38,7 +38,7 @@ class SharedNorm(nn.BatchNorm2d):
 
 
 class _Sum(torch.autograd.Function):
-    """A sum over the ranks, of which each rank's loss is a part: its gradient is a sum over them, too."""
+    """All-reduce sum, whose gradient is a sum over the ranks, too, as each rank's loss depends on it."""
 
     @staticmethod
     def forward(_ctx: Any, x: Tensor) -> Tensor:
@@ -59,12 +59,12 @@ NORMS: dict[str, Callable[[int], nn.Module]] = {
     "shared": SharedNorm,
     "group": lambda channels: nn.GroupNorm(min(32, channels), channels),
 }
-_BOTTLENECK = 50  # from this depth on
-_SMALL = 64  # pixels; below, an image is not halved twice before the first block
+_BOTTLENECK = 50  # minimum depth
+_SMALL = 64  # pixels; smaller images skip the two halvings before the first block
 
 
 class Block(nn.Module):
-    """Two 3x3 convolutions, or one between two of 1x1, beside a way around them."""
+    """Two 3x3 convolutions, or a bottleneck of 1x1, 3x3 and 1x1, with a shortcut."""
 
     def __init__(self, inputs: int, width: int, stride: int, kind: tuple[bool, str]) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class Block(nn.Module):
         self.downsample = shortcut
 
     def forward(self, x: Tensor) -> Tensor:
-        """What goes through, and what goes around."""
+        """Return the sum of convolutions and shortcut."""
         shortcut = self.downsample(x) if self.downsample is not None else x
         for n in range(1, self.count + 1):
             x = getattr(self, f"bn{n}")(getattr(self, f"conv{n}")(x))
@@ -95,7 +95,7 @@ class Block(nn.Module):
 
 
 class ResNet(nn.Module):
-    """Images (B, C, height, width) in; a score for each class out."""
+    """The model: takes images (B, C, height, width), returns logits per class."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class ResNet(nn.Module):
         super().__init__()
         if depth not in DEPTHS or norm not in NORMS:
             raise ValueError(
-                f"resnet {depth} with norm {norm}: there are {list(DEPTHS)}, with {', '.join(NORMS)}"
+                f"resnet {depth} with norm {norm}: depth must be one of {list(DEPTHS)}, norm one of {', '.join(NORMS)}"
             )
         small, kind = image < _SMALL, (depth >= _BOTTLENECK, norm)
         self.conv1 = _convolution(channels, width, 3 if small else 7, 1 if small else 2)
@@ -127,7 +127,7 @@ class ResNet(nn.Module):
         self.fc = nn.Linear(inputs, classes)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Scores (B, classes)."""
+        """Return logits (B, classes)."""
         x = self.maxpool(F.relu(self.bn1(self.conv1(images))))
         for stage in range(1, 5):
             x = getattr(self, f"layer{stage}")(x)
