@@ -2,7 +2,7 @@
 
     python -m bench.loop_cost [--rounds 40] [--steps 20] [--ranks 1]   (minutes; needs accelerate, lightning-fabric)
 
-The same model, batches and optimiser in each (loops/train.py), one process for each rank of each, all of them alive at
+The same model, batches and optimizer in each (loops/train.py), one process for each rank of each, all of them alive at
 once; they take turns of some steps, in an order that changes, and who is not at it sleeps. A round is a turn of each,
 and gives one ratio to the bare loop. Goals: 1.01 times the bare loop at most, and not slower than the other two.
 Processor time of all threads is told beside the time, as it says more where others use the processors, too.

@@ -19,7 +19,7 @@ VOCABULARY, WIDTH, POSITIONS, BATCH = 256, 128, 64, 16
 
 
 def made() -> tuple[nn.Module, torch.optim.Optimizer]:
-    """A transformer of three layers, and its optimiser."""
+    """A transformer of three layers, and its optimizer."""
     torch.manual_seed(1)
     layer = nn.TransformerEncoderLayer(WIDTH, 4, 4 * WIDTH, dropout=0.0, batch_first=True)
     parts = (nn.Embedding(VOCABULARY, WIDTH), nn.TransformerEncoder(layer, 3), nn.Linear(WIDTH, VOCABULARY))
