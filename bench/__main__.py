@@ -1,6 +1,6 @@
-"""Measurements by name: `python -m bench` lists them, `python -m bench NAME...` runs some, `--all` runs every one.
+"""Runs measurements: `python -m bench` lists them, `python -m bench NAME...` runs some, `--all` runs all.
 
-Each is a module with a main of its own: `python -m bench.startup --help`. Those that need root say so and end.
+Each is a module with its own options: `python -m bench.startup --help`. Those that need root exit without it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ LIMIT_S = 900
 
 
 def main() -> int:
-    """Exit code 1 if one of them failed."""
+    """List or run measurements; return 1 if one of them failed."""
     known = scripts()
     names = list(known) if "--all" in sys.argv[1:] else sys.argv[1:]
     if unknown := [name for name in names if name not in known]:
-        sys.exit(f"no measurement of the name {', '.join(unknown)}; there are {', '.join(known)}")
+        sys.exit(f"unknown measurement: {', '.join(unknown)}; available: {', '.join(known)}")
     if not names:
         print("\n".join(f"{name:<20} {line}" for name, line in known.items()))
         return 0
@@ -27,7 +27,7 @@ def main() -> int:
 
 
 def scripts() -> dict[str, str]:
-    """Name and first line of each measurement: a module here with a main, or a package that can be run."""
+    """Return name and summary of each measurement: a module in this folder with a main, or a runnable package."""
     found = {}
     for path in sorted([*HERE.glob("[a-z]*.py"), *HERE.glob("*/__main__.py")]):
         text = path.read_text(encoding="utf-8")
@@ -38,14 +38,14 @@ def scripts() -> dict[str, str]:
 
 
 def run(name: str) -> int:
-    """One of them, for a quarter of an hour at most; 1 if it failed."""
+    """Run a measurement with a timeout of 15 minutes; return 1 if it failed."""
     print(f"== {name}", flush=True)
     try:
         done = subprocess.run(
             [sys.executable, "-m", f"bench.{name}"], cwd=HERE.parent, timeout=LIMIT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        print(f"{name} takes more than {LIMIT_S} s")
+        print(f"{name}: timeout after {LIMIT_S} s")
         return 1
     return int(done.returncode != 0)
 

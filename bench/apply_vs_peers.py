@@ -1,12 +1,12 @@
-"""Seconds of the base and Slurm roles on 8 lab hosts, first and again: wright, ansible-core, pyinfra; ours on 32 too.
+"""Seconds of a first and a repeated apply of the base and Slurm roles on 8 lab hosts: wright, ansible-core, pyinfra.
 
     python -m bench.apply_vs_peers [--rounds 1] [--hosts 8] [--many 32] [--json FILE]
 
-Needs root and the package index (each peer gets a venv of its own). Every first apply is on a fresh lab, whose
-image holds the packages. The peers do the same work: the playbook of `wright export`, and a deploy of the same
-steps; neither installs packages nor puts the library of `wright train` there, which ours does. Ansible runs with
-64 forks, pipelining, one kept connection a host and no facts. Afterwards our own dry run must find nothing to do.
-The limit of inotify instances is raised while it runs, if it is lower than 32 hosts need, and put back.
+Needs root and the package index (each peer has its own venv). Every first apply is on a fresh lab whose image has
+the packages. The peers do the same work: the playbook of `wright export`, and a deploy of the same steps; unlike
+wright, neither installs packages or the library of `wright train`. Ansible runs with 64 forks, pipelining, one
+persistent connection per host and no facts. Afterwards wright's dry run must find no changes. wright also runs on 32
+hosts. The limit of inotify instances is raised for 32 hosts if needed, and restored at the end.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ PEERS = {"ansible": "ansible-core==2.19.*", "pyinfra": "pyinfra==3.*"}
 GOALS = {"ansible": (15, 25), "pyinfra": (8, 10)}  # times as fast: first apply, again
 MANY_GOAL = 3.0
 LIMIT_S = 800
-LOAD = "sysctl --quiet --load /etc/sysctl.d/60-clusterwright.conf || true"  # a kernel may lack some
-COMMANDS = {  # what a changed file of that kind is followed by
+LOAD = "sysctl --quiet --load /etc/sysctl.d/60-clusterwright.conf || true"  # a kernel may lack some settings
+COMMANDS = {  # by action: the path of a changed file and the command that follows
     NAMED: ("/etc/hostname", "hostname HOST"),
     LOADED: ("/etc/sysctl.d/", LOAD),
     RELOAD_UNIT_FILES: ("/etc/systemd/system/", "systemctl daemon-reload"),
@@ -57,12 +57,12 @@ COMMANDS = {  # what a changed file of that kind is followed by
 
 
 def without_accounting(document: Document) -> None:
-    """A database and its rows are neither peer's business."""
+    """Remove accounting, as the peers set up no database."""
     document["accounting"] = {"enabled": False}
 
 
 class Site:
-    """A lab's file, and its export."""
+    """A lab's cluster file and its export."""
 
     def __init__(self, folder: Path, hosts: int, net: str) -> None:
         self.folder, self.file, self.out = folder, folder / "cluster.yaml", folder / "out"
@@ -70,7 +70,7 @@ class Site:
         self.cluster = write_cluster(self.file, f"bench-{hosts}", net, hosts - 1, without_accounting)
 
     def fresh(self) -> None:
-        """Bare hosts that have finished booting; the load of their making has gone."""
+        """Recreate the lab and wait until its hosts have booted and the load of their creation is gone."""
         lab.down(self.cluster.name)
         lab.up(self.cluster)
         settled = "timeout 60 systemctl is-system-running --wait || true"
@@ -79,11 +79,11 @@ class Site:
 
     @property
     def remote(self):  # noqa: ANN201 (the type is apply's own)
-        """The way to the hosts."""
+        """Return the connection to the hosts."""
         return remote_of(self.cluster)
 
     def export(self) -> None:
-        """What the peers read: the export, and pyinfra's plan of the same steps."""
+        """Write what the peers read: the export, and a plan of the same steps for pyinfra."""
         given = build_context(self.cluster, str(self.file))
         files = export(self.cluster, given, ansible=True, with_secrets=True)
         write_files(self.out, {path: (one.data, one.mode) for path, one in files.items()})
@@ -92,7 +92,7 @@ class Site:
         (self.out / "inventory.py").write_text(pyinfra_inventory(self.cluster))
 
     def left(self) -> list[str]:
-        """What our own apply would still change, but for the library and packages, which the peers left out."""
+        """Return what wright's apply would still change, except the library and packages, which the peers omit."""
         report = apply(self.cluster, str(self.file), self.remote, dry_run=True)
         found = [f"{host.host}: {host.error}" for host in report.hosts if host.error]
         return found + [
@@ -103,8 +103,8 @@ class Site:
         ]
 
 
-def pyinfra_plan(cluster: Cluster, given) -> dict[str, object]:  # noqa: ANN001 (what roles are given)
-    """The steps as keyword arguments of pyinfra's operations, and what is restarted after which files."""
+def pyinfra_plan(cluster: Cluster, given) -> dict[str, object]:  # noqa: ANN001 (internal type)
+    """Return the steps as keyword arguments of pyinfra's operations, and the units to restart after file changes."""
     found = steps(cluster, given)
     folded = places_of(cluster, given).folded
     units = of_kind(found, Unit)
@@ -137,7 +137,7 @@ def pyinfra_plan(cluster: Cluster, given) -> dict[str, object]:  # noqa: ANN001 
 
 
 def reload_of(unit: Unit) -> str:
-    """By a command: pyinfra has no operation for it, and `reloaded` fails for units that cannot."""
+    """Return a reload command: pyinfra has no operation for it, and `reloaded` fails for units without reload."""
     return f"systemctl reload-or-restart -- {unit.name}" if unit.reload else ""
 
 
@@ -147,7 +147,7 @@ def pyinfra_step(
     folded,  # noqa: ANN001 (places)
     units: list[Unit],
 ) -> dict[str, object] | None:
-    """One step, None for a kind that is done otherwise."""
+    """Convert a step to a pyinfra operation; None for a kind that is handled elsewhere."""
     one = step.resource
     row: dict[str, object] = {"hosts": step.hosts, "kind": type(one).__name__.lower(), "notify": []}
     if isinstance(one, File):
@@ -171,7 +171,7 @@ def pyinfra_step(
 
 
 def sources(cluster: Cluster, file: File, folded) -> dict[str, str]:  # noqa: ANN001 (places)
-    """The exported file of each host that has one."""
+    """Return the exported file of each host that has one."""
     return {
         host.name: f"{top(file)}/{place}{file.path}"
         for host in cluster.hosts()
@@ -181,13 +181,13 @@ def sources(cluster: Cluster, file: File, folded) -> dict[str, str]:  # noqa: AN
 
 
 def pyinfra_inventory(cluster: Cluster) -> str:
-    """Hosts by name, through the lab's own ssh_config."""
+    """Return an inventory of the hosts with the lab's ssh_config."""
     data = {"ssh_config_file": f"{Lab.folder(cluster.name)}/ssh_config", "ssh_user": "root"}
     return f"hosts = {[(host.name, data) for host in cluster.hosts()]!r}\n"
 
 
 def command(tool: str, site: Site) -> list[str | Path]:
-    """The tool's own command line for the whole cluster."""
+    """Return the tool's command line for the whole cluster."""
     if tool == "wright":
         return [WRIGHT, "apply", site.file, "--yes"]
     if tool == "ansible":
@@ -196,7 +196,7 @@ def command(tool: str, site: Site) -> list[str | Path]:
 
 
 def run(tool: str, site: Site) -> tuple[float, float]:
-    """Seconds, and CPU seconds here and on all hosts, of one run, which has to end well."""
+    """Run the tool; return wall seconds and CPU seconds on this machine and all hosts; exit if it fails."""
     started, used = time.monotonic(), cpu_seconds(site.cluster.name)
     done = subprocess.run(
         command(tool, site), cwd=site.out, capture_output=True, text=True, timeout=LIMIT_S, check=False
@@ -208,7 +208,7 @@ def run(tool: str, site: Site) -> tuple[float, float]:
 
 
 def cpu_seconds(name: str) -> float:
-    """Of the lab's hosts by their control groups, and of what this process has started and waited for."""
+    """Return CPU seconds of the lab's hosts (control groups) and of this process's children."""
     here = os.times()
     on_hosts = 0.0
     for group in cgroups.groups(name):
@@ -221,7 +221,7 @@ def cpu_seconds(name: str) -> float:
 
 
 def measure(tool: str, site: Site, *, again: int) -> dict[str, object]:
-    """A fresh lab, the first apply, the same again."""
+    """Measure a first apply on a fresh lab and repeated ones."""
     site.fresh()
     load = os.getloadavg()[0]
     first, *repeated = [run(tool, site) for _ in range(1 + again)]
@@ -232,7 +232,7 @@ def measure(tool: str, site: Site, *, again: int) -> dict[str, object]:
         flush=True,
     )
     for line in left:
-        print(f"    LEFT UNDONE by {tool}: {line}")
+        print(f"    NOT DONE by {tool}: {line}")
     return {
         "tool": tool, "load": load, "left": left,
         "first": first[0], "first_cpu": first[1],
@@ -241,7 +241,7 @@ def measure(tool: str, site: Site, *, again: int) -> dict[str, object]:
 
 
 def install_peers() -> None:
-    """A venv for each peer, made once."""
+    """Create a venv for each peer, once."""
     for name, requirement in PEERS.items():
         if not (CACHE / name / "bin" / "pip").exists():
             subprocess.run([sys.executable, "-m", "venv", CACHE / name], check=True)
@@ -251,7 +251,7 @@ def install_peers() -> None:
 
 @contextmanager
 def enough_inotify(hosts: int) -> Iterator[None]:
-    """Hosts share root's inotify instances; the limit is put back at the end."""
+    """Raise the limit of root's inotify instances, which hosts share, and restore it at the end."""
     before = int(INOTIFY.read_text())
     wanted = max(before, 256 + hosts * INOTIFY_PER_HOST)
     INOTIFY.write_text(str(wanted))
@@ -262,15 +262,15 @@ def enough_inotify(hosts: int) -> Iterator[None]:
 
 
 def main() -> None:
-    """Measure in turns, and hold the medians against the goals."""
+    """Measure alternately and compare medians with the goals."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--hosts", type=int, default=8)
-    parser.add_argument("--many", type=int, default=32, help="0: leave it out")
+    parser.add_argument("--many", type=int, default=32, help="hosts of the larger lab; 0: skip it")
     parser.add_argument("--tools", default="wright,pyinfra,ansible")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # labs are taken down, the limit is put back
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # removes labs and restores the limit
     install_peers()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {asked.rounds} rounds", flush=True)
     with tempfile.TemporaryDirectory() as folder, enough_inotify(asked.many):
@@ -284,13 +284,13 @@ def main() -> None:
 
 
 def few(site: Site, tools: list[str], rounds: int) -> list[dict[str, object]]:
-    """All tools, on few hosts."""
+    """Measure all tools on the small lab."""
     site.export()
     return in_turns(site, tools, rounds)
 
 
 def in_turns(site: Site, tools: list[str], rounds: int) -> list[dict[str, object]]:
-    """Each tool once a round, another one first in each."""
+    """Measure each tool once per round, starting with a different one each time."""
     site.out.mkdir(exist_ok=True)
     rows = []
     try:
@@ -304,7 +304,7 @@ def in_turns(site: Site, tools: list[str], rounds: int) -> list[dict[str, object
 
 
 def median(rows: list[dict[str, object]], tool: str, what: str) -> float:
-    """Over all runs of the tool."""
+    """Return the median of a measure over all runs of a tool."""
     values = [row[what] for row in rows if row["tool"] == tool]
     return statistics.median(
         one for value in values for one in (value if isinstance(value, list) else [value])
@@ -312,7 +312,7 @@ def median(rows: list[dict[str, object]], tool: str, what: str) -> float:
 
 
 def judge(rows: list[dict[str, object]], many: list[dict[str, object]]) -> None:
-    """Medians, ratios, and whether each goal is met."""
+    """Print medians, ratios, and whether each goal is met."""
     measures = ("first", "again", "first_cpu", "again_cpu")
     ours = {what: median(rows, "wright", what) for what in measures}
     print(f"\n{'medians':<9}" + "".join(f"{what + ' s':>13}" for what in measures) + "   times ours (goal)")

@@ -1,9 +1,9 @@
-"""What `wright bench collectives` adds to Gloo: its timed all-reduce beside a bare loop, turn by turn in one run.
+"""Overhead of `wright bench collectives` over Gloo: its timed all-reduce against a bare loop, alternately in one run.
 
     python -m bench.collectives [TURNS] [RANKS]        (torch; 20 turns of 2 ranks, about a minute)
 
-A turn is a bare loop of 20 calls and a row of our sweep of 20 calls, in changing order; told are the median time of
-one call of each, and the median and quartiles of the turns' ratios. The goal is 3 % for messages from 1 MiB on.
+A turn is a bare loop of 20 calls and a row of our sweep of 20 calls, in alternating order. Prints the median time of a
+call of each, and median and quartiles of the turns' ratios. Goal: 3 % for messages of at least 1 MiB.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import torch.distributed as dist
 SWEEP = Path(__file__).parents[1] / "src/clusterwright/onhost/bench"
 SIZES = (64 * 1024, 2**20, 2**24)
 CALLS, GOAL, FROM = 20, 1.03, 2**20
-NOISE = 0.1  # quartiles further apart than this say nothing of 3 %
+NOISE = 0.1  # wider quartiles are too noisy to judge 3 %
 PORT = 29655
 
 
 def bare(size: int) -> float:
-    """Seconds of one call, of all ranks' slowest, in a loop of nothing else."""
+    """Return seconds per call on the slowest rank, in a bare loop."""
     data = torch.ones(size // 4)
     for _ in range(2):
         dist.all_reduce(data)
@@ -44,7 +44,7 @@ def bare(size: int) -> float:
 
 
 def rank(turns: int) -> None:
-    """One rank; rank 0 prints the times of every turn."""
+    """Run one rank; rank 0 prints the times of every turn."""
     sys.path.insert(0, str(SWEEP))
     sweep = importlib.import_module("sweep")
 
@@ -62,7 +62,7 @@ def rank(turns: int) -> None:
 
 
 def main() -> None:
-    """Start the ranks and tell what they measured."""
+    """Start the ranks and print the results."""
     turns = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     ranks = int(sys.argv[2]) if len(sys.argv) > 2 else 2
     where = {
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def tell(size: int, rows: list[dict[str, float]]) -> None:
-    """One line."""
+    """Print the result for one message size."""
     bare_s, ours_s = (statistics.median(row[way] for row in rows) for way in ("bare", "ours"))
     ratios = [row["ours"] / row["bare"] for row in rows]
     low, ratio, high = statistics.quantiles(ratios, n=4)

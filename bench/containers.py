@@ -1,9 +1,9 @@
-"""What a step in an image takes beyond a bare one: `srun --container` against `srun`, on two hosts, by turns.
+"""Overhead of a step in a container image: `srun --container` against `srun` on two hosts, alternately.
 
     python -m bench.containers [TURNS]
 
-Needs root. Makes a lab `bench-env` of two compute hosts, and an image of their own files. The goal is a container job
-that starts within 1 s of a bare one.
+Needs root. Creates a lab `bench-env` of two compute hosts, and an image from their own files. Goal: a container job
+starts within 1 s of a bare one.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ done"""
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the results."""
     turns = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     with bench_lab("bench-env", "10.224", 2, oci) as place:
         place.run("gpu-node1", IMAGE)
-        place.run("control", TURN)  # the first of each pays for what is not in memory yet
+        place.run("control", TURN)  # warm-up: the first run reads files from disk
         rows = [[int(word) / 1e9 for word in place.run("control", TURN).split()] for _ in range(turns)]
     show(rows)
 
 
 def show(rows: list[list[float]]) -> None:
-    """Medians, extremes and the difference of each turn."""
+    """Print medians, extremes and the difference per turn."""
     for name, times in zip(("bare", "in an image"), zip(*rows, strict=True), strict=True):
         sys.stdout.write(
             f"{name:12} {statistics.median(times):.2f} s (median), {min(times):.2f} to {max(times):.2f} s\n"
         )
     more = [inside - bare for bare, inside in rows]
     sys.stdout.write(
-        f"more: {statistics.median(more):.2f} s (median of {len(rows)} turns), at most {max(more):.2f} s;"
+        f"overhead: {statistics.median(more):.2f} s (median of {len(rows)} turns), at most {max(more):.2f} s;"
         f" ratio of the medians {statistics.median(r[1] for r in rows) / statistics.median(r[0] for r in rows):.2f}\n"
     )
 
 
 def oci(document: Document) -> None:
-    """Slurm's own containers."""
+    """Enable Slurm's OCI containers in the cluster file."""
     document["environments"] = {"containers": ["oci"]}
 
 

@@ -1,10 +1,10 @@
-"""Seconds of `wright check --on deploy` on a lab of eight compute hosts, and which facts they go to; goal: below 20.
+"""Seconds of `wright check --on deploy` on a lab of eight compute hosts, and its slowest facts; goal: below 20.
 
     python -m bench.deploy [--hosts 8] [--rounds 5] [--json FILE]
 
-Needs root. Makes a lab `bench-deploy` in subnets of its own, applies the example's file and checks it so often.
-Prints the median of the rounds; the processor's seconds that the hosts took for one, which another's load changes
-little; and the facts that took longest, as the hosts timed them. Exit code 3 where the median misses the goal.
+Needs root. Creates a lab `bench-deploy` in its own subnets, applies the example's file and checks it repeatedly.
+Prints the median of the rounds; the hosts' CPU seconds per round, which depend little on other load; and the facts
+that took longest, timed on the hosts. Exit code 3 if the median misses the goal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NAME, GOAL_S, SHOWN = "bench-deploy", 20.0, 10
 
 @dataclass
 class Timed:
-    """A remote that notes how long every fact took on its host, and how long each ssh."""
+    """A remote that records the seconds of each fact on its host, and of each SSH call."""
 
     inner: Remote
     facts: Counter[str] = field(default_factory=Counter)
@@ -44,11 +44,11 @@ class Timed:
 
     @property
     def sudo(self) -> bool:
-        """As of the remote."""
+        """Whether the wrapped remote uses sudo."""
         return self.inner.sudo
 
     def run(self, host: str, command: str, **how: Any) -> CommandResult:
-        """As the remote does it."""
+        """Run the command through the wrapped remote and record its times."""
         done = self.inner.run(host, command, **how)
         self.calls.append(done.seconds)
         for name, end in (answer_of(done.out) or {"facts": {}})["facts"].items():
@@ -57,7 +57,7 @@ class Timed:
 
 
 def main() -> int:
-    """Measure and print."""
+    """Measure and print; return 3 if the goal is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def measured(file: Path) -> dict[str, float]:
-    """One check, as a user runs it."""
+    """Run one check as a user does; return its wall and CPU seconds."""
     processor, began = processor_s(), time.monotonic()
     done = subprocess.run(
         [WRIGHT, "check", file, "--on", "deploy", "--json"], capture_output=True, check=False
@@ -93,7 +93,7 @@ def measured(file: Path) -> dict[str, float]:
 
 
 def processor_s() -> float:
-    """What all hosts of the lab have used."""
+    """Return the CPU seconds that all hosts of the lab have used."""
     for group in cgroups.groups(NAME):
         v1, v2 = group / "cpuacct.usage", group / "cpu.stat"
         if v1.exists():
@@ -104,13 +104,15 @@ def processor_s() -> float:
 
 
 def tell(rows: list[dict[str, float]], timed: Timed, found: dict[str, int], hosts: int) -> None:
-    """For people."""
+    """Print the results."""
     print(f"{len(rows)} rounds, {hosts + 1} hosts, {os.cpu_count()} CPUs; goal: below {GOAL_S:g} s")
     for name in ("seconds", "processor_s", "load"):
         values = [row[name] for row in rows]
         print(f"{name:<12} {statistics.median(values):7.2f}   ({min(values):.2f} to {max(values):.2f})")
     print(f"verdicts     {', '.join(f'{count} {status}' for status, count in found.items())}")
-    print(f"{len(timed.calls)} ssh for {hosts + 1} hosts; the longest facts, seconds on all hosts together:")
+    print(
+        f"{len(timed.calls)} SSH calls for {hosts + 1} hosts; the slowest facts, seconds on all hosts together:"
+    )
     for name, seconds in timed.facts.most_common(SHOWN):
         print(f"  {name:<20} {seconds:7.2f}")
 

@@ -1,9 +1,9 @@
-"""From typing `wright dev` to the first answer of JupyterLab through the tunnel; on a lab that is up and applied.
+"""Seconds from `wright dev` to the first answer of JupyterLab through the tunnel, on a lab that is applied.
 
     python -m bench.dev cluster.yaml --as bob [--times 10]
 
-Each time: the command, the printed tunnel, GET /api/status with the token until it answers 200; then `wright dev stop`.
-Printed: each time, the median, the worst, and the load of the machine (a lab's hosts all run on it).
+Each round: the command, the printed tunnel, GET /api/status with the token until it returns 200; then `wright dev
+stop`. Prints each round, the median, the worst, and the load of the machine, on which all lab hosts run.
 """
 
 import argparse
@@ -21,7 +21,7 @@ LIMIT_S = 120
 
 
 def main() -> None:
-    """As often as was asked."""
+    """Measure and print the rounds."""
     words = argparse.ArgumentParser()
     words.add_argument("cluster")
     words.add_argument("--as", dest="user", required=True)
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def once(cluster: str, user: str) -> tuple[float, float, float]:
-    """Seconds until the address is printed, seconds until it answers, and the load before."""
+    """Return seconds until the address is printed, seconds until it answers, and the load before."""
     load, began = os.getloadavg()[0], time.monotonic()
     argv = [*WRIGHT, "--cluster", cluster, "--as", user, "--json"]
     up = json.loads(subprocess.run(argv, stdout=subprocess.PIPE, check=True, timeout=LIMIT_S).stdout)
@@ -57,7 +57,7 @@ def once(cluster: str, user: str) -> tuple[float, float, float]:
 
 
 def until_it_answers(base: str, token: str) -> None:
-    """With 200, to its token."""
+    """Poll until the server returns 200 for its token."""
     request = Request(f"{base}/api/status", headers={"Authorization": f"token {token}"})
     end = time.monotonic() + LIMIT_S
     while time.monotonic() < end:
@@ -69,7 +69,7 @@ def until_it_answers(base: str, token: str) -> None:
 
 
 def listed(cluster: str) -> list[dict[str, str]]:
-    """Sessions that are queued or up."""
+    """Return the sessions that are pending or running."""
     argv = [*WRIGHT, "list", "--json", "--cluster", cluster]
     return json.loads(subprocess.run(argv, stdout=subprocess.PIPE, check=True, timeout=LIMIT_S).stdout)
 

@@ -1,13 +1,13 @@
-"""What the exporter takes of a host, and what a training's events take of its steps.
+"""Resources of the exporter on a host, and overhead of step events on a training.
 
     python -m bench.exporter [--seconds 120] [--jobs 4] [--gpus 8] [--steps 4000]
 
-A host as files: simulated GPUs by the lab's own NVML library, jobs in control groups as Slurm makes them, each with
-processes of this machine. The exporter runs as systemd starts it and is scraped over TLS each 15 s. Processor time is
-that of all its processes, children that have ended too; memory is what the kernel charges to them once (PSS).
-Goals: 1 % of a core, 40 MB, 50 ms a scrape; and steps of a training slower by 0.5 % at most, measured in turns of one
-process, with and without its steps told, at a step of 20 ms; and the same of two ranks in DistributedDataParallel,
-whose communication is measured as well (`--seconds 0` for these alone). loop_cost.py has what our whole loop adds.
+The host is simulated by files: GPUs by the lab's NVML library, jobs in control groups like Slurm's, each with processes
+of this machine. The exporter runs as under systemd and is scraped over TLS every 15 s. CPU time includes all its
+processes and exited children; memory is PSS.
+Goals: 1 % of a core, 40 MB, 50 ms per scrape; steps of a training at most 0.5 % slower, measured by turns with and
+without step events in one process at 20 ms per step, and in two ranks of DistributedDataParallel whose communication
+is measured, too (`--seconds 0`: only these). loop_cost.py measures the whole loop.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ ROOT = Path(__file__).parents[1]
 EVERY_S = 15.0
 CPU_GOAL, MEMORY_GOAL, SCRAPE_GOAL_S, SLOWED_GOAL = 0.01, 40e6, 0.05, 1.005
 STEP_S = 0.02
-TURN = 25  # steps: half a second, as long as a busy machine is alike
+TURN = 25  # steps: half a second, within which the load of a busy machine hardly changes
 
 
 def main() -> None:
-    """A line for each goal."""
+    """Print a line for each goal."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def measure(folder: Path, seconds: float, jobs: int, gpus: int) -> None:
-    """The exporter for so long."""
+    """Run the exporter for `seconds` and print its CPU time, memory and scrape time."""
     environ, workers = host(folder, jobs, gpus)
     port = free_port()
     told = {
@@ -83,7 +83,7 @@ def measure(folder: Path, seconds: float, jobs: int, gpus: int) -> None:
     ]
     process = subprocess.Popen(argv, env=environ)
     try:
-        time.sleep(20)  # what it takes to start is not what it takes
+        time.sleep(20)  # exclude start-up
         cpu_s, began = used(process.pid), time.monotonic()
         scrapes, most, size = [], 0, 0
         while time.monotonic() - began < seconds:
@@ -109,7 +109,7 @@ def measure(folder: Path, seconds: float, jobs: int, gpus: int) -> None:
 
 
 def host(folder: Path, jobs: int, gpus: int) -> tuple[dict[str, str], list[subprocess.Popen[bytes]]]:
-    """Its GPUs, certificates, and jobs of some processes each."""
+    """Create the simulated host: GPUs, certificates, and jobs with processes; return its environment and processes."""
     for name in ("run", "state", "tls", "hooks/jobs", "gpus", "library", "authority"):
         (folder / name).mkdir(parents=True)
     assert library.build(folder / "library") == ""
@@ -141,7 +141,7 @@ def host(folder: Path, jobs: int, gpus: int) -> tuple[dict[str, str], list[subpr
 
 
 def group(path: Path, pids: list[int]) -> None:
-    """A job's control groups, in version 2: two steps."""
+    """Create the cgroups (version 2) of a job with two steps."""
     rows = {
         "cpu.stat": "usage_usec 5000000\n", "memory.current": "3000000000\n", "memory.max": "max\n",
         "memory.stat": "anon 1\ninactive_file 1000\n", "memory.events": "oom_kill 0\n",
@@ -154,7 +154,7 @@ def group(path: Path, pids: list[int]) -> None:
 
 
 def scrape(port: int, folder: Path) -> tuple[float, int]:
-    """As Prometheus does when it connects anew: handshake, request, answer; seconds and bytes."""
+    """Scrape over a new TLS connection as Prometheus does; return seconds and bytes."""
     context = ssl.create_default_context(cafile=folder / "tls/ca.crt")
     context.load_cert_chain(folder / "tls/host.crt", folder / "tls/host.key")
     began = time.monotonic()
@@ -169,7 +169,7 @@ def scrape(port: int, folder: Path) -> tuple[float, int]:
 
 
 def family(pid: int) -> list[int]:
-    """The process and all below it."""
+    """Return the pids of a process and its descendants."""
     try:
         below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
@@ -178,7 +178,7 @@ def family(pid: int) -> list[int]:
 
 
 def used(pid: int) -> float:
-    """Processor seconds of it, of those below it, and of those that have ended (proc(5): stat, 14 to 17)."""
+    """Return CPU seconds of a process, its descendants and exited children (proc(5): stat, fields 14 to 17)."""
     ticks = 0
     for each in family(pid):
         try:
@@ -190,7 +190,7 @@ def used(pid: int) -> float:
 
 
 def memory(pid: int) -> int:
-    """Bytes that all of them hold; what they share counts once."""
+    """Return the PSS bytes of a process and its descendants: shared memory counts once."""
     total = 0
     for each in family(pid):
         try:
@@ -203,7 +203,7 @@ def memory(pid: int) -> int:
 
 @dataclass
 class Training:
-    """Steps of some length, each some passes; `clock` is of the processor, so that others do not count."""
+    """A training with steps of STEP_S seconds, each of several passes; `clock` is a CPU clock."""
 
     model: Any
     batch: Any
@@ -217,11 +217,11 @@ class Training:
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.0)
 
     def long_enough(self) -> int:
-        """How many passes make a step of STEP_S."""
+        """Return the number of passes in a step of STEP_S."""
         return max(1, round(STEP_S / self.turn(20)))
 
     def turn(self, steps: int = TURN) -> float:
-        """Seconds of a step, the middle one."""
+        """Return the median seconds of a step."""
         found = []
         for _ in range(steps):
             began = self.clock()
@@ -233,7 +233,7 @@ class Training:
         return statistics.median(found)
 
     def pairs(self, steps: int) -> list[tuple[float, float]]:
-        """Bare and told, turn by turn."""
+        """Return step seconds without and with step events, turn by turn."""
         found = []
         for _ in range(steps // (2 * TURN)):
             bare_s = self.turn()
@@ -243,7 +243,7 @@ class Training:
         return found
 
     def watched(self) -> Any:
-        """As by the import."""
+        """Return a `Watched`, as the import of runtime.watched creates it."""
         from clusterwright.runtime import watched
 
         told = watched.watch(self.environ)
@@ -252,7 +252,7 @@ class Training:
 
 
 def slowed(folder: Path, steps: int) -> None:
-    """Turns of one process: steps that are told, and steps that are not."""
+    """Measure one process, with and without step events."""
     import torch
 
     torch.set_num_threads(1)
@@ -266,7 +266,7 @@ def slowed(folder: Path, steps: int) -> None:
 
 
 def slowed_ranks(folder: Path, steps: int) -> None:
-    """The same of rank 0 of two, in processes of their own; by the time of the thread that trains."""
+    """Measure rank 0 of two processes, by the CPU time of its training thread."""
     from torch import multiprocessing
 
     multiprocessing.spawn(rank, (str(folder), free_port(), steps), nprocs=2)  # type: ignore[no-untyped-call,attr-defined] # (torch's own)
@@ -274,7 +274,7 @@ def slowed_ranks(folder: Path, steps: int) -> None:
 
 
 def rank(number: int, folder: str, port: int, steps: int) -> None:
-    """One of them, of a model with many weights."""
+    """Run one rank, with a model of many weights."""
     import torch
 
     environ = {
@@ -297,7 +297,7 @@ def rank(number: int, folder: str, port: int, steps: int) -> None:
 
 
 def measuring(passes: int = 20_000) -> float:
-    """Processor seconds that a backward pass takes longer where its last gradient and its end are told."""
+    """Return the CPU seconds that the hooks of communication measurement add to a backward pass."""
     import torch
 
     from clusterwright.runtime.backward import Backward
@@ -311,14 +311,14 @@ def measuring(passes: int = 20_000) -> float:
     for _ in range(passes // (2 * TURN)):
         bare_s = training.turn()
         measured = Backward(training.model, clock.ready, clock.complete)
-        training.turn(1)  # in which it looks for the last gradient
+        training.turn(1)  # searches for the last gradient
         found.append(training.turn() - bare_s)
         measured.close()
     return statistics.median(found)
 
 
 def telling(told: Any, optimizer: Any, steps: int = 2000) -> float:
-    """Processor seconds of telling a step, at the rhythm of such steps, so that writes are as many as there."""
+    """Return the CPU seconds of a step event, at the real step rate, so that the number of writes is realistic."""
     spent = 0.0
     for _ in range(steps):
         time.sleep(STEP_S / 4)
@@ -329,7 +329,7 @@ def telling(told: Any, optimizer: Any, steps: int = 2000) -> float:
 
 
 def tell(what: str, pairs: list[tuple[float, float]]) -> None:
-    """The middle of the ratios, and the quartiles."""
+    """Print the median and quartiles of the ratios."""
     low, middle, high = statistics.quantiles((told_s / bare_s for bare_s, told_s in pairs), n=4)
     length = f"{statistics.median(bare_s for bare_s, _ in pairs) * 1e3:.0f} ms a step"
     words = f"{middle - 1:+.3%} (quartiles {low - 1:+.3%} to {high - 1:+.3%}) at {length}"
@@ -337,18 +337,18 @@ def tell(what: str, pairs: list[tuple[float, float]]) -> None:
 
 
 def alone(what: str, seconds: float) -> None:
-    """As a share of a step, without one that others on the machine could lengthen."""
-    words = f"{seconds * 1e6:.0f} us of processor, {seconds / STEP_S:.3%} of a step of {STEP_S * 1e3:.0f} ms"
+    """Print a cost as a share of a nominal step, independent of other load."""
+    words = f"{seconds * 1e6:.0f} us of CPU time, {seconds / STEP_S:.3%} of a step of {STEP_S * 1e3:.0f} ms"
     say(what, words, 1 + seconds / STEP_S, SLOWED_GOAL)
 
 
 def say(what: str, words: str, value: float, goal: float) -> None:
-    """With whether the goal is met."""
+    """Print a line with whether the goal is met."""
     print(f"{what:<20} {words}; {'met' if value <= goal else 'MISSED'}", flush=True)
 
 
 def free_port() -> int:
-    """One that was free a moment ago."""
+    """Return a port that is currently free."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])

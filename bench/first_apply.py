@@ -1,9 +1,9 @@
-"""The first apply on 8 fresh lab hosts, and where its time goes; with another checkout in turns, if one is named.
+"""Seconds of the first apply on 8 fresh lab hosts and of its steps; alternately with another checkout on request.
 
     python -m bench.first_apply [--rounds 3] [--hosts 8] [--against FOLDER] [--timings] [--json FILE]
 
-Needs root. Every run is on a fresh lab whose image holds the packages. Prints wall seconds and the processor's user
-and system seconds, of this machine's part and of the hosts together: another's load changes those little.
+Needs root. Every run is on a fresh lab whose image has the packages. Prints wall seconds and the CPU seconds of
+operator and hosts together, which depend little on other load.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHOWN = 25
 
 
 def main() -> None:
-    """Measure in turns."""
+    """Measure the checkouts alternately."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def measured(site: Site, checkout: Path, *, timings: bool) -> dict[str, Any]:
-    """A fresh lab, and one apply by that checkout's program."""
+    """Apply a fresh lab with a checkout's program; return its times."""
     site.fresh()
     load, began, used = os.getloadavg()[0], time.monotonic(), cpu_seconds(site.cluster.name)
     done = subprocess.run(
@@ -75,7 +75,7 @@ def measured(site: Site, checkout: Path, *, timings: bool) -> dict[str, Any]:
 
 
 def tell(hosts: list[dict[str, Any]]) -> None:
-    """The steps that took longest: on the slowest host, and the median of all."""
+    """Print the slowest steps: seconds on the slowest host, and the median over all."""
     found: dict[str, list[float]] = {}
     for host in hosts:
         of: Counter[str] = Counter()

@@ -1,8 +1,8 @@
-"""Every figure of the whole path, as medians over some demos: lab up, apply, second apply, check, recovery.
+"""Medians over several demos: seconds of lab up, apply, second apply, check and recovery.
 
     python -m bench.first_light [RUNS]        (root, Debian 12 or Ubuntu; about five minutes a run)
 
-The figures are the demo's own, from its report.json; the goals are those of decision 0001 and its issue.
+The figures are from the demo's report.json; the goals are those of decision 0001 and its issue.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ GOALS_S = {"lab_up": 10, "apply": 30, "second_apply": 5, "recovery": 45, "total"
 
 
 def demo(folder: Path) -> dict[str, object]:
-    """The report of one demo."""
+    """Run a demo and return its report."""
     subprocess.run([WRIGHT, "demo", "--out", folder], check=True, stderr=subprocess.DEVNULL, timeout=900)
     return json.loads((folder / "report.json").read_text())
 
 
 def main() -> None:
-    """Run and print, with where the seconds of a recovery went."""
+    """Run the demos and print medians, also of the phases of recovery."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     with tempfile.TemporaryDirectory() as scratch:
         reports = [demo(Path(scratch) / str(run)) for run in range(runs)]
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def row(name: str, values: list[float | None], goal: float | None) -> None:
-    """One line; a part that did not apply is left out."""
+    """Print one line; skip a figure that does not apply."""
     seen = [value for value in values if value is not None]
     if seen:
         median = statistics.median(seen)

@@ -1,10 +1,10 @@
-"""What the loop of `wright heal` costs: processor time for each minute of a large cluster.
+"""CPU time of the loop of `wright heal` per minute of a large cluster.
 
 python -m bench.heal [--hosts 1000] [--verdicts 200] [--minutes 10]
 
-Slurm's text of so many hosts (8 GPUs each, as scontrol prints them) is read, so many failing verdicts come each minute
-on changing hosts, rules decide, and all of it is written into a real journal on this disk. Two polls a minute
-(`heal.poll_interval: 30s`). Not in it: the checks themselves, which are `wright check`'s. Actions are answered at once.
+Each tick parses scontrol's output for all hosts (8 GPUs each) and failing verdicts on changing hosts, decides by rules
+and writes a real journal on this disk; two ticks per minute, as with `heal.poll_interval: 30s`. The checks themselves are not
+included. Actions return at once.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ NODE = (
 
 
 class Recorded:
-    """A Remote that answers with Slurm's text, and keeps what is drained."""
+    """A Remote that returns recorded output of Slurm and stores drained nodes."""
 
     def __init__(self, hosts: int) -> None:
         self.drained: dict[str, str] = {}
@@ -72,7 +72,7 @@ class Recorded:
         self._jobs = "".join(f"{number}|RUNNING||n{number}\n" for number in range(1, hosts + 1, 4))
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> CommandResult:  # noqa: ARG002 (the protocol's signature)
-        """At once."""
+        """Return the output of a command at once."""
         if "squeue --noheader" in command:
             return self._done("".join(map(self._node, self._names)) + "@@\n" + self._jobs)
         if "State=DRAIN" in command:
@@ -97,7 +97,7 @@ class Recorded:
 
 
 class Minutes:
-    """A clock of the cluster's, and the verdicts of its minutes."""
+    """A simulated clock, and the verdicts of each minute."""
 
     def __init__(self, hosts: int, verdicts: int) -> None:
         self.now_s, self._hosts, self._count, self._chance = (
@@ -108,11 +108,11 @@ class Minutes:
         )
 
     def moment(self) -> Moment:
-        """Now."""
+        """Return the current moment."""
         return Moment("one", self.now_s)
 
     def check(self, _hosts: tuple[str, ...]) -> list[Verdict]:
-        """Half of a minute's verdicts; most of them on hosts that were faulty before, as it is."""
+        """Return half of a minute's verdicts; most are on hosts that were faulty before, as in practice."""
         some = self._chance.sample(range(1, self._hosts + 1), min(self._hosts, self._count * 2))
         return [
             Verdict(f"n{number}", self._chance.choice(FAILS), Status.FAIL, "recorded")
@@ -121,7 +121,7 @@ class Minutes:
 
 
 def main() -> None:
-    """Measured, and said."""
+    """Measure and print the result."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--hosts", type=int, default=1000)
     asked.add_argument("--verdicts", type=int, default=200)
@@ -141,7 +141,7 @@ def _measure(cluster: Cluster, folder: Path, given: argparse.Namespace) -> None:
     )
     gatherer = Gatherer(cluster, remote, minutes.check, lambda _job: ())
     loop = Loop(journal, gatherer, deeds, policy, rules(), 300.0, lambda _text: None)
-    loop.tick()  # the first one imports and reads
+    loop.tick()  # warm-up: imports and first reads
     costs = []
     for _ in range(given.minutes):
         before = time.process_time()
@@ -152,9 +152,10 @@ def _measure(cluster: Cluster, folder: Path, given: argparse.Namespace) -> None:
     worst, mean = max(costs), sum(costs) / len(costs)
     percent, most = 100 * mean / 60, 100 * worst / 60
     print(
-        f"{given.hosts} hosts, {given.verdicts} verdicts a minute, {given.minutes} minutes: {mean:.2f} s of processor"
-        f" a minute = {percent:.2f} % of a core (worst minute {most:.2f} %);"
-        f" {len(journal.entries())} deeds, {len(journal.notifications())} tells; load {os.getloadavg()[0]:.0f}"
+        f"{given.hosts} hosts, {given.verdicts} verdicts per minute, {given.minutes} minutes: {mean:.2f} s of CPU time"
+        f" per minute = {percent:.2f} % of a core (worst minute {most:.2f} %);"
+        f" actions: {len(journal.entries())}, notifications: {len(journal.notifications())};"
+        f" load {os.getloadavg()[0]:.0f}"
     )
 
 

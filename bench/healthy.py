@@ -1,10 +1,10 @@
-"""Which alerts fire, or begin to, while nothing is wrong: trainings one after another on a lab with monitoring.
+"""False alerts: which alerts fire or are pending while healthy trainings run on a lab with monitoring.
 
     python -m bench.healthy [--minutes 60]
 
-Needs root. Makes a lab `healthy` of three hosts in subnets of its own, applies it with Prometheus and its rules, and
-asks that Prometheus at the end. Printed: trainings and how each ended, scrapes that failed, and every alert of that
-time with its state; goal: none that fires in an hour.
+Needs root. Creates a lab `healthy` of three hosts in its own subnets, applies it with Prometheus and its rules, and
+queries that Prometheus at the end. Prints the trainings and their outcomes, failed scrapes, and every alert with its
+state; goal: none fires in an hour.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clusterwright.edge.ssh import Ssh
 from clusterwright.launch.events import RemoteReader, wait
 from clusterwright.launch.submit import submit
 
-# Its processors have little to do, as where GPUs compute.
+# The CPUs are mostly idle, as when GPUs compute.
 TRAIN = """
 import time
 import torch
@@ -47,11 +47,11 @@ JOB = {
     "name": "healthy", "command": ["/shared/healthy.py"], "nodes": 2, "gpus_per_node": 1, "time": "10m",
     "user": "alice", "checkpoint": {"every": "50 steps"},
 }  # fmt: skip
-FIRST_S = 120.0  # Prometheus has seen everything once, and what is counted from the first scrape has begun
+FIRST_S = 120.0  # Prometheus has scraped every target, and counters have a first sample
 
 
 def main() -> None:
-    """Run, ask and print."""
+    """Run the trainings and print the report."""
     parser = argparse.ArgumentParser(description="Alerts while nothing is wrong.")
     parser.add_argument("--minutes", type=float, default=60)
     minutes = parser.parse_args().minutes
@@ -61,12 +61,12 @@ def main() -> None:
 
 
 def monitored(document: Document) -> None:
-    """Prometheus and its rules."""
+    """Enable Prometheus with its rules."""
     document["monitoring"] = {"prometheus": True}
 
 
 def report(cluster: Cluster, remote: Ssh, minutes: float) -> None:
-    """Train for so long, then say what Prometheus saw."""
+    """Train for `minutes`, then print what Prometheus recorded."""
     remote.run(cluster.control.name, "cat > /shared/healthy.py", stdin=TRAIN.encode())
     there, began, outcomes = RemoteReader(remote, cluster.control.name), time.monotonic(), []
     while time.monotonic() - began < 60 * minutes:
@@ -77,7 +77,7 @@ def report(cluster: Cluster, remote: Ssh, minutes: float) -> None:
     print(f"{minutes:g} min, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} at the end")
     print(f"trainings: {len(outcomes)}, {outcomes.count('finished')} finished")
     print(f"scrapes that failed: {failed[0]['value'][1] if failed else 'unknown'}")
-    told = 'ALERTS{alertname!="Watchdog"}'  # that one always fires: its silence is the alarm
+    told = 'ALERTS{alertname!="Watchdog"}'  # Watchdog always fires by design
     alerts = asked(remote, f"max by (alertname, alertstate, node, run) (max_over_time({told}{window}))")
     for one in sorted(
         alerts, key=lambda found: (found["metric"]["alertstate"], found["metric"]["alertname"])
@@ -87,7 +87,7 @@ def report(cluster: Cluster, remote: Ssh, minutes: float) -> None:
 
 
 def asked(remote: Ssh, query: str) -> list[dict[str, Any]]:
-    """The answer of the lab's Prometheus."""
+    """Query the lab's Prometheus and return the result."""
     command = f"promtool query instant -o json http://127.0.0.1:9090 {json.dumps(query)}"
     done = remote.run("control", command, timeout_s=60)
     if not done.ok:

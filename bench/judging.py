@@ -1,11 +1,11 @@
-"""How long it takes to read and to judge what a cluster's hosts said.
+"""CPU time of parsing and judging the facts of a cluster's hosts.
 
 python -m bench.judging [--hosts N] [--repeats N]
 
-Every host of bench/scale.py's file with N compute hosts says what is recorded under tests/check/facts: of each fact
-the case of the lab, of an H100 or else the first, and a kernel log of 100 lines that warn. No host is asked.
-Prints seconds of processor time, the best and the worst of the repeats: parsing of all outputs, then judging by all
-checks of `deploy`, and the checks that took most of it.
+Every host of bench/scale.py's file with N compute hosts has the outputs recorded under tests/check/facts: of each fact
+the case of the lab, of an H100 or else the first, and a kernel log with 100 lines of warnings. No host is contacted.
+Prints CPU seconds, the best and worst of the repeats, of parsing all outputs and of judging by all checks of `deploy`,
+and the slowest checks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GOAL_S = 5.0
 
 
 def main() -> int:
-    """Measure and print; exit code 3 where judging takes longer than the goal."""
+    """Measure and print; return 3 if judging misses the goal."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def reading(want: HostSpec, checks: Iterable[Check]) -> Reading:
-    """What one host said, parsed anew."""
+    """Parse the outputs of one host."""
     facts = {
         fact.id: fact for check in checks if check.when(want) for fact in check.needs if fact is not reached
     }
@@ -72,7 +72,7 @@ def reading(want: HostSpec, checks: Iterable[Check]) -> Reading:
 
 
 def value(fact: Fact[Any], name: str) -> Any:
-    """The fact's value from its recorded case; missing where there is none."""
+    """Return a fact's value from its recorded case; missing if there is none."""
     end = {"code": 0, "out": text(fact.id).replace("gpu-node1", name), "err": "", "stopped": ""}
     return value_of(fact, end, fact.id)
 
@@ -81,7 +81,7 @@ _TEXTS: dict[str, str] = {}
 
 
 def text(fact: str) -> str:
-    """The recorded case, read once."""
+    """Return the recorded case of a fact, cached."""
     if fact not in _TEXTS:
         cases = {path.stem: path for path in sorted((RECORDED / fact).glob("*.txt"))}
         case = next((each for each in PREFERRED if each in cases), next(iter(cases), ""))
@@ -90,7 +90,7 @@ def text(fact: str) -> str:
 
 
 def kernel_log() -> str:
-    """100 lines that warn, of ten kinds, among them Xids of four GPUs."""
+    """Return 100 lines of warnings, of ten kinds, with Xids of four GPUs."""
     kinds = (
         "NVRM: Xid (PCI:0000:{n:02x}:00): 31, pid=4711, name=python3, Ch 00000008, MMU Fault",
         "NVRM: Xid (PCI:0000:{n:02x}:00): 43, pid=4711, name=python3, Ch 00000008",
@@ -109,7 +109,7 @@ def kernel_log() -> str:
 
 
 def slowest(cluster: Cluster, checks: Iterable[Check], readings: dict[str, Reading]) -> Counter[str]:
-    """Seconds of each check."""
+    """Return the seconds of each check."""
     found: Counter[str] = Counter()
     for check in checks:
         began = time.process_time()

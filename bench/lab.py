@@ -1,8 +1,8 @@
-"""Seconds of `wright lab up` (image there) and `down`, and of one ssh, as medians; goal: up of 5 hosts below 10 s.
+"""Median seconds of `wright lab up` (with an existing image), `down` and one SSH call; goal: up of 5 hosts below 10 s.
 
     python -m bench.lab [ROUNDS]
 
-Needs root. Makes a lab `bench` with the hosts of examples/lab in subnets of its own.
+Needs root. Creates a lab `bench` with the hosts of examples/lab in its own subnets.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clusterwright.config.site import Lab
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the medians."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     require_lab()
     with tempfile.TemporaryDirectory() as folder:
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def measure(cluster: Cluster) -> dict[str, float]:
-    """One lab, up and down, with two ssh in between."""
+    """Measure one lab: up, two SSH calls, down."""
     found = {"up": seconds(lambda: lab.up(cluster))}
     try:
         ssh = ["ssh", "-F", f"{Lab.folder(cluster.name)}/ssh_config"]
@@ -51,7 +51,7 @@ def measure(cluster: Cluster) -> dict[str, float]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long the work takes."""
+    """Return the seconds that a call takes."""
     started = time.monotonic()
     work()
     return time.monotonic() - started

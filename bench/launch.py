@@ -1,12 +1,12 @@
-"""From `wright train` to the first training step, against a hand-written sbatch of the same thing, in turn.
+"""Seconds from `wright train` to the first training step, against a hand-written sbatch script, alternately.
 
     python -m bench.launch cluster.yaml --as alice [--times 5]
 
-On a lab that is up, applied and idle. Both train the same small model with DistributedDataParallel on two hosts, two
-ranks each. Ours: `wright train -- python first.py` here, which copies the code and submits. By hand: `sbatch` on the
-control host, by ssh, of a script with srun and torchrun, whose code lies on shared storage already. The clock begins
-before the command and ends when rank 0 has done its first step, by the clock that all hosts of a lab share.
-Printed: each time, medians, and their difference; goal: at most 1 s.
+On a lab that is applied and idle. Both train the same small model with DistributedDataParallel on two hosts, two
+ranks each. wright: `wright train -- python first.py` on this machine, which copies the code and submits. By hand:
+`sbatch` on the control host, over SSH, of a script with srun and torchrun, with the code already on shared storage.
+The clock, which all lab hosts share, runs from before the command to the end of rank 0's first step.
+Prints each time, medians and their difference; goal: at most 1 s.
 """
 
 import argparse
@@ -55,7 +55,7 @@ srun torchrun --nnodes=2 --nproc-per-node=2 --rdzv-id="$SLURM_JOB_ID" --rdzv-bac
 
 
 class Bench:
-    """Both ways, on one lab."""
+    """Both ways of submission on one lab."""
 
     def __init__(self, file: Path, user: str) -> None:
         self.file, self.user = file, user
@@ -65,30 +65,30 @@ class Bench:
         self.times = 0
 
     def control(self, command: str, stdin: bytes = b"") -> str:
-        """What a command on the control host printed."""
+        """Return the output of a command on the control host."""
         done = self.remote.run(self.cluster.control.name, command, stdin=stdin, timeout_s=LIMIT_S)
         if not done.ok:
             raise SystemExit(f"{command}: {done.last_lines()}")
         return done.out
 
     def prepare(self) -> None:
-        """The script and the code by hand are on shared storage."""
+        """Copy the hand-written script and its code to shared storage."""
         self.control(f"install -d -o {self.user} {self.folder}")
         self.control(f"cat > {self.folder}/first.py", FIRST.encode())
         self.control(f"cat > {self.folder}/by_hand.sh", BY_HAND.encode())
 
     def mark(self) -> str:
-        """A file that is not there yet."""
+        """Return the path of a new marker file."""
         self.times += 1
         return f"{self.folder}/{os.getpid()}-{self.times}"
 
     def until(self, mark: str, began: float) -> float:
-        """Seconds from the beginning to what rank 0 wrote; afterwards nothing of it is in the queue."""
+        """Wait until rank 0 has written the marker and the job has left the queue; return the seconds to the marker."""
         wait = f'while [ ! -e {mark} ]; do sleep 0.1; done; cat {mark}; while [ -n "$(squeue -h)" ]; do sleep 0.5; done'
         return float(self.control(f"timeout {LIMIT_S} sh -c {shlex.quote(wait)}")) - began
 
     def ours(self) -> float:
-        """By `wright train`, with a copy of the code."""
+        """Measure `wright train`, including its copy of the code."""
         mark = self.mark()
         with tempfile.TemporaryDirectory() as here:
             (Path(here) / "first.py").write_text(FIRST)
@@ -99,7 +99,7 @@ class Bench:
         return self.until(mark, began)
 
     def by_hand(self) -> float:
-        """By sbatch, as the user."""
+        """Measure sbatch as the user."""
         mark, began = self.mark(), time.time()
         self.control(
             f"runuser -u {self.user} -- sbatch --chdir={self.folder} {self.folder}/by_hand.sh {mark}"
@@ -108,7 +108,7 @@ class Bench:
 
 
 def main() -> None:
-    """One of each that does not count, then in turn."""
+    """Warm up each way once, then measure alternately."""
     words = argparse.ArgumentParser()
     words.add_argument("cluster", type=Path)
     words.add_argument("--as", dest="user", required=True)

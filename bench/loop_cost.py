@@ -1,11 +1,11 @@
-"""What our runtime adds to a step, beside a bare loop, Accelerate and Lightning Fabric.
+"""Overhead of the runtime per step, against a bare loop, Accelerate and Lightning Fabric.
 
     python -m bench.loop_cost [--rounds 40] [--steps 20] [--ranks 1]   (minutes; needs accelerate, lightning-fabric)
 
-The same model, batches and optimizer in each (loops/train.py), one process for each rank of each, all of them alive at
-once; they take turns of some steps, in an order that changes, and who is not at it sleeps. A round is a turn of each,
-and gives one ratio to the bare loop. Goals: 1.01 times the bare loop at most, and not slower than the other two.
-Processor time of all threads is told beside the time, as it says more where others use the processors, too.
+Each has the same model, batches and optimizer (loops/train.py) and one process per rank, all alive at once; they
+alternate in turns of some steps, in changing order, while the others sleep. A round is a turn of each and gives one
+ratio to the bare loop. Goals: at most 1.01 times the bare loop, and not slower than the other two.
+CPU time of all threads is printed too, as it depends less on other load.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PORT = 29871
 
 
 class Loop:
-    """The ranks of one of them, which train when told."""
+    """The ranks of one loop, which train on request."""
 
     def __init__(self, name: str, ranks: int, folder: str) -> None:
         port = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(PORT + LOOPS.index(name))}
@@ -42,7 +42,7 @@ class Loop:
         ]  # fmt: skip
 
     def turn(self, steps: int) -> dict[str, float]:
-        """Of rank 0: seconds of a step, as the median of so many, those of processors, and the loss of the last."""
+        """Run steps; return rank 0's median seconds and CPU seconds per step, and the last loss."""
         for rank in self.ranks:
             assert rank.stdin
             rank.stdin.write(f"{steps}\n")
@@ -51,14 +51,14 @@ class Loop:
         return {**said[0], "seconds": statistics.median(said[0]["seconds"])}
 
     def end(self) -> None:
-        """No rank is left."""
+        """Stop all ranks."""
         for rank in self.ranks:
             rank.kill()
             rank.wait()
 
 
 def main() -> None:
-    """Rounds, then a line for each."""
+    """Run the rounds and print a line for each loop."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def measured(loops: dict[str, Loop], rounds: int, steps: int) -> list[dict[str, dict[str, float]]]:
-    """A turn of each, round by round; all must have learnt the same."""
+    """Run the rounds, each with a turn of each loop; all must have equal losses."""
     order, found = random.Random(1), []
     for loop in loops.values():
         loop.turn(steps)
@@ -87,13 +87,13 @@ def measured(loops: dict[str, Loop], rounds: int, steps: int) -> list[dict[str, 
         order.shuffle(names)
         turns = {name: loops[name].turn(steps) for name in names}
         losses = {round(each["loss"], 5) for each in turns.values()}
-        assert len(losses) == 1, f"they do not train the same: {turns}"
+        assert len(losses) == 1, f"losses differ: {turns}"
         found.append(turns)
     return found
 
 
 def tell(rounds: list[dict[str, dict[str, float]]]) -> None:
-    """Each beside the bare loop, and ours beside the others; by the clock, and by processor time."""
+    """Print each loop against the bare loop and ours against the others, by wall and CPU time."""
     for name in LOOPS:
         milliseconds = statistics.median(each[name]["seconds"] for each in rounds) * 1e3
         print(f"{name:<11} {milliseconds:7.2f} ms a step, {spread(ratios(rounds, name, 'bare'))} of bare")
@@ -101,18 +101,18 @@ def tell(rounds: list[dict[str, dict[str, float]]]) -> None:
         found = ratios(rounds, "ours", name)
         met = "met" if statistics.median(found) <= goal else "MISSED"
         cpu = ratios(rounds, "ours", name, "cpu_s")
-        print(f"ours / {name}: {spread(found)}, goal {goal}: {met}; processor time {spread(cpu)}")
+        print(f"ours / {name}: {spread(found)}, goal {goal}: {met}; CPU time {spread(cpu)}")
 
 
 def ratios(
     rounds: list[dict[str, dict[str, float]]], one: str, other: str, what: str = "seconds"
 ) -> list[float]:
-    """Of each round."""
+    """Return the ratio of two loops in each round."""
     return [each[one][what] / each[other][what] for each in rounds]
 
 
 def spread(values: list[float]) -> str:
-    """Median, and the quartiles."""
+    """Format median and quartiles."""
     low, middle, high = statistics.quantiles(values, n=4)
     return f"{middle:.4f} ({low:.4f} to {high:.4f})"
 

@@ -1,10 +1,10 @@
-"""What the prolog adds to a job: `srun true` on a host with it and on one without, in turn; goal below 0.3 s.
+"""Overhead of the prolog on a job: `srun true` on a host with and one without it, alternately; goal: below 0.3 s.
 
     python -m bench.prolog [PAIRS]
 
-Needs root. Makes a lab `bench-prolog` of two compute hosts, in which one slurmd knows no prolog; half-way the two
-change places, so that what the hosts themselves differ by falls out. Then the program by itself, and nvidia-smi, which
-is a Python program in a lab: on a host with a driver its own time counts.
+Needs root. Creates a lab `bench-prolog` of two compute hosts, one of which has no prolog in slurm.conf; halfway the
+two are swapped, so that differences between the hosts cancel out. Also measures the prolog program alone and
+nvidia-smi, which is a Python program in a lab; on a host with a driver its real time counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GOAL_S = 0.3
 HOSTS = ("gpu-node1", "gpu-node2")
 CONF = "/etc/slurm/slurm.conf"
 
-# A job begins on an idle host: what the one before it left to do is not its own.
+# Each job starts on an idle host, so that cleanup of the previous one does not count.
 JOBS = """
 for number in $(seq {pairs}); do
   for host in {first} {second}; do
@@ -33,7 +33,7 @@ for number in $(seq {pairs}); do
 done
 """
 
-# What the program takes of a processor, nvidia-smi included, moves less with the machine's load than its time does.
+# CPU time of the program, including nvidia-smi, depends less on the machine's load than wall time.
 ALONE = """
 import os, resource, subprocess, time
 job = dict(os.environ, SLURM_JOB_ID="999999", SLURM_JOB_UID="6002", SLURM_JOB_GPUS="0")
@@ -47,13 +47,13 @@ for number in range({times}):
         print(name + "-cpu", int((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e9))
 """
 NAMES = {
-    "prolog": "the program alone", "prolog-cpu": "its processor time", "smi": "nvidia-smi alone",
-    "smi-cpu": "its processor time",
+    "prolog": "the program alone", "prolog-cpu": "its CPU time", "smi": "nvidia-smi alone",
+    "smi-cpu": "its CPU time",
 }  # fmt: skip
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the results."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 24
     with bench_lab("bench-prolog", "10.211.2", 2, without_accounting) as place:  # 10.211.20 to 10.211.22
         remote = place.remote
@@ -64,12 +64,12 @@ def main() -> None:
 
 
 def without_accounting(document: Document) -> None:
-    """A database is not what is measured."""
+    """Remove accounting, which is not measured."""
     document["accounting"] = {"enabled": False}
 
 
 def jobs(remote: Ssh, pairs: int) -> Iterator[tuple[float, float]]:
-    """Seconds of each pair: with the prolog, and without it."""
+    """Yield the seconds of each pair: with and without the prolog."""
     for bare, other in (HOSTS, HOSTS[::-1]):
         run(remote, bare, f"sed -i 's/^Prolog=/#&/' {CONF} && systemctl restart slurmd")
         rows = timed(run(remote, "control", JOBS.format(pairs=(pairs + 1) // 2, first=other, second=bare)))
@@ -78,7 +78,7 @@ def jobs(remote: Ssh, pairs: int) -> Iterator[tuple[float, float]]:
 
 
 def run(remote: Ssh, host: str, text: str, stdin: str = "") -> str:
-    """What a host's shell printed; it must end well."""
+    """Return the output of a shell command on a host; exit if it fails."""
     done = remote.run(host, text, stdin=stdin.encode(), timeout_s=600)
     if not done.ok:
         sys.exit(f"{host}: {done.last_lines(20)}")
@@ -86,7 +86,7 @@ def run(remote: Ssh, host: str, text: str, stdin: str = "") -> str:
 
 
 def timed(text: str) -> dict[str, list[float]]:
-    """Seconds by name, from lines of a name and nanoseconds."""
+    """Parse lines of name and nanoseconds into seconds by name."""
     found: dict[str, list[float]] = {}
     for line in text.splitlines():
         name, nanoseconds = line.split()
@@ -95,7 +95,7 @@ def timed(text: str) -> dict[str, list[float]]:
 
 
 def report(pairs: list[tuple[float, float]], alone: dict[str, list[float]]) -> None:
-    """One line for each figure."""
+    """Print one line for each figure."""
     load = f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}"
     print(f"{len(pairs)} pairs, {load}")
     line("job with the prolog", [pair[0] for pair in pairs])
@@ -108,9 +108,9 @@ def report(pairs: list[tuple[float, float]], alone: dict[str, list[float]]) -> N
 
 
 def line(name: str, values: list[float]) -> None:
-    """Median and quartiles."""
+    """Print median and quartiles."""
     low, median, high = statistics.quantiles(values, n=4)
-    print(f"{name:<22} {median:6.3f} s  (half of them between {low:.3f} and {high:.3f})")
+    print(f"{name:<22} {median:6.3f} s  (quartiles {low:.3f} and {high:.3f})")
 
 
 if __name__ == "__main__":

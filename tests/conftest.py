@@ -1,4 +1,4 @@
-"""One lab for all tests that need real hosts, applied once; tests that cannot run here are skipped by name."""
+"""Fixtures for labs, golden files and checkpoints; tests that cannot run on this machine are skipped with a reason."""
 
 import json
 import os
@@ -24,20 +24,20 @@ from clusterwright.provision.apply import apply, remote_of
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "lab" / "cluster.yaml"
-WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])  # each has a lab of its own
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])  # each worker has its own lab
 NAME, NET = f"wright-tests{WORKER}", f"10.{160 + WORKER}"
 
-# A shell starts what runs in the background with Ctrl-C ignored, and every child would inherit that.
+# A shell starts background programs with SIGINT ignored, and child processes inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes is the loaded machine's doing; speed is measured in bench/.
+# Examples take longer on a loaded machine; speed is measured in bench/.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
 def pytest_configure(config):
-    """Chinese texts are read as they are in this tree, not as they were when it was installed."""
+    """Compile the Chinese message catalog if it is older than its source."""
     catalog = Path(i18n.__file__).parent / "locale" / "zh" / "LC_MESSAGES" / "clusterwright.po"
     compiled = catalog.with_suffix(".mo")
     outdated = not compiled.exists() or compiled.stat().st_mtime < catalog.stat().st_mtime
@@ -46,18 +46,18 @@ def pytest_configure(config):
 
 
 def pytest_addoption(parser):
-    """`--golden` rewrites expected trees in place of comparing with them."""
+    """Add `--golden`, which rewrites golden files instead of comparing with them."""
     parser.addoption("--golden", action="store_true", help="rewrite golden files; read the diff like code")
 
 
 @pytest.fixture
 def golden(request):
-    """True when golden files are to be rewritten."""
+    """Return whether golden files are to be rewritten."""
     return request.config.getoption("--golden")
 
 
 def pytest_collection_modifyitems(items):
-    """A test whose part is missing on this machine is skipped, and says which part."""
+    """Skip tests that need something missing on this machine, with the reason."""
     missing = {
         "lab": "; ".join(f"{found.message} ({found.fix})" for found in lab.able()),
         "slurm": ""
@@ -79,20 +79,20 @@ squeue -h; sinfo -hN -o '%N %T %E' | grep -v ' idle '; true"""
 
 @dataclass(frozen=True)
 class LabCluster:
-    """An applied lab: its file, what the file says, and the way to its hosts."""
+    """An applied lab: its cluster file, the parsed file, and the connection to its hosts."""
 
     file: Path
     cluster: Cluster
     remote: Ssh
 
     def sh(self, host, command, *, timeout_s=60):
-        """What a command on a host printed; fails with what it said when it failed."""
+        """Return the output of a command on a host; fail with its output if it fails."""
         done = self.remote.run(host, command, timeout_s=timeout_s)
         assert done.ok, f"{host}: {command}: {done.code}: {done.last_lines(20)}"
         return done.out
 
     def rest(self, limit_s=180):
-        """Nothing is left of an earlier test: no fault, no job nor step of one, and every host takes jobs."""
+        """Undo faults and cancel jobs of earlier tests; wait until every host is idle."""
         lab.undo(self.cluster.name, "all")
         end = time.monotonic() + limit_s
         while left := self.restless():
@@ -100,7 +100,7 @@ class LabCluster:
             time.sleep(0.5)
 
     def restless(self):
-        """Jobs, hosts that take none, steps that just end; jobs are cancelled, and hosts given back."""
+        """Cancel jobs and resume hosts; return the jobs, unavailable hosts and ending steps that are left."""
         left = self.sh("control", GIVE_BACK).splitlines()
         for host in () if left else self.cluster.hosts("compute"):
             left += self.sh(host.name, "pgrep -a slurmstepd | grep -v infinity; true").splitlines()
@@ -109,7 +109,7 @@ class LabCluster:
 
 @pytest.fixture(scope="session")
 def lab_of():
-    """`lab_of(file, cluster, remote)` for tests that need a lab of their own."""
+    """Return `LabCluster`, for tests that set up their own lab."""
     return LabCluster
 
 
@@ -137,23 +137,23 @@ def _example_lab(folder, name, net, changes):
 
 @pytest.fixture(scope="session")
 def example_lab():
-    """Makes another lab of examples/lab: given a folder, a name, a net, and changes of the text.
+    """Return a context manager for a lab like examples/lab, from a folder, name, network and changes of the file.
 
-    Up, applied and at rest; gone afterwards, with what was kept of benches on it.
+    The lab is applied and idle; it is removed at the end, with its bench results.
     """
     return _example_lab
 
 
 @pytest.fixture(scope="session")
 def lab_cluster(tmp_path_factory):
-    """Five hosts as in examples/lab, in subnets of their own, up and applied; gone at the end."""
+    """Yield an applied lab of five hosts as in examples/lab, in its own subnets."""
     with _example_lab(tmp_path_factory.mktemp("lab"), NAME, NET, {}) as stands:
         yield stands
 
 
 @pytest.fixture
 def saved(tmp_path):
-    """`saved(10, 20)` is a run with checkpoints of these steps, as one rank makes them."""
+    """Return a function that creates a run with checkpoints of one rank: `saved(10, 20)`."""
     torch = pytest.importorskip("torch")
     from clusterwright.runtime.checkpoints.convert import write_step
 

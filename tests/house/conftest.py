@@ -1,4 +1,4 @@
-"""The tree, read once for all rules of the house."""
+"""Fixtures with all modules of the repository, parsed once."""
 
 import ast
 from functools import cached_property
@@ -11,7 +11,7 @@ SOURCE = ROOT / "src" / "clusterwright"
 
 
 class Module:
-    """A file of Python: its path, its text, what it parses to."""
+    """A Python file: path, text and syntax tree."""
 
     def __init__(self, path):
         self.path = path
@@ -21,17 +21,17 @@ class Module:
 
     @cached_property
     def tree(self):
-        """The syntax tree."""
+        """The syntax tree of the file."""
         return ast.parse(self.text)
 
     @cached_property
     def functions(self):
-        """Every function and method."""
+        """All functions and methods."""
         return [one for one in ast.walk(self.tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
 
     @cached_property
     def imports(self):
-        """Line and full name of everything imported, wherever in the module."""
+        """Line and full name of each import, also within functions."""
         found = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
@@ -44,17 +44,17 @@ class Module:
 
     @property
     def inside(self):
-        """The path below the package, as `edge/files.py`."""
+        """The path relative to the package, such as `edge/files.py`."""
         return str(self.path.relative_to(SOURCE))
 
 
 @pytest.fixture(scope="session")
 def source():
-    """Every module of the package."""
+    """All modules of the package."""
     return [Module(path) for path in sorted(SOURCE.rglob("*.py"))]
 
 
 @pytest.fixture(scope="session")
 def test_modules():
-    """Every file of tests."""
+    """All test files."""
     return [Module(path) for path in sorted((ROOT / "tests").rglob("test_*.py"))]

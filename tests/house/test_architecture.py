@@ -1,4 +1,4 @@
-"""docs/architecture.md is true: its map is that of the imports, and every place that it names is there."""
+"""docs/architecture.md matches the code: its table of imports, and every file and name that it mentions."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ PLACE = re.compile(r"`([\w/]+\.(?:py|toml))(?:::([\w.]+))?`")
 
 @pytest.fixture(scope="module")
 def imported(source):
-    """Room to the rooms that it imports."""
+    """Map each package to the packages that it imports."""
     rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and any(path.rglob("*.py"))} - EVERYWHERE
     graph = defaultdict(set, {room: set() for room in rooms})
     for module in source:
@@ -30,7 +30,7 @@ def imported(source):
 
 
 def test_the_map_is_that_of_the_imports(imported):
-    """Each room with those that it imports, and no other."""
+    """The table lists each package with exactly the packages that it imports."""
     written = {room: set(re.findall(r"`([a-z_]+)`", cell)) for room, cell in ROW.findall(PAGE)}
 
     assert written == imported
@@ -38,7 +38,7 @@ def test_the_map_is_that_of_the_imports(imported):
 
 @pytest.mark.parametrize(("path", "name"), sorted(set(PLACE.findall(PAGE))))
 def test_a_place_that_is_named_is_there(path, name):
-    """The file, and in it the class, method or function."""
+    """The file exists, and defines the class, method or function."""
     text = (SOURCE / path).read_text()
     names = set()
     for node in ast.walk(ast.parse(text)) if path.endswith(".py") else ():

@@ -1,6 +1,6 @@
-"""Every test can fail: it asserts something, and not a constant.
+"""Every test can fail: it has an assertion that is not a constant.
 
-A test that ends with `true` is worse than none (defect D9 of build tools before ours).
+A test that always passes is worse than none (defect D9 of earlier build tools).
 """
 
 import ast
@@ -11,7 +11,7 @@ FAILING = {"raises", "fail", "warns", "deprecated_call"}  # of pytest
 
 
 def asserting(function, helpers):
-    """True when something in it can make it fail: by itself, or in a function of its file that it calls."""
+    """Return whether a test can fail, by its own assertions or those of a helper in its file."""
     for node in ast.walk(function):
         if isinstance(node, ast.Assert) and not isinstance(node.test, ast.Constant):
             return True
@@ -23,7 +23,7 @@ def asserting(function, helpers):
 
 
 def without_assertion(text):
-    """The tests of a file that cannot fail."""
+    """Return the tests in a file's text that cannot fail."""
     functions = [
         node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
@@ -35,7 +35,7 @@ def without_assertion(text):
 
 
 def test_every_test_asserts(test_modules):
-    """Each has an assert, expects an exception, or calls a helper of its file that does."""
+    """Each test asserts, expects an exception, or calls a helper of its file that does."""
     idle = [f"{module.name}:{test}" for module in test_modules for test in without_assertion(module.text)]
 
     assert idle == []
@@ -45,12 +45,12 @@ def test_every_test_asserts(test_modules):
     "body", ["pass", "assert True", "run('true')", "assert 1", "print('ok')", "'''It works.'''"]
 )
 def test_a_test_that_cannot_fail_is_found(body):
-    """What a template leaves behind: a docstring, a constant, a command whose outcome nobody reads."""
+    """A docstring, a constant or a command without a check of its result is not an assertion."""
     assert without_assertion(f"def test_it():\n    {body}\n") == ["1 test_it"]
 
 
 def test_a_helper_that_asserts_counts():
-    """One level down, in the same file."""
+    """A helper in the same file counts, one level deep."""
     text = "def holds(x):\n    assert x\n\ndef test_it():\n    holds(run())\n"
 
     assert without_assertion(text) == []

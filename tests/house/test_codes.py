@@ -1,11 +1,11 @@
-"""Control flow reads codes: no program of ours looks into a text that is made for a reader.
+"""Control flow depends on codes, never on texts for people.
 
-What other programs print (Slurm's reasons, kernel logs, a tool's output) is parsed once, where it is read, into codes.
+Output of other programs (Slurm's reasons, kernel logs, a tool's output) is parsed into codes where it is read.
 """
 
 import ast
 
-# Fields that hold a text for a reader. Not `text`, `said` and `reason`: they hold what other programs print.
+# Fields with a text for people. Not `text`, `said` and `reason`, which hold output of other programs.
 DISPLAY = """
     about advice detail diff error evidence expected explanation fix headline hint label meaning message
     observed remedy summary title what why words
@@ -14,8 +14,8 @@ READERS = """
     count endswith find findall finditer fullmatch index match partition removeprefix removesuffix rfind rindex
     rpartition rsplit search split startswith
 """
-SHAPED = "casefold lower rstrip strip upper"  # the same text still
-# By module and field, why what it reads is no text of ours for a reader.
+SHAPED = "casefold lower rstrip strip upper"  # methods that return the text itself
+# Exemptions by module and field: why the field is not our text for people.
 OTHERS = {
     ("check/checks/shared_folders.py", "error"): "begins with the name of an errno",
     ("lab/demo/draw/timeline.py", "what"): "the kind of a mark",
@@ -26,7 +26,7 @@ OTHERS = {
 
 
 def test_control_flow_reads_no_text_for_a_reader(source):
-    """A changed wording changes no decision: no `in`, `startswith`, `split`, regex or comparison on such a field."""
+    """No `in`, `startswith`, `split`, regex or comparison on such a field, so that rewording changes no decision."""
     found = {
         (module.inside, field): line
         for module in source
@@ -34,11 +34,11 @@ def test_control_flow_reads_no_text_for_a_reader(source):
     }
 
     assert {place: line for place, line in found.items() if place not in OTHERS} == {}
-    assert set(OTHERS) <= set(found), "an exemption that nothing needs any more goes"
+    assert set(OTHERS) <= set(found), "remove exemptions that are not needed"
 
 
 def _reads(nodes):
-    """Field and line of each look into a text for a reader, `str()` for that of an error."""
+    """Return field and line of each inspection of a text for people; `str()` is the text of an error."""
     errors = {node.name for node in nodes if isinstance(node, ast.ExceptHandler)}
     return [
         (field, node.lineno)
@@ -49,7 +49,7 @@ def _reads(nodes):
 
 
 def _looked_into(node):
-    """The expressions whose text this one searches, cuts or compares with a constant."""
+    """Return the expressions whose text a node searches, splits or compares with a constant."""
     if (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -72,7 +72,7 @@ def _looked_into(node):
 
 
 def _field(node, errors):
-    """The field for a reader that the expression holds, or nothing."""
+    """Return the name of the text field that an expression reads, or an empty string."""
     if isinstance(node, ast.Attribute):
         name = node.attr
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):

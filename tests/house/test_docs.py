@@ -1,4 +1,4 @@
-"""Documents point at things that exist."""
+"""Links and test names in the documentation exist."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def test_every_local_link_leads_somewhere():
-    """A moved file takes its links along; what stands between backticks is no link."""
+    """Each local link leads to an existing file; text in backticks is not a link."""
     lost = []
     for page in PAGES:
         text = re.sub(r"(`+).+?\1", "", page.read_text(), flags=re.DOTALL)
@@ -22,7 +22,7 @@ def test_every_local_link_leads_somewhere():
 
 
 def test_every_test_named_in_the_coverage_table_exists():
-    """docs/coverage.md claims only what is there."""
+    """Each test that docs/coverage.md names exists."""
     table = (ROOT / "docs" / "coverage.md").read_text()
 
     named = re.findall(r"`(tests/[^`]+)`", table)

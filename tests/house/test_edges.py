@@ -1,4 +1,4 @@
-"""Processes and files: each side has one way to start a program, and one way to replace a file."""
+"""Programs are started and files replaced by one function each, on the operator's machine and on hosts."""
 
 import ast
 
@@ -6,7 +6,7 @@ EDGES = ("edge/", "onhost/lib/", "lab/")
 
 
 def renames(node):
-    """Whether a call gives a file another name: `os.replace`, `os.rename`, or those of pathlib."""
+    """Return whether a call renames a file, by `os` or pathlib."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     one = len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
@@ -15,7 +15,7 @@ def renames(node):
 
 
 def test_files_are_replaced_by_one_function(source):
-    """`onhost.lib.files`: beside the target, on the disk, renamed over it; so no reader meets half a file."""
+    """Only `onhost.lib.files` renames: it writes next to the target, fsyncs and renames, so replacement is atomic."""
     wrong = [
         f"{module.name}:{node.lineno}: use onhost.lib.files"
         for module in source
@@ -28,7 +28,7 @@ def test_files_are_replaced_by_one_function(source):
 
 
 def test_programs_are_started_at_the_edges(source):
-    """`edge.processes` here, `onhost.lib.processes` on hosts: with a limit, and ended with all that they started."""
+    """Only `edge.processes` and `onhost.lib.processes` (on hosts) start programs, with timeout and process group."""
     wrong = [
         f"{module.name}:{line}: use onhost.lib.processes"
         for module in source

@@ -1,4 +1,4 @@
-"""Hosts are reached by edge.Host, by one rule about root and one loader."""
+"""Hosts are reached through edge.Host, with one rule for sudo and one loader for programs."""
 
 import re
 
@@ -7,7 +7,7 @@ CONNECTED = re.compile(r"\bremote\.run\(")
 
 
 def offenses(source, pattern, allowed):
-    """Lines that match, outside the files where that belongs."""
+    """Return the lines that match, outside the allowed files."""
     return [
         f"{module.name}:{number}: {line.strip()}"
         for module in source
@@ -18,16 +18,16 @@ def offenses(source, pattern, allowed):
 
 
 def test_one_loader_runs_what_is_sent_to_hosts(source):
-    """The rank's is the job's own code."""
+    """Only the bundler loads code on hosts; rank.py runs the job's own code."""
     assert offenses(source, LOADS, ("edge/bundler.py", "onhost/supervisor/host/rank.py")) == []
 
 
 def test_rooms_run_commands_by_host(source):
-    """A connection is edge's: it takes commands as they are, whoever they should be."""
+    """Only edge calls a connection's `run`, which adds no sudo; other packages call Host."""
     assert offenses(source, CONNECTED, ("edge/",)) == []
 
 
 def test_who_needs_sudo_is_decided_in_one_place(source):
-    """A check's text for people may name it."""
+    """Only these files decide whether a command needs sudo."""
     assert offenses(source, re.compile(r'["\']sudo -n|by_sudo|needs_sudo\('),
                     ("edge/host.py", "provision/apply.py", "heal/loop/setup.py")) == []  # fmt: skip

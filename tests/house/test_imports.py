@@ -1,4 +1,4 @@
-"""Imports go one way, the middle is pure, and what runs on hosts imports only what is sent with it."""
+"""Packages import in one direction, pure packages do no I/O, and programs on hosts import only what is sent along."""
 
 import pytest
 
@@ -7,7 +7,7 @@ STAGES = [
     "provision", "check", "runtime", "launch", "monitor", "diagnose", "heal", "lab", "cli",
 ]  # fmt: skip
 NEVER = {("config", "edge"), ("catalog", "edge"), ("plan", "edge")}
-LIB = "clusterwright.onhost.lib"  # what every program on a host may lean on, and the runtime
+LIB = "clusterwright.onhost.lib"  # importable by all programs on hosts and by the runtime
 IN_JOBS = tuple(
     f"clusterwright.onhost.{name}" for name in ("adapters", "frameworks", "launchers", "supervisor")
 )
@@ -35,8 +35,8 @@ PURE = (
     "heal/decide", "diagnose/pending", "diagnose/node", "monitor/records", "monitor/simulate", "monitor/report",
     "platforms",
 )  # fmt: skip
-PURE_EXCEPT = {"config/load.py"}  # reads the file it is given
-BUNDLER = "clusterwright.edge.bundler"  # the text of our own programs is data
+PURE_EXCEPT = {"config/load.py"}  # reads the file that is passed
+BUNDLER = "clusterwright.edge.bundler"  # reads the source of our own programs
 IMPURE = {
     "asyncio", "datetime", "glob", "multiprocessing", "os", "random", "secrets", "shutil", "socket", "subprocess",
     "sys", "tempfile", "threading", "time",
@@ -44,13 +44,13 @@ IMPURE = {
 
 
 def stage(name: str) -> str | None:
-    """The folder of ours that a dotted name lies in."""
+    """Return the package of Clusterwright that a dotted name is in, or None."""
     parts = name.split(".")
     return parts[1] if parts[0] == "clusterwright" and len(parts) > 1 and parts[1] in STAGES else None
 
 
 def test_a_stage_imports_only_stages_to_its_left(source):
-    """Right to left: cli, lab, heal, diagnose, monitor, launch, check, provision, plan, config, edge, platforms."""
+    """Each package imports only packages before it in STAGES."""
     wrong = []
     for module in source:
         own = module.inside.split("/")[0].removesuffix(".py")
@@ -67,7 +67,7 @@ def test_a_stage_imports_only_stages_to_its_left(source):
 
 
 def test_every_room_has_its_place(source):
-    """A folder that no list names would be held to nothing."""
+    """STAGES lists every package, so that the rules cover all."""
     rooms = {module.inside.split("/")[0].removesuffix(".py") for module in source}
 
     assert rooms - {"__init__"} == set(STAGES)
@@ -75,7 +75,7 @@ def test_every_room_has_its_place(source):
 
 @pytest.mark.parametrize("folder", ON_HOSTS)
 def test_what_runs_on_hosts_imports_only_its_own_rooms(source, folder):
-    """It is copied to hosts by itself and must import fast."""
+    """Programs on hosts are copied without the other packages and must import fast."""
     wrong = [
         f"{module.name}:{line}: imports {name}"
         for module in source
@@ -90,7 +90,7 @@ def test_what_runs_on_hosts_imports_only_its_own_rooms(source, folder):
 
 @pytest.mark.parametrize("folder", PURE)
 def test_the_middle_is_pure(source, folder):
-    """No file, process, socket, clock, environment or randomness where values go in and values come out."""
+    """Pure packages use no files, processes, sockets, clocks, environment or randomness."""
     modules = [module for module in source if module.inside.startswith((f"{folder}/", f"{folder}.py"))]
     wrong = [
         f"{module.name}:{line}: {folder} is pure; {name} belongs in edge/"

@@ -1,14 +1,14 @@
-"""Labs of tests stand side by side, so no two files may name the same network."""
+"""Labs of tests run in parallel, so no two test files may use the same network."""
 
 import re
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-NET = re.compile(r"\b10\.(1[89][0-9]|2[0-9]{2})\b")  # what labs of tests use; lower ones are examples
+NET = re.compile(r"\b10\.(1[89][0-9]|2[0-9]{2})\b")  # networks of test labs; lower ones are in examples
 
 
 def test_no_two_files_of_lab_tests_use_the_same_net():
-    """By the second number of its addresses: 10.N is one file's."""
+    """Each network 10.N belongs to one file."""
     users: dict[str, set[str]] = {}
     for file in TESTS.rglob("test_*.py"):
         text = file.read_text()

@@ -1,4 +1,4 @@
-"""The tree is clean for the linter, the formatter and the type checker."""
+"""The repository passes linter, formatter and type checker."""
 
 import subprocess
 import sys
@@ -9,12 +9,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.timeout(1500)  # mypy takes two minutes of a quiet core, from nothing
+@pytest.mark.timeout(1500)  # mypy takes two minutes without a cache
 @pytest.mark.parametrize(
     "tool", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]], ids=" ".join
 )
 def test_is_clean(tool):
-    """What `make check` runs, so that no change lands without it."""
+    """Run the tools of `make check`."""
     program = Path(sys.executable).with_name(tool[0])
 
     done = subprocess.run([program, *tool[1:]], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Texts that people read: each is in the Chinese catalog, translated, with the fields of the English."""
+"""The message catalog: every text has a Chinese translation with the same fields; plurals and language selection."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.xfail(reason="the texts that were marked in this change are being translated")
 def test_every_text_is_translated():
-    """`make check` runs the same: none is missing, none is left of an older source."""
+    """No translation is missing or obsolete; `make check` runs the same."""
     checked = subprocess.run(
         [sys.executable, ROOT / "tools" / "messages", "--check"], capture_output=True, text=True, check=False
     )
@@ -22,7 +22,7 @@ def test_every_text_is_translated():
 
 
 def test_english_is_the_text_itself():
-    """Fields are replaced as by str.format, and a text without values may hold braces."""
+    """Fields are replaced as by str.format; a text without values may contain braces."""
     assert _("{name} has {share:.0%}", name="gpu-node1", share=0.5) == "gpu-node1 has 50%"
     assert _("awk '{print}'") == "awk '{print}'"
     assert N_("text") == "text"
@@ -30,12 +30,12 @@ def test_english_is_the_text_itself():
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 hosts"), (1, "1 host"), (2, "2 hosts")])
 def test_a_plural_follows_the_count(count, text):
-    """English has two forms."""
+    """English has a singular and a plural."""
     assert _n("{count} host", "{count} hosts", count) == text
 
 
 def test_a_block_has_its_language():
-    """And leaves that of the process as it was."""
+    """`in_language` sets the language in its block only."""
     before = current_language()
     with in_language("zh"):
         assert current_language() == "zh"
@@ -54,5 +54,5 @@ def test_a_block_has_its_language():
     ],
 )
 def test_the_environment_names_a_language(environment, language):
-    """In the order of POSIX: LC_ALL, LC_MESSAGES, LANG."""
+    """The order is that of POSIX: LC_ALL, LC_MESSAGES, LANG."""
     assert language_of(environment) == language

@@ -1,4 +1,4 @@
-"""A distribution is known by what it can and has; its name is compared nowhere but in platforms/."""
+"""Code depends on properties of a distribution; only platforms/ compares its name."""
 
 import ast
 import re
@@ -8,28 +8,28 @@ from clusterwright.platforms import platform_names
 KINDS = "|".join({name.partition("-")[0] for name in platform_names()})
 RELEASE = re.compile(rf"\b({KINDS}|rhel)-[0-9]|^({KINDS})$")
 NAMED = {"os", "platform.name", "platform.family", "platform.gpu_packages"}
-COMPARES = {"check/checks/os_as_declared.py"}  # that the host's is the declared one is what it checks
+COMPARES = {"check/checks/os_as_declared.py"}  # checks that the host's distribution is the declared one
 
 
 def outside(source):
-    """Every module that is not of the room of platforms."""
+    """Return the modules outside platforms/."""
     return [module for module in source if not module.inside.startswith("platforms/")]
 
 
 def docstrings(tree):
-    """The constants that explain, by identity."""
+    """Return the docstring nodes of a tree, as ids."""
     bodies = [node.body for node in ast.walk(tree) if isinstance(getattr(node, "body", None), list)]
     return {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
 
 
 def is_named(node):
-    """Whether it is the name of a cluster's distribution, or of what its names are taken from."""
+    """Return whether a node reads the name of a cluster's distribution."""
     text = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
     return any(text.endswith(f".{name}") for name in NAMED)
 
 
 def judges(node):
-    """Whether the node decides by a distribution's name: compares it, or takes it apart. A table's row may name it."""
+    """Return whether a node compares or splits a distribution's name; a lookup in a table's row may."""
     if isinstance(node, ast.Compare):
         sides = [node.left, *node.comparators]
         return any(map(is_named, sides)) and not any("row[" in ast.unparse(side) for side in sides)
@@ -37,7 +37,7 @@ def judges(node):
 
 
 def test_no_release_is_named_outside_platforms(source):
-    """Adding one is one file there; a list of some elsewhere would miss it."""
+    """A new release is one new file in platforms/, so no other module may list releases."""
     wrong = []
     for module in outside(source):
         explained = docstrings(module.tree)
@@ -50,7 +50,7 @@ def test_no_release_is_named_outside_platforms(source):
 
 
 def test_no_code_decides_by_the_name_of_a_distribution(source):
-    """`cluster.platform` has a field for what the name would have told."""
+    """Code reads the fields of `cluster.platform` instead."""
     wrong = [
         f"{module.name}:{node.lineno}: {ast.unparse(node)}"
         for module in outside(source)

@@ -1,4 +1,4 @@
-"""A launcher or a framework is its file: nothing else is decided by its name, and job.json reaches hosts."""
+"""A launcher or framework is defined by its file: no other code depends on its name; supervisors read job.json."""
 
 import ast
 
@@ -6,7 +6,7 @@ from clusterwright.onhost.adapters import registry
 
 
 def test_nothing_is_decided_by_the_name_of_a_launcher_or_a_framework(source):
-    """Whatever differs between them is a field of `Launcher` or `Adapter`."""
+    """Differences between them are fields of `Launcher` or `Adapter`."""
     names = {*registry.launcher_names(), *registry.framework_names()}
     wrong = [
         f"{module.name}:{node.lineno}: {ast.unparse(node)}"
@@ -19,18 +19,18 @@ def test_nothing_is_decided_by_the_name_of_a_launcher_or_a_framework(source):
 
 
 def about_a_choice(node):
-    """Whether it is `launcher`, `framework`, or a field of that name."""
+    """Return whether a node is `launcher`, `framework`, or a field of that name."""
     name = getattr(node, "attr", getattr(node, "id", ""))
     return name in ("launcher", "framework")
 
 
 def constants(nodes):
-    """All texts in them."""
+    """Return all constants in these nodes."""
     return {one.value for node in nodes for one in ast.walk(node) if isinstance(one, ast.Constant)}
 
 
 def test_supervisors_take_no_options(source):
-    """job.json in the run's folder says it all."""
+    """Supervisors read job.json in the run's folder instead."""
     parsing = [
         f"{module.name}:{line}"
         for module in source

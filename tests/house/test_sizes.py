@@ -1,4 +1,4 @@
-"""Files and functions stay small enough to read, and everything says what it is."""
+"""Limits on the length of files and functions; tests have docstrings; silenced rules have reasons."""
 
 import ast
 import re
@@ -6,11 +6,11 @@ import re
 LONGEST_FILE, LONGEST_TEST_FILE, LONGEST_FUNCTION = 400, 600, 50
 REASON = re.compile(r"# (noqa: [A-Z0-9, ]+|type: ignore\[[a-z,-]+\]).*\(|see above|same")
 MOST_NOQA = 1.5  # in a thousand lines of source
-FMT_SKIPS = 331  # falls; test_structure.py knows which are tables
+FMT_SKIPS = 331  # only lower it; test_structure.py checks that they are tables
 
 
 def test_a_file_is_short(source, test_modules):
-    """A room that is too full wants to be two."""
+    """No file exceeds its limit of lines."""
     long = [module.name for module in source if len(module.lines) > LONGEST_FILE]
     long += [module.name for module in test_modules if len(module.lines) > LONGEST_TEST_FILE]
 
@@ -18,7 +18,7 @@ def test_a_file_is_short(source, test_modules):
 
 
 def test_a_function_is_short(source):
-    """A reader holds fifty lines in mind, not more."""
+    """No function is longer than fifty lines."""
     long = [
         f"{module.name}:{node.lineno} {node.name}"
         for module in source
@@ -30,7 +30,7 @@ def test_a_function_is_short(source):
 
 
 def test_a_test_says_what_it_claims(test_modules):
-    """Each test has a docstring."""
+    """Every test has a docstring."""
     silent = [
         f"{module.name}:{node.lineno} {node.name}"
         for module in test_modules
@@ -42,7 +42,7 @@ def test_a_test_says_what_it_claims(test_modules):
 
 
 def test_a_silenced_rule_says_why(source):
-    """`noqa` and `type: ignore` carry their code and a reason in brackets."""
+    """`noqa` and `type: ignore` have a code and a reason in parentheses."""
     bare = [
         f"{module.name}:{number}: {line.strip()}"
         for module in source
@@ -54,7 +54,7 @@ def test_a_silenced_rule_says_why(source):
 
 
 def test_rules_are_seldom_silenced(source):
-    """The linter and the formatter are followed, not fought."""
+    """The numbers of `noqa` and `fmt: skip` stay below their limits."""
     lines = sum(len(module.lines) for module in source)
     silenced = sum(line.count("# noqa") for module in source for line in module.lines)
     unformatted = sum(line.count("# fmt: skip") for module in source for line in module.lines)

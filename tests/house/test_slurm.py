@@ -1,4 +1,4 @@
-"""Slurm has a room of its own: what it prints is read there, and its command lines are made there."""
+"""Only the package slurm parses Slurm's output and builds its command lines."""
 
 import ast
 import re
@@ -8,13 +8,13 @@ COMMAND = re.compile(
     rf"(?:^|[\s;&|(`])(?:{PROGRAMS})(?:\s+(?:-|\$|\"|show|update|delete|hold|release|requeue|reconfigure|ping|modify|add)|$)"
 )
 ROOMS = ("slurm/", "provision/render/", "provision/roles/", "onhost/")
-MOST_FILES = 39  # with command lines of Slurm's elsewhere, most of them in sentences for people; falls
+MOST_FILES = 39  # other files with Slurm command lines, most of them in messages; only lower it
 
 FLAG = re.compile(
     r"(?<![\w=])(NOT_RESPONDING|DRAIN|DRAINED|DRAINING|POWERED_DOWN|POWERING_DOWN|POWERING_UP|MAINT|MAINTENANCE"
     r"|INVAL|INVALID_REG|REBOOT_ISSUED|REBOOT_REQUESTED)(?!\w)"
 )
-# What slurm.conf and reservations call by the same words, and a page that shows a state.
+# Keys of slurm.conf and reservations with the same names, and a page that shows a state.
 NOT_NODES = {
     "diagnose/pending/reasons/nodes.py", "onhost/provision/reservations.py", "provision/render/reservations.py",
     "provision/render/slurm_releases.py", "monitor/web/compact.py",
@@ -22,7 +22,7 @@ NOT_NODES = {
 
 
 def texts(tree):
-    """String constants of a module without docstrings, and the words of its lists as one text."""
+    """Yield the string constants of a module except docstrings, and the strings of each list as one text."""
     bodies = [
         node.body[0] for node in ast.walk(tree) if isinstance(getattr(node, "body", None), list) and node.body
     ]
@@ -38,7 +38,7 @@ def texts(tree):
 
 
 def naming(source, pattern, rooms):
-    """Modules outside these rooms with a text that the pattern finds, other than a program's bare name."""
+    """Return the modules outside these packages with a text that matches, other than a program's name alone."""
     outside = (module for module in source if not module.inside.startswith(rooms))
     bare = re.compile(PROGRAMS)
     return [
@@ -49,14 +49,14 @@ def naming(source, pattern, rooms):
 
 
 def test_commands_of_slurm_are_made_in_its_room(source):
-    """A command line elsewhere is one that nobody finds when a release changes it."""
+    """Command lines are built in one place, so that a change between Slurm releases is made once."""
     found = naming(source, COMMAND, ROOMS)
 
     assert len(found) <= MOST_FILES, "\n".join(found)
 
 
 def test_flags_of_a_node_are_read_in_its_room(source):
-    """Whoever wants to know a node's state asks slurm.states."""
+    """Other packages read node states through slurm.states."""
     found = naming(source, FLAG, ("slurm/",))
 
     assert set(found) <= NOT_NODES

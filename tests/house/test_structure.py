@@ -1,4 +1,4 @@
-"""A reader's way stays short: no circles, no fragments, no name for two things, no code laid out by hand."""
+"""No import cycles, no tiny modules with one importer, few shared class names, no hand-formatted code."""
 
 import ast
 from collections import defaultdict
@@ -9,12 +9,12 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FRAGMENT = 60  # lines; a shorter module that one neighbor alone imports belongs into that one
+FRAGMENT = 60  # lines; a shorter module that only one neighbor imports belongs into that one
 REGISTRIES = (
     "check/checks/", "check/facts/", "check/bench/kinds/", "check/bench/parsers/", "diagnose/pending/reasons/",
     "heal/actions/", "lab/faults/", "onhost/launchers/", "onhost/provision/derive/", "platforms/", "provision/roles/",
 )  # fmt: skip
-# What is left of each; these numbers only fall.
+# Numbers of those that are left; only lower them.
 MOST_FRAGMENTS = 2
 MOST_SHARED_NAMES = 66
 MOST_HAND_LAID = 11
@@ -22,7 +22,7 @@ MOST_HAND_LAID = 11
 
 @pytest.fixture(scope="session")
 def figures():
-    """tools/house-figures as a module."""
+    """Return tools/house-figures as a module."""
     loader = SourceFileLoader("house_figures", str(ROOT / "tools" / "house-figures"))
     module = module_from_spec(spec_from_loader(loader.name, loader))
     loader.exec_module(module)
@@ -30,9 +30,9 @@ def figures():
 
 
 def fragments(source, figures):
-    """Short modules that exactly one module imports, which lies beside them; `__init__` only hands names on.
+    """Yield short modules that exactly one module imports, from the same folder; `__init__` does not count.
 
-    A program, which `python -m` starts, has another user than its importer.
+    Programs for `python -m` are excluded, as they have other users.
     """
     trees = {module.inside: module.tree for module in source}
     names = {figures.module(path): path for path in trees}
@@ -54,21 +54,21 @@ def fragments(source, figures):
 
 
 def test_modules_do_not_import_each_other(source, figures):
-    """Deferred imports and those for types count too."""
+    """There are no import cycles, including lazy imports and imports for types."""
     circles = figures.circles({module.inside: module.tree for module in source})
 
     assert circles == []
 
 
 def test_a_fragment_lies_in_the_module_that_it_serves(source, figures):
-    """A file is a thing of its own, or has several users."""
+    """A short module has several importers, or is part of its only one."""
     found = list(fragments(source, figures))
 
     assert len(found) <= MOST_FRAGMENTS, "\n".join(found)
 
 
 def test_a_class_has_its_name_in_two_rooms_at_most(source):
-    """The third `Job` is told from the others by a better name."""
+    """Few class names are used in more than two packages."""
     rooms = defaultdict(set)
     for module in source:
         for node in ast.walk(module.tree):
@@ -80,7 +80,7 @@ def test_a_class_has_its_name_in_two_rooms_at_most(source):
 
 
 def is_literal(node):
-    """Constants and names, and collections or calls of them: a row of a table."""
+    """Return whether a node consists of constants and names, and collections or calls of them."""
     if isinstance(node, ast.Call):
         return all(map(is_literal, [*node.args, *(keyword.value for keyword in node.keywords)]))
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
@@ -97,7 +97,7 @@ def is_literal(node):
 
 
 def is_table(statement):
-    """An assignment of literals."""
+    """Return whether a statement is an assignment of literals."""
     return isinstance(statement, ast.Assign | ast.AnnAssign) and is_literal(statement.value)
 
 
@@ -113,12 +113,12 @@ def is_table(statement):
     ],
 )
 def test_a_table_is_an_assignment_of_literals(text, expected):
-    """What is computed is code."""
+    """Computed values are not a table."""
     assert is_table(ast.parse(text).body[0]) is expected
 
 
 def test_only_tables_are_laid_out_by_hand(source):
-    """The formatter lays out code; `fmt: skip` keeps the columns of a table."""
+    """`fmt: skip` is only on tables."""
     wrong = []
     for module in source:
         numbers = [at for at, line in enumerate(module.lines, 1) if "# fmt: skip" in line]

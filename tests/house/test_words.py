@@ -1,4 +1,4 @@
-"""Names are words of the field: few declared names are everyday words, and each term of the glossary has one word."""
+"""Few declared names are everyday words, and each term of the glossary has one word."""
 
 import ast
 import re
@@ -12,11 +12,11 @@ GLOSSARY = ROOT / "docs" / "glossary.toml"
 WORDS = tomllib.loads((Path(__file__).parent / "everyday_words.toml").read_text())
 ALONE = frozenset(WORDS["alone"].split())
 EVERYDAY = frozenset(WORDS["anywhere"].split())
-MOST_SHARE = 0.005  # of all declared names; falls
+MOST_SHARE = 0.005  # of all declared names; only lower it
 
 
 def is_everyday(name):
-    """True for a name of everyday words."""
+    """Return whether a name consists of everyday words."""
     if name.startswith("__"):
         return False
     parts = [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
@@ -26,7 +26,7 @@ def is_everyday(name):
 
 
 def declared(tree, scope=()):
-    """Each name once for each scope that declares it: functions, classes, parameters, variables and fields."""
+    """Return (scope, name) of each declared function, class, parameter, variable and field."""
     names = set()
     for node in ast.iter_child_nodes(tree):
         inner = scope
@@ -45,7 +45,7 @@ def declared(tree, scope=()):
 
 @pytest.mark.parametrize("name", ["found", "_KEPT", "Asked", "told_hosts", "first"])
 def test_a_name_of_everyday_words_is_found(name):
-    """A leading underscore, capitals and neighbors hide none."""
+    """An everyday word is found with underscore, in capitals and next to other words."""
     assert is_everyday(name)
 
 
@@ -53,12 +53,12 @@ def test_a_name_of_everyday_words_is_found(name):
     "name", ["first_step", "hosts", "parse_nodes", "is_drained", "page_size", "__call__"]
 )
 def test_a_name_of_the_field_is_none(name):
-    """Nor is one that Python reserves."""
+    """Names of the field and dunder names are not everyday names."""
     assert not is_everyday(name)
 
 
 def test_names_are_words_of_the_field(source):
-    """Of what a module declares, next to nothing is `found`, `said` or `given`."""
+    """The share of everyday names stays below its limit."""
     names = [(module.name, *name) for module in source for name in declared(module.tree)]
     everyday = sorted(
         f"{module}: {'.'.join((*scope, name))}" for module, scope, name in names if is_everyday(name)
@@ -69,7 +69,7 @@ def test_names_are_words_of_the_field(source):
 
 
 def test_a_term_has_one_word():
-    """No two terms share a word, in English or Chinese; each is owned by a package that exists."""
+    """No two terms share a word in English or Chinese; each belongs to an existing package."""
     terms = tomllib.loads(GLOSSARY.read_text())["term"]
 
     for key in ("term", "zh"):

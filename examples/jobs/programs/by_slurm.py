@@ -1,4 +1,4 @@
-"""An old script that reads Slurm's variables, and nothing else."""
+"""A script that sets up torch.distributed from Slurm's variables alone."""
 
 import os
 import subprocess

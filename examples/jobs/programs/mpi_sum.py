@@ -1,4 +1,4 @@
-"""An MPI program: the sum of all ranks' numbers, by the libmpi of Open MPI itself."""
+"""An MPI program: sums the rank numbers by Open MPI's libmpi."""
 
 import ctypes
 
@@ -7,7 +7,7 @@ world = ctypes.byref(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world"))
 
 
 def asked(call):
-    """What MPI says of this process."""
+    """Return the number that an MPI function reports for this process."""
     number = ctypes.c_int()
     assert call(world, ctypes.byref(number)) == 0
     return number.value

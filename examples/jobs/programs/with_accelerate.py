@@ -1,4 +1,4 @@
-"""accelerate: a line is fitted on all ranks; where they are is left to it."""
+"""Hugging Face Accelerate: fits a line on all ranks; Accelerate sets up the process group."""
 
 import torch
 from accelerate import Accelerator

@@ -1,4 +1,4 @@
-"""DeepSpeed on processors: a line is fitted on all ranks with ZeRO 1; where they are is left to it."""
+"""DeepSpeed on CPUs: fits a line on all ranks with ZeRO stage 0; DeepSpeed sets up the process group."""
 
 import argparse
 
@@ -6,7 +6,7 @@ import deepspeed
 import torch
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--local_rank", type=int, default=-1)  # as its launcher hands it on
+parser.add_argument("--local_rank", type=int, default=-1)  # passed by its launcher
 arguments, _ = parser.parse_known_args()
 torch.manual_seed(0)
 deepspeed.init_distributed(dist_backend="gloo")

@@ -1,4 +1,4 @@
-"""JAX on processors: a line is fitted on all ranks; where they are is left to it."""
+"""JAX on CPUs: fits a line on all ranks; JAX sets up the process group."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ batch = jax.make_array_from_process_local_data(NamedSharding(ranks, PartitionSpe
 
 @jax.jit
 def step(weight, batch):
-    """One step of descent: the mean is over what all ranks have."""
+    """Return the weight after one step of gradient descent, on the data of all ranks."""
     slope = jax.grad(lambda weight: jnp.mean((weight * batch - 2 * batch) ** 2))
     return weight - 0.1 * slope(weight)
 

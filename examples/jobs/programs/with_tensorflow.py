@@ -1,4 +1,4 @@
-"""TensorFlow on processors: a line is fitted by all workers; where they are, TF_CONFIG has told it."""
+"""TensorFlow on CPUs: fits a line on all workers, which TF_CONFIG lists."""
 
 import json
 import os
@@ -16,7 +16,7 @@ x = tf.linspace(-1.0, 1.0, 8) * (rank + 1)
 
 @tf.function
 def step():
-    """One step of descent: gradients are added up over the workers."""
+    """Run one step of gradient descent, with gradients summed over the workers."""
 
     def of_one():
         with tf.GradientTape() as tape:

@@ -1,4 +1,4 @@
-"""Any script for torchrun: the average of all ranks' numbers, by DistributedDataParallel's own rendezvous."""
+"""A script for torchrun: sums the rank numbers by torch.distributed, with torchrun's rendezvous."""
 
 import os
 import sys

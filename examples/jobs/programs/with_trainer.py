@@ -1,4 +1,4 @@
-"""Hugging Face's Trainer: a small GPT-2 on numbers, on all ranks; where they are is left to it."""
+"""Hugging Face Trainer: trains a small GPT-2 on numbers, on all ranks; Trainer sets up the process group."""
 
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments

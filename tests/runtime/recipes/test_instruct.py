@@ -94,7 +94,7 @@ def test_a_tensor_group_takes_all_weights_and_refuses_small_ones(recipe, numbers
 
     assert numbers(cut) == pytest.approx(numbers(alone), rel=1e-4)
     assert refused.codes == [1, 1]
-    assert "--lora with parallel: tensor 2" in refused.log
+    assert "--lora does not support parallel: tensor: 2" in refused.log
 
 
 @pytest.mark.parametrize("more", [[], ["--lora", 4]], ids=["full", "lora"])
