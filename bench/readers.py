@@ -1,9 +1,9 @@
-"""How near the readers of `runtime.datasets` come to what the disk and one core can do.
+"""Throughput of `runtime.datasets` against the minimal program for each file format.
 
     python -m bench.readers [--samples 20000]        (a minute)
 
-The floor of each form is the same bytes of the same samples, in the same order, by the plainest program: pread and the
-form's own decoder. Readers and floors take turns; ratios are medians of the turns. Goal: 0.8 of the floor's samples/s.
+The floor of each format reads the same samples in the same order by pread and the format's decoder alone. Datasets and
+floors alternate; ratios are medians of the turns. Goal: 0.8 of the floor's samples/s.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from clusterwright.runtime.datasets import Images, Jsonl, Parquet, Tar, Windows
 from clusterwright.runtime.datasets.images import pixels
 
 GOAL, TURNS, SHARDS, SIDE = 0.8, 5, 8, 64
-Read = Callable[[], int]  # reads all samples, and says how many
+Read = Callable[[], int]  # reads all samples and returns their number
 
 
 def main() -> None:
-    """A line for each form."""
+    """Print a line for each format."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -58,19 +58,19 @@ def main() -> None:
 
 
 def rate(read: Read) -> float:
-    """Samples a second of processor time, from the page cache: what is compared is the program, not the disk."""
+    """Return samples per CPU second, from the page cache: programs are compared, not the disk."""
     begun = time.process_time()
     return read() / (time.process_time() - begun)
 
 
 def ordered(dataset: Any) -> list[int]:
-    """Half of the samples, as a training would take them."""
+    """Return half of the sample indexes, in a training's order."""
     sampler = Sampler.over(dataset, batch=1)
     return [int(sampler.sample(place)) for place in range(len(dataset) // 2)]
 
 
 def through(dataset: Any, order: list[int]) -> Read:
-    """Every sample of the order."""
+    """Return a function that reads the samples in this order."""
 
     def read() -> int:
         for number in order:
@@ -81,7 +81,7 @@ def through(dataset: Any, order: list[int]) -> Read:
 
 
 def texts(count: int) -> Iterator[dict[str, Any]]:
-    """Samples as those of an instruction tuning."""
+    """Yield samples like those of instruction tuning."""
     words = random.Random(1)
     for number in range(count):
         yield {
@@ -92,7 +92,7 @@ def texts(count: int) -> Iterator[dict[str, Any]]:
 
 
 def picture(number: int) -> bytes:
-    """A photograph's worth of JPEG, of SIDE pixels."""
+    """Return a JPEG of SIDE pixels with the size of a photograph."""
     held = io.BytesIO()
     noise = torch.randint(
         0, 255, (SIDE, SIDE, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(number)
@@ -102,13 +102,13 @@ def picture(number: int) -> bytes:
 
 
 def plainly(image: bytes) -> torch.Tensor:
-    """An image's bytes as a tensor."""
+    """Decode an image's bytes to a tensor."""
     plain = Image.open(io.BytesIO(image)).convert("RGB")
     return torch.frombuffer(bytearray(plain.tobytes()), dtype=torch.uint8)
 
 
 def spans_of(data: Any, order: list[int]) -> list[tuple[int, int, int]]:
-    """File, first byte and length, so that the floor has nothing to look up."""
+    """Return file, offset and length of each sample, so that the floor does no lookups."""
     files = [os.open(path, os.O_RDONLY) for path in data.paths]
     found = []
     for number in order:
@@ -119,7 +119,7 @@ def spans_of(data: Any, order: list[int]) -> list[tuple[int, int, int]]:
 
 
 def jsonl(folder: Path, count: int) -> tuple[str, Read, Read]:
-    """Lines of JSON: pread and json.loads."""
+    """Set up JSON lines; the floor is pread and json.loads."""
     folder.mkdir()
     lines = [json.dumps(each) + "\n" for each in texts(count)]
     for shard in range(SHARDS):
@@ -137,7 +137,7 @@ def jsonl(folder: Path, count: int) -> tuple[str, Read, Read]:
 
 
 def tar(folder: Path, count: int) -> tuple[str, Read, Read]:
-    """Tar shards of pictures: pread, the members by their heads' numbers, and the picture decoded."""
+    """Set up tar shards of images; the floor is pread, header parsing and decoding."""
     folder.mkdir()
     held = [picture(number) for number in range(64)]
     for shard in range(SHARDS):
@@ -171,7 +171,7 @@ def tar(folder: Path, count: int) -> tuple[str, Read, Read]:
 
 
 def images(folder: Path, count: int) -> tuple[str, Read, Read]:
-    """A folder of JPEGs: read, decode, and a tensor of it."""
+    """Set up a folder of JPEGs; the floor is reading and decoding."""
     for number in range(count // 8):
         path = folder / f"class{number % 10}" / f"{number}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -182,7 +182,7 @@ def images(folder: Path, count: int) -> tuple[str, Read, Read]:
 
     def floor() -> int:
         for path in paths:
-            with open(path, "rb") as file:  # noqa: PTH123 (a third of the time of Path.read_bytes, a million times)
+            with open(path, "rb") as file:  # noqa: PTH123 (a third of the time of Path.read_bytes)
                 plainly(file.read())
         return len(paths)
 
@@ -190,7 +190,7 @@ def images(folder: Path, count: int) -> tuple[str, Read, Read]:
 
 
 def parquet(folder: Path, count: int) -> tuple[str, Read, Read]:
-    """Row groups: each read once, and its rows made."""
+    """Set up a Parquet file; the floor reads each row group once and converts its rows."""
     folder.mkdir()
     rows = list(texts(count))
     for shard in range(SHARDS):
@@ -212,7 +212,7 @@ def parquet(folder: Path, count: int) -> tuple[str, Read, Read]:
 
 
 def windows(folder: Path, count: int) -> tuple[str, Read, Read]:
-    """Windows of 1,025 bytes: pread, and a tensor of int64."""
+    """Set up windows of 1,025 bytes; the floor is pread and an int64 tensor."""
     folder.mkdir()
     for shard in range(SHARDS):
         (folder / f"{shard}.bin").write_bytes(os.urandom(count // SHARDS * 1024 + 1))

@@ -2,8 +2,8 @@
 
     python -m bench.scale [RUNS]
 
-The file has four node groups and partitions and ten teams of ten. Where slurmctld is installed, the real one is
-started on the rendered files of 1,024 of the hosts, none of which is there, and `sinfo` has to answer in a second.
+The file has four node groups and partitions and ten teams of ten. If slurmctld is installed, it is started on the
+rendered files of 1,024 hosts, which do not exist, and `sinfo` must answer within a second.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pathlib import Path
 WRIGHT = Path(sys.executable).with_name("wright")
 GOAL_S, GOAL_MB, GOAL_SINFO_S = 5.0, 500, 1.0
 GROUPS, TEAMS, MEMBERS = 4, 10, 10
-CONTROL_PORT = 16817  # not that of a Slurm which may run here
-DEBIAN_12 = "22.05"  # what this machine's slurmctld is, in the tests as well
+CONTROL_PORT = 16817  # not that of a running Slurm
+DEBIAN_12 = "22.05"  # release of this machine's slurmctld, as in the tests
 
 
 def cluster_file(path: Path, hosts: int) -> Path:
-    """A production file: groups on switches of their own, teams with shares and limits."""
+    """Write a large cluster file: node groups on their own switches, teams with shares and limits."""
     each = hosts // GROUPS
     lines = [
         "name: scale",
@@ -74,7 +74,7 @@ def cluster_file(path: Path, hosts: int) -> Path:
 
 
 def measure(*argv: str | Path) -> tuple[float, float, float]:
-    """Seconds, megabytes at most, and CPU seconds of one command."""
+    """Run a command; return its seconds, peak MB and CPU seconds."""
     started = time.monotonic()
     process = subprocess.Popen(list(argv), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     words = process.stderr.read() if process.stderr else b""
@@ -86,7 +86,7 @@ def measure(*argv: str | Path) -> tuple[float, float, float]:
 
 
 def slurmctld(folder: Path) -> float:
-    """Seconds until `sinfo` has listed 1,024 hosts; the daemon runs in a scratch folder and is ended."""
+    """Start slurmctld in a temporary folder; return the seconds of a `sinfo` that lists 1,024 hosts."""
     file = cluster_file(folder / "thousand.yaml", 1024)
     subprocess.run(
         [WRIGHT, "render", file, "--out", folder / "thousand"], check=True, stderr=subprocess.DEVNULL
@@ -104,7 +104,7 @@ def slurmctld(folder: Path) -> float:
         "MailProg": "/bin/true",
         "PrologFlags": None, "AuthInfo": None,
     }  # fmt: skip
-    refused = ("AccountingStorage", "Priority", "Preempt", "JobAcctGather")  # they want the accounting daemon
+    refused = ("AccountingStorage", "Priority", "Preempt", "JobAcctGather")  # these need slurmdbd
     lines = [
         line
         for line in text.splitlines()
@@ -145,7 +145,7 @@ def slurmctld(folder: Path) -> float:
 
 
 def main() -> None:
-    """Medians, and whether the goals are met."""
+    """Print medians and whether the goals are met."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,9 +1,9 @@
-"""The two big searches, each in a fresh process: CPU and wall seconds, plans, and peak memory.
+"""CPU and wall seconds, plans and peak memory of the two largest plan searches, each in a fresh process.
 
     python -m bench.search [RUNS]
 
-Goal (issue: Plan): 175 billion parameters on 4,096 GPUs at a batch of 1,536, and a trillion likewise, in 2 CPU seconds
-or less and 1 GiB. `cold` is the first search of a process with its imports, `warm` the second.
+Goal (issue: Plan): at most 2 CPU seconds and 1 GiB for 175 billion parameters on 4,096 GPUs at a batch of 1,536, and
+for a trillion parameters. `cold` is the first search of a process with its imports, `warm` the second.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ print(json.dumps({"cold": cold, "warm": warm, "wall": cold_wall, "memory": memor
 
 
 def main() -> None:
-    """Medians of the runs."""
+    """Print medians of the runs."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     one_core = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     print(

@@ -1,12 +1,12 @@
-"""Our search and Calculon's on the same small question, one after the other, on one core.
+"""Our plan search against Calculon's on the same small problem, one after the other, on one core.
 
     python -m bench.search_vs_calculon CHECKOUT [--python PYTHON] [--gpus 4] [--batch 4]
 
-CHECKOUT is a checkout of github.com/calculon-ai/calculon; PYTHON one that has its needs (psutil, pandas).
-Asked is its own megatron-5B on A100s without a second memory and without overlap, so that it ends in minutes. Both
-count their own plans; a plan of Calculon's that only differs in what our model decides by itself (which network
-carries a group, how tensors travel) is one of ours, so the rates are not of the same worth, and the time to the
-answer is printed beside them. `of it` are the CPU seconds of our search without start-up, all of them for Calculon.
+CHECKOUT is a checkout of github.com/calculon-ai/calculon; PYTHON an interpreter with its requirements (psutil, pandas).
+The problem is its megatron-5B on A100s without second memory and overlap, so that it takes minutes. Each counts its
+own plans; Calculon's plans that differ only in what our model decides by itself (which network carries a group, how
+tensors are sent) are one plan of ours, so the rates are not comparable, and the time to the answer is printed,
+too. `of it` are the CPU seconds of our search without start-up; for Calculon, all CPU seconds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ print(json.dumps({"plans": said.counts.considered, "decided": said.counts.decide
 
 
 def timed(argv: list[str], folder: Path, extra: dict[str, str]) -> tuple[str, float, float]:
-    """Output, CPU seconds and wall seconds of a program on one core."""
+    """Run a program on one core; return output, CPU seconds and wall seconds."""
     one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     before, began = os.times(), time.perf_counter()
     done = subprocess.run(
@@ -58,11 +58,11 @@ def timed(argv: list[str], folder: Path, extra: dict[str, str]) -> tuple[str, fl
 
 
 def calculon(checkout: Path, python: str, gpus: int, batch: int) -> dict[str, float | str]:
-    """Its own search over its own space."""
+    """Run Calculon's search over its own space."""
     with tempfile.TemporaryDirectory() as folder:
         system, out = Path(folder) / "system.json", Path(folder) / "out.json"
         described = json.loads((checkout / "systems" / f"{SYSTEM}.json").read_text())
-        described["mem2"]["GiB"] = 0  # no offload: a space that ends
+        described["mem2"]["GiB"] = 0  # no offload, or the search takes too long
         system.write_text(json.dumps(described))
         question = [f"models/{MODEL}.json", str(gpus), str(batch), "float16", str(system), str(out)]
         limits = ["-c", "1", "--no-tp-overlap", "--no-dp-overlap"]
@@ -83,7 +83,7 @@ def calculon(checkout: Path, python: str, gpus: int, batch: int) -> dict[str, fl
 
 
 def ours(checkout: Path, gpus: int, batch: int) -> dict[str, float | str]:
-    """Ours, in a fresh process: start-up, imports and search."""
+    """Run our search in a fresh process, with start-up and imports."""
     shape = (checkout / "models" / f"{MODEL}.json").read_text()
     argv = [sys.executable, "-c", OURS, shape, str(gpus), str(batch), MODEL]
     said, cpu, wall = timed(argv, Path.cwd(), {})
@@ -91,7 +91,7 @@ def ours(checkout: Path, gpus: int, batch: int) -> dict[str, float | str]:
 
 
 def main() -> None:
-    """Both, a table, and the ratio."""
+    """Run both and print a table and the ratios."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

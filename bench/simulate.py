@@ -1,11 +1,11 @@
-"""Five teams on 64 GPUs, from Slurm's defaults to our settings, one change at a time, through the model of Slurm.
+"""Simulation of five teams on 64 GPUs, from Slurm's defaults to our settings, one change at a time.
 
     python -m bench.simulate [--days 14] [--loads 0.9 1.05 1.2] [--seeds 1 2 3]
 
-The cluster is bench/simulate.yaml, the trace made up (monitor/simulate/generated.py); each row is the same trace.
-`used` is GPU time that jobs asked for and had, `held` what nobody else could have, over what there was while jobs came.
-Goal: what the field guides say of sharing by teams, "utilisation under 60 % -> 92 %".
-`--lines N` instead times the reading of a trace of N lines, one in a thousand of them bad.
+The cluster is bench/simulate.yaml, the trace is generated (monitor/simulate/generated.py); all rows use one trace.
+`used` is GPU time that jobs requested and had, `held` GPU time unavailable to others, over all GPU time while jobs
+arrived. Goal: the figure of field guides for sharing by teams, "utilisation under 60 % -> 92 %".
+`--lines N` instead times the parsing of a trace of N lines, one in a thousand of them bad.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DAY_S = 86400.0
 
 
 def rows(ours: Settings) -> Iterator[tuple[str, Settings]]:
-    """Each setting and what it adds to the one above."""
+    """Yield each setting with its difference to the one above."""
     default = slurm_default(ours)
     yield "Slurm's defaults (whole hosts, no limits, first come)", default
     queue = next(iter(ours.queues.values()))
@@ -46,20 +46,20 @@ def rows(ours: Settings) -> Iterator[tuple[str, Settings]]:
     for percent in (10, 30):
         most = ours.gpus * (100 - percent) // 100 * 100
         yield (
-            f"  the same with {percent} % head-room",
+            f"  plus {percent} % head-room",
             replace(ours, queues={queue.name: replace(queue, most_billed=most)}),
         )
 
 
 def jobs(settings: Settings, days: float, load: float, seed: int) -> list[generated.TraceJob]:
-    """The trace of five teams."""
+    """Return the trace of five teams."""
     kind = next(iter(settings.kinds.values()))
     wish = generated.TraceSpec(days, load, settings.gpus, kind.gpus, kind.cpus // kind.gpus)
     return generated.generated(wish, random.Random(seed).random)
 
 
 def compare(days: float, loads: list[float], seeds: list[int]) -> None:
-    """Print a table for each load: medians over traces, and the least and most used."""
+    """Print a table for each load: medians over traces, and minimum and maximum of `used`."""
     ours = of_cluster(load_cluster(CLUSTER), "ours")
     for load in loads:
         traces = [jobs(ours, days, load, seed) for seed in seeds]
@@ -75,7 +75,7 @@ def compare(days: float, loads: list[float], seeds: list[int]) -> None:
 
 
 def line(name: str, found: list[Result]) -> str:
-    """Medians over traces."""
+    """Format the medians over traces."""
     used = [each.used for each in found]
     middle = statistics.median
     return (
@@ -86,7 +86,7 @@ def line(name: str, found: list[Result]) -> str:
 
 
 def reading(count: int) -> None:
-    """Time the reading of so many lines."""
+    """Time the parsing of a trace of `count` lines."""
     good = "|a|u|train|normal|COMPLETED|2026-11-23T{0:02}:{1:02}:00|00:{1:02}:00|01:00:00|1|8|cpu=8,gres/gpu=1,node=1"
 
     def lines() -> Iterator[str]:
@@ -98,13 +98,13 @@ def reading(count: int) -> None:
     begun, clock = time.process_time(), time.monotonic()
     found = trace(sacct.read(lines()))
     print(
-        f"{count} lines: {time.process_time() - begun:.1f} processor seconds ({time.monotonic() - clock:.1f} s),"
+        f"{count} lines: {time.process_time() - begun:.1f} CPU seconds ({time.monotonic() - clock:.1f} s),"
         f" {len(found.jobs)} jobs, {found.bad} bad lines, {len(found.first_bad)} of them named"
     )
 
 
 def main() -> None:
-    """As the arguments say."""
+    """Run the simulation, or time parsing with `--lines`."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

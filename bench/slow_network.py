@@ -1,13 +1,13 @@
-"""What a slow network costs a training of four hosts, and what each way to spare it leaves of that.
+"""Cost of a slow network for a training on four hosts, and what each kind of gradient compression saves.
 
     python -m bench.slow_network [--compute 4] [--ways plain,power,...]   (root; ten minutes)
     python -m bench.slow_network --losses [--steps 600]                   (ten minutes more)
 
-Speed: four ranks, each in a network namespace of its own, on links shaped (tbf) so that the gradients of 25 M
-parameters take just as long at line rate as a step computes. Computing is a wait (slow_network_rank.py), for four
-ranks share the processors here; weak-scaling efficiency is the step of one rank alone over that of four. Goal: 0.95.
-Losses: the recipe gpt, four ranks on the loopback, the same samples in the same steps; held-out loss after them over
-that of plain DistributedDataParallel. Goal: within 1 %.
+Speed: four ranks, each in its own network namespace, on links shaped (tbf) so that the gradients of 25 M parameters
+take as long at line rate as a step computes. Computation is a sleep (slow_network_rank.py), as the four ranks share
+the CPUs; weak-scaling efficiency is the step of one rank alone over that of four. Goal: 0.95.
+Losses: the recipe gpt, four ranks on loopback, the same samples in the same steps; validation loss at the end over
+that of uncompressed DistributedDataParallel. Goal: within 1 %.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SKIPPED = 2
 BURST, QUEUE = 256 * 1024, "50ms"
 RANK = Path(__file__).parent / "loops" / "slow_network_rank.py"
 GRADIENT, OUTER = "CLUSTERWRIGHT_GRADIENT_", "CLUSTERWRIGHT_OUTER"
-WAYS: dict[str, tuple[dict[str, str], int]] = {  # what ranks are told, and steps that are measured
+WAYS: dict[str, tuple[dict[str, str], int]] = {  # variables of ranks, and number of measured steps
     "plain": ({}, 5),
     "bf16": ({f"{GRADIENT}COMPRESS": "bf16"}, 5),
     "int8": ({f"{GRADIENT}COMPRESS": "int8"}, 8),
@@ -40,7 +40,7 @@ WAYS: dict[str, tuple[dict[str, str], int]] = {  # what ranks are told, and step
         {OUTER: '{"every": 10, "warm_up": 100, "bits": 8, "lr": 1, "momentum": 0}'}, 10,
     ),
 }  # fmt: skip
-# What is not the same in both tables: a warm-up is part of a training, and none of the steps that are timed.
+# Differences between the tables: warm-up is part of a training, but not of the timed steps.
 TIMED = {
     "power": {f"{GRADIENT}WARM_UP": "1"},
     "outer, every 50": {OUTER: '{"every": 50}'},
@@ -50,17 +50,17 @@ TIMED = {
 
 
 def main() -> None:
-    """One of both tables."""
+    """Print the table of speeds, or of losses."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--compute", type=float, default=4.0, help="seconds of a step without the network")
-    parser.add_argument("--ways", default=";".join(WAYS), help="which, with ; between them")
+    parser.add_argument("--compute", type=float, default=4.0, help="seconds of computation per step")
+    parser.add_argument("--ways", default=";".join(WAYS), help="names, separated by ;")
     parser.add_argument("--losses", action="store_true")
-    parser.add_argument("--steps", type=int, default=600, help="of the trainings whose losses are compared")
+    parser.add_argument("--steps", type=int, default=600, help="steps of the trainings with --losses")
     given = parser.parse_args()
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.0f}", flush=True)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the network goes with us
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the network is removed
     ways = [each.strip() for each in given.ways.split(";")]
     if given.losses:
         losses(ways, given.steps)
@@ -69,21 +69,21 @@ def main() -> None:
 
 
 def speeds(ways: list[str], compute_s: float) -> None:
-    """A line for each way; the network goes with us."""
+    """Print the speed of each way, on a network that is removed at the end."""
     bytes_per_s = 4 * 8 * 12 * 512**2 / compute_s
-    print(f"{HOSTS} hosts, {bytes_per_s * 8 / 1e6:.0f} Mbit/s, {compute_s:g} s of compute a step")
+    print(f"{HOSTS} hosts, {bytes_per_s * 8 / 1e6:.0f} Mbit/s, {compute_s:g} s of computation per step")
     try:
         stand(bytes_per_s)
         alone = statistics.fmean(measured({}, 4, compute_s, ranks=1)[0])
-        print(f"one rank alone: {alone:.2f} s a step")
+        print(f"one rank alone: {alone:.2f} s per step")
         for way in ways:
             told, steps = WAYS[way]
             seconds, sent = measured({**told, **TIMED.get(way, {})}, steps, compute_s, ranks=HOSTS)
             step = statistics.fmean(seconds)
             share = alone / step
             print(
-                f"{way:<26} {step:6.2f} s a step ({min(seconds):.2f} to {max(seconds):.2f}, {steps} steps),"
-                f" {statistics.fmean(sent) / 1e6:6.1f} MB sent a step, efficiency {share:.2f}"
+                f"{way:<26} {step:6.2f} s per step ({min(seconds):.2f} to {max(seconds):.2f}, {steps} steps),"
+                f" {statistics.fmean(sent) / 1e6:6.1f} MB sent per step, efficiency {share:.2f}"
                 f" {'met' if share >= GOAL else ''}",
                 flush=True,
             )
@@ -92,7 +92,7 @@ def speeds(ways: list[str], compute_s: float) -> None:
 
 
 def stand(bytes_per_s: float) -> None:
-    """A switch and four hosts, each a namespace; links shaped both ways."""
+    """Create a switch and four hosts as namespaces, with links shaped in both directions."""
     shape = f"tbf rate {bytes_per_s * 8:.0f}bit burst {BURST} latency {QUEUE}"
     ip("netns", "add", NAME)
     ip("-n", NAME, "link", "add", "switch", "type", "bridge", "forward_delay", "0")
@@ -111,20 +111,20 @@ def stand(bytes_per_s: float) -> None:
 
 
 def down() -> None:
-    """Nothing is left."""
+    """Remove the namespaces."""
     for name in (NAME, *(f"{NAME}-{number}" for number in range(1, HOSTS + 1))):
         subprocess.run(["ip", "netns", "del", name], check=False, stderr=subprocess.DEVNULL)
 
 
 def ip(*words: str) -> None:
-    """One command of iproute2's."""
+    """Run one iproute2 command."""
     subprocess.run(["ip", *words], check=True)
 
 
 def measured(
     told: dict[str, str], steps: int, compute_s: float, *, ranks: int
 ) -> tuple[list[float], list[int]]:
-    """Seconds of each step, and bytes that rank 0 sent in it."""
+    """Return the seconds of each step, and the bytes that rank 0 sent in it."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         own = {
@@ -136,13 +136,11 @@ def measured(
         ]
         run_ranks(commands, {**own, **told}, 29861)
         found = json.loads(out.read_text())
-    return found["seconds"][SKIPPED:-1], found["sent"][
-        SKIPPED:-1
-    ]  # ranks meet in the last one, whichever it is
+    return found["seconds"][SKIPPED:-1], found["sent"][SKIPPED:-1]  # the last step always synchronizes
 
 
 def losses(ways: list[str], steps: int) -> None:
-    """A line for each way."""
+    """Print the loss of each way."""
     plain = 0.0
     for way in ways:
         value = held_out(WAYS[way][0], steps)
@@ -152,7 +150,7 @@ def losses(ways: list[str], steps: int) -> None:
 
 
 def held_out(told: dict[str, str], steps: int) -> float:
-    """The loss on text that was kept back, after so many steps of the recipe gpt."""
+    """Return the validation loss after `steps` steps of the recipe gpt."""
     with tempfile.TemporaryDirectory() as folder:
         said = {
             "steps": steps, "evaluate-every": steps, "evaluate-samples": 1024, "width": 64, "layers": 2,
@@ -167,7 +165,7 @@ def held_out(told: dict[str, str], steps: int) -> float:
 
 
 def run_ranks(commands: list[list[str]], told: dict[str, str], port: int) -> None:
-    """All of them, to their end; one thread each."""
+    """Run all ranks to their end, with one thread each."""
     common = {**os.environ, **told, "MASTER_PORT": str(port), "WORLD_SIZE": str(len(commands))}
     common |= {
         "OMP_NUM_THREADS": "1",

@@ -1,8 +1,8 @@
-"""CPU seconds of `wright --help` and `wright validate`, as medians; goal 0.25 or less.
+"""Median CPU seconds of `wright --help` and `wright validate`; goal: at most 0.25.
 
     python -m bench.startup [RUNS]
 
-The ratio to an empty interpreter (`python -c pass`) is printed too: it moves less with the machine.
+The ratio to an empty interpreter (`python -c pass`) is printed, too: it depends less on the machine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COMMANDS = {
 
 
 def cpu_seconds(argv: list[str | Path]) -> float:
-    """User and system seconds of one run, by the operating system's own accounting."""
+    """Return user and system seconds of one run, by the kernel's accounting."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before = os.times()
     subprocess.run(argv, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -33,7 +33,7 @@ def cpu_seconds(argv: list[str | Path]) -> float:
 
 
 def main() -> None:
-    """One warm-up, then the runs in turn."""
+    """Warm up once, then run the commands alternately and print medians."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     seen: dict[str, list[float]] = {name: [] for name in COMMANDS}
     for turn in range(runs + 1):

@@ -1,8 +1,8 @@
-"""How soon `wright top` shows a cluster of 1,000 nodes and 5,000 jobs: `python -m bench.top [NODES JOBS]`.
+"""Time to first paint of `wright top` with 1,000 nodes and 5,000 jobs: `python -m bench.top [NODES JOBS]`.
 
-The command runs as a user runs it, with a cluster file of that size. In place of ssh stands a program that gives what
-the control host's program would print (tests/monitor/recorded.py), so the time is all ours: start, the cluster file,
-reading, and painting. The screen is real: a pseudo-terminal, and the moment at which the last job that fits is on it.
+The command runs as for a user, with a cluster file of that size. A program in place of ssh prints recorded output of
+the control host (tests/monitor/recorded.py), so the time is that of start-up, the cluster file, parsing and painting.
+The screen is a pseudo-terminal; the time ends when the last job that fits is on it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ partitions:
 
 
 def main() -> int:
-    """Three ways to look, each several times."""
+    """Measure three ways to show the cluster, several times each."""
     nodes, jobs = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (1000, 5000)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -74,14 +74,12 @@ def main() -> int:
         show("--batch", [timed(environ, "--batch") for _ in range(REPEATS)])
         show("--json", [timed(environ, "--json") for _ in range(REPEATS)])
         worst = show("screen", [painted(environ) for _ in range(REPEATS)])
-    print(
-        f"goal: first paint under {GOAL_S} s; {'reached' if worst < GOAL_S else 'not reached'} on this machine now"
-    )
+    print(f"goal: first paint under {GOAL_S} s; {'met' if worst < GOAL_S else 'MISSED'}")
     return 0
 
 
 def prepared(folder: Path, nodes: int, jobs: int) -> dict[str, str]:
-    """The cluster file, what its control host would say, and an ssh that says it."""
+    """Write the cluster file, the control host's output, and an ssh that prints it; return the environment."""
     spec = importlib.util.spec_from_file_location("recorded", ROOT / "tests" / "monitor" / "recorded.py")
     recorded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(recorded)
@@ -98,14 +96,14 @@ def prepared(folder: Path, nodes: int, jobs: int) -> dict[str, str]:
 
 
 def timed(environ: dict[str, str], how: str) -> tuple[float, float]:
-    """Wall and CPU seconds of the whole command."""
+    """Return wall and CPU seconds of the whole command."""
     before, started = used(), time.monotonic()
     subprocess.run([WRIGHT, "top", how], env=environ, stdout=subprocess.DEVNULL, check=True)
     return time.monotonic() - started, used() - before
 
 
 def painted(environ: dict[str, str]) -> tuple[float, float]:
-    """Wall and CPU seconds until a job stands on the screen: on a quiet machine both are the same."""
+    """Return wall and CPU seconds until a job is on the screen; both are equal on an idle machine."""
     started = time.monotonic()
     child, screen = pty.fork()
     if child == 0:
@@ -125,7 +123,7 @@ def painted(environ: dict[str, str]) -> tuple[float, float]:
         try:
             if not os.read(screen, 65536):
                 break
-        except OSError:  # the other side is gone
+        except OSError:  # the command has exited
             break
     os.waitpid(child, 0)
     os.close(screen)
@@ -133,19 +131,19 @@ def painted(environ: dict[str, str]) -> tuple[float, float]:
 
 
 def spent_by(process: int) -> float:
-    """CPU seconds of a process and of those that it has waited for (proc(5): fields 14 to 17 of stat)."""
+    """Return CPU seconds of a process and its waited-for children (proc(5): fields 14 to 17 of stat)."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return sum(int(each) for each in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
 
 def used() -> float:
-    """CPU seconds of all children so far."""
+    """Return CPU seconds of all children so far."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     return spent.ru_utime + spent.ru_stime
 
 
 def show(name: str, runs: list[tuple[float, float]]) -> float:
-    """Median and spread; the median of the wall time."""
+    """Print median and spread; return the median wall time."""
     wall, cpu = sorted(each[0] for each in runs), sorted(each[1] for each in runs)
     print(
         f"{name:8} wall {statistics.median(wall):.2f} s ({wall[0]:.2f} to {wall[-1]:.2f}), "

@@ -1,10 +1,10 @@
-"""What `wright tune` gains on a lab: bus bandwidth of all-reduce, and the step of a training over a slow link.
+"""Gain by `wright tune` on a lab: all-reduce bus bandwidth, and steps per second of a training over a slow link.
 
     python -m bench.tune [--budget 60] [--hosts 4] [--rate 10Mbit/s]        (root; an hour, three searches of 60 trials)
 
-Links of 200 Mbit/s for all-reduce, of --rate for the training (two hosts, Gloo), whose gradients are a quarter of a MB.
-The training is searched twice: with what leaves its results alone, and with 16 bits for each gradient allowed.
-Goals: 1.2 times what it was, and a bus of 90 % of the line as it is shaped (headers included).
+Links have 200 Mbit/s for all-reduce, --rate for the training (two hosts, Gloo), whose gradients are 0.25 MB.
+The training is tuned twice: with settings that do not change its results, and with 16-bit gradients allowed.
+Goals: 1.2 times the original, and a bus bandwidth of 90 % of the shaped line rate (headers included).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from clusterwright import lab
 NAME, DIVISOR = "bench-tune", 500
 LINE = 200e6 / 8
 GAIN, SHARE = 1.2, 0.9
-# One thread: on a machine whose CPUs are busy, threads that wait for each other would be all that is measured.
+# One thread: on busy CPUs, waits between threads would dominate the measurement.
 JOB = """\
 name: tuned
 recipe: gpt
@@ -38,7 +38,7 @@ environment: {variables: {OMP_NUM_THREADS: "1"}}
 
 
 def main() -> None:
-    """Three searches on one lab, and a line for each."""
+    """Run three searches on one lab and print a line for each."""
     given = options()
     with bench_lab(NAME, "10.216", given.hosts, slower) as place:
         (place.file.parent / "job.yaml").write_text(JOB)
@@ -46,25 +46,25 @@ def main() -> None:
 
 
 def options() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--budget", type=int, default=60, help="trials of each search")
+    parser.add_argument("--budget", type=int, default=60, help="trials per search")
     parser.add_argument(
-        "--hosts", type=int, default=4, help="of the lab, and of its all-reduce; two at least"
+        "--hosts", type=int, default=4, help="hosts of the lab and its all-reduce, at least 2"
     )
-    parser.add_argument("--rate", default="10Mbit/s", help="of the links of the training")
+    parser.add_argument("--rate", default="10Mbit/s", help="link rate for the training")
     return parser.parse_args()
 
 
 def slower(document: Document) -> None:
-    """Links that this machine can fill."""
+    """Lower the link rates to what this machine can saturate."""
     document["lab"]["rate_divisor"] = DIVISOR
 
 
 def measure(place: Path, given: argparse.Namespace) -> None:
-    """The three searches."""
+    """Run the three searches."""
     print(f"{given.budget} trials each, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.0f}", flush=True)
     tell(
         f"all-reduce on {given.hosts} hosts, MB/s of bus",
@@ -74,12 +74,12 @@ def measure(place: Path, given: argparse.Namespace) -> None:
     for host in ("gpu-node1", "gpu-node2"):
         lab.fault(NAME, "slow-link", host, network="compute", rate=given.rate)
     of_job = ("training", "job.yaml", "--hosts", "gpu-node[1-2]")
-    tell("training, steps a second", tuned(place, given, *of_job), 1)
+    tell("training, steps per second", tuned(place, given, *of_job), 1)
     tell("training, 16 bits allowed", tuned(place, given, *of_job, "--allow-numbers"), 1)
 
 
 def tuned(place: Path, given: argparse.Namespace, *asked: str) -> dict[str, Any]:
-    """What one search came to; what it tells on the way goes to our stderr."""
+    """Run one search and return its result; its progress goes to stderr."""
     command = [sys.executable, "-c", "from clusterwright.cli import main; main()", "tune", *asked]
     done = subprocess.run(
         [*command, "--budget", str(given.budget), "--json"], cwd=place, stdout=subprocess.PIPE, check=True
@@ -89,7 +89,7 @@ def tuned(place: Path, given: argparse.Namespace, *asked: str) -> dict[str, Any]
 
 
 def tell(what: str, found: dict[str, Any], factor: float) -> None:
-    """Before and after with their spread, the gain, and whether the goals are met."""
+    """Print before and after with spread, the gain, and whether the goals are met."""
     trials = [each for each in found["outcome"]["trials"] if each["value"]]
     plain = [each["value"] * factor for each in trials if not each["settings"]["pairs"]]
     best = [value * factor for value in found["outcome"]["tuned"]] if found["winner"] else []
@@ -108,7 +108,7 @@ def tell(what: str, found: dict[str, Any], factor: float) -> None:
 
 
 def spread(values: list[float]) -> str:
-    """Median, least and most."""
+    """Format median, minimum and maximum."""
     return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f}, {len(values)} times)"
 
 

@@ -1,8 +1,8 @@
-"""How soon `wright web` paints 1,000 nodes and 5,000 jobs, and what 100 viewers cost: `bench/web.py [NODES JOBS]`.
+"""First paint of `wright web` with 1,000 nodes and 5,000 jobs, and cost of 100 viewers: `bench/web.py [NODES JOBS]`.
 
-The command runs as a user runs it; in place of ssh stands a program that says what the control host's would
-(bench/top.py), and never twice the same within half a minute. Chromium is real. Viewers read the stream, and ask for
-their page of jobs at each change, as the page does.
+The command runs as for a user; a program in place of ssh prints recorded output of the control host (bench/top.py),
+different each time within half a minute. Chromium is real. Viewers read the stream and request their page of jobs
+at each change, as the page does.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ look();
 
 
 def main() -> int:
-    """First paint, then many viewers."""
+    """Measure first paint, then many viewers."""
     nodes, jobs = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (1000, 5000)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -56,13 +56,13 @@ def main() -> int:
     reached = painted < GOAL_S and cores < GOAL_CORES
     print(
         f"goal: first paint under {GOAL_S} s, {VIEWERS} viewers under {GOAL_CORES:.0f} core; "
-        f"{'reached' if reached else 'not reached'} on this machine now"
+        f"{'met' if reached else 'MISSED'}"
     )
     return 0
 
 
 def moving(folder: Path) -> None:
-    """Some moments in place of one: use and runs differ in each, and the ssh says another every five seconds."""
+    """Replace the recorded output by several with different use and runs; ssh prints another every five seconds."""
     said = json.loads((folder / "said.json").read_text())
     for moment in range(MOMENTS):
         dice = random.Random(moment)
@@ -79,7 +79,7 @@ def moving(folder: Path) -> None:
 
 
 def paints(url: str, nodes: int) -> float:
-    """Seconds to the first paint and to the last tile, in fresh browsers' contexts; the median of the first."""
+    """Print seconds to first paint and last tile, in fresh browser contexts; return the median first paint."""
     first, last = [], []
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
@@ -91,7 +91,7 @@ def paints(url: str, nodes: int) -> float:
             page.goto(url)
             while (
                 page.evaluate("window.drawn") is None
-            ):  # asked from without: the page's policy lets nothing in
+            ):  # evaluated from outside: the page's CSP blocks injected scripts
                 time.sleep(0.05)
             paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
             first.append(paint / 1000)
@@ -104,7 +104,7 @@ def paints(url: str, nodes: int) -> float:
 
 
 async def watched(url: str, pid: int) -> float:
-    """Cores that the server takes with no viewer more, with one, and with many; the last."""
+    """Print the cores that the server uses with no, one and many viewers; return the last."""
     host, port = re.search(r"//([^:]+):(\d+)", url).groups()
     cores = 0.0
     for viewers in (1, VIEWERS):
@@ -126,7 +126,7 @@ async def watched(url: str, pid: int) -> float:
 
 
 async def viewer(host: str, port: int, seen: list[int]) -> None:
-    """One page: the stream, and a list of jobs at each change."""
+    """Simulate one page: read the stream, and request the jobs at each change."""
     stream, out = await asyncio.open_connection(host, port, limit=2**22)
     asks, asked = await asyncio.open_connection(host, port, limit=2**22)
     out.write(b"GET /api/stream HTTP/1.1\r\nhost: localhost\r\n\r\n")
@@ -144,7 +144,7 @@ async def viewer(host: str, port: int, seen: list[int]) -> None:
 
 
 def spent(pid: int) -> float:
-    """CPU seconds of the process and of the children that it has waited for."""
+    """Return CPU seconds of a process and its waited-for children."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(int(each) for each in fields[11:15]) / TICK
 

@@ -1,14 +1,14 @@
-"""How often `wright why` is right, and how fast it is.
+"""Accuracy and speed of `wright why`.
 
 python -m bench.why [right|fit|speed] [--wrong] [FOLDER...]
 
-right: every YAML file of a failure (`log`, `class`; tests/diagnose/unseen where no folder is given) is read and judged:
-       the share whose class comes first, and within the first two; by class; and the share that is right by the
-       confidence that was stated. Blind: without those whose threads a writer of modes came across.
-fit:   the table of diagnose/judge/calibration.py from all folders together; and how far stated confidence is from what
-       is right in a fifth of the failures that the table was not made of, five times.
-speed: 1 GB of mixed lines, most of a healthy run and some of failures, on one core: seconds of processor time and
-       the most memory; and a log of 4 KB with start-up.
+right: diagnoses every YAML file of a failure (`log`, `class`; default folder: tests/diagnose/unseen) and prints the
+       share whose class comes first, and within the first two; by class; and by stated confidence. Blind: without
+       failures whose threads an author of failure modes has read.
+fit:   prints the table of diagnose/judge/calibration.py from all folders together, and the error of stated confidence
+       in five-fold cross-validation.
+speed: 1 GB of mixed lines, most of a healthy run and some of failures, on one core: CPU seconds and peak memory; and a
+       log of 4 KB with start-up.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[1]
 UNSEEN = ROOT / "tests" / "diagnose" / "unseen"
 MET = (
     ROOT / "tests" / "diagnose" / "unseen2" / "met.txt"
-)  # names of logs whose threads a writer of modes came across
+)  # names of logs whose threads an author of modes has read
 BINS = (0.2, 0.4, 0.6, 0.8, 1.01)
 HARMLESS = "benign"  # the class of a text after which nothing failed
 FOLDS = 5
@@ -46,13 +46,13 @@ GROUP = 25  # failures for one point of the table
 
 
 def main() -> int:
-    """Print what was asked for."""
+    """Run the selected measurement."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=("right", "fit", "speed"), nargs="?", default="right")
     parser.add_argument("folder", type=Path, nargs="*", default=[UNSEEN])
-    parser.add_argument("--wrong", action="store_true", help="which class was said instead of which, by file")
+    parser.add_argument("--wrong", action="store_true", help="list wrong classes by file")
     parser.add_argument("--gigabytes", type=float, default=1.0)
     asked = parser.parse_intermixed_args()
     if asked.what == "speed":
@@ -65,14 +65,14 @@ def main() -> int:
 
 
 def failures(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name and content of each recorded failure."""
+    """Yield name and content of each recorded failure."""
     reader = YAML(typ="safe")
     for path in sorted(folder.glob("*.yaml")):
         yield path.stem, reader.load(path)
 
 
 def sound() -> Knowledge:
-    """The modes, without files that are none, which are named."""
+    """Return the valid failure modes; print the names of invalid files."""
     known = tables()
     for name, table in list(known.items()):
         if wrong := problems(name, table):
@@ -82,17 +82,17 @@ def sound() -> Knowledge:
 
 
 def diagnosed(log: str, known: Knowledge) -> list[Diagnosis]:
-    """What is said of a log."""
+    """Return the diagnoses of a log."""
     return judge(read([of_text("log", log)], known))
 
 
 def classes(diagnoses: list[Diagnosis]) -> list[str]:
-    """Classes in the order in which they are given, each once; not what is said to be harmless."""
+    """Return the distinct classes of diagnoses in order, without benign ones."""
     return list(dict.fromkeys(each.kind for each in diagnoses if each.role != "benign"))
 
 
 def right(folder: Path, *, wrong: bool) -> None:
-    """Shares of a folder, and where the first is wrong."""
+    """Print the accuracy on a folder, and on request the wrong ones."""
     known = sound()
     judged = [(name, each["class"], diagnosed(each["log"], known)) for name, each in failures(folder)]
     rows = [row for row in judged if row[1] != HARMLESS]
@@ -108,7 +108,7 @@ def right(folder: Path, *, wrong: bool) -> None:
     print("right first {}, within two {}, unknown {}".format(*shares))
     blind_shares(rows)
     blamed = sum(any(each.role == "root" for each in said) for said in harmless)
-    print(f"harmless texts that were blamed: {blamed} of {len(harmless)}")
+    print(f"harmless texts diagnosed as failures: {blamed} of {len(harmless)}")
     for kind, total in sorted(Counter(kind for _, kind, _ in rows).items()):
         print(f"  {kind:22} {firsts[kind]:3} of {total}")
     stated([(said[0].confidence, said[0].kind == kind) for _, kind, said in rows if said])
@@ -121,7 +121,7 @@ def right(folder: Path, *, wrong: bool) -> None:
 
 
 def blind_shares(rows: list[tuple[str, str, list[Diagnosis]]]) -> None:
-    """The shares without those that were met, where there are such."""
+    """Print the accuracy without failures whose threads were read, if there are any."""
     met = set(MET.read_text().split())
     blind = [(kind, classes(said)) for name, kind, said in rows if name not in met]
     if len(blind) < len(rows):
@@ -131,7 +131,7 @@ def blind_shares(rows: list[tuple[str, str, list[Diagnosis]]]) -> None:
 
 
 def fit(folders: list[Path]) -> int:
-    """Print the table, and the error of tables that were made without what they are tried on."""
+    """Print the calibration table and its cross-validation error."""
     known, calibration.CALIBRATION = sound(), ((0.0, 0.0), (1.0, 1.0))
     pairs = []
     for folder in folders:
@@ -140,20 +140,20 @@ def fit(folders: list[Path]) -> int:
             if said and said[0].role == "root" and each["class"] != HARMLESS:
                 pairs.append((said[0].confidence, said[0].kind == each["class"]))
     random.Random(1).shuffle(pairs)
-    print(f"{len(pairs)} failures; as weighed:")
+    print(f"{len(pairs)} failures; uncalibrated:")
     stated(pairs)
     tried = []
     for fold in range(FOLDS):
         calibration.CALIBRATION = table([pair for number, pair in enumerate(pairs) if number % FOLDS != fold])
         tried += [(calibration.expected(sure), good) for sure, good in pairs[fold::FOLDS]]
-    print(f"by tables of the other {FOLDS - 1} of {FOLDS} parts:")
+    print(f"calibrated on the other {FOLDS - 1} of {FOLDS} folds:")
     stated(tried)
     print("SEEN =", table(pairs))
     return 0
 
 
 def table(pairs: list[tuple[float, bool]]) -> tuple[tuple[float, float], ...]:
-    """Shares of groups of equal size, never falling; between 0 and the surest."""
+    """Return calibrated shares of groups of equal size, monotonic."""
     ordered = sorted(pairs)
     groups = [[pair] for pair in ordered[: len(ordered) // GROUP * GROUP : GROUP]]
     for number, group in enumerate(groups):
@@ -168,12 +168,12 @@ def table(pairs: list[tuple[float, bool]]) -> tuple[tuple[float, float], ...]:
 
 
 def share(pairs: list[tuple[float, bool]]) -> float:
-    """Of those that are right, with one right and one wrong added, so that few are not all."""
+    """Return the share that is right, with one right and one wrong added (Laplace smoothing)."""
     return (sum(good for _, good in pairs) + 1) / (len(pairs) + 2)
 
 
 def stated(pairs: list[tuple[float, bool]]) -> None:
-    """The share that is right by the confidence that was stated, and how far apart they are."""
+    """Print the share that is right by stated confidence, and the mean difference."""
     bins: dict[float, list[tuple[float, bool]]] = defaultdict(list)
     for pair in pairs:
         bins[next(top for top in BINS if pair[0] < top)].append(pair)
@@ -187,22 +187,22 @@ def stated(pairs: list[tuple[float, bool]]) -> None:
 
 
 def speed(gigabytes: float) -> int:
-    """Seconds and memory for a large log, and seconds for a small one."""
+    """Print seconds and memory for a large log, and seconds for a small one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.log"
         lines = write_mixed(path, int(gigabytes * 1e9))
         wall, cpu, mib = run(path)
         size = f"{path.stat().st_size / 1e9:.2f} GB, {lines} lines"
-        print(f"{size}: {cpu:.1f} s of processor time, {wall:.1f} s, {mib:.0f} MiB")
+        print(f"{size}: {cpu:.1f} s of CPU time, {wall:.1f} s, {mib:.0f} MiB")
         small = Path(folder) / "small.log"
         small.write_bytes(path.read_bytes()[:4096])
         times = sorted(run(small)[1] for _ in range(5))
-        print(f"4 KB: {times[0]:.2f} s to {times[-1]:.2f} s of processor time, with start-up")
+        print(f"4 KB: {times[0]:.2f} s to {times[-1]:.2f} s of CPU time, with start-up")
     return 0
 
 
 def write_mixed(path: Path, size: int) -> int:
-    """Healthy lines of many ranks, with a failure's lines among them about every thousandth line."""
+    """Write healthy lines of many ranks, with a failure's lines about every thousandth line; return the bytes."""
     chance = random.Random(1)  # the same log each time
     texts = list(knowledge().signatures)
     written = lines = 0
@@ -221,7 +221,7 @@ def write_mixed(path: Path, size: int) -> int:
 
 
 def run(path: Path) -> tuple[float, float, float]:
-    """Wall seconds, processor seconds and MiB of `wright why --json PATH`."""
+    """Return wall seconds, CPU seconds and MiB of `wright why --json PATH`."""
     command = [sys.executable, "-c", "from clusterwright.cli import main; main()", "why", "--json", str(path)]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

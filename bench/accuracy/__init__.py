@@ -1,1 +1,1 @@
-"""How well the planner predicts what others measured; `python -m bench.accuracy` writes docs/accuracy.md."""
+"""Accuracy of the planner on published measurements; `python -m bench.accuracy` writes docs/accuracy.md."""

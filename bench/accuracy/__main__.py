@@ -1,7 +1,7 @@
 """Writes docs/accuracy.md and docs/accuracy.svg from bench/accuracy/published and the stored coefficients.
 
-python -m bench.accuracy            write the page; fits that left a source out come from bench/accuracy/fit_plan.py
-python -m bench.accuracy --check    say whether the page is what the code gives (half a minute); exit code 3 if not
+python -m bench.accuracy            write the page; leave-one-source-out fits are from bench/accuracy/fit_plan.py
+python -m bench.accuracy --check    check whether the page is current (half a minute); exit code 3 if not
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from bench.accuracy.speed_fit import remembered
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, PICTURE = DOCS / "accuracy.md", DOCS / "accuracy.svg"
 FEWEST_LAYOUTS = 4
-CLOSE = 0.002  # share by which an in-sample median may differ before the page is called old
+CLOSE = 0.002  # difference of an in-sample median from which the page counts as outdated
 _MARK = re.compile(r"<!-- in sample: (\{.*\}) -->")
 
 
 def main() -> int:
-    """Write the page, or check it."""
+    """Write or check the page."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def measure() -> tuple[Measures, list[str]]:
-    """Every error, left out and in sample; says on stderr how far it is. Three processes, as fits take minutes."""
+    """Return all errors, held out and in sample; uses three processes, as fits take minutes. Progress goes to stderr."""
     with ProcessPoolExecutor(max_workers=3) as pool:
         times = pool.submit(_times)
         others = pool.submit(_others)
@@ -91,7 +91,7 @@ def _others() -> dict[str, Sequence[Off] | Sequence[float]]:
 
 
 def fingerprint() -> dict[str, float]:
-    """In-sample medians by source: what the page says of the code as it is."""
+    """Return in-sample medians by source, which change with the code."""
     remembered()
     rows: dict[str, Sequence[Off]] = {
         "time": accuracy_time.in_sample(accuracy_time.once_each(accuracy_time.measured_rows())),
@@ -108,7 +108,7 @@ def fingerprint() -> dict[str, float]:
 
 
 def check() -> int:
-    """Exit code 0 where the page holds, 3 where it is old."""
+    """Return 0 if the page is current, 3 if it is outdated."""
     written = _MARK.search(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else None
     then = json.loads(written[1]) if written else {}
     now = fingerprint()

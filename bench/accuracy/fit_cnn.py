@@ -1,6 +1,6 @@
-"""Fits catalog/data/fitted/cnn.json on bench/accuracy/published/cnn_training.csv (rows of convolutional networks).
+"""Fits catalog/data/fitted/cnn.json on bench/accuracy/published/cnn_training.csv (convolutional networks).
 
-Every coefficient has a prior and a width; what the rows do not say stays there. Run: python -m bench.accuracy.fit_cnn
+Every coefficient has a prior and a width; without rows it stays at the prior. Run: python -m bench.accuracy.fit_cnn
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OUT = HERE.parents[1] / "src/clusterwright/catalog/data/fitted/cnn.json"
 DEEP = "share of peak of a deep convolution"
 JOULE = "2.5 times power over peak (memory and clocks beside the matrix units) of "
 STREAM = "share of peak that a copy in device memory reaches"
-# What no row here speaks of leans on the held-back tables: its form, and a prior that nothing moves.
+# Coefficients without rows here depend on the held-back tables, in form or as a fixed prior.
 LEANS = "group_width, squeeze_16 and _32 of pytorch and pytorch-nchw (priors); rate, tensorflow-xla, traffic_32 (form)"
 SQUEEZE = "7 passes if fused, twice as many in fp32 if not; no row: from the held-back tables (SE-ResNeXt)"
 PLAIN = (17.0, "norm 8, activation 5, sums 2, none of them fused in fp32, and copies of what is kept")
@@ -111,19 +111,19 @@ GRADIENT_BYTES = {
 }  # DDP's are the weights' own: fp32
 
 
-# What physics allows: Winograd's algorithm saves 2.25, and only a large cache beats the memory.
+# Physical limits: Winograd's algorithm saves at most 2.25, and only a large cache exceeds memory bandwidth.
 CEILING = dict.fromkeys((path for path in PRIORS if path.startswith("stream.")), 1.0)
 CEILING |= {"winograd": 2.25, "stream.Ada": 1.2}
 
 
 def usable(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Rows with a throughput, of networks that are known."""
+    """Return rows with a throughput and a known network."""
     with_result = [row for row in rows if float(row["samples_per_s_total"] or 0) > 0]
     return [row for row in with_result if read(row, []) is not None]
 
 
 def weights(rows: list[dict[str, str]]) -> np.ndarray:
-    """Repeats of one GPU, precision and number of GPUs count as the root of their number."""
+    """Return row weights: a group of one GPU, precision and number of GPUs counts as the root of its size."""
     keys = [
         (row["source"], row["benchmark"], row["gpu_type"], row["precision"], row["num_gpus"]) for row in rows
     ]
@@ -132,7 +132,7 @@ def weights(rows: list[dict[str, str]]) -> np.ndarray:
 
 
 def table(values: np.ndarray) -> dict:
-    """The coefficients as they are stored."""
+    """Return the coefficients in their stored form."""
     out: dict = {}
     for path, value in zip(PRIORS, values, strict=True):
         where, (*parents, last) = out, path.split(".")
@@ -145,7 +145,7 @@ def table(values: np.ndarray) -> dict:
 
 
 def fit(rows: list[dict[str, str]]) -> dict:
-    """Coefficients of these rows: least squares of logarithms, soft on outliers, held to the priors."""
+    """Fit coefficients by robust least squares of logarithms, with priors."""
     rows = usable(rows)
     start = np.log([prior for prior, _, _ in PRIORS.values()])
     width = np.array([width for _, width, _ in PRIORS.values()])
@@ -169,7 +169,7 @@ def fit(rows: list[dict[str, str]]) -> dict:
 
 
 def errors(rows: list[dict[str, str]], stored: dict) -> np.ndarray:
-    """Predicted over measured, less one."""
+    """Return predicted / measured - 1 of each row."""
     c = from_table(stored)
     return np.array(
         [step(read(row, []), c).images_per_s / float(row["samples_per_s_total"]) - 1 for row in rows]
@@ -177,7 +177,7 @@ def errors(rows: list[dict[str, str]], stored: dict) -> np.ndarray:
 
 
 def line(name: str, rows: list[dict[str, str]], stored: dict) -> str:
-    """One line of the report."""
+    """Format one line of the report."""
     if not rows:
         return f"{name:42s} no row"
     found = errors(rows, stored)
@@ -191,12 +191,12 @@ def line(name: str, rows: list[dict[str, str]], stored: dict) -> str:
 
 
 def alone(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Rows of one GPU."""
+    """Return rows with one GPU."""
     return [row for row in rows if row["num_gpus"] == "1"]
 
 
 def scaling_errors(rows: list[dict[str, str]], stored: dict) -> list[tuple[float, str]]:
-    """Points of scaling efficiency, predicted less measured, against the smallest run of the same series."""
+    """Return predicted minus measured scaling efficiency, against the smallest run of the same series."""
     series: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in rows:
         series.setdefault(_series(row), []).append(row)
@@ -225,7 +225,7 @@ def _per_gpu(total: float, row: dict[str, str]) -> float:
 
 
 def report(name: str, rows: list[dict[str, str]], stored: dict) -> None:
-    """Prints throughput and scaling of some rows."""
+    """Print the errors of throughput and scaling."""
     print(line(name, rows, stored))
     print(line("  one GPU", alone(rows), stored))
     for kind in ("ResNet", "BERT"):
@@ -241,14 +241,14 @@ def report(name: str, rows: list[dict[str, str]], stored: dict) -> None:
 
 
 def report_gpus(rows: list[dict[str, str]]) -> None:
-    """Prints the error on each GPU, fitted without it: ten more fits."""
+    """Print the error on each GPU by a fit without it (ten more fits)."""
     for chip in sorted({row["gpu_type"] for row in rows}):
         own, others = ([row for row in rows if (row["gpu_type"] == chip) is same] for same in (True, False))
         print(line(f"out {chip}", own, fit(others)))
 
 
 def main() -> None:
-    """Fits, writes, and prints errors in and out of sample; `--gpus`: without each GPU in turn, too."""
+    """Fit, write, and print errors in and out of sample; `--gpus`: also without each GPU."""
     rows = list(csv.DictReader(ROWS.read_text("utf-8").splitlines()))
     mine = usable(rows)
     stored = fit(rows)

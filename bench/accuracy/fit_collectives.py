@@ -1,7 +1,7 @@
 """Fits catalog/data/fitted/collectives.json on bench/accuracy/published/nccl_measured.csv.
 
-Every coefficient has a prior, from NCCL's own tuning table or a vendor's figure, and a width; what the rows
-do not say stays there. Rows that are thresholds or expectations count little.
+Every coefficient has a prior, from NCCL's own tuning table or a vendor's figure, and a width; without rows it stays at
+the prior. Rows that are thresholds or expectations have low weight.
 Run: python -m bench.accuracy.fit_collectives
 """
 
@@ -23,9 +23,9 @@ HERE = Path(__file__).parent
 ROWS = HERE / "published" / "nccl_measured.csv"
 OUT = HERE.parents[1] / "src/clusterwright/catalog/data/fitted/collectives.json"
 LARGE = 64 * 2**20
-# What no row here speaks of leans on the held-back tables: its form, and a prior that nothing moves.
+# Coefficients without rows here depend on the held-back tables, in form or as a fixed prior.
 LEANS = "heads, wire.tcpxo (priors); nvls_ramp, wire.efa.delay_s, window_bytes, trees of two nodes (form)"
-# path of the coefficient: prior, width (of its logarithm), where the prior is from
+# path of the coefficient: prior, width (of its logarithm), source of the prior
 PRIORS = {
     "link.Volta": (0.80, 0.05, "share of line rate that a ring keeps on any NVLink generation"),
     "link.Ampere": (0.80, 0.05, "as Volta"),
@@ -97,7 +97,7 @@ NO_RDMA = {"tcpx", "ethernet"}
 
 
 def weight(row: dict[str, str]) -> float:
-    """Of one row: a threshold is a lower bound only, and small messages matter less."""
+    """Return a row's weight: lower for thresholds, which are only lower bounds, and for small messages."""
     weak = any(word in row["measurement"] for word in ("threshold", "expected"))
     unknown = "not printed" in row["fabric"]
     size = float(row["size_bytes"].split()[0] or 0) if row["size_bytes"] else LARGE
@@ -105,18 +105,18 @@ def weight(row: dict[str, str]) -> float:
 
 
 def usable(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Those with a bandwidth that was printed with two digits or more."""
+    """Return rows with a bandwidth of at least two digits."""
     return [row for row in rows if float(row["busbw_GBps"] or 0) >= 0.1]
 
 
 def weights(rows: list[dict[str, str]]) -> np.ndarray:
-    """Each group of one source and machine counts as the root of its rows."""
+    """Return row weights: a group of one source and machine counts as the root of its size."""
     keys = [(row["source"], row["gpu_type"], row["num_nodes"], row["collective"]) for row in rows]
     return np.array([weight(row) / keys.count(key) ** 0.25 for row, key in zip(rows, keys, strict=True)])
 
 
 def table(values: np.ndarray) -> dict:
-    """The coefficients as they are stored."""
+    """Return the coefficients in their stored form."""
     out: dict = {}
     for path, value in zip(PRIORS, values, strict=True):
         where, (*parents, last) = out, path.split(".")
@@ -129,7 +129,7 @@ def table(values: np.ndarray) -> dict:
 
 
 def fit(rows: list[dict[str, str]]) -> dict:
-    """Coefficients of these rows: least squares of logarithms, soft on outliers, held to the priors."""
+    """Fit coefficients by robust least squares of logarithms, with priors."""
     rows = usable(rows)
     start = np.log([prior for prior, _, _ in PRIORS.values()])
     width = np.array([width for _, width, _ in PRIORS.values()])
@@ -147,13 +147,13 @@ def fit(rows: list[dict[str, str]]) -> dict:
 
 
 def errors(rows: list[dict[str, str]], stored: dict) -> np.ndarray:
-    """Predicted over measured, less one."""
+    """Return predicted / measured - 1 of each row."""
     c = from_table(stored)
     return np.array([bus_bw_of_row(row, c)[0] / float(row["busbw_GBps"]) - 1 for row in rows])
 
 
 def line(name: str, rows: list[dict[str, str]], stored: dict) -> str:
-    """One line of the report."""
+    """Format one line of the report."""
     large = [
         row for row in usable(rows) if not row["size_bytes"] or float(row["size_bytes"].split()[0]) >= LARGE
     ]
@@ -170,7 +170,7 @@ def line(name: str, rows: list[dict[str, str]], stored: dict) -> str:
 
 
 def main() -> None:
-    """Fits, writes, and prints errors of large messages in and out of sample."""
+    """Fit, write, and print errors of large messages in and out of sample."""
     rows = list(csv.DictReader(ROWS.read_text("utf-8").splitlines()))
     sources = sorted({row["source"] for row in rows})
     stored = fit(rows)

@@ -1,12 +1,12 @@
-"""Fit what memory is not told by any tensor, and say how far the model is off on sources it has not seen.
+"""Fits memory beyond tensors, and prints the model's error on held-out sources.
 
     python -m bench.accuracy.fit_memory            fit, write catalog/data/fitted/memory.json, print the table
     python -m bench.accuracy.fit_memory --check    print the table only
 
-Four things are fitted, each by what most of the rows that show it say, so that no row can pull:
-the rest inside the allocator (rows below 8 GiB without experts), the load of the fullest experts' GPU
-(rows with experts), the allocator's slack by family (rows that print reserved memory or nvidia-smi's),
-and the spread of what is left. The CUDA context was measured (BigScience, A100).
+Four coefficients are fitted, each as a median, so that no single row dominates: the remainder within the allocator
+(rows below 8 GiB without experts), the load of the GPU with the most loaded experts (rows with experts), the
+allocator's slack by family (rows with reserved memory or nvidia-smi's), and the spread of the residuals. The CUDA
+context was measured (BigScience, A100).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ SMALL = 8 * GIB  # rows below it show tens of MiB
 SLACK, SLACK_ROWS = (
     0.05,
     20,
-)  # before any row, and what that counts as: logs of nanotron 3%, of SimuMax 5 and 7%
-FAR = 0.25  # what is off by more is off for another reason
+)  # prior and its weight in rows: logs of nanotron 3%, of SimuMax 5 and 7%
+FAR = 0.25  # larger errors have another cause
 LOADS = tuple(1 + step / 20 for step in range(21))  # 1.00 to 2.00
 UNFITTED = Coefficients(
     rest=0.0, imbalance=1.0, slack={"megatron": SLACK}, context=CONTEXT, typical=0.05, spread=0.1
@@ -65,18 +65,18 @@ class Seen:
 
     @property
     def source(self) -> str:
-        """The paper, page or repository."""
+        """The paper, page or repository of the row."""
         return self.row["source"]
 
     @property
     def reserved_over_allocated(self) -> float | None:
-        """What the row's own notes say of the allocator's slack."""
+        """The allocator's slack from the row's notes, None without."""
         found = re.search(r"reserved ([\d.]+) GiB", self.row["notes_url"])
         return float(found[1]) * GIB / self.measured if found else None
 
 
 def seen(tables: Iterable[str] = TABLES) -> list[Seen]:
-    """All rows that ran, print their memory, and can be planned."""
+    """Return all rows that ran, have a measured memory, and can be planned."""
     known, found = CatalogLookup(), []
     for table in tables:
         with (HERE / "published" / f"{table}.csv").open(encoding="utf-8") as file:
@@ -94,7 +94,7 @@ def seen(tables: Iterable[str] = TABLES) -> list[Seen]:
 
 
 def fit(rows: list[Seen]) -> dict[str, Any]:
-    """The coefficients, from these rows alone."""
+    """Fit the coefficients on these rows."""
     dense = [each for each in rows if not each.run.training.architecture.experts]
     small = [each for each in dense if each.measured < SMALL and each.meaning in ALLOCATOR]
     left = [each.measured - float(reported(each.run, each.meaning, UNFITTED)) for each in small]
@@ -112,7 +112,7 @@ def fit(rows: list[Seen]) -> dict[str, Any]:
 
 
 def _load(rows: list[Seen], first: Coefficients) -> float:
-    """The mean of what each source says by itself: one shows forced balance, another the first steps of training."""
+    """Return the mean of the loads of each source: one has forced balance, another the first steps of training."""
     sources = {each.source for each in rows}
     own = [_load_of([each for each in rows if each.source == source], first) for source in sorted(sources)]
     return round(statistics.fmean(own), 2) if own else 1.0
@@ -141,18 +141,18 @@ def _slack(rows: list[Seen], first: Coefficients) -> dict[str, float]:
 
 
 def _drawn(values: list[float]) -> float:
-    """The median, drawn towards what was known before where rows are few."""
+    """Return the median, shrunk towards the prior if rows are few."""
     middle = statistics.median(values) if values else SLACK
     return (middle * len(values) + SLACK * SLACK_ROWS) / (len(values) + SLACK_ROWS)
 
 
 def error(each: Seen, fitted: Coefficients) -> float:
-    """Predicted over measured, less one."""
+    """Return predicted / measured - 1."""
     return float(reported(each.run, each.meaning, fitted)) / each.measured - 1
 
 
 def held_out(rows: list[Seen]) -> list[tuple[Seen, float]]:
-    """The error of each row, with its source left out of the fit."""
+    """Return the error of each row by a fit without its source."""
     found = []
     for source in dict.fromkeys(each.source for each in rows):
         fitted = from_table(fit([each for each in rows if each.source != source]))
@@ -161,7 +161,7 @@ def held_out(rows: list[Seen]) -> list[tuple[Seen, float]]:
 
 
 def table(errors: list[tuple[Seen, float]], key: Callable[[Seen], str]) -> list[str]:
-    """Lines of median, P90, bias and the worst row, by source or kind."""
+    """Format lines of median, P90, bias and worst row, by source or kind."""
     lines = []
     for name in dict.fromkeys(key(each) for each, _ in errors):
         own = [(each, off) for each, off in errors if key(each) == name]
@@ -176,7 +176,7 @@ def table(errors: list[tuple[Seen, float]], key: Callable[[Seen], str]) -> list[
 
 
 def kind(each: Seen) -> str:
-    """What kind of plan a row is."""
+    """Return the kind of a row's plan."""
     run = each.run
     model, cut = run.training.architecture, run.layout
     if cut.zero >= 3:
@@ -189,7 +189,7 @@ def kind(each: Seen) -> str:
 
 
 def report(rows: list[Seen]) -> list[tuple[Seen, float]]:
-    """Print what is off, by source and by kind, and return the errors."""
+    """Print errors by source and by kind, and return them."""
     errors = held_out(rows)
     print(f"{'left out of the fit':46} rows  median     P90    bias  worst row")
     print("\n".join(table(errors, lambda each: each.source)), end="\n\n")
@@ -199,9 +199,9 @@ def report(rows: list[Seen]) -> list[tuple[Seen, float]]:
 
 
 def main() -> None:
-    """Fit on all rows, write, and report with each source left out."""
+    """Fit on all rows, write, and report the held-out errors."""
     rows = seen()
-    large = [off for each, off in report(rows) if each.measured > SMALL]  # of those a limit is asked for
+    large = [off for each, off in report(rows) if each.measured > SMALL]  # the goal is for these
     sizes = sorted(abs(off) for off in large)
     fitted = fit(rows) | {"typical": round(statistics.median(sizes), 4)}
     fitted["spread"] = round(sizes[int(0.75 * (len(sizes) - 1))], 4)

@@ -2,7 +2,7 @@
 
     python -m bench.accuracy.fit_plan --date 2026-11-21 [--only speed]
 
-Prints, source by source, how well runs are predicted by a fit that has not seen their source.
+Prints the error on each source by a fit without it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ FITTED = Path(__file__).parents[2] / "src" / "clusterwright" / "catalog" / "data
 LEFT_OUT = Path(__file__).with_name(
     "left_out.json"
 )  # fits without one source, or one publisher, in deviations
-OTHERS = ("fit_memory", "fit_collectives", "fit_cnn")  # each with a main() of its own
+OTHERS = ("fit_memory", "fit_collectives", "fit_cnn")  # each has its own main()
 
 
 def fit_speed(date: str) -> None:
-    """The time model: coefficients, ranges, and the table of sources left out."""
+    """Fit the time model: coefficients, ranges, and the table of held-out sources."""
     rows, left = load()
     trusted = [one for one in rows if one.trust]
     print(f"{len(rows)} runs, {len(trusted)} with shape and cut; left out: {dict(left)}", file=sys.stderr)
@@ -56,18 +56,18 @@ def fit_speed(date: str) -> None:
 
 
 def rounded(without: dict[str, dict[str, np.ndarray]]) -> dict[str, dict[str, list[float]]]:
-    """For the file that the accuracy page is made of."""
+    """Return the leave-one-out coefficients for left_out.json, rounded."""
     return {by: {name: x.round(4).tolist() for name, x in fits.items()} for by, fits in without.items()}
 
 
 def complete(rows: list[Measured], held: np.ndarray) -> tuple[list[Measured], np.ndarray]:
-    """Those rows that give shape and cut themselves, with their errors."""
+    """Return the rows that state shape and parallel layout, with their errors."""
     whole = np.array([one.complete and not one.weak for one in rows])
     return [one for one, is_whole in zip(rows, whole, strict=True) if is_whole], held[whole]
 
 
 def fitted_on(rows: list[Measured], date: str) -> dict[str, object]:
-    """What stands beside the coefficients."""
+    """Return the provenance that is stored with the coefficients."""
     sources = Counter(one.source for one in rows)
     return {
         "date": date,
@@ -78,9 +78,9 @@ def fitted_on(rows: list[Measured], date: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """All fits, or one of them."""
+    """Run all fits or one of them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--date", required=True, help="written beside the coefficients")
+    parser.add_argument("--date", required=True, help="date stored with the coefficients")
     parser.add_argument("--only", choices=("speed", *OTHERS))
     chosen = parser.parse_args()
     for name in OTHERS:

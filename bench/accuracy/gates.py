@@ -1,4 +1,4 @@
-"""The aims, and whether they are reached on rows whose source was left out of the fit."""
+"""Accuracy goals, judged on rows whose source was held out of the fit."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ NVIDIA = ("DGXC", "Megatron-Bridge", "NeMo")
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One aim."""
+    """One goal."""
 
     name: str
     what: str
     rows: int
-    known: str  # the best that is known of others
+    known: str  # the best published result of others
     aim: str
     ours: str
     in_sample: str
@@ -30,7 +30,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """All that gates look at."""
+    """All errors that goals are judged by."""
 
     times: Times
     memory: Sequence[Off]
@@ -50,7 +50,7 @@ Belongs = Callable[[Measured], bool]
 
 
 def gates(found: Measures) -> list[Gate]:
-    """In the order of their numbers; those of the issue first."""
+    """Return the goals in order of their numbers, those of the issue first."""
     return [*_time_gates(found), *_memory_gates(found), *_other_gates(found)]
 
 
@@ -106,7 +106,7 @@ def _value(of: Score, name: str) -> float:
 
 
 def _unseen(found: Measures) -> list[Gate]:
-    """Times of bench/accuracy/unseen; nothing of it was ever in a fit, so there is no sample to be in."""
+    """Return goals for times of bench/accuracy/unseen, which was never part of a fit."""
     mine = [each for each in found.unseen if each.group == "time"]
     if not mine:
         return []
@@ -116,7 +116,7 @@ def _unseen(found: Measures) -> list[Gate]:
 
 
 def _slopes(found: Measures) -> list[Gate]:
-    """What strong scaling costs, in points of the MFU that the fewest GPUs reach."""
+    """Return goals for the loss of MFU by strong scaling, in points of the MFU with the fewest GPUs."""
     mine = [
         i
         for i, one in enumerate(found.times.rows)

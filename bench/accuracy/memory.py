@@ -1,4 +1,4 @@
-"""Errors of the memory model, and whether it told what fits."""
+"""Errors of the memory model, and its verdicts on what fits."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PUBLISHED = Path(__file__).parent / "published"
 
 
 def in_sample() -> list[Off]:
-    """Peaks with the stored coefficients."""
+    """Return errors of peak memory with the stored coefficients."""
     stored = from_table(json.loads(fit_memory.STORED.read_text(encoding="utf-8")))
     return [_off(each, fit_memory.error(each, stored)) for each in fit_memory.seen()]
 
 
 def held_out() -> list[Off]:
-    """Peaks with each source left out of the fit."""
+    """Return errors of peak memory with each source held out."""
     return [_off(each, error) for each, error in fit_memory.held_out(fit_memory.seen())]
 
 
@@ -38,7 +38,7 @@ def _off(each: fit_memory.Seen, error: float) -> Off:
 
 
 def told() -> tuple[Verdicts, list[str]]:
-    """Verdicts on every published run, and the runs that were told wrongly."""
+    """Return verdicts on all published runs, and the runs with wrong verdicts."""
     known, pairs, wrong = CatalogLookup(), [], []
     for table in (*TABLES, "megatron_golden"):
         with (PUBLISHED / f"{table}.csv").open(newline="", encoding="utf-8") as file:
@@ -54,7 +54,7 @@ def told() -> tuple[Verdicts, list[str]]:
 
 
 def _verdict(row: dict[str, str], known: CatalogLookup) -> tuple[bool, bool] | None:
-    """It ran, it was called fitting; None for rows that are suspect, or no plan."""
+    """Return whether a run ran, and whether it was predicted to fit; None for suspect rows and those without a plan."""
     if row["status"] not in {"ok", "oom"}:
         return None
     try:

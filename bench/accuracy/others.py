@@ -1,4 +1,4 @@
-"""Errors of collectives and of convolutional networks, with each source left out of the fit."""
+"""Errors of collectives and convolutional networks, with each source held out of the fit."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ FITTED = Path(__file__).parents[2] / "src/clusterwright/catalog/data/fitted"
 
 
 def collectives(*, held: bool) -> list[Off]:
-    """Bus bandwidth of every printed measurement."""
+    """Return errors of bus bandwidth of all measurements."""
     rows = fit_collectives.usable(_rows(fit_collectives.ROWS))
     return _offs(rows, fit_collectives, "collectives", "busbw_GBps", held=held)
 
 
 def networks(*, held: bool) -> list[Off]:
-    """Images a second of every printed measurement."""
+    """Return errors of images per second of all measurements."""
     rows = fit_cnn.usable(_rows(fit_cnn.ROWS))
     return _offs(rows, fit_cnn, "cnn", "samples_per_s_total", held=held)
 
 
 def scaling(*, held: bool) -> list[float]:
-    """Points of scaling efficiency by which each series is off."""
+    """Return the error of scaling efficiency of each series, in points."""
     rows = fit_cnn.usable(_rows(fit_cnn.ROWS))
     if not held:
         return [off for off, _ in fit_cnn.scaling_errors(rows, _stored("cnn"))]
@@ -38,7 +38,7 @@ def scaling(*, held: bool) -> list[float]:
 
 
 def _offs(rows: list[dict[str, str]], fitter: ModuleType, name: str, column: str, *, held: bool) -> list[Off]:
-    """Every row; `fitter` is the script that fits the stored table `name`."""
+    """Return the errors of all rows; `fitter` is the script that fits the stored table `name`."""
     found = []
     for source in sorted({row["source"] for row in rows}):
         mine = _of(rows, source)
@@ -50,7 +50,7 @@ def _offs(rows: list[dict[str, str]], fitter: ModuleType, name: str, column: str
 
 
 def _group(row: dict[str, str]) -> str:
-    """`large` for messages of 64 MiB and more, `alone` for networks on one GPU."""
+    """Return `large` for messages of at least 64 MiB, `alone` for networks on one GPU."""
     if "busbw_GBps" in row:
         size = row["size_bytes"].split()[0] if row["size_bytes"] else ""
         return "large" if not size or float(size) >= fit_collectives.LARGE else "small"

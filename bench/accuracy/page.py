@@ -1,4 +1,4 @@
-"""docs/accuracy.md, from scores to Markdown."""
+"""Formats docs/accuracy.md from scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.accuracy.scores import Off, Score, by, score
 from bench.accuracy.speed_rows import Measured
 
 Rows = Sequence[Sequence[str]]
-BAD_SOURCE, BAD_ROW = 0.15, 0.5  # shares that are called bad
+BAD_SOURCE, BAD_ROW = 0.15, 0.5  # errors listed as bad
 INTRODUCTION = """# Accuracy
 
 This page lists the errors of `wright plan` on {rows} published training runs, {peaks} peak memories, {collectives}
@@ -31,7 +31,7 @@ The label of a row is model, GPU, precision, sequence length, and GPUs/tp/pp/cp/
 
 
 def page(found: Measures, wrong: Sequence[str]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     times = found.times
     parts = [
         INTRODUCTION.format(
@@ -53,7 +53,7 @@ def page(found: Measures, wrong: Sequence[str]) -> str:
 
 
 def table(head: Sequence[str], rows: Rows) -> str:
-    """A Markdown table; the first column left, numbers right."""
+    """Format a Markdown table; the first column left-aligned, numbers right."""
     lines = [head, [":---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""Every held-out prediction over its measurement, against the measurement: docs/accuracy.svg."""
+"""Draws docs/accuracy.svg: each held-out prediction over its measurement, against the measurement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.accuracy.scores import Off
 WIDE, HIGH = 960, 540
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 46, 500
 FEWEST, MOST = 0.1, 600.0  # seconds
-LOW, UP = 0.4, 2.5  # predicted over measured; what lies beyond is drawn at the edge
+LOW, UP = 0.4, 2.5  # predicted over measured; values beyond are drawn at the edge
 COLOURS = {
     "V100": "#8a8a8a", "A100": "#2f6fb0", "H100": "#3a9a5b", "H200": "#7bb661", "B200": "#c98a1b",
     "GB200": "#c0504d", "B300": "#8e5ea2", "GB300": "#d16ba5", "other": "#555555",
@@ -24,7 +24,7 @@ STYLE = (
 
 
 def plot(rows: Sequence[Off], gpus: Sequence[str]) -> str:
-    """The whole picture; `gpus` names each row's GPU."""
+    """Return the SVG; `gpus` has each row's GPU."""
     families = [_family(name) for name in gpus]
     drawn = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" role="img" aria-labelledby="t">',
@@ -45,13 +45,13 @@ def _family(name: str) -> str:
 
 
 def across(seconds: float) -> float:
-    """Place of a time, by its logarithm."""
+    """Return the x coordinate of a time on a log scale."""
     share = math.log(max(FEWEST, min(seconds, MOST)) / FEWEST) / math.log(MOST / FEWEST)
     return round(LEFT + share * (WIDE - LEFT - RIGHT), 1)
 
 
 def up(ratio: float) -> float:
-    """Place of a ratio, by its logarithm."""
+    """Return the y coordinate of a ratio on a log scale."""
     share = math.log(max(LOW, min(ratio, UP)) / LOW) / math.log(UP / LOW)
     return round(BOTTOM - share * (BOTTOM - TOP), 1)
 

@@ -1,4 +1,4 @@
-"""What other planners print of themselves on the same rows."""
+"""Published accuracy of other planners on the same rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ CALCULON = {
     ("GPT-1T", "full"): 90.08,
     ("GPT-1T", "selective"): 66.04,
 }
-# The same commit on 137 A100 rows of five sources, shapes, plans and network given: mean and P90 of the error's size.
+# The same commit on 137 A100 rows of five sources, with shapes, plans and network as input: mean and P90 of |error|.
 CALCULON_A100 = (0.212, 0.323)
-CALCULON_OOM = "0 of 6"  # runs that ran out of memory which it calls not fitting
-# SimuMax 1.2 on 43 cases of its own, all on 8 B200 with a measured table per operation: mean of the error's size.
+CALCULON_OOM = "0 of 6"  # out-of-memory runs that it predicts not to fit
+# SimuMax 1.2 on its own 43 cases, all on 8 B200 with a measured table per operation: mean of |error|.
 SIMUMAX_TIME, SIMUMAX_MEMORY = 0.0562, 0.0046

@@ -1,4 +1,4 @@
-"""Arithmetic of errors: how far predictions are off, group by group. Plain numbers, no numpy."""
+"""Statistics of prediction errors by group, without numpy."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from statistics import fmean, median
 
 @dataclass(frozen=True, slots=True)
 class Off:
-    """One measurement beside its prediction, in the same unit."""
+    """A measurement and its prediction, in the same unit."""
 
     source: str
     label: str
     predicted: float
     measured: float
     complete: bool = True
-    inside: bool | None = None  # of the predicted P10 to P90 range
+    inside: bool | None = None  # whether within the predicted P10 to P90 range
     group: str = ""
 
     @property
     def error(self) -> float:
-        """Predicted over measured, less one: -0.1 is a tenth too small."""
+        """The error, predicted / measured - 1: -0.1 is a tenth too small."""
         return self.predicted / self.measured - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How far a group is off, as shares."""
+    """The errors of a group, as shares."""
 
     rows: int
     complete: int
-    median: float  # of the error's size
-    mean: float  # likewise
+    median: float  # of the absolute error
+    mean: float  # of the absolute error
     p90: float
     bias: float  # mean of the signed error
     worst: Off
@@ -40,7 +40,7 @@ class Score:
 
 
 def score(rows: Sequence[Off]) -> Score:
-    """Of one group, which must not be empty."""
+    """Return the score of one group, which must not be empty."""
     sizes = [abs(each.error) for each in rows]
     ranged = [each.inside for each in rows if each.inside is not None]
     return Score(
@@ -56,7 +56,7 @@ def score(rows: Sequence[Off]) -> Score:
 
 
 def by(rows: Iterable[Off], key: Callable[[Off], str]) -> dict[str, list[Off]]:
-    """Rows by what the key says of them, in order of its words."""
+    """Group rows by a key, in order of the keys."""
     groups: dict[str, list[Off]] = {}
     for each in rows:
         groups.setdefault(key(each), []).append(each)
@@ -64,7 +64,7 @@ def by(rows: Iterable[Off], key: Callable[[Off], str]) -> dict[str, list[Off]]:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """By straight lines between the sorted values."""
+    """Return a quantile by linear interpolation between the sorted values."""
     ordered = sorted(values)
     place = share * (len(ordered) - 1)
     low = int(place)
@@ -73,7 +73,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def publisher(source: str) -> str:
-    """Who published it, whatever the release: the first word of a source's name."""
+    """Return the publisher of a source: the first word of its name."""
     return source.split(maxsplit=1)[0].rstrip(":,")
 
 
@@ -86,26 +86,26 @@ class Ranking:
 
     @property
     def place(self) -> int:
-        """Where the prediction puts the measured best, from 1 on."""
+        """The rank of the measured best layout by prediction, from 1 on."""
         best = min(self.rows, key=lambda each: each.measured)
         return 1 + sum(each.predicted < best.predicted for each in self.rows)
 
     @property
     def lost(self) -> float:
-        """How much slower the predicted best was than the measured best, as measured."""
+        """The excess of the predicted best layout's measured time over the measured best's, as a share."""
         chosen = min(self.rows, key=lambda each: each.predicted)
         return chosen.measured / min(each.measured for each in self.rows) - 1
 
 
 def rankings(rows: Iterable[Off], fewest: int) -> list[Ranking]:
-    """Groups of at least `fewest` rows that differ only in layout."""
+    """Return rankings of at least `fewest` rows that differ only in layout."""
     groups = by((each for each in rows if each.group), lambda each: each.group)
     return [Ranking(label, tuple(members)) for label, members in groups.items() if len(members) >= fewest]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Whether runs were told to fit, against whether they did."""
+    """Counts of runs by predicted and actual fit in memory."""
 
     ran: int
     ran_called_fitting: int
@@ -114,7 +114,7 @@ class Verdicts:
 
 
 def verdicts(rows: Iterable[tuple[bool, bool]]) -> Verdicts:
-    """Of pairs: it ran, it was called fitting."""
+    """Count pairs of whether a run ran and whether it was predicted to fit."""
     pairs = list(rows)
     fitting = [called for ran, called in pairs if ran]
     burst = [called for ran, called in pairs if not ran]

@@ -1,4 +1,4 @@
-"""Fitting the time model: robust least squares on log(predicted / measured), each coefficient held by a prior."""
+"""Fits the time model: robust least squares on log(predicted / measured), with a prior for each coefficient."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from bench.accuracy.speed_rows import Measured
 from clusterwright.plan.run import Machine
 from clusterwright.plan.speed import Coefficients, iteration, links
 
-HUBER = 0.08  # residuals beyond this count linearly: rows whose hidden settings we do not know
-NOISE = 0.05  # spread of repeated runs (BigScience repeats: median 5%), so the scale of all residuals
+HUBER = 0.08  # residuals beyond this count linearly: such rows have unknown settings
+NOISE = 0.05  # spread of repeated runs (BigScience repeats: median 5%), the scale of all residuals
 STEPS = 16
 LEFT_OUT_STEPS = 9
 PROCESSES = 2
-DONE = 2e-4  # of the cost, gained by a step: less is standing still
+DONE = 2e-4  # relative gain of a step below which the fit has converged
 
 
 def remembered() -> None:
-    """Collectives are the same for all coefficients: each is worked out once, which makes a fit four times as fast."""
+    """Cache collectives, which do not depend on the coefficients; makes a fit four times as fast."""
     ask, known = links.seconds, {}
 
     def once(kind: str, size: float, machine: Machine, *rest: float) -> float:
@@ -39,7 +39,7 @@ def remembered() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a fit comes to."""
+    """The result of a fit."""
 
     x: np.ndarray  # (coefficients,) in prior deviations
     residuals: np.ndarray  # (rows,) log of predicted over measured
@@ -47,18 +47,18 @@ class Fit:
 
 
 def values(x: np.ndarray) -> dict[str, float]:
-    """Coefficients by name."""
+    """Return the coefficients by name."""
     return {name: prior.at(step) for (name, prior), step in zip(PRIOR.items(), x, strict=True)}
 
 
 def residuals(rows: list[Measured], x: np.ndarray) -> np.ndarray:
-    """Log of predicted over measured, row by row."""
+    """Return log(predicted / measured) of each row."""
     fit = Coefficients(values(x))
     return np.array([math.log(iteration(one.run, fit).total / one.seconds) for one in rows])
 
 
 def weights(rows: list[Measured]) -> np.ndarray:
-    """So that a source counts by the root of its rows, and repeats of one configuration count once."""
+    """Return row weights: a source counts by the root of its rows, repeats of one configuration once."""
     sources = Counter(one.source for one in rows)
     repeats = Counter((one.source, repr(one.run)) for one in rows)
     base = np.array([1 / math.sqrt(sources[one.source]) / repeats[one.source, repr(one.run)] for one in rows])
@@ -68,7 +68,7 @@ def weights(rows: list[Measured]) -> np.ndarray:
 
 
 def touched(rows: list[Measured], x: np.ndarray) -> list[np.ndarray]:
-    """For each coefficient the rows that depend on it."""
+    """Return for each coefficient the rows that depend on it."""
     start = residuals(rows, x)
     found = []
     for column in range(len(x)):
@@ -79,7 +79,7 @@ def touched(rows: list[Measured], x: np.ndarray) -> list[np.ndarray]:
 
 
 def jacobian(rows: list[Measured], x: np.ndarray, at: np.ndarray, rows_of: list[np.ndarray]) -> np.ndarray:
-    """Differences, only over the rows that depend on a coefficient."""
+    """Return the Jacobian by finite differences, only over rows that depend on a coefficient."""
     matrix = np.zeros((len(rows), len(x)))
     for column, mine in enumerate(rows_of):
         matrix[mine, column] = derivative(rows, x, at, column, mine)
@@ -89,14 +89,14 @@ def jacobian(rows: list[Measured], x: np.ndarray, at: np.ndarray, rows_of: list[
 def derivative(
     rows: list[Measured], x: np.ndarray, at: np.ndarray, column: int, mine: np.ndarray
 ) -> np.ndarray:
-    """By one coefficient, of the rows that depend on it."""
+    """Return the derivative by one coefficient of the rows that depend on it."""
     moved = x.copy()
     moved[column] += 0.05
     return (residuals([rows[i] for i in mine], moved) - at[mine]) / 0.05
 
 
 def cost(residual: np.ndarray, weight: np.ndarray, x: np.ndarray) -> float:
-    """Huber loss of the rows and squares of the priors, in units of the noise."""
+    """Return the Huber loss of the rows plus squared priors, in units of the noise."""
     size = np.abs(residual)
     loss = np.where(size < HUBER, size**2, 2 * HUBER * size - HUBER**2) / NOISE**2
     return float((weight * loss).sum() + (x**2).sum())
@@ -105,14 +105,14 @@ def cost(residual: np.ndarray, weight: np.ndarray, x: np.ndarray) -> float:
 def step(
     residual: np.ndarray, weight: np.ndarray, x: np.ndarray, matrix: np.ndarray, damp: float
 ) -> np.ndarray:
-    """Gauss and Newton's step, with the rows' robust weights."""
+    """Return a damped Gauss-Newton step with robust row weights."""
     robust = weight * np.minimum(1, HUBER / np.maximum(np.abs(residual), 1e-9)) / NOISE**2
     normal = matrix.T @ (robust[:, None] * matrix) + np.eye(len(x)) * (1 + damp)
     return np.linalg.solve(normal, -(matrix.T @ (robust * residual) + x))
 
 
 def fit(rows: list[Measured], touch: list[np.ndarray] | None = None, *, steps: int = STEPS) -> Fit:
-    """The coefficients with the least cost, from the priors on; `touch`: what `touched` would find."""
+    """Fit the coefficients, starting at the priors; `touch` is the result of `touched`, if known."""
     remembered()
     x = np.zeros(len(PRIOR))
     weight, rows_of, damp = weights(rows), touch or touched(rows, x), 0.3
@@ -135,10 +135,10 @@ def fit(rows: list[Measured], touch: list[np.ndarray] | None = None, *, steps: i
 
 
 def leave_out(rows: list[Measured], whole: Fit, groups: list[str]) -> dict[str, np.ndarray]:
-    """For each group the coefficients of a fit without its rows, in deviations.
+    """Return for each group the coefficients of a fit without its rows, in deviations.
 
-    Each begins at the priors, as the whole fit did: steps from where that one ended stand still, since it lies where
-    the cost has kinks, and so still know what was left out.
+    Each starts at the priors: started at the full fit, which lies at kinks of the cost, it would not move, and the
+    coefficients would still contain the held-out rows.
     """
     names = sorted(set(groups))
     left = [np.array([group == name for group in groups]) for name in names]
@@ -148,9 +148,9 @@ def leave_out(rows: list[Measured], whole: Fit, groups: list[str]) -> dict[str, 
 
 
 def without(rows: list[Measured], touch: list[np.ndarray], left: np.ndarray) -> np.ndarray:
-    """The fit without the rows marked in `left`; `touch`: of all rows those that depend on each coefficient."""
+    """Fit without the rows marked in `left`; `touch` has for all rows those that depend on each coefficient."""
     kept = [one for one, out in zip(rows, left, strict=True) if not out]
-    new = np.cumsum(~left) - 1  # where a row is among those that are kept
+    new = np.cumsum(~left) - 1  # index of a row among the retained ones
     mine = [new[rows_of[~left[rows_of]]] for rows_of in touch]
     found = fit(kept, mine, steps=LEFT_OUT_STEPS).x
     print(f"{len(kept)} rows kept", file=sys.stderr, flush=True)
@@ -158,7 +158,7 @@ def without(rows: list[Measured], touch: list[np.ndarray], left: np.ndarray) -> 
 
 
 def errors(rows: list[Measured], groups: list[str], fits: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Log of predicted over measured of every row, by the fit without the row's group."""
+    """Return log(predicted / measured) of every row, by the fit without its group."""
     held = np.zeros(len(rows))
     for name, x in fits.items():
         mine = [index for index, group in enumerate(groups) if group == name]

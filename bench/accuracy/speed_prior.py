@@ -1,4 +1,4 @@
-"""What every coefficient of the time model is before a run was seen, how far it may go, and where that comes from."""
+"""Priors of the time model's coefficients, with spread, limit and source."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """A guess with its spread: `spread` 0.1 says that two thirds of such coefficients lie within 10%."""
+    """A prior: `spread` 0.1 means that two thirds of such coefficients are within 10%."""
 
     value: float
     spread: float
     most: float = math.inf
 
     def at(self, deviations: float) -> float:
-        """The coefficient so many deviations from the guess; never above `most`."""
+        """Return the coefficient this many deviations from the guess, at most `most`."""
         return min(self.value * math.exp(self.spread * deviations), self.most)
 
 

@@ -1,4 +1,4 @@
-"""The published runs that the time model is fitted on: a `Run`, its measured seconds, and how much it counts."""
+"""The published runs that the time model is fitted on: a `Run`, its measured seconds, and its weight."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TABLES = (
     "bigscience", "dgxc_benchmarking", "llm_foundry", "megatron_bridge", "megatron_lm", "misc_llm",
     "nemo", "published", "simumax_b200", "torchtitan_lowprec",
 )  # fmt: skip
-GUESSED = 0.1  # weight where even the shape is the usual one of a number of parameters
-WEAK = 0.3  # weight of a time that was derived from printed FLOP/s, by the source's own formula
+GUESSED = 0.1  # weight if even the shape is inferred from the number of parameters
+WEAK = 0.3  # weight of a time derived from published FLOP/s, by the source's formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +36,28 @@ class Measured:
 
     @property
     def trust(self) -> float:
-        """How much the row counts: little where shape or cut were not in it, or the time was derived."""
+        """The row's weight: low if shape or parallel layout were inferred, or the time was derived."""
         row = self.row
         told = bool(row["tp"] and row["pp"]) or row["dp_or_fsdp"].startswith("FSDP")
         if not (told and row["global_batch"]):
             return 0.0
-        limited = 0.5 if "power limited" in row["gpu_type"] else 1.0  # by how much is not said
+        limited = 0.5 if "power limited" in row["gpu_type"] else 1.0  # the limit is unknown
         shape = 1.0 if self.complete else 0.6 if self.known_shape or row["hidden"] else GUESSED
         return (WEAK if self.weak else 1.0) * shape * limited
 
     @property
     def publisher(self) -> str:
-        """Who or what the source is a release of: `Megatron-Bridge`, `BigScience`."""
+        """The publisher of the source: `Megatron-Bridge`, `BigScience`."""
         return self.source.split()[0]
 
     @property
     def known_shape(self) -> bool:
-        """True where the shape is the catalogue's, not one guessed from a number of parameters."""
+        """True if the shape is from the catalog, not inferred from the number of parameters."""
         return bool(self.run.training.architecture.source)
 
     @property
     def label(self) -> str:
-        """Enough of the row to find it."""
+        """A label that identifies the row."""
         row = self.row
         cut = "/".join(
             row[k] or "-" for k in ("num_gpus", "tp", "pp", "cp", "ep", "micro_batch", "global_batch")
@@ -66,7 +66,7 @@ class Measured:
 
 
 def load(tables: tuple[str, ...] = TABLES) -> tuple[list[Measured], Counter[str]]:
-    """All rows of plain pretraining that ran, and how many were left out for which reason."""
+    """Return all rows of pretraining that ran, and the counts of omitted rows by reason."""
     known, kept, left = CatalogLookup(), [], Counter()
     for table in tables:
         with (PUBLISHED / f"{table}.csv").open(newline="", encoding="utf-8") as file:
@@ -78,7 +78,7 @@ def load(tables: tuple[str, ...] = TABLES) -> tuple[list[Measured], Counter[str]
 
 
 def measured(row: dict[str, str], known: CatalogLookup, left: Counter[str]) -> Measured | None:
-    """The row as a run with its time; None, and counted, where it has none or cannot be read."""
+    """Return the row as a run with its time; None, counted in `left`, without a time or if it cannot be parsed."""
     if row["status"] != "ok" or row["task"] != "pretrain":
         left[f"{row['status']} {row['task'][:20]}"] += 1
         return None
@@ -95,7 +95,7 @@ def measured(row: dict[str, str], known: CatalogLookup, left: Counter[str]) -> M
 
 
 def seconds_of(row: dict[str, str], run: Run) -> tuple[float, bool]:
-    """Measured seconds of an iteration, and whether they were derived from FLOP/s."""
+    """Return the measured seconds of an iteration, and whether they were derived from FLOP/s."""
     if row["measured_iter_time_s"]:
         return float(row["measured_iter_time_s"]), False
     gpus, tokens = run.machine.gpus, run.training.global_batch * run.training.seq_len
@@ -113,7 +113,7 @@ def seconds_of(row: dict[str, str], run: Run) -> tuple[float, bool]:
 
 
 def printed_flops(row: dict[str, str], run: Run) -> float:
-    """FLOPs of one token as the source counts them."""
+    """Return the FLOPs per token as the source counts them."""
     model, length = run.training.architecture, run.training.seq_len
     if "causal attention" in row["notes_url"]:
         return flops.training(model, length)

@@ -1,4 +1,4 @@
-"""Ranges that hold eight of ten unseen runs, from the errors of runs whose source was left out."""
+"""P10 to P90 ranges for unseen runs, from the errors on held-out sources."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from clusterwright.plan.speed.coefficients import generation
 from clusterwright.plan.speed.span import kind
 
 FEWEST = 12  # runs, and
-SOURCES = 2  # sources that a group needs for a range of its own
-PUBLISHERS = 4  # that it needs for its range to be its own alone
-SHARE = 0.2  # of the way to the range of its kind
+SOURCES = 2  # sources that a group needs for its own range
+PUBLISHERS = 4  # that it needs for a range that is not shrunk towards its kind's
+SHARE = 0.2  # shrinkage towards the range of its kind
 LOW, HIGH = 0.1, 0.9
 
 
 def spans(rows: list[Measured], held: np.ndarray) -> dict[str, list[float]]:
-    """`Hopper.dense`: what to multiply a prediction with for P10 and P90; `dense` and `other` for what is not there.
+    """Return factors of P10 and P90 by group (`Hopper.dense`), with `dense` and `other` as fallbacks.
 
-    A group of few publishers says little of the next one: its range goes `SHARE` of the way to its kind's.
+    The range of a group with few publishers is shrunk by `SHARE` towards its kind's.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     for index, one in enumerate(rows):
@@ -40,12 +40,12 @@ def spans(rows: list[Measured], held: np.ndarray) -> dict[str, list[float]]:
 
 
 def between(own: list[float], wider: list[float]) -> list[float]:
-    """A range `SHARE` of the way from one to the other."""
+    """Return a range `SHARE` of the way from one to the other."""
     return [round(a ** (1 - SHARE) * b**SHARE, 3) for a, b in zip(own, wider, strict=True)]
 
 
 def quantiles(rows: list[Measured], held: np.ndarray) -> list[float]:
-    """Weighted so that a source counts by the root of its rows."""
+    """Return P10 and P90 factors, with a source weighted by the root of its rows."""
     sources = [one.source for one in rows]
     weight = np.array([1 / np.sqrt(sources.count(name)) for name in sources])
     order = np.argsort(-held)  # measured over predicted, ascending
@@ -54,7 +54,7 @@ def quantiles(rows: list[Measured], held: np.ndarray) -> list[float]:
 
 
 def covered(rows: list[Measured], held: np.ndarray) -> float:
-    """Share of complete runs inside ranges that were made without their source."""
+    """Return the share of complete runs within ranges computed without their source."""
     inside = []
     for source in sorted({one.source for one in rows}):
         mine = np.array([one.source == source for one in rows])

@@ -1,4 +1,4 @@
-"""How well runs were predicted: one line per source, and per gate."""
+"""Tables of prediction errors, by source and by goal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GATES = {
 
 
 def errors(held: np.ndarray) -> tuple[float, float, float, float]:
-    """Median, mean and 90th percentile of the absolute error, and the bias, all as shares."""
+    """Return median, mean and 90th percentile of the absolute error, and the bias, as shares."""
     wrong = np.abs(np.expm1(held))
     return (
         float(np.median(wrong)),
@@ -31,7 +31,7 @@ def errors(held: np.ndarray) -> tuple[float, float, float, float]:
 
 
 def line(name: str, rows: list[Measured], held: np.ndarray) -> str:
-    """One group of rows, with its worst."""
+    """Format the line of a group of rows, with its worst row."""
     median, mean, tail, bias = errors(held)
     worst = int(np.argmax(np.abs(held)))
     figures = f"{len(rows):5} {median:7.1%} {mean:7.1%} {tail:7.1%} {bias:+7.1%}"
@@ -39,7 +39,7 @@ def line(name: str, rows: list[Measured], held: np.ndarray) -> str:
 
 
 def table(rows: list[Measured], held: np.ndarray) -> str:
-    """All sources."""
+    """Format the table of all sources."""
     lines = [f"{'source':44} {'rows':>5} {'median':>7} {'mean':>7} {'P90':>7} {'bias':>7}  worst row"]
     for source in sorted({one.source for one in rows}):
         mine = np.array([one.source == source for one in rows])
@@ -50,7 +50,7 @@ def table(rows: list[Measured], held: np.ndarray) -> str:
 
 
 def gates(rows: list[Measured], held: np.ndarray) -> str:
-    """The groups that are to be reached."""
+    """Format the table of groups with goals."""
     lines = []
     for name, belongs in GATES.items():
         mine = np.array([belongs(one) for one in rows])

@@ -1,4 +1,4 @@
-"""Errors of the time model: with the stored coefficients, and with the row's source or publisher left out."""
+"""Errors of the time model: in sample, and with the row's source or publisher held out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEFT_OUT = Path(__file__).with_name("left_out.json")  # written by fit_plan.py
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The same rows three times."""
+    """Errors of the same rows by three kinds of fits."""
 
     rows: tuple[Measured, ...]
     inside: tuple[Off, ...]  # the stored coefficients, which have seen the row
@@ -31,17 +31,17 @@ class Times:
 
 
 def measured_rows() -> list[Measured]:
-    """All published pretraining runs with a time."""
+    """Return all published pretraining runs with a time."""
     return load()[0]
 
 
 def in_sample(rows: Iterable[Measured]) -> list[Off]:
-    """With the stored coefficients."""
+    """Return errors with the stored coefficients."""
     return [_off(one, iteration(one.run), None) for one in rows]
 
 
 def held_out(rows: list[Measured]) -> Times:
-    """All three; the fits that left something out are those of bench/accuracy/fit_plan.py."""
+    """Return all three kinds of errors; the held-out fits are from bench/accuracy/fit_plan.py."""
     trusted = [one for one in rows if one.trust]
     stored = json.loads(LEFT_OUT.read_text(encoding="utf-8"))
     fits = {by: {name: np.array(x) for name, x in kept.items()} for by, kept in stored.items()}
@@ -59,7 +59,7 @@ def _left_out(
     group: Callable[[Measured], str],
     fits: Mapping[str, np.ndarray],
 ) -> list[Off]:
-    """Every row predicted by a fit without its group; its range is of the other groups' errors."""
+    """Predict every row by the fit without its group; its range is from the errors of other groups."""
     groups = [group(one) for one in trusted]
     held, stored = errors(trusted, groups, fits), coefficients()
     found = {}
@@ -68,7 +68,7 @@ def _left_out(
         table = spans([one for one, is_kept in zip(trusted, kept, strict=True) if is_kept], held[kept])
         known = (
             Coefficients(values(fits[name])) if name in fits else stored
-        )  # no fit has seen what weighs nothing
+        )  # rows of weight 0 were in no fit
         for one in rows:
             if group(one) == name:
                 found[id(one)] = _off(one, iteration(one.run, known), table)
@@ -83,7 +83,7 @@ def _off(one: Measured, time: Time, table: Mapping[str, list[float]] | None) -> 
 
 
 def group_of(one: Measured) -> str:
-    """What rows share that differ only in layout; "" where the row does not give its layout."""
+    """Return a key shared by rows that differ only in layout; empty if the row does not state its layout."""
     row = one.row
     if not (row["tp"] and row["pp"] and row["micro_batch"]):
         return ""
@@ -103,7 +103,7 @@ def group_of(one: Measured) -> str:
 
 
 def once_each(rows: Iterable[Measured]) -> list[Measured]:
-    """Repeats of one plan by one source as one row: its time is their median, all else the first's."""
+    """Merge repeats of one plan by one source into one row with their median time."""
     plans: dict[tuple[str, str], list[Measured]] = {}
     for one in rows:
         plans.setdefault((one.source, repr(one.run)), []).append(one)

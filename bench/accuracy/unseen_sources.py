@@ -1,10 +1,10 @@
-"""Predicts what nothing was ever fitted on, as `wright plan predict` does, and says how far it is off.
+"""Prediction errors on sources that no fit has used, predicted as by `wright plan predict`.
 
-python -m bench.accuracy.unseen_sources           a line a source: rows, error, bias, share within P10 to P90, worst row
+python -m bench.accuracy.unseen_sources           a line per source: rows, error, bias, share within P10 to P90, worst
 python -m bench.accuracy.unseen_sources --rows    every row, the worst first
-python -m bench.accuracy.unseen_sources --json    all of it as one JSON document
+python -m bench.accuracy.unseen_sources --json    everything as one JSON document
 
-An error is predicted over measured, less one, of seconds a step, GiB, GB/s of bus bandwidth, or images a second.
+An error is predicted / measured - 1, of seconds per step, GiB, GB/s of bus bandwidth, or images per second.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ KINDS = ("time", "memory", "collectives, 64 MiB and more", "collectives, less", 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One row of a table with its predicted columns, and the file it is from."""
+    """A row of a table with its predicted columns and its file."""
 
     file: str
     row: dict[str, str]
 
     @property
     def refused(self) -> bool:
-        """True where there is no prediction."""
+        """Whether there is no prediction."""
         return self.row["prediction_note"].startswith("error[")
 
 
 def answered() -> list[Answered]:
-    """All rows of all tables, predicted; those called suspect are left out."""
+    """Return all rows of all tables with predictions, without suspect ones."""
     found = []
     for path in sorted(UNSEEN.glob("*.csv")):
         text = predict(path.read_bytes(), path.name).text
@@ -52,7 +52,7 @@ def answered() -> list[Answered]:
 
 
 def offs(rows: Iterable[Answered]) -> list[Off]:
-    """What each row measured beside its prediction; the kind of measurement is its group."""
+    """Yield each measurement with its prediction, grouped by kind of measurement."""
     known = CatalogLookup()
     return [each for one in rows if not one.refused for each in _offs(one.row, known)]
 
@@ -80,7 +80,7 @@ def _collective(row: dict[str, str]) -> Off:
 
 
 def _run(row: dict[str, str], known: CatalogLookup) -> Iterator[Off]:
-    """The time and the memory of a training run, as far as they were measured."""
+    """Yield time and memory of a training run, as far as measured."""
     label, whole = _label(row), complete(row)
     seconds, derived = seconds_of(row, run_of(row, known)[0])
     if seconds:
@@ -100,7 +100,7 @@ def _label(row: dict[str, str]) -> str:
 
 
 def lines(rows: list[Off]) -> Iterator[dict[str, object]]:
-    """A record per kind and source, and one of each kind as a whole."""
+    """Yield a record per kind and source, and one per kind."""
     for kind in KINDS:
         mine = [each for each in rows if each.group == kind]
         for source, members in (*by(mine, lambda each: each.source).items(), ("all", mine)):
@@ -122,7 +122,7 @@ def _record(members: list[Off]) -> dict[str, object]:
 
 
 def main() -> int:
-    """Predicts and prints."""
+    """Predict and print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

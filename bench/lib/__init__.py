@@ -1,1 +1,1 @@
-"""What several measurements share."""
+"""Code that several measurements share."""

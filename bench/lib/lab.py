@@ -1,4 +1,4 @@
-"""A lab of its own for a measurement: the example's hosts with other names and addresses, applied, gone afterwards."""
+"""Labs for measurements: like the example's, with other names and addresses, applied and removed at the end."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class BenchLab:
-    """The lab's file, what it says, and the way to its hosts."""
+    """A lab's cluster file, the parsed file, and the connection to its hosts."""
 
     file: Path
     cluster: Cluster
     remote: Ssh
 
     def run(self, host: str, command: str) -> str:
-        """The command's output; the measurement ends if it fails."""
+        """Return the output of a command on a host; exit if it fails."""
         done = self.remote.run(host, command, timeout_s=600)
         if done.code:
             sys.exit(f"{host}: {command[:80]}: {done.err or done.out}")
@@ -40,7 +40,7 @@ class BenchLab:
 
 
 def require_lab() -> None:
-    """End here, with the reasons, if this machine cannot hold a lab."""
+    """Exit with the reasons if this machine cannot run a lab."""
     if missing := lab.able():
         sys.exit("\n".join(str(finding) for finding in missing))
 
@@ -48,7 +48,7 @@ def require_lab() -> None:
 def write_cluster(
     file: Path, name: str, net: str, hosts: int, change: Callable[[Document], object] | None = None
 ) -> Cluster:
-    """The example's file with this name, subnets `NET.*` and so many compute hosts; `change` alters the rest."""
+    """Write the example's file with this name, subnets `NET.*` and number of compute hosts; `change` edits the rest."""
     yaml = YAML()
     document = yaml.load(EXAMPLE.read_text().replace("10.77.", f"{net}."))
     document["name"] = name
@@ -68,7 +68,7 @@ def bench_lab(
     *,
     folder: Path | None = None,
 ) -> Iterator[BenchLab]:
-    """The lab, up and applied; taken down afterwards. Its file lies in `folder`, or in a temporary one."""
+    """Yield an applied lab, removed at the end; its file is in `folder` or a temporary folder."""
     require_lab()
     with tempfile.TemporaryDirectory() as temporary:
         file = (folder or Path(temporary)) / "cluster.yaml"
@@ -86,7 +86,7 @@ def bench_lab(
 
 
 def replaced(text: str, changes: Mapping[str, str]) -> str:
-    """The text with each old part as the new one, each of which must be there."""
+    """Replace each old part of a text, all of which must occur."""
     for old, new in changes.items():
         assert old in text, old
         text = text.replace(old, new)

@@ -1,4 +1,4 @@
-"""Whether a mode file is one: every finding says the file, the key and the fix."""
+"""Validation of failure mode files: each finding names file, key and fix."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from clusterwright.diagnose.mode import CLASSES, COUNTS, KINDS, RETRIES, ROLES
 from clusterwright.diagnose.reference import NAMES
 
-SHORTEST = 6  # characters: shorter texts are in too many lines
-SHORTEST_LIKE = 5  # with a sign in it that is no letter, and an expression for the rest
-COMMON = 2  # healthy lines below: a text that is in so many makes reading slow
-IMPLICIT_NAMES = {"host", "rank", "source"}  # known from where a line lies, without being captured
+SHORTEST = 6  # characters: shorter texts occur in too many lines
+SHORTEST_LIKE = 5  # with a non-letter in it, and a regular expression
+COMMON = 2  # healthy lines below: a text that occurs in as many makes parsing slow
+IMPLICIT_NAMES = {"host", "rank", "source"}  # known from the line's file, without capture
 
 _TEXTS = ("cause", "fix")
 _NEEDED = {*_TEXTS, "role", "retry", "certain", "programs", "sources", "signature"}
@@ -24,7 +24,7 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 
 Table = Mapping[str, Any]
 
-# Lines of runs in which nothing fails; no mode but a benign one may take one of them.
+# Lines of healthy runs; only benign modes may match them.
 HEALTHY = (
     "step 120 loss 2.3417 lr 0.0003 grad norm 0.91 tokens/s 181234 mfu 0.41",
     "[rank0]: epoch 3 finished, checkpoint saved to /data/run/ckpt/step_1000",
@@ -64,14 +64,14 @@ HEALTHY = (
 
 
 def problems(name: str, table: Table) -> list[str]:
-    """What is wrong with one file, each as `CLASS/NAME: key: what, and the fix`."""
+    """Return the problems of one file, each as `CLASS/NAME: key: problem and fix`."""
     return [f"{name}: {problem}" for problem in (*_of_name(name), *_of_keys(table), *_of_values(table))] or [
         f"{name}: {problem}" for problem in (*_of_signatures(table), *_of_witnesses(table), *_of_texts(table))
     ]
 
 
 def shared(tables: Mapping[str, Table]) -> list[str]:
-    """Modes with the same signature and nothing that tells them apart, and modes that are named and not there."""
+    """Return indistinguishable modes with the same signature, and references to unknown modes."""
     takers = defaultdict(list)
     for name, table in tables.items():
         for entry in table.get("signature", ()):
@@ -86,11 +86,9 @@ def shared(tables: Mapping[str, Table]) -> list[str]:
     for name, table in tables.items():
         for entry in (*table.get("confirmed_by", ()), *table.get("ruled_out_by", ())):
             if (mode := entry.get("mode")) and mode not in tables:
-                errors.append(f"{name}: mode = {mode!r}: there is no such mode")
+                errors.append(f"{name}: mode = {mode!r}: no such mode")
         errors += [
-            f"{name}: maybe = {mode!r}: there is no such mode"
-            for mode in table.get("maybe", ())
-            if mode not in tables
+            f"{name}: maybe = {mode!r}: no such mode" for mode in table.get("maybe", ()) if mode not in tables
         ]
         errors += [
             f"{name}: follows = {cause!r}: neither a mode, nor a class, nor `*`"
@@ -98,7 +96,7 @@ def shared(tables: Mapping[str, Table]) -> list[str]:
             if cause not in {*tables, *CLASSES, "*"}
         ]
         errors += [
-            f"{name}: follows = {cause!r}, which follows it in turn: one of them is first"
+            f"{name}: follows = {cause!r}, which follows it, too: remove one of the two"
             for cause in table.get("follows", ())
             if name in tables.get(cause, {}).get("follows", ())
         ]
@@ -170,7 +168,7 @@ def _of_signatures(table: Table) -> Iterator[str]:
             and (line := _healthy(signature))
             and not context
         ):
-            yield f"{location}: it takes a healthy line, `{line}`; make `has` longer or add `like`"
+            yield f"{location}: it matches a healthy line, `{line}`; make `has` longer or add `like`"
         if "has" in signature and sum(signature["has"] in line for line in HEALTHY) >= COMMON:
             yield (
                 f"{location}: has = {signature['has']!r} is in many healthy "

@@ -1,8 +1,8 @@
-"""One rank of bench/slow_network.py: 25 M parameters whose computing is a wait, so that only the network is measured.
+"""A rank of bench/slow_network.py: 25 M parameters with sleeps as computation, so that only the network is measured.
 
-Weights have the shapes of a transformer's of width 512. The forward and the backward pass take a third and two thirds
-of SLOW_COMPUTE seconds, and gradients are ready one matrix after the other, as in a real one.
-Rank 0 writes the seconds of each step and the bytes that went out of its interface to SLOW_OUT.
+Weights have the shapes of a transformer of width 512. Forward and backward pass take a third and two thirds of
+SLOW_COMPUTE seconds, and gradients become ready one matrix after another, as in a real training.
+Rank 0 writes the seconds of each step and the bytes sent by its interface to SLOW_OUT.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ SHAPES = ((3 * WIDTH, WIDTH), (WIDTH, WIDTH), (4 * WIDTH, WIDTH), (WIDTH, 4 * WI
 
 
 class Wait(torch.autograd.Function):
-    """A matrix that takes its time; its gradient is given."""
+    """A simulated matrix product: sleeps, and returns a fixed gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, given: Tensor, _weight: Tensor) -> Tensor:
-        """A third of its time."""
+        """Sleep for a third of the time."""
         ctx.given = given
         time.sleep(_seconds(given) / 3)
         return x.clone()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        """Two thirds."""
+        """Sleep for two thirds of the time."""
         time.sleep(_seconds(ctx.given) * 2 / 3)
         return gradients[0], None, ctx.given
 
 
 class Layer(nn.Module):
-    """Attention and a network, 12 x width^2 weights."""
+    """A layer with the weights of attention and feed-forward network, 12 x width^2."""
 
     def __init__(self, drawn: torch.Generator) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Layer(nn.Module):
         self.given = [torch.randn(shape, generator=drawn) / WIDTH for shape in SHAPES]
 
     def forward(self, x: Tensor) -> Tensor:
-        """What came in."""
+        """Return the input."""
         apply: Any = Wait.apply
         for given, weight in zip(self.given, self.weights, strict=True):
             x = apply(x, given, weight)
@@ -60,19 +60,17 @@ class Layer(nn.Module):
 
 
 def _seconds(weight: Tensor) -> float:
-    """Its part of the computing."""
+    """Return the seconds that a weight's computation takes."""
     return COMPUTE_S / LAYERS * weight.numel() / (12 * WIDTH**2)
 
 
 def main() -> None:
-    """So many steps."""
+    """Train the steps and write the results."""
     torch.set_num_threads(1)
     run = runtime.start(seed=1, folder=os.environ["SLOW_FOLDER"], every="seconds:99999")
     drawn = torch.Generator().manual_seed(run.rank)
     model = nn.parallel.DistributedDataParallel(nn.Sequential(*(Layer(drawn) for _ in range(LAYERS))))
-    optimizer = torch.optim.SGD(
-        model.parameters(), lr=1e-3
-    )  # one pass over the weights: processors are few here
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)  # one pass over the weights, as CPUs are few
     run.track(model=model, optimizer=optimizer)
     seconds, sent = [], []
     x = torch.zeros(1, requires_grad=True)

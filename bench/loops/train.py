@@ -1,6 +1,6 @@
-"""One rank of one loop of bench/loop_cost.py: reads how many steps, takes them, says what each took.
+"""A rank of one loop of bench/loop_cost.py: reads a number of steps, runs them, prints their seconds.
 
-Each loop is as its own documentation writes it; all read the loss of each step, as whoever follows a training does.
+Each loop follows its own documentation; all read the loss of each step, as is usual.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VOCABULARY, WIDTH, POSITIONS, BATCH = 256, 128, 64, 16
 
 
 def made() -> tuple[nn.Module, torch.optim.Optimizer]:
-    """A transformer of three layers, and its optimizer."""
+    """Return a transformer of three layers and its optimizer."""
     torch.manual_seed(1)
     layer = nn.TransformerEncoderLayer(WIDTH, 4, 4 * WIDTH, dropout=0.0, batch_first=True)
     parts = (nn.Embedding(VOCABULARY, WIDTH), nn.TransformerEncoder(layer, 3), nn.Linear(WIDTH, VOCABULARY))
@@ -28,19 +28,19 @@ def made() -> tuple[nn.Module, torch.optim.Optimizer]:
 
 
 def batches() -> Iterator[Tensor]:
-    """This rank's, without an end."""
+    """Yield this rank's batches endlessly."""
     drawn = torch.Generator().manual_seed(int(os.environ["RANK"]))
     while True:
         yield torch.randint(VOCABULARY, (BATCH, POSITIONS), generator=drawn)
 
 
 def loss_of(model: nn.Module, batch: Tensor) -> Tensor:
-    """Each position tells what it is."""
+    """Return the loss of predicting each token itself."""
     return nn.functional.cross_entropy(model(batch).flatten(0, 1), batch.flatten())
 
 
 def bare() -> Iterator[float]:
-    """By hand."""
+    """Train by plain torch; yield the loss of each step."""
     torch.distributed.init_process_group("gloo")
     model, optimizer = made()
     if torch.distributed.get_world_size() > 1:
@@ -54,7 +54,7 @@ def bare() -> Iterator[float]:
 
 
 def ours() -> Iterator[float]:
-    """With the runtime, and all that it does by itself: events, votes, checkpoints every ten minutes."""
+    """Train with the runtime and its defaults: events, votes, checkpoints every ten minutes."""
     from clusterwright import runtime
 
     run = runtime.start(seed=1, folder=os.environ["LOOP_FOLDER"])
@@ -73,7 +73,7 @@ def ours() -> Iterator[float]:
 
 
 def accelerate() -> Iterator[float]:
-    """With Accelerate."""
+    """Train with Accelerate."""
     from accelerate import Accelerator
 
     accelerator = Accelerator(cpu=True)
@@ -87,7 +87,7 @@ def accelerate() -> Iterator[float]:
 
 
 def fabric() -> Iterator[float]:
-    """With Lightning Fabric."""
+    """Train with Lightning Fabric."""
     from lightning_fabric import Fabric
     from lightning_fabric.plugins.environments import TorchElasticEnvironment
 
@@ -105,7 +105,7 @@ def fabric() -> Iterator[float]:
 
 
 def main() -> None:
-    """Steps as they are asked for."""
+    """Run the requested steps."""
     torch.set_num_threads(1)
     said, sys.stdout = sys.stdout, sys.stderr
     loop = {"bare": bare, "ours": ours, "accelerate": accelerate, "fabric": fabric}[os.environ["LOOP"]]()

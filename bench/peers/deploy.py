@@ -1,4 +1,4 @@
-"""A deploy for pyinfra: the steps of an export, each as pyinfra's own operation. Run by bench/apply_vs_peers.py."""
+"""A pyinfra deploy of an export's steps, each as a pyinfra operation; run by bench/apply_vs_peers.py."""
 
 import json
 from functools import partial
@@ -12,13 +12,13 @@ changed = {}
 
 
 def notify(step, operation):
-    """Units that read the file are told, if it changed."""
+    """Restart or reload the units that read a file, if it changed."""
     for unit in step["notify"]:
         changed.setdefault(unit, []).append(operation)
 
 
 def any_of(operations):
-    """True when one of them has changed something."""
+    """Return whether any of these operations has changed something."""
     return any(operation.did_change() for operation in operations)
 
 

@@ -1,1 +1,1 @@
-"""What failures cost, against other systems; see README.md here and docs/endure.md."""
+"""Cost of failures, compared with other systems; see README.md in this folder and docs/endure.md."""

@@ -1,8 +1,8 @@
-"""All experiments, one after the other, then the page: `python -m bench.resilience.all [--quick|--full] [--only kill]`.
+"""Runs all experiments, then writes the page: `python -m bench.resilience.all [--quick|--full] [--only kill]`.
 
-With --full every script makes all the trials of its own default, in more than an hour.
-A script's lines replace those of its last run when it has ended well. With --quick, and with --keep, nothing of what
-is kept changes: the lines go to build/resilience. What needs root or a lab says so in its lines and is passed over.
+With --full each script runs all trials of its own default, which takes more than an hour.
+A script's lines replace those of its last run if it succeeded. With --quick or --keep, stored lines do not change: the
+lines go to build/resilience. Experiments that need root or a lab are skipped without it, with a line that says so.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 
 from bench.resilience.lines import HERE, RAW, say
 
-QUIET = 1.0  # load average that a measurement begins at, or else after so many seconds
+QUIET = 1.0  # load average to wait for before a measurement, up to a time limit
 QUIET_LIMIT_S = 30
 LIMIT_S = 1800
-# Script: what it is given unless all trials are wanted. Those that need a quiet machine most are first.
+# Arguments of each script unless --full. Those that need an idle machine most come first.
 SCRIPTS = {
     "overhead": ("--seeds", "6"), "kill": ("--seeds", "10"), "storm": (), "hang": ("--seeds", "1"),
     "checkpoint": ("--seeds", "3"), "copies": ("--seeds", "1"), "integrity": ("--seeds", "100"), "bitwise": (),
@@ -29,14 +29,14 @@ SCRIPTS = {
 
 
 def main() -> int:
-    """Exit code 1 if a script failed."""
+    """Run the scripts; return 1 if one failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="few and short trials; the page is left alone")
-    parser.add_argument("--full", action="store_true", help="every trial that a script makes by itself")
-    parser.add_argument("--keep", action="store_true", help="leave the kept lines and the page alone")
-    parser.add_argument("--only", help="scripts, with commas between")
+    parser.add_argument("--quick", action="store_true", help="few and short trials; do not write the page")
+    parser.add_argument("--full", action="store_true", help="all trials of each script's default")
+    parser.add_argument("--keep", action="store_true", help="do not change the stored lines and the page")
+    parser.add_argument("--only", help="scripts, separated by commas")
     given = parser.parse_args()
     folder = HERE.parents[1] / "build/resilience"
     folder.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ def _extra(name: str, given: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _run(name: str, folder: Path, extra: tuple[str, ...], *, keep: bool) -> bool:
-    """One script; its lines are kept when it ended well."""
+    """Run a script and store its lines if it succeeded."""
     out = folder / f"{name}.jsonl"
     out.unlink(missing_ok=True)
     if "--quick" not in extra:

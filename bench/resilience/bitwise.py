@@ -1,10 +1,10 @@
-"""Experiment 5: a training is killed 20 times, also within a save, and must be the one that nothing happened to.
+"""Experiment 5: a training is killed 20 times, also during saves, and must equal an uninterrupted one bitwise.
 
     python -m bench.resilience.bitwise [--out FILE] [--seeds 1] [--quick]
 
-Dropout, BatchNorm, shuffling, a learning-rate schedule, several epochs that end within a step; the data comes from no
-workers and from two. One kill in four strikes within a save. Every loss of every rank, also of steps that were done
-again, and the weights at the end must have the same bits; the numbers of all samples are written down and counted.
+It has dropout, BatchNorm, shuffling, a learning-rate schedule and epochs that end within a step, with no data workers
+and with two. One kill in four is during a save. Every loss of every rank, also of repeated steps, and the final
+weights must be bitwise equal; the indexes of all samples are recorded and counted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FEWEST, MOST = 2, 8  # new steps between a recovery and the next kill
 
 
 def main() -> None:
-    """Without workers and with two."""
+    """Run the trials without workers and with two."""
     given = options(__doc__ or "", seeds=1, quick=1)
     lines = Lines("bitwise", given.out)
     system = System("ours", "best", ours("exact.py", every=EVERY))
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def trial(system: System, kills: int, workers: int, seed: int) -> dict[str, Any]:
-    """The training with its kills, then the one without."""
+    """Run the training with kills, then without."""
     dice, busy = random.Random(seed), load()
     gaps = [dice.randrange(FEWEST, MOST) for _ in range(kills)]
     env = {
@@ -72,7 +72,7 @@ def trial(system: System, kills: int, workers: int, seed: int) -> dict[str, Any]
 
 
 def compared(killed: dict[str, Any], calm: dict[str, Any]) -> dict[str, Any]:
-    """What is not alike, counted."""
+    """Return the numbers of differences."""
     differing = sum(killed["losses"].get(key) != values for key, values in calm["losses"].items())
     trained, wanted = killed["samples"], calm["samples"]
     return {
@@ -84,7 +84,7 @@ def compared(killed: dict[str, Any], calm: dict[str, Any]) -> dict[str, Any]:
 
 
 def _seen(training: Launched) -> dict[str, Any]:
-    """All losses by rank and step; how often the weights that came out of it saw each sample; steps done again."""
+    """Return all losses by rank and step, how often each sample went into the final weights, and repeated steps."""
     losses: dict[tuple[int, int], set[str]] = {}
     last: dict[tuple[int, int], list[int]] = {}
     steps = training.of("step")
@@ -98,7 +98,7 @@ def _seen(training: Launched) -> dict[str, Any]:
 
 
 def _kill_all(training: Launched, gaps: list[int], dice: random.Random) -> tuple[list[float], int]:
-    """Seconds of each recovery, fewer than the gaps when one did not come; and how many kills were within a save."""
+    """Return the seconds of each recovery (fewer than the gaps if one failed), and the number of kills during saves."""
     found: list[float] = []
     in_saves = 0
     if not training.until(lambda: training.newest_step() >= FEWEST, START_S):
@@ -119,7 +119,7 @@ def _kill_all(training: Launched, gaps: list[int], dice: random.Random) -> tuple
 
 
 def _strike(training: Launched, rank: int, dice: random.Random, *, within: bool) -> float | None:
-    """Kill the rank; the moment, or None when it had no save to die in."""
+    """Kill the rank; return the time, or None if it was to be during a save and there was none."""
     if not within:
         time.sleep(dice.random() * 0.05)
         training.tail(0)
@@ -128,7 +128,7 @@ def _strike(training: Launched, rank: int, dice: random.Random, *, within: bool)
         return fault
     faults = len(training.of("fault"))
     order = training.folder / "order"
-    count = dice.randrange(1, 4) if rank == 0 else 1  # the other rank makes but one thing durable in a save
+    count = dice.randrange(1, 4) if rank == 0 else 1  # the other rank has only one fsync in a save
     order.write_text(json.dumps({"rank": rank, "count": count}))
     order.rename(training.folder / "armed-save")
     training.until(lambda: len(training.of("fault")) > faults, LIMIT_S)
@@ -136,7 +136,7 @@ def _strike(training: Launched, rank: int, dice: random.Random, *, within: bool)
 
 
 def _new(training: Launched, old: set[int]) -> dict[str, Any] | None:
-    """The first step that none of the old processes completed, by a new one."""
+    """Return the first mark of a step completed by a new process only."""
     steps = training.of("step")
     before = max(each["step"] for each in steps if each["pid"] in old)
     return next((each for each in steps if each["pid"] not in old and each["step"] > before), None)

@@ -1,18 +1,19 @@
-"""Experiment 6: what a checkpoint costs a training, in stall and in slower steps, until it is on disk.
+"""Experiment 6: cost of a checkpoint for a training, as stall and as slower steps until it is on disk.
 
-States of 300 MB and 1.2 GB (weights and AdamW's two moments), on one rank and on two; the same on all ranks, as with
-DistributedDataParallel. Steps of about 100 ms are computed with one thread a rank, so with two ranks the machine's two
-processors have nothing to spare.
-`stall` is the time of the call; `slower` is how much longer than the median step before the steps took until everything
-was on disk, and three more; `total` is both; `durable` is the time from the call until it is on disk.
-`memcpy` is the copy of what this rank writes into memory that has been used before; `stall_per_memcpy` is the goal's.
-`cpu` is what rank 0's processes have computed beyond the steps; it and `stall_cpu_per_memcpy` hardly depend on what
-else the machine does.
-The first save of each, with all that is made once, has a case of its own; where that is begun when training begins,
-as ours does, steps are made until it is over, and `ahead`, how much longer these took, is part of `slower`.
-All systems take turns in one training.
+States of 300 MB and 1.2 GB (weights and AdamW's two moments), on one rank and on two; equal on all ranks, as with
+DistributedDataParallel. Steps of about 100 ms are computed with one thread per rank, so two ranks use both CPUs of the
+machine.
+`stall` is the time of the call; `slower` is the excess over the earlier median of the steps until everything is on
+disk, and of three more; `total` is both; `durable` is the time from the call until everything is on disk.
+`memcpy` is a copy of what this rank writes into used memory; `stall_per_memcpy` has the goal.
+`cpu` is the CPU time of rank 0's processes beyond the steps; it and `stall_cpu_per_memcpy` hardly depend on other
+load.
+The first save of each system, with its one-time costs, is a separate case; if a system prepares it when training
+begins, as ours does, steps run until that is done, and `ahead`, their excess, is part of `slower`.
+All systems alternate in one training.
 
-Loading: the same state from the page cache, verified and not, and by torch.load and dcp.load, which verify nothing.
+Loading: the same state from the page cache, verified and unverified, and by torch.load and dcp.load, which verify
+nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ PATIENCE_S = 120.0
 
 
 def main() -> None:
-    """Trainings of one and of two ranks, of each size."""
+    """Run trainings of one and two ranks, for each size."""
     given = lines.options(__doc__, seeds=5)
     cases = [
         (ranks, f"{megabytes}:{given.seeds}:{given.out}:{what}")
@@ -51,7 +52,7 @@ def main() -> None:
 
 
 def train(ranks: int, what: str) -> bool:
-    """Ranks of this very script; False when one of them failed, and then none is left."""
+    """Run ranks of this script; return False if one failed, after ending the others."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -78,7 +79,7 @@ def train(ranks: int, what: str) -> bool:
 
 
 def work(what: str) -> None:
-    """One rank."""
+    """Run one rank."""
     import torch
 
     from clusterwright.runtime import group
@@ -100,7 +101,7 @@ def work(what: str) -> None:
 
 
 class Trial:
-    """A training with a state, and what is measured of it."""
+    """A training with a state, and its measurements."""
 
     def __init__(self, joined: object, state: dict, megabytes: int, out: lines.Lines) -> None:
         import torch
@@ -120,7 +121,7 @@ class Trial:
         self.rounds = max(1, int(1.0 / (time.perf_counter() - begun)))
 
     def step(self) -> None:
-        """Compute, and meet the others, as a step of training does."""
+        """Compute and synchronize with the others, as a training step does."""
         import torch.distributed as dist
 
         begun = time.perf_counter()
@@ -130,7 +131,7 @@ class Trial:
         self.times.append(time.perf_counter() - begun)
 
     def memcpy(self) -> tuple[float, float]:
-        """The best of three copies of what this rank writes, by the clock and of this thread's work: the bound."""
+        """Return wall and CPU seconds of the best of three copies of what this rank writes: the lower bound."""
         found = []
         for _ in range(3):
             begun, cpu = time.perf_counter(), time.thread_time()
@@ -140,7 +141,7 @@ class Trial:
         return min(wall for wall, _ in found), min(cpu for _, cpu in found)
 
     def saves(self, seeds: int, only: str) -> None:
-        """Each system once in each round; the first round is that of first saves."""
+        """Save with each system once per round; the first round has the first saves."""
         from bench.resilience.checkpoint_systems import SYSTEMS
 
         chosen = [each for each in SYSTEMS if not only or each.name in only.split("|")]
@@ -151,7 +152,7 @@ class Trial:
             self.save(system, seed)
 
     def save(self, system: object, seed: int) -> None:
-        """Steps, a save, and steps until it is on disk."""
+        """Run steps, a save, and steps until it is on disk."""
         load = lines.load()
         gc.collect()
         self.times.clear()
@@ -186,7 +187,7 @@ class Trial:
             )  # fmt: skip
 
     def prepare(self, system: object, usual: float) -> float:
-        """Steps until everything that can be made ahead of a first save is; how much longer these were."""
+        """Run steps until the system has prepared its first save; return their excess seconds."""
         self.times.clear()
         begun = time.perf_counter()
         busy = system.prepare(self.state)
@@ -195,7 +196,7 @@ class Trial:
         return called + sum(self.times) - len(self.times) * usual
 
     def until(self, durable: object, begun: float) -> float:
-        """Steps until rank 0 knows that it is on disk; the seconds since it was begun."""
+        """Run steps until rank 0 has the save on disk; return the seconds since it began."""
         seen: list[float] = []
 
         def known() -> bool:
@@ -207,7 +208,7 @@ class Trial:
         return seen[0] if seen else time.perf_counter() - begun
 
     def steps_until(self, seen: Callable[[], bool]) -> None:
-        """Steps until all ranks have seen it, or patience is at its end; all of them do the same number."""
+        """Run steps until all ranks have seen it or the timeout has passed; all run the same number."""
         import torch
         import torch.distributed as dist
 
@@ -220,7 +221,7 @@ class Trial:
             self.step()
 
     def loads(self, seeds: int) -> None:
-        """From the page cache."""
+        """Measure loads from the page cache."""
         import torch
         from torch.distributed import checkpoint as dcp
 
@@ -267,7 +268,7 @@ class Trial:
 
 @contextlib.contextmanager
 def replaced(owner: type, name: str, other: object) -> Iterator[None]:
-    """The same load with sums that cost nothing and are always right: what verifying costs is the difference."""
+    """Replace a function temporarily, such as the checksum by a no-op, to measure an unverified load."""
     kept = getattr(owner, name)
     setattr(owner, name, other)
     try:
@@ -277,7 +278,7 @@ def replaced(owner: type, name: str, other: object) -> Iterator[None]:
 
 
 def spent() -> float:
-    """Seconds of processor time of this process, and of those that it started."""
+    """Return CPU seconds of this process and its children."""
     total = time.process_time()
     for child in children():
         with contextlib.suppress(OSError):
@@ -287,20 +288,20 @@ def spent() -> float:
 
 
 def children() -> list[str]:
-    """The processes that any thread of this one has started."""
+    """Return the pids of the child processes of all threads."""
     return [
         child for path in Path("/proc/self/task").glob("*/children") for child in path.read_text().split()
     ]
 
 
 def reset_peak() -> int:
-    """The memory of this process now, in bytes; its peak counts from here."""
+    """Reset the peak memory of this process; return its current bytes."""
     Path("/proc/self/clear_refs").write_text("5")
     return peak()
 
 
 def peak() -> int:
-    """The most memory of this process, and of those that it started."""
+    """Return the peak memory of this process and its children."""
     own = _status("/proc/self/status", "VmHWM")
     return own + sum(_status(f"/proc/{child}/status", "RssAnon") for child in children())
 

@@ -1,6 +1,6 @@
-"""Each way to save that `checkpoint.py` compares: begun between two steps, and done when it is on disk.
+"""The checkpoint systems that `checkpoint.py` compares.
 
-`begin` returns when training may go on; the event that it returns is set when everything is on disk.
+`begin` returns when training may continue; the event that it returns is set when everything is on disk.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEPT = 2
 
 
 class System:
-    """One of them; `name` is that of the lines."""
+    """A system; `name` is its name in the lines."""
 
     name = ""
 
@@ -36,20 +36,20 @@ class System:
             self.folder.mkdir()
         dist.barrier(group=joined.control)
 
-    def prepare(self, state: State) -> Callable[[], bool]:  # noqa: ARG002 (what ours needs)
-        """Begin what can be made ahead of the first save; whether that still goes on."""
+    def prepare(self, state: State) -> Callable[[], bool]:  # noqa: ARG002 (Ours needs it)
+        """Start to prepare the first save; return a function that returns whether that is still running."""
         return lambda: False
 
     def begin(self, step: int, state: State) -> threading.Event:
-        """Save."""
+        """Start a save; return an event that is set when it is on disk."""
         raise NotImplementedError
 
     def end(self) -> None:
-        """Everything of the last save is over."""
+        """Wait for the last save."""
 
 
 class Ours(System):
-    """The runtime's own."""
+    """The runtime's checkpoints."""
 
     name = "ours"
 
@@ -61,29 +61,29 @@ class Ours(System):
         )
 
     def prepare(self, state: State) -> Callable[[], bool]:
-        """As a run does after its first step."""
+        """Prepare as a run does after its first step."""
         made = self._ours.prepare(state, {"torch": torch.get_rng_state()})
         return lambda: made.busy
 
     def begin(self, step: int, state: State) -> threading.Event:
-        """What is on disk is known to rank 0."""
+        """Start a save; the event is set on rank 0."""
         self._durable.clear()
         self._ours.save(step, state, {"torch": torch.get_rng_state()})
         return self._durable
 
     def end(self) -> None:
-        """And must have gone well."""
+        """Wait for the last save, which must have succeeded."""
         if reason := self._ours.wait().why:
             raise OSError(reason)
 
 
 class Torch(System):
-    """torch.save by rank 0 into a file beside, to the disk, and renamed; the others wait."""
+    """torch.save by rank 0 to a temporary file, with fsync and rename; the others wait."""
 
     name = "torch.save"
 
     def begin(self, step: int, state: State) -> threading.Event:
-        """Nothing of it is behind the training."""
+        """Save synchronously."""
         if self.group.rank == 0:
             path = self.folder / f"{step}.pt"
             with path.open("wb") as file:
@@ -96,12 +96,12 @@ class Torch(System):
 
 
 class Dcp(System):
-    """torch.distributed.checkpoint, which writes what all ranks have alike once, as ours does."""
+    """torch.distributed.checkpoint, which writes replicated state once, as ours does."""
 
     name = "dcp.save"
 
     def begin(self, step: int, state: State) -> threading.Event:
-        """Its writer makes files durable by default."""
+        """Save synchronously; its writer calls fsync by default."""
         dcp.save(state, checkpoint_id=self._path(step))
         return _set()
 
@@ -112,7 +112,7 @@ class Dcp(System):
 
 
 class DcpThread(Dcp):
-    """With a Gloo group of its own, without which it froze trainings."""
+    """dcp.async_save in a thread, with a separate Gloo group, without which trainings hung."""
 
     name = "dcp.async_save, thread"
     kind = "thread"
@@ -126,7 +126,7 @@ class DcpThread(Dcp):
         self._future: Any = None
 
     def begin(self, step: int, state: State) -> threading.Event:
-        """Its future is done when the thread, or the process, is."""
+        """Start a save; its future is done when the thread or process is."""
         durable = threading.Event()
         self._future = dcp.async_save(
             state, checkpoint_id=self._path(step), process_group=self._own, async_checkpointer_type=self._type
@@ -135,12 +135,12 @@ class DcpThread(Dcp):
         return durable
 
     def end(self) -> None:
-        """And must have gone well."""
+        """Wait for the last save, which must have succeeded."""
         self._future.result()
 
 
 class DcpProcess(DcpThread):
-    """The same from a process of its own."""
+    """dcp.async_save in a separate process."""
 
     name = "dcp.async_save, process"
     kind = "process"

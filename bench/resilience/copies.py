@@ -1,12 +1,12 @@
-"""Experiment 8, what copies in memory cost: step time with them and without, and what training waited for.
+"""Experiment 8, cost of in-memory checkpoints: step time with and without, and the time that training waits.
 
     python -m bench.resilience.copies [--out FILE] [--seeds 3] [--quick] [--steps 400]
 
-Two hosts of one rank each, so that every copy goes to the other one, through the network of this machine.
-Each seed is one training without copies, one with `auto` and one with a copy at each step, taking turns; a line holds
-one of them. `share` is what training waited for, as its events say, out of its time; `step_ratio` is for the page
-to work out from the means. The state is that of a model with its two moments, one half on each rank.
-On two processors the sending competes with the training, which on a host with GPUs it does not.
+Two hosts of one rank each, so that every copy is sent to the other, through the network of this machine.
+Each seed is a training without copies, one with `auto` and one with a copy at each step, alternating; a line has
+one of them. `share` is the time that training waited, from its events, over its duration; the page computes
+`step_ratio` from the means. The state is a model with its two moments, one half on each rank.
+On two CPUs the sending competes with the training; on a host with GPUs it does not.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from bench.resilience.launched import Launched, launched
 from bench.resilience.lines import Lines, interleaved, load, options, say, spread
 from bench.resilience.systems import System, ours
 
-WARM_UP = 25  # steps at the beginning of each training that are not counted
+WARM_UP = 25  # first steps of each training, not counted
 LIMIT_S = 300.0
-STATES = {"1 MB": 2_500, "30 MB": 75_000}  # width of the model; 34 numbers for each, 12 bytes for each number
+STATES = {"1 MB": 2_500, "30 MB": 75_000}  # width of the model: 34 numbers each, 12 bytes per number
 
 
 def with_copies(name: str, memory: str) -> System:
-    """Ours, with nothing but copies between one training and the other."""
+    """Return our system with this setting of in-memory checkpoints and no checkpoints on disk."""
     checkpoint = {"every": "1000000 steps", "memory": memory}
     return System(name, "best", ours("ours.py", nodes=2, gpus_per_node=1, checkpoint=checkpoint))
 
@@ -40,9 +40,11 @@ SYSTEMS = (
 
 
 def main() -> None:
-    """All sizes, all seeds."""
+    """Run all sizes and seeds."""
     more = argparse.ArgumentParser(add_help=False)
-    more.add_argument("--steps", type=int, default=None, help="of each training (400; with --quick 100)")
+    more.add_argument(
+        "--steps", type=int, default=None, help="steps of each training (400; with --quick 100)"
+    )
     given = options(__doc__ or "", seeds=3, quick=1, more=more)
     lines = Lines("copies", given.out)
     steps = given.steps or (100 if given.quick else 400)
@@ -54,7 +56,7 @@ def main() -> None:
 
 
 def trial(system: System, width: int, steps: int) -> dict[str, Any]:
-    """One training."""
+    """Run one training and return its figures."""
     busy = load()
     with launched(system, BENCH_UNTIL="1000000", BENCH_WIDTH=str(width)) as training:
         training.until(lambda: training.newest_step() >= steps + WARM_UP, LIMIT_S)
@@ -75,7 +77,7 @@ def trial(system: System, width: int, steps: int) -> dict[str, Any]:
 
 
 def events(training: Launched) -> list[dict[str, Any]]:
-    """What rank 0 has written so far."""
+    """Return the events of rank 0 so far."""
     found = list(training.folder.glob("runs/*/events/rank-00000.jsonl"))
     return [json.loads(line) for line in found[0].read_text().splitlines()] if found else []
 

@@ -1,14 +1,14 @@
-"""Experiment 2: one rank of two hangs; seconds to the verdict and to the first step that is new.
+"""Experiment 2: one rank of two hangs; seconds to the verdict and to the first new step.
 
     python -m bench.resilience.hang [--out FILE] [--seeds 3] [--quick] [--systems 'ours|torchft']
 
-The rank is stopped by a signal, sleeps, or goes round without end, in Python or in one call into C that keeps the
-interpreter's lock. Each fault is made in a training of its own, since a verdict may double the limit of what follows.
-Of the others, those that find no hang are given a minute, once.
+The rank is stopped by a signal, sleeps, or loops endlessly, in Python or in a C call that holds the GIL. Each fault has
+its own training, since a verdict may double the limit of the next. Other systems that detect no hang get one minute,
+once.
 
-`pauses` is the contrary: quick steps, the first of them ten times as long, all ranks standing still for 20 s now and
-then, rank 0 computing for 5 s while the other waits, and ten seconds with four busy loops on each processor. Nobody
-may be found hung. `cost` is what an agent takes of a core while ranks run, and a rank's thread that shows progress.
+`pauses` tests for false alarms: quick steps, the first ten times as long, pauses of all ranks for 20 s, rank 0 busy for
+5 s while the other waits, and ten seconds with four busy loops on each CPU. No hang may be reported. `cost` is the
+share of a core that an agent uses while ranks run, and a rank's thread that shows progress.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from bench.resilience.systems import System, chosen
 
 CASES = ("SIGSTOP", "sleep", "spin", "spin in C")
 START_S, LIMIT_S = 90.0, 60.0
-PACE_STEPS = 100  # about six seconds, in which a pace can be learned
-RIVALS = {  # what is tried, once each: these find every hang in the same way, or none
+PACE_STEPS = 100  # about six seconds, enough to learn the step time
+RIVALS = {  # faults, once each: these systems detect every hang in the same way, or none
     "torchrun, own store": ("SIGSTOP",),
     "ft_launcher": ("SIGSTOP", "spin"),
     "ft_launcher (default)": ("SIGSTOP",),
@@ -50,7 +50,7 @@ class Trial(NamedTuple):
 
 
 def main() -> None:
-    """All trials, a line for each."""
+    """Run all trials and write a line for each."""
     given = options(__doc__ or "", seeds=3, quick=1)
     lines, systems = Lines("hang", given.out), chosen(given.systems)
     for each in systems:
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def _trials(systems: list[System], seeds: int) -> Iterator[Trial]:
-    """The systems take turns."""
+    """Yield the trials, alternating between systems."""
     for seed in range(1, seeds + 1):
         for case in CASES:
             for each in systems:
@@ -85,7 +85,7 @@ def _trials(systems: list[System], seeds: int) -> Iterator[Trial]:
 
 
 def _hang(trial: Trial) -> dict[str, Any]:
-    """Start, let it find its pace, make the fault, wait for what is new."""
+    """Start a training, wait for its step time, inject the fault, wait for a new step."""
     dice, busy = random.Random(f"{trial.case} {trial.seed}"), load()
     with launched(trial.system) as training:
         target = dice.randrange(PACE_STEPS, 2 * PACE_STEPS)
@@ -96,9 +96,9 @@ def _hang(trial: Trial) -> dict[str, Any]:
         (training.folder / "order").rename(training.folder / "armed")
         fault = training.until(lambda: training.of("fault"), 10)
         if not fault:
-            return {"outcome": "lost", "why": "over before the fault", "load": busy, "seconds": {}}
+            return {"outcome": "lost", "why": "ended before the fault", "load": busy, "seconds": {}}
         at, before = fault[0]["time"], training.newest_step()
-        # a stopped rank is let go on for its stacks, and may complete a step: new is what a new process does
+        # a stopped rank is continued for its stacks and may complete a step: only a new process makes a new step
         old = (
             {one["pid"] for one in training.of("step")}
             if trial.system.rival != "torchft"
@@ -116,7 +116,7 @@ def _new(training: Launched, before: int, old: set[int]) -> list[dict[str, Any]]
 
 
 def _told(training: Launched, rank: int, fault: float, new: float) -> dict[str, Any]:
-    """Seconds by part, as far as the system says them, and whether the right rank was named."""
+    """Return seconds by part, as far as the system reports them, and whether it named the right rank."""
     seconds, edge = {}, fault
     for part, kind in PARTS.items():
         times = [one["time"] for one in _events(training, kind) if one["time"] > fault]
@@ -135,14 +135,14 @@ def _told(training: Launched, rank: int, fault: float, new: float) -> dict[str, 
 
 
 def _events(training: Launched, kind: str) -> list[dict[str, Any]]:
-    """What our own launcher wrote, by time."""
+    """Return the events of our launcher of a kind, by time."""
     paths = training.folder.glob("runs/*/events/*.jsonl")
     events = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
     return sorted((one for one in events if one["event"] == kind), key=lambda one: float(one["time"]))
 
 
 def _pauses(system: System, *, quick: bool) -> dict[str, Any]:
-    """Steps, pauses, work and a busy machine; every verdict is a false alarm."""
+    """Run steps, pauses, long work and a busy machine; every verdict is a false alarm."""
     steps, pause_s = (2_000, 5) if quick else (10_000, 20)
     disturb: list[list[object]] = [[1, -1, "pause", 0.1]]
     disturb += [[steps * part // 10, -1, "pause", pause_s] for part in (3, 6, 9)]
@@ -168,7 +168,7 @@ def _pauses(system: System, *, quick: bool) -> dict[str, Any]:
 
 @contextmanager
 def _busy_loops(count: int) -> Iterator[None]:
-    """Processes that take whatever they get."""
+    """Run busy loops during the block."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -179,7 +179,7 @@ def _busy_loops(count: int) -> Iterator[None]:
 
 
 def _cost(system: System) -> dict[str, Any]:
-    """Shares of a core over twenty seconds."""
+    """Return shares of a core over twenty seconds."""
     busy = load()
     with launched(system) as training:
         training.until(lambda: training.newest_step() >= PACE_STEPS, START_S)
@@ -203,7 +203,7 @@ def _cost(system: System) -> dict[str, Any]:
 
 
 def _cpu_s(pid: int) -> float:
-    """Seconds of processor time (proc(5): fields 14 and 15 of stat)."""
+    """Return CPU seconds of a process (proc(5): fields 14 and 15 of stat)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,13 +1,13 @@
-"""Experiments 3 and 4: a host is lost, or Slurm takes the hosts away; seconds to the first new step, by part.
+"""Experiments 3 and 4: a host is lost, or Slurm reclaims the hosts; seconds to the first new step, by part.
 
     python -m bench.resilience.hosts [--out FILE] [--seeds 5] [--only 'spare|time limit'] [--systems ours] [--keep]
 
-It needs root and makes a lab of eight hosts with Slurm, `bench-hosts`, where every trial is a job of its own: one rank
-on each of two hosts, 50 ms a step, a checkpoint every 5 steps. `spare`: a third host stands ready in the job. `fewer`:
-the host that is left goes on alone. Killed: as by a power cut, without a word to anybody. Cut off: it lives, and no
-packet passes. First host: that of the batch step. The others are tried once, where they differ.
+Needs root and creates a lab of eight hosts with Slurm, `bench-hosts`, where every trial is a job: one rank on each of
+two hosts, 50 ms per step, a checkpoint every 5 steps. `spare`: the job has a third, standby host. `fewer`: the
+remaining host continues alone. Killed: like a power cut. Cut off: the host runs, but no packet passes. First host: that
+of the batch step. Other systems are tried once, where they differ.
 
---only takes parts of the names of cases; --keep leaves the lab for a next time (`wright lab down bench-hosts`).
+--only takes parts of case names; --keep leaves the lab up for the next run (`wright lab down bench-hosts`).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from clusterwright.errors import WrightError
 START_S = 120.0
 PACE_STEPS = 20
 LOSSES = ("spare, host killed", "fewer, host killed", "spare, host cut off", "spare, first host killed")
-RIVALS = {  # what the others are tried with
+RIVALS = {  # cases of the other systems
     "torchrun, own store": LOSSES,
     "ft_launcher": LOSSES,
     "torchrun (default)": ("spare, host killed", "time limit, other hosts"),
 }
-QUICK = "spare, host killed|time limit, other hosts"  # what --quick tries, with ours
-ONCE = ("first host killed, same hosts",)  # a minute each
+QUICK = "spare, host killed|time limit, other hosts"  # cases of --quick, for our system
+ONCE = ("first host killed, same hosts",)  # each takes a minute
 
 
 class Trial(NamedTuple):
@@ -49,10 +49,10 @@ class Trial(NamedTuple):
 
 
 def main() -> None:
-    """All trials, a line for each."""
+    """Run all trials and write a line for each."""
     more = argparse.ArgumentParser(add_help=False)
     more.add_argument(
-        "--only", default="", help="only cases whose names contain one of these, with | between"
+        "--only", default="", help="only cases whose names contain one of these, separated by |"
     )
     more.add_argument("--keep", action="store_true", help="leave the lab up")
     given = options(__doc__ or "", seeds=5, quick=1, more=more)
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def _trials(given: argparse.Namespace) -> Iterator[Trial]:
-    """The cases take turns, and in the first turn the others are tried beside us."""
+    """Yield the trials, alternating between cases, with the other systems in the first round."""
     labels = ["ours"] if given.quick else [each.label for each in EVERY]
     names = given.systems.split("|") if given.systems else labels
     wanted = [each.strip() for each in (given.only or (QUICK if given.quick else "")).split("|")]
@@ -96,7 +96,7 @@ def _write(lines: dict[str, Lines], trial: Trial, found: dict[str, Any]) -> None
 
 
 def _made_or_skipped(place: Place, trial: Trial) -> dict[str, Any]:
-    """One that cannot be made, for want of a part or because the lab fails, says nothing of a system."""
+    """Run a trial; mark it as skipped if something is missing or the lab fails."""
     if trial.system.missing:
         return {"outcome": "skipped", "why": trial.system.missing}
     try:
@@ -106,12 +106,12 @@ def _made_or_skipped(place: Place, trial: Trial) -> dict[str, Any]:
 
 
 def _made(place: Place, trial: Trial) -> dict[str, Any]:
-    """Hosts, a training that found its pace, the fault, and what is new."""
+    """Start a training, wait for its step time, inject the fault, wait for a new step."""
     place.clear()
     dice, busy = random.Random(f"{trial.case.name} {trial.seed}"), load()
     training = Training(place, trial.system, trial.case.shape)
     try:
-        place.fix()  # the hosts of the trial before boot while this one's ranks import torch
+        place.fix()  # hosts of the previous trial boot while this one's ranks import torch
         if not training.until(training.ready, START_S):
             return {"outcome": "lost", "why": f"did not start: {training.last_words()}", "load": busy}
         trial.case.arrange(training)
@@ -133,7 +133,7 @@ def _made(place: Place, trial: Trial) -> dict[str, Any]:
 
 
 def _without(training: Training) -> dict[str, Any]:
-    """No new step came."""
+    """Return the outcome of a trial without a new step."""
     over = training.over()
     limit = f"no new step in {training.system.limit_s:.0f} s"
     return {"outcome": "lost" if over else "hung", "why": training.last_words() if over else limit}

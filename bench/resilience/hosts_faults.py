@@ -1,4 +1,4 @@
-"""What happens to a training on hosts, and which of its events end the parts of the time that follows."""
+"""Faults for trainings on hosts, and the events that end each part of the recovery."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEFT = {"save": ("stopped", "host_lost"), "successor": ("job_start",), "agents":
 
 
 class Case(NamedTuple):
-    """One kind of trial; `strike` says when it began."""
+    """One kind of trial; `strike` injects the fault and returns its time."""
 
     shape: str
     what: str
@@ -23,27 +23,27 @@ class Case(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As it stands in the lines; in `handoff` all have the same shape."""
+        """The name in the lines; all cases of `handoff` have the same shape."""
         return self.what if self.experiment == "handoff" else f"{self.shape}, {self.what}"
 
     @property
     def experiment(self) -> str:
-        """Which one it belongs to."""
+        """The experiment of the case."""
         return "handoff" if self.shape == "handoff" else "hosts"
 
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
-        """A part of the time, and the events of which the first one ends it."""
+        """The parts of the recovery, each with the events of which the first ends it."""
         return LEFT if self.experiment == "handoff" else LOST
 
 
 def _first(training: Training) -> str:
-    """The host of the batch step: of our supervisor and rank 0, of torchrun's store."""
+    """Return the host of the batch step, with our supervisor, rank 0 and torchrun's store."""
     return training.place.hosts_of(training.job())[0]
 
 
 def _other(training: Training) -> str:
-    """Another one that trains."""
+    """Return another host that trains."""
     first = _first(training)
     return str(next(each["host"] for each in training.of("step") if each["host"] != first))
 
@@ -56,14 +56,14 @@ def _fault(kind: str, victim: Callable[[Training], str]) -> Callable[[Training],
 
 
 def _warn(training: Training) -> float:
-    """Slurm's signal before a time limit, by the way that Slurm sends it, at a moment of ours."""
+    """Send Slurm's signal for an approaching time limit, through Slurm; return the time."""
     job, at = training.job(), time.time()
     training.place.control(f"scancel --batch --signal=USR1 {job}")
     return at
 
 
 def _push(training: Training) -> float:
-    """A job of a higher quality of service wants those very hosts."""
+    """Submit a job of a higher QOS for the same hosts; return the time."""
     hosts = training.place.hosts_of(training.job())
     at = time.time()
     training.place.control(
@@ -75,7 +75,7 @@ def _push(training: Training) -> float:
 
 
 def _full(free: int) -> Callable[[Training], None]:
-    """No more hosts of the cluster are free than these."""
+    """Return a preparation that drains all free hosts but `free` of them."""
 
     def drain(training: Training) -> None:
         mine = training.place.hosts_of(training.job())

@@ -1,4 +1,4 @@
-"""One training on the lab's hosts, as a job of Slurm, and what it has said so far."""
+"""A training on the lab's hosts as a Slurm job, and its marks so far."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ class Training(Said):
         self.name, self.run = system.submit(self)
 
     def events(self, kind: str, since: float = 0.0) -> list[Event]:
-        """What our own launcher wrote, by time; nothing by another."""
+        """Return the events of our launcher of a kind, by time; other launchers have none."""
         if not self.run:
             return []
         found = events(self.run, LocalReader())
         return [each for each in found if each["event"] == kind and each["time"] > since]
 
     def job(self) -> str:
-        """The job of it that runs; empty when none does."""
+        """Return the id of its running job; empty if none runs."""
         return self.place.control(
             f"squeue --noheader --name={self.name} --states=running --format=%i"
         ).strip()
 
     def over(self) -> bool:
-        """No job of it is in Slurm any more."""
+        """Return whether Slurm has no job of it any more."""
         return not self.place.control(f"squeue --noheader --name={self.name} --format=%i").strip()
 
     def until(self, seen: Callable[[], Any], limit_s: float) -> Any:
-        """What `seen` returns, once it is something; None when it is not within the limit, or all is over."""
+        """Poll `seen` until it returns a true value, and return that; None after the limit or the training's end."""
         end, looked = time.monotonic() + limit_s, time.monotonic()
         while time.monotonic() < end:
             self.take_in()
@@ -59,21 +59,21 @@ class Training(Said):
         return None
 
     def ready(self) -> bool:
-        """Both ranks train, and every host that we hold ready is."""
+        """Return whether both ranks train and all standby hosts are ready."""
         waiting = self.hosts_of_job if self.system.warm else 0
         return len({each["host"] for each in self.of("step")}) == 2 and (
             len({each["host"] for each in self.events("standby")}) >= waiting
         )
 
     def last_words(self) -> str:
-        """The last error that was said, or else the last line."""
+        """Return the last error in the log, or else the last line."""
         paths = Path(self.run.folder).glob("slurm-*.out") if self.run else self.folder.glob("out")
         lines = [line for path in paths for line in path.read_text(errors="replace").strip().splitlines()]
         said = [each for each in lines if "Error" in each] or lines
         return said[-1][-300:] if said else ""
 
     def end(self) -> None:
-        """Nothing of it runs any more."""
+        """Cancel its jobs and end all its processes."""
         mark = f"touch {self.place.shared}/runs/{self.name}/cancelled; " if self.run else ""
         self.place.control(
             f"{mark}scancel --name={self.name}; scancel --signal=KILL --name={self.name}; true"

@@ -1,4 +1,4 @@
-"""The lab of hosts.py: eight real hosts under Slurm, and what is done to them."""
+"""The lab of hosts.py: eight virtual hosts under Slurm, and fault injection on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clusterwright.lab import state
 from clusterwright.provision.apply import apply, remote_of
 
 NAME, NET, USER = "bench-hosts", "10.190", "alice"
-# Twice as many hosts as the example: Slurm clears those of the last trial while the next one begins on others.
+# Twice as many hosts as the example: Slurm cleans up those of the last trial while the next starts on others.
 CHANGES = {"name: lab\n": f"name: {NAME}\n", "10.77.": f"{NET}.", "gpu-node[1-4]": "gpu-node[1-8]"}
 GRACE_S = 30
 QOS = f"""
@@ -28,12 +28,12 @@ qos:
   urgent: {{priority: 100, preempts: [scavenger]}}
   scavenger: {{grace: {GRACE_S}s, preempt_mode: cancel}}
 """
-IDLE = 5  # hosts: two that train, a spare, and two for a successor; the rest may still be cleared
+IDLE = 5  # hosts: two that train, a standby, and two for a successor; the rest may still be cleaned up
 BACK_LIMIT_S = 150.0
 
 
 class Place:
-    """The lab, as a bench sees it: its hosts by ssh, and its shared folder as a folder of this machine."""
+    """The lab: its hosts over SSH, and its shared folder as a folder of this machine."""
 
     def __init__(self, cluster: Cluster, remote: Ssh) -> None:
         self.cluster, self.remote = cluster, remote
@@ -42,14 +42,14 @@ class Place:
         self.bench = f"{self.shared}/bench"
 
     def here(self, path: str) -> Path:
-        """Where a path of the shared folder is on this machine."""
+        """Return the path on this machine of a path in the shared folder."""
         return self.folder / Path(path).relative_to(self.shared)
 
     def control(self, command: str, *, user: str | None = None) -> str:
-        """What a command on the control host printed.
+        """Return the output of a command on the control host.
 
         Raises:
-            RuntimeError: it failed.
+            RuntimeError: the command failed.
         """
         line = as_user(command, user) if user else command
         done = self.remote.run(self.cluster.control.name, line, timeout_s=60)
@@ -58,24 +58,24 @@ class Place:
         return done.out
 
     def new_folder(self, name: str) -> str:
-        """An empty folder that the user may write into, seen by every host."""
+        """Create an empty shared folder that the user may write to."""
         path = f"{self.bench}/{name}-{time.time_ns()}"
         self.control(f"install -d -o {USER} {shlex.quote(path)}")
         return path
 
     def hosts_of(self, job: str) -> list[str]:
-        """The hosts of a job, the one of its batch step first; none while it waits."""
+        """Return the hosts of a job, that of its batch step first; none while it is pending."""
         names = self.control(f'scontrol show hostnames "$(squeue -h -j {job} -o %N)" 2>/dev/null || true')
         return names.split()
 
     def strike(self, kind: str, host: str) -> float:
-        """The fault is in force; when it began."""
+        """Inject a fault and return its time."""
         at = time.time()
         lab.fault(NAME, kind, host)
         return at
 
     def clear(self) -> None:
-        """No job is left of before, and enough hosts are idle; one that is still down is not among them."""
+        """Cancel all jobs and wait until enough hosts are idle."""
         self.control(f"scancel --user={USER}")
         end = time.monotonic() + BACK_LIMIT_S
         while time.monotonic() < end:
@@ -87,13 +87,13 @@ class Place:
         raise RuntimeError(f"fewer than {IDLE} idle hosts in {BACK_LIMIT_S:.0f} s: {' '.join(states)}")
 
     def fix(self) -> None:
-        """Every fault is taken back; killed hosts have booted."""
+        """Undo all faults and wait until killed hosts have booted."""
         lab.undo(NAME, "all")
 
 
 @contextmanager
 def standing(*, keep: bool) -> Iterator[Place]:
-    """The lab, applied; taken down afterwards unless it is to be kept for a next time."""
+    """Yield the applied lab; remove it at the end unless `keep` is set."""
     file = HERE.parents[1] / "build/resilience/hosts/cluster.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     text = replaced(EXAMPLE.read_text(), CHANGES)
@@ -106,7 +106,7 @@ def standing(*, keep: bool) -> Iterator[Place]:
         if report.failed:
             raise RuntimeError(f"apply failed: {report}")
         place = Place(cluster, remote)
-        # a job file names no quality of service: the user's own is the one that may be pushed aside
+        # a job file names no QOS, so the user's default must be the preemptible one
         place.control(f"sacctmgr -i modify user {USER} set defaultqos=scavenger >/dev/null || true")
         shutil.copytree(HERE / "trainings", place.here(f"{place.bench}/trainings"), dirs_exist_ok=True)
         yield place

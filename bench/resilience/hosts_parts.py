@@ -1,4 +1,4 @@
-"""What marks and events say of one trial on hosts: the new step, and where the time went. Pure."""
+"""Evaluation of one trial on hosts from marks and events: the new step, and the parts of the time. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Process = tuple[str, int]
 
 
 def old_processes(marks: Sequence[Mark], fault: float) -> set[Process]:
-    """Those that had completed steps when the fault came; what they still complete is not new."""
+    """Return the processes that had completed steps before the fault; their later steps are not new."""
     return {_process(each) for each in marks if each["kind"] == "step" and each["time"] <= fault}
 
 
 def newest_before(marks: Sequence[Mark], fault: float) -> int:
-    """The last step of those that trained when the fault came."""
+    """Return the last step completed before the fault."""
     old = old_processes(marks, fault)
     return max(
         (each["step"] for each in marks if each["kind"] == "step" and _process(each) in old), default=0
@@ -23,7 +23,7 @@ def newest_before(marks: Sequence[Mark], fault: float) -> int:
 
 
 def new_step(marks: Sequence[Mark], fault: float) -> Mark | None:
-    """The first step beyond it, by a process that came afterwards."""
+    """Return the first mark of a later step, by a process started after the fault."""
     old, before = old_processes(marks, fault), newest_before(marks, fault)
     new = (
         each for each in marks
@@ -33,13 +33,13 @@ def new_step(marks: Sequence[Mark], fault: float) -> Mark | None:
 
 
 def lost_steps(marks: Sequence[Mark], fault: float) -> int:
-    """How many are done again."""
+    """Return the number of repeated steps."""
     loaded = [each["step"] for each in marks if each["kind"] == "loaded" and each["time"] > fault]
     return newest_before(marks, fault) - min(loaded) if loaded else 0
 
 
 def parts(fault: float, new: float, ends: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Seconds by part, each ending with the first of its times after the part before; the rest is `first step`."""
+    """Return seconds by part; each ends at the first of its times after the previous part, the rest is `first step`."""
     seconds, edge = {}, fault
     for part, times in ends.items():
         later = [each for each in times if edge <= each <= new]

@@ -1,7 +1,7 @@
-"""Who is compared on hosts, and how each is submitted to Slurm, in one of three shapes.
+"""The systems that are compared on hosts, and how each is submitted to Slurm, in one of three shapes.
 
-`spare`: two hosts train and a third stands ready. `fewer`: two train, and one may go on alone. `handoff`: two train,
-and a new job, or the same one requeued, goes on.
+`spare`: two hosts train and a third is on standby. `fewer`: two train, and one may continue alone. `handoff`: two
+train, and a new job, or the same one requeued, continues.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from clusterwright.launch.submit import submit
 
 @dataclass(frozen=True)
 class System:
-    """One of those compared; `submit` gives a training's name in Slurm, and our run as seen from here."""
+    """A system; `submit` returns a training's name in Slurm, and our run's folder on this machine."""
 
     name: str
     flags: str
     submit: Callable[[Training], tuple[str, Run | None]]
     warm: bool = False
     rival: str | None = None
-    limit_s: float = 60.0  # after a fault; what takes longer is `hung`
+    limit_s: float = 60.0  # after a fault; a longer recovery counts as `hung`
 
     @property
     def missing(self) -> str | None:
-        """Why it cannot run here."""
+        """Return why it cannot run on this machine, None if it can."""
         if self.rival and not rivals.python(self.rival):
             return "not installed; run bench/resilience/rivals.py"
         return None
 
     @property
     def label(self) -> str:
-        """The name by which it is asked for."""
+        """The name for --systems."""
         return self.name if self.flags == "best" else f"{self.name} ({self.flags})"
 
     def versions(self) -> dict[str, str]:
-        """Of what is compared."""
+        """Return the versions of the system's software."""
         return rivals.versions(self.rival) if self.rival else {}
 
 
@@ -71,7 +71,7 @@ def _ours(training: Training) -> tuple[str, Run]:
 
 @dataclass(frozen=True)
 class Launcher:
-    """torchrun, or what stands in its place: how one is started on each host by srun."""
+    """torchrun or a substitute: how srun starts one on each host."""
 
     program: str
     script: str
@@ -82,7 +82,7 @@ class Launcher:
     prepare: Callable[[Place], Mapping[str, str]] = lambda _: {}
 
     def submit(self, training: Training) -> tuple[str, None]:
-        """An sbatch script as a careful user writes one."""
+        """Submit an sbatch script as an experienced user writes it."""
         name = Path(training.bench).name
         path = training.folder / "job.sh"
         path.write_text(self._text(training, name))
@@ -91,7 +91,7 @@ class Launcher:
 
     def _text(self, training: Training, name: str) -> str:
         place = training.place
-        spare = training.shape == "spare" and bool(self.flags)  # by default nobody holds a host ready
+        spare = training.shape == "spare" and bool(self.flags)  # defaults have no standby host
         few = "1:2" if training.shape == "fewer" else "2"
         env = {
             "BENCH_FOLDER": training.bench, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "compute",
@@ -109,16 +109,16 @@ class Launcher:
             "first=$(scontrol show hostnames | head -n 1)",
             "trap 'scontrol requeue $SLURM_JOB_ID' USR1",
             f"srun {self.srun} {python} -m {self.program} {flags} {place.bench}/trainings/{self.script} &",
-            "wait; wait",  # a trap ends the first one
+            "wait; wait",  # the trap interrupts the first one
             "",
         ])  # fmt: skip
 
 
 @functools.cache
 def _nvrx(place: Place) -> Mapping[str, str]:
-    """What ft_launcher needs beside the torch that all have, in the shared folder."""
+    """Copy what ft_launcher needs besides torch to the shared folder; return its environment."""
     python = rivals.python("nvrx")
-    assert python, "asked before: `missing`"
+    assert python, "call `missing` first"
     own, target = Path(site.getsitepackages()[0]), place.here(f"{place.bench}/nvrx")
     target.mkdir(exist_ok=True)
     for each in next(python.parents[1].glob("lib/python3*/site-packages")).iterdir():
@@ -128,7 +128,7 @@ def _nvrx(place: Place) -> Mapping[str, str]:
     return {"PYTHONPATH": f"{place.bench}/nvrx"}
 
 
-# Silence of 3 s, as ours has it by default; torchrun's own is 15 s, and 30 s more are waited for further hosts.
+# Heartbeat timeout of 3 s, as our default; torchrun's default is 15 s, and it waits 30 s more for further hosts.
 QUICK = (
     "--monitor-interval=0.05",
     "--rdzv-conf=keep_alive_interval=1,keep_alive_max_attempt=3,last_call_timeout=1,join_timeout=120",

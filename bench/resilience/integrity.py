@@ -1,13 +1,13 @@
-"""Experiment 7: checkpoints that were hurt. What is loaded afterwards, and how many steps are gone?
+"""Experiment 7: damaged checkpoints. What is loaded afterwards, and how many steps are lost?
 
     python -m bench.resilience.integrity [--out FILE] [--seeds 500] [--quick] [--systems 'ours|dcp.save'] [--each FILE]
 
-Each trial has a folder with three steps of 2 MB (two are kept, and one is all where it is written over), hurts it,
-and loads in a new process. `kill`: the process that saves a fourth step is killed at a moment that the seed chooses,
-`--seeds` of them, and a fifth of those for the others. The newest step is hurt by a `bit flip` (100), `truncated` (50),
-`deleted` (each file), a `stale latest`, and a `full disk` (root: a tmpfs in which the next step has no room).
-A line holds the counts of a system and a case; `--each` gets a line for each trial.
-`silent`: values were loaded that no save was given.
+Each trial damages a folder with three steps of 2 MB (two retained; one if the file is overwritten) and loads it in a
+new process. `kill`: the process that saves a fourth step is killed at a random moment, `--seeds` times, a fifth of
+that for other systems. The newest step is damaged by a `bit flip` (100), `truncated` (50), `deleted` (each file), a
+`stale latest`, and a `full disk` (root: a tmpfs too small for the next step).
+A line has the counts of a system and a case; `--each` writes a line for each trial.
+`silent`: values were loaded that were never saved.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from bench.resilience.lines import Lines, load, options, say
 
 FIRST, NEW = (1, 2, 3), 4
 FLIPS, CUTS = 100, 50
-RIVALS = 5  # they are killed at every fifth of the moments
+RIVALS = 5  # they are killed at every fifth moment
 MIB = 1 << 20
 Trial = dict[str, Any]
 
 
 def main() -> None:
-    """All systems and cases."""
+    """Run all systems and cases."""
     given = _options()
     torch.set_num_threads(1)  # a thread pool does not survive a fork
     states = {step: made(step) for step in (*FIRST, NEW)}
@@ -53,7 +53,7 @@ def main() -> None:
         benches = [Bench(system, states, scratch) for system in SYSTEMS if system.name in wanted]
         for case, trials in CASES.items():
             counts = {bench.system.name: (load(), []) for bench in benches}
-            for number in range(trials(given)):  # one after the other: a busy moment disturbs all alike
+            for number in range(trials(given)):  # alternating, so that a busy moment disturbs all systems
                 for bench in benches:
                     if case == "kill" and number % RIVALS and bench.system.name != "ours":
                         continue
@@ -71,7 +71,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     more = argparse.ArgumentParser(add_help=False)
-    more.add_argument("--each", type=Path, help="file that a line for each trial is added to")
+    more.add_argument("--each", type=Path, help="append a line for each trial to this file")
     return options(__doc__ or "", seeds=500, quick=25, more=more)
 
 
@@ -86,7 +86,7 @@ CASES: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 class Bench:
-    """A system with its folder of three steps, which each trial copies."""
+    """A system and its folder of three steps, which each trial copies."""
 
     def __init__(self, system: System, states: dict[int, State], scratch: Path) -> None:
         self.system, self._states = system, states
@@ -95,10 +95,10 @@ class Bench:
         saves = [lambda step=step: system.save(self._base, step, states[step]) for step in FIRST]
         self._seconds = max(_timed(lambda save=save: self._in_child(save)) for save in saves)
         if self._loaded(self._base)["best"] != ["ok", FIRST[-1]]:
-            raise SystemExit(f"{system.name} does not load what it saved, unhurt")
+            raise SystemExit(f"{system.name} does not load its own undamaged checkpoint")
 
     def trial(self, case: str, number: int) -> list[Trial]:
-        """The outcome by both ways to look for a checkpoint: the newest alone, and walking back."""
+        """Return the outcome for both strategies: load the newest checkpoint only, or fall back to older ones."""
         dice = random.Random(f"{case} {number}")
         found = []
         for folder, newest in self._hurt(case, dice):
@@ -118,7 +118,7 @@ class Bench:
         return found
 
     def _hurt(self, case: str, dice: random.Random) -> Iterator[tuple[Path, int]]:
-        """The hurt folder, and the newest step that a save had begun."""
+        """Yield the damaged folder, and the newest step whose save had begun."""
         with tempfile.TemporaryDirectory(dir=self._base.parent) as name:
             folder = Path(name) / "run"
             shutil.copytree(self._base, folder, symlinks=True)
@@ -140,7 +140,7 @@ class Bench:
                 yield folder, FIRST[-1]
 
     def _kill(self, folder: Path, dice: random.Random) -> None:
-        """SIGKILL at a moment of the save, a little beyond its end included."""
+        """Send SIGKILL at a random moment of the save or shortly after it."""
         ready, tell = os.pipe()
         pid = os.fork()
         if not pid:
@@ -154,7 +154,7 @@ class Bench:
         os.close(tell)
 
     def _fill(self, folder: Path) -> Iterator[tuple[Path, int]]:
-        """The next step has room for half of it; then it is loaded, as a restart does."""
+        """Save the next step with space for half of it; then load, as a restart does."""
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         disk = folder.parent / "disk"
         disk.mkdir()
@@ -172,7 +172,7 @@ class Bench:
             subprocess.run(["umount", disk], check=True)
 
     def _loaded(self, folder: Path) -> dict[str, tuple[str, int]]:
-        """What a new process loads, by the way to look: a step as it was saved, something else, or nothing."""
+        """Return by strategy what a new process loads: a step as saved, something else, or nothing."""
         out, into = os.pipe()
         pid = os.fork()
         if not pid:
@@ -186,13 +186,13 @@ class Bench:
         return found if self.system.walks else {"best": found["best"]}
 
     def _load(self, folder: Path) -> dict[str, tuple[str, int]]:
-        """The first attempt is the only one for who does not look further."""
+        """Load in this process; without fallback, only the first attempt counts."""
         found: dict[str, tuple[str, int]] = {}
         with contextlib.suppress(OSError):  # no pointer
             for attempt in self.system.loads(folder):
                 try:
                     judged = self._judged(attempt())
-                except (Exception, CheckpointException):  # noqa: BLE001 (whatever a load dies of; DCP's is no Exception)
+                except (Exception, CheckpointException):  # noqa: BLE001 (any failure of a load; DCP's is a BaseException)
                     found.setdefault("default", ("unloadable", 0))
                     continue
                 found.setdefault("default", judged)
@@ -218,7 +218,7 @@ class Bench:
 
     @staticmethod
     def _exit_after(act: Callable[[], object]) -> None:
-        """In a child; what it says of a full disk is not ours to show."""
+        """Run a function and exit, in a child process, without output."""
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)
@@ -229,7 +229,7 @@ class Bench:
 
 
 def _stale(folder: Path) -> Iterator[tuple[Path, int]]:
-    """`latest` names a step that is gone; where there is no such pointer, one is made, and may not be believed."""
+    """Point `latest` to a missing step; create it if there is none, which then must be ignored."""
     pointer = folder / "latest"
     pointer.unlink(missing_ok=True)
     pointer.write_text("step-1.pt")
@@ -237,7 +237,7 @@ def _stale(folder: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _newest_files(folder: Path) -> list[Path]:
-    """The files of the newest step; the only file where there are no steps."""
+    """Return the files of the newest step, or the only file if there are no steps."""
     steps = [path for path in folder.iterdir() if path.name.startswith("step-")]
     if not steps:
         return [folder / "checkpoint.pt"]
@@ -246,7 +246,7 @@ def _newest_files(folder: Path) -> list[Path]:
 
 
 def _damage(folder: Path, dice: random.Random, *, flip: bool) -> None:
-    """One bit of the newest step's bytes, or a file of it cut short; large files are hit more often."""
+    """Flip a bit in the newest step's files or truncate one; large files are chosen more often."""
     files = _newest_files(folder)
     (path,) = dice.choices(files, [file.stat().st_size for file in files])
     at = dice.randrange(path.stat().st_size)
@@ -267,7 +267,7 @@ def _timed(act: Callable[[], object]) -> float:
 
 
 def _tell(lines: Lines, name: str, case: str, busy: float, found: list[Trial]) -> None:
-    """A line for each way to look; `lost_steps` is the median's and the most of the trials that could go on."""
+    """Write a line per strategy; `lost_steps` has median and maximum of the trials that could continue."""
     if not found:
         lines.write(name, case=case, outcome="skipped", why="a disk can be filled by root alone", load=busy)
     for flags in sorted({one["flags"] for one in found}):

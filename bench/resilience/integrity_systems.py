@@ -1,7 +1,7 @@
-"""How each of those compared saves a step into a folder, and finds what to go on with; run in a process of its own.
+"""How each system saves a step into a folder and finds a checkpoint to load; run in a separate process.
 
-`newest` yields what there is to load, the newest first; who does not look for more has only the first one (default),
-who is careful tries the next when one cannot be loaded (best).
+`loads` yields attempts, the newest checkpoint first: by default only the first is made; with fallback (best) the next
+follows if one fails.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clusterwright.runtime.checkpoints.checkpoint import Checkpoints
 
 State = dict[str, Any]
 KEPT = 2
-FLOATS = 62_500  # of each of eight tensors
+FLOATS = 62_500  # in each of eight tensors
 warnings.filterwarnings("ignore")
 
 
@@ -34,11 +34,11 @@ class System:
     name: str
     save: Callable[[Path, int, State], None]
     loads: Callable[[Path], Iterator[Callable[[], State | None]]]
-    walks: bool = True  # there is more than one to go back to
+    walks: bool = True  # it has older checkpoints to fall back to
 
 
 def save_ours(folder: Path, step: int, state: State) -> None:
-    """As the runtime does it, alone."""
+    """Save by the runtime with one rank."""
     with _joined() as joined:
         ours = Checkpoints(folder, joined, save_total_limit=KEPT)
         ours.save(step, state, {})
@@ -47,7 +47,7 @@ def save_ours(folder: Path, step: int, state: State) -> None:
 
 
 def load_ours(folder: Path) -> Iterator[Callable[[], State | None]]:
-    """One attempt: it walks back by itself."""
+    """Load by the runtime, which falls back by itself: one attempt."""
 
     def load() -> State | None:
         with _joined() as joined:
@@ -58,17 +58,17 @@ def load_ours(folder: Path) -> Iterator[Callable[[], State | None]]:
 
 
 def save_in_place(folder: Path, _: int, state: State) -> None:
-    """One file, written over."""
+    """Overwrite one file by torch.save."""
     torch.save(state, folder / "checkpoint.pt")
 
 
 def load_in_place(folder: Path) -> Iterator[Callable[[], State | None]]:
-    """The file."""
+    """Load the file."""
     yield lambda: torch.load(folder / "checkpoint.pt", weights_only=True)
 
 
 def save_renamed(folder: Path, step: int, state: State) -> None:
-    """A file beside, to the disk, renamed; then the pointer in the same way; then the old ones go."""
+    """Write a temporary file, fsync and rename it; update the pointer likewise; then remove old files."""
     path = folder / f"step-{step}.pt"
     with (scratch := folder / "scratch").open("wb") as file:
         torch.save(state, file)
@@ -83,7 +83,7 @@ def save_renamed(folder: Path, step: int, state: State) -> None:
 
 
 def load_renamed(folder: Path) -> Iterator[Callable[[], State | None]]:
-    """What the pointer says; then the others."""
+    """Load the file of the pointer, then the others."""
     first = folder / (folder / "latest").read_text()
     yield lambda: torch.load(first, weights_only=True)
     for path in _numbered(folder, "step-*.pt"):
@@ -92,20 +92,20 @@ def load_renamed(folder: Path) -> Iterator[Callable[[], State | None]]:
 
 
 def save_dcp(folder: Path, step: int, state: State) -> None:
-    """A folder a step; `.metadata` is written last."""
+    """Save by DCP, one folder per step; `.metadata` is written last."""
     dcp.save(state, checkpoint_id=folder / f"step-{step}")
     _thin(folder)
 
 
 def save_dcp_async(folder: Path, step: int, state: State) -> None:
-    """The same from a thread, waited for."""
+    """Save by dcp.async_save and wait for it."""
     with _joined():
         dcp.async_save(state, checkpoint_id=folder / f"step-{step}").result()
     _thin(folder)
 
 
 def load_dcp(folder: Path) -> Iterator[Callable[[], State | None]]:
-    """The highest step with a `.metadata`, as torchtitan chooses."""
+    """Load the highest step with `.metadata`, as torchtitan does."""
     for path in _numbered(folder, "step-*"):
         if (path / ".metadata").exists():
             yield lambda path=path: _load_dcp(path)
@@ -118,12 +118,12 @@ def _load_dcp(path: Path) -> State:
 
 
 def blank() -> State:
-    """A state to load into."""
+    """Return a state to load into."""
     return {"model": {f"layer{n}": torch.zeros(FLOATS) for n in range(8)}, "step": 0}
 
 
 def made(step: int) -> State:
-    """The state of a step: two megabytes that no other step has."""
+    """Return the state of a step: 2 MB, different in each step."""
     dice = torch.Generator().manual_seed(step)
     return {
         "model": {f"layer{n}": torch.randn(FLOATS, generator=dice) for n in range(8)},
@@ -137,12 +137,12 @@ def _thin(folder: Path) -> None:
 
 
 def _numbered(folder: Path, pattern: str) -> list[Path]:
-    """Newest first."""
+    """Return matching paths, the newest first."""
     return sorted(folder.glob(pattern), key=lambda path: -int(path.stem.rpartition("-")[2]))
 
 
 class _joined:  # noqa: N801 (used as a function)
-    """A group of one, as a process that nobody launched makes it."""
+    """A process group of one rank, without a launcher."""
 
     def __enter__(self) -> group.Group:
         self._group = group.join({})

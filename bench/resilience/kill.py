@@ -1,10 +1,10 @@
-"""Experiment 1: one rank of two is killed with SIGKILL; seconds to the first step that is new, by part.
+"""Experiment 1: one rank of two is killed with SIGKILL; seconds to the first new step, by part.
 
     python -m bench.resilience.kill [--out FILE] [--seeds 10] [--quick] [--systems 'ours|torchrun, own store']
 
-A tiny training under DistributedDataParallel, 50 ms a step, a checkpoint every 5 steps.
-The killed rank, the step (10 or more after the last fault) and the place in the step come from the seed.
-Five faults are made in one training, and the systems take turns; a training that is lost is started anew.
+A tiny training under DistributedDataParallel, 50 ms per step, a checkpoint every 5 steps.
+The seed determines the killed rank, the step (at least 10 after the last fault) and the moment in the step.
+A training has five faults, and systems alternate; a lost training is started again.
 Lost: the launcher gave up. Hung: no new step within 30 s.
 """
 
@@ -19,13 +19,13 @@ from bench.resilience.lines import Lines, interleaved, load, options, say, versi
 from bench.resilience.systems import System, chosen
 
 IN_ONE = 5
-START_S, LIMIT_S = 60.0, 30.0  # the slowest clean recovery seen took 9.1 s on a quiet machine
-WHOLE_S = 30.0  # until both ranks train again, where one goes on alone meanwhile
+START_S, LIMIT_S = 60.0, 30.0  # the slowest clean recovery measured took 9.1 s on an idle machine
+WHOLE_S = 30.0  # until both ranks train again, if one continues alone meanwhile
 MILESTONES = {"import": "imported", "group": "group", "load": "loaded", "first step": "step"}
 
 
 def main() -> None:
-    """All trials, a line for each."""
+    """Run all trials and write a line for each."""
     given = options(__doc__ or "", quick=2)
     lines = Lines("kill", given.out)
     systems = chosen(given.systems)
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _one_training(system: System, seeds: list[int], lines: Lines) -> int:
-    """How many trials were made before it was lost, that one among them."""
+    """Run trials in one training until it is lost; return their number, the last one included."""
     with launched(system) as training:
         if not training.until(lambda: _whole(training, 0), START_S):
             reason = "did not start"
@@ -61,13 +61,13 @@ def _one_training(system: System, seeds: list[int], lines: Lines) -> int:
 
 
 def _whole(training: Launched, since: float) -> bool:
-    """Both ranks complete steps again, together where a system can go on without one."""
+    """Wait until both ranks complete steps again, together if a system can continue without one."""
     steps = [each for each in training.of("step", since) if each.get("replicas", 2) == 2]
     return {each["rank"] for each in steps} == {0, 1}
 
 
 def _trial(training: Launched, seed: int) -> dict[str, Any]:
-    """Kill, and wait for what is new."""
+    """Kill a rank and wait for a new step."""
     dice = random.Random(seed)
     rank, wait, share = dice.randrange(2), dice.randrange(10, 20), dice.random()
     busy, target = load(), training.newest_step() + wait
@@ -78,7 +78,7 @@ def _trial(training: Launched, seed: int) -> dict[str, Any]:
     order.rename(training.folder / "armed")
     faults = len(training.of("fault"))
     if not training.until(lambda: len(training.of("fault")) > faults, 10):
-        return {"outcome": "lost", "why": "over before the fault", "seconds": {}, "load": busy}
+        return {"outcome": "lost", "why": "ended before the fault", "seconds": {}, "load": busy}
     fault = training.of("fault")[-1]["time"]
     before = max(each["step"] for each in training.of("step") if each["time"] <= fault)
     new = training.until(lambda: _beyond(training, before), LIMIT_S)
@@ -103,7 +103,7 @@ def _beyond(training: Launched, before: int) -> dict[str, Any] | None:
 
 
 def _whole(training: Launched, before: int) -> float | None:
-    """When both ranks were beyond a step, together where a system goes on without one; None if not yet."""
+    """Return when both ranks had passed a step, together if a system continues without one; None if not yet."""
     first: dict[int, float] = {}
     for each in training.of("step"):
         if each["step"] > before and each.get("replicas", 2) == 2:
@@ -112,21 +112,23 @@ def _whole(training: Launched, before: int) -> float | None:
 
 
 def _lost(training: Launched, fault: float, before: int) -> int:
-    """Steps that were done again."""
+    """Return the number of repeated steps."""
     loaded = [each["step"] for each in training.of("loaded", fault) if "step" in each]
     return before - min(loaded) if loaded else 0
 
 
 def _parts(training: Launched, fault: float, new: float) -> dict[str, float]:
-    """Where the time went, by the last start before the new step; each part ends with the slower rank."""
+    """Return seconds by part, from the last start before the new step; each part ends with the slower rank."""
     total = {"total": new - fault}
     scripts = [each for each in training.of("script", fault) if each["time"] < new][-2:]
     if len(scripts) < 2 or len(training.of("loaded", scripts[0]["time"])) < 2:
-        return total  # nobody was started anew: torchft's survivor
+        return total  # no process was restarted: torchft's survivor
     pids = {each["pid"] for each in scripts}
     gone = max((end for end in training.ends.values() if fault <= end < new), default=fault)
     started = max(each["started"] for each in scripts)
-    detected = gone if started < fault else max(fault, min(gone, started))  # one may have been started ahead
+    detected = (
+        gone if started < fault else max(fault, min(gone, started))
+    )  # a process may have been started in advance
     times = {"detect": detected, "respawn": max(detected, started)}
     for part, kind in MILESTONES.items():
         firsts = {

@@ -1,4 +1,4 @@
-"""A training that was started, what it said so far, and its end: nothing of it is left."""
+"""A started training: its marks so far, and its end, after which no process is left."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from bench.resilience.systems import System, environment
 
 
 class Launched(Said):
-    """One training of one system in a folder of its own."""
+    """A training of one system in its own folder."""
 
     def __init__(self, system: System, folder: Path, **env: str) -> None:
         super().__init__(folder)
         self.system = system
         self.processes: list[subprocess.Popen[bytes]] = []
         self._watched: dict[int, int] = {}
-        self.ends: dict[int, float] = {}  # process: when it was gone
+        self.ends: dict[int, float] = {}  # pid: time of exit
         for start in system.starts(folder):
             out = (folder / "out").open("ab")
             self.processes.append(
@@ -39,12 +39,12 @@ class Launched(Said):
             out.close()
 
     def tail(self, wait_s: float = 0.01) -> None:
-        """Take in what was said since, and who died, for so long."""
+        """Read new marks and exits for `wait_s` seconds."""
         self._poll(wait_s)
         self.take_in()
 
     def until(self, seen: Callable[[], Any], limit_s: float) -> Any:
-        """What `seen` returns, once it is something; None when it is not within the limit, or all is over."""
+        """Poll `seen` until it returns a true value, and return that; None after the limit or the training's end."""
         end = time.monotonic() + limit_s
         while time.monotonic() < end:
             self.tail()
@@ -56,13 +56,13 @@ class Launched(Said):
         return None
 
     def over(self) -> bool:
-        """The launcher has gone; what `wright` started is looked for by its folder."""
+        """Return whether the launcher has exited; processes that `wright` started are found by their folder."""
         return any(each.poll() not in (None, 0) for each in self.processes) or (
             all(each.poll() == 0 for each in self.processes) and not self.alive()
         )
 
     def alive(self) -> list[int]:
-        """Processes of this training, by the folder in their environment."""
+        """Return the pids of this training, found by the folder in their environment."""
         mark, found = f"BENCH_FOLDER={self.folder}\0".encode(), []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -72,7 +72,7 @@ class Launched(Said):
         return found
 
     def watch(self, pids: Iterator[int] | list[int]) -> None:
-        """Note when these are gone."""
+        """Record the exit times of these processes."""
         for pid in pids:
             with suppress(ProcessLookupError):
                 self._watched[os.pidfd_open(pid)] = pid
@@ -86,18 +86,18 @@ class Launched(Said):
             os.close(each)
 
     def finish(self, limit_s: float) -> int | None:
-        """The exit code of a training that ends by itself; None if it does not."""
+        """Wait for the end of a training; return its exit code, None after the limit."""
         self.until(lambda: None, limit_s)
         return self.processes[0].poll()
 
     def last_words(self) -> str:
-        """The last error that was said, or else the last line."""
+        """Return the last error in the log, or else the last line."""
         lines = (self.folder / "out").read_text(errors="replace").strip().splitlines()
         said = [each for each in lines if "Error" in each] or lines
         return said[-1][-300:] if said else ""
 
     def end(self) -> None:
-        """Kill all of it, again until nothing is left."""
+        """Kill all its processes, repeatedly until none is left."""
         deadline = time.monotonic() + 10
         while (left := self.alive()) and time.monotonic() < deadline:
             for pid in left:
@@ -113,7 +113,7 @@ class Launched(Said):
 
 @contextmanager
 def launched(system: System, *, keep: Path | None = None, **env: str) -> Iterator[Launched]:
-    """The training, ended and its folder removed afterwards; `keep` is where its logs go when it failed."""
+    """Start a training; end it and remove its folder at the end. Logs of a failed one are copied to `keep`."""
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # `timeout` sends it
     training = Launched(system, folder, **env)

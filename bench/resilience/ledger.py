@@ -1,11 +1,10 @@
-"""The ledger that a run prints against what was done to it, bin by bin.
+"""Accuracy of a run's goodput accounting, bin by bin.
 
     python -m bench.resilience.ledger [--out FILE] [--seeds 5] [--quick]
 
-A training of two hosts with two ranks each sleeps for known times and keeps its own book (trainings/timed.py).
-Ranks are killed at random moments, which are noted here. The truth is worked out from the book and those moments
-alone, and compared with ledger.json. Every bin must be within 1 % of the whole; `figures` has each bin's own share.
-Needs nothing but this repository.
+A training of two hosts with two ranks each sleeps for known times and writes its own log (trainings/timed.py).
+Ranks are killed at random, recorded moments. The expected accounting follows from log and moments alone and is
+compared with ledger.json. Every bin must be within 1 % of the total; `figures` has each bin's own error.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from clusterwright.launch.record import record
 SOURCE = HERE.parents[1] / "src"
 STEP_S, STALL_S, EACH = 0.1, 0.5, 20
 RANKS = 4
-# One bin of the truth each: what cannot be told apart from outside is compared together.
+# Expected bins; bins that cannot be distinguished from outside are compared together.
 TOGETHER = {
     "step": ("step",),
     "stall": ("stall",),
@@ -37,11 +36,11 @@ TOGETHER = {
     "not training": ("queue", "launch", "import", "group", "load", "detect", "restart"),
     "finish": ("finish",),
 }
-LEAST = 0.01  # of the whole: the goal
+LEAST = 0.01  # of the total: the goal
 
 
 def main() -> None:
-    """One training for each seed."""
+    """Run one training for each seed."""
     given = options(__doc__ or "", seeds=5, quick=1)
     lines = Lines("ledger", given.out)
     steps, kills = (200, 3) if given.quick else (1200, 12)
@@ -54,7 +53,7 @@ def main() -> None:
 
 
 def trial(run: Path, seed: int, steps: int, kills: int) -> dict[str, Any]:
-    """One training; how far the ledger is from the truth."""
+    """Run a training; return the error of its accounting."""
     run.mkdir()
     submitted = time.time()
     process = _start(run, steps, submitted)
@@ -94,7 +93,7 @@ def _start(run: Path, steps: int, submitted: float) -> subprocess.Popen[bytes]:
 
 
 def _faults(run: Path, dice: random.Random, steps: int, kills: int) -> list[float]:
-    """The moments at which a rank was killed: spread over the training, at any place in a step."""
+    """Kill ranks at moments spread over the training; return the moments."""
     found: list[float] = []
     for number in range(1, kills + 1):
         target = steps * number // (kills + 1) + dice.randrange(EACH)
@@ -110,7 +109,7 @@ def _faults(run: Path, dice: random.Random, steps: int, kills: int) -> list[floa
 
 
 def _truth(run: Path, submitted: float, faults: Sequence[float]) -> dict[str, float]:
-    """Seconds by bin, from the book and the moments of the faults alone."""
+    """Return the expected seconds by bin, from the training's log and the faults alone."""
     books = sorted((run / "truth").glob("*.jsonl"), key=lambda path: int(path.stem))
     attempts = [[json.loads(line) for line in path.read_text().splitlines()] for path in books]
     truth = dict.fromkeys(TOGETHER, 0.0)

@@ -1,11 +1,11 @@
-"""Experiment 8: something is killed, or a person presses Ctrl-C. What that should have ended, and is still there?
+"""Experiment 8: processes, ports and shared memory left after a kill or Ctrl-C.
 
     python -m bench.resilience.leftovers [--out FILE] [--seeds 2] [--quick] [--systems 'ours|torchrun']
 
-Two ranks with two data workers each. Looked for 1 s after the blow, and, if anything is left then, 15 s after it:
-processes that the victim had started, ports on which they listened, shared memory that they had made; and after
-Ctrl-C files in TMPDIR, too. `total` is when the last process was gone; after Ctrl-C ours save first.
-`trained_on` counts the ranks left behind that completed further steps.
+Two ranks with two data workers each. Checked 1 s after the kill, and 15 s after it if anything is left:
+processes that the victim had started, ports on which they listened, shared memory that they had created; after
+Ctrl-C also files in TMPDIR. `total` is the time until the last process has exited; after Ctrl-C ours saves first.
+`trained_on` counts leftover ranks that completed further steps.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from bench.resilience.lines import Lines, interleaved, load, options, say, versi
 from bench.resilience.systems import EVERY, TRAININGS, Start, System, ours
 
 START_S, SOON_S, LATE_S = 60.0, 1.0, 15.0
-STEPS = 5  # until everybody is there
+STEPS = 5  # until all processes run
 Processes = set[int]
 
 
 def main() -> None:
-    """Every case of every system."""
+    """Run every case of every system."""
     given = options(__doc__ or "", seeds=2, quick=1)
     lines = Lines("leftovers", given.out)
     wanted = given.systems.split("|") if given.systems else [system.label for system in SYSTEMS]
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _loading(system: System) -> System:
-    """The same launcher with the training that has data workers."""
+    """Return the same launcher with the training that has data workers."""
 
     def starts(folder: Path) -> list[Start]:
         ours_instead = str(TRAININGS / "loading.py")
@@ -70,7 +70,7 @@ SYSTEMS = (
 
 
 def trial(system: System, case: str) -> dict[str, Any]:
-    """One blow."""
+    """Run one trial."""
     busy = load()
     with TemporaryDirectory() as scratch, launched(system, BENCH_WORKERS="2", TMPDIR=scratch) as training:
         if not training.until(lambda: training.newest_step() >= STEPS, START_S):
@@ -94,14 +94,16 @@ def trial(system: System, case: str) -> dict[str, Any]:
             figures["files"] = sum(
                 "torchinductor" not in path.name for path in Path(scratch).iterdir()
             )  # its cache
-    left = {what: count for what, count in soon.items() if count and what != "zombies"}  # those hold nothing
+    left = {
+        what: count for what, count in soon.items() if count and what != "zombies"
+    }  # zombies hold no resources
     seconds = {"total": gone - begun} if gone else {}
     found = {"outcome": "left" if left else "ok", "seconds": seconds, "figures": figures, "load": busy}
     return {**found, "why": f"{left} after 1 s"} if left else found
 
 
 def _gone(training: Launched, doomed: Processes, limit: float) -> float | None:
-    """When the last of them was gone; None when one is still there at the limit."""
+    """Return the time when the last process had exited; None if one is left after the limit."""
     while any(_state(pid) not in ("", "Z") for pid in doomed):
         if time.time() > limit:
             return None
@@ -112,7 +114,7 @@ def _gone(training: Launched, doomed: Processes, limit: float) -> float | None:
 def _after(
     training: Launched, doomed: Processes, ports: set[str], shared: set[str], when: float
 ) -> dict[str, int]:
-    """What is left of it at that time."""
+    """Return what is left at that time."""
     while time.time() < when:
         training.tail(0.02)
     alive = {pid for pid in doomed if _state(pid) not in ("", "Z")}
@@ -125,22 +127,22 @@ def _after(
 
 
 def agent(training: Launched) -> Processes:
-    """The process that watches over the ranks of a host."""
+    """Kill the agent."""
     return _kill(_found(training, "agent.node") or training.processes[0].pid)
 
 
 def supervisor(training: Launched) -> Processes:
-    """The one that decides."""
+    """Kill the supervisor."""
     return _kill(_found(training, "agent.supervisor"))
 
 
 def stand_in(training: Launched) -> Processes:
-    """What stands where Slurm and its srun would."""
+    """Kill the stand-in for Slurm's srun."""
     return _kill(_found(training, "agent.standin"))
 
 
 def rank(training: Launched) -> Processes:
-    """One of two; the other cannot go on without it."""
+    """Kill one of two ranks; the other cannot continue without it."""
     pids = {each["rank"]: each["pid"] for each in training.of("step")}
     old = set(pids.values()).union(*map(_below, pids.values()))
     os.kill(pids[1], signal.SIGKILL)
@@ -148,14 +150,14 @@ def rank(training: Launched) -> Processes:
 
 
 def fork_server(training: Launched) -> Processes:
-    """The Python that stands by with torch imported."""
+    """Kill the fork server, which has torch imported."""
     server = next(pid for pid in sorted(training.alive()) if "agent.host.forkserver" in _command(pid))
     os.kill(server, signal.SIGKILL)
     return {server}
 
 
 def interrupt(training: Launched) -> Processes:
-    """As a terminal does it: SIGINT to the foreground's process group; it is asked to save and leave first."""
+    """Send SIGINT to the foreground process group, like a terminal."""
     everybody = set(training.alive())
     os.killpg(training.processes[0].pid, signal.SIGINT)
     return everybody
@@ -187,7 +189,7 @@ def _command(pid: int) -> str:
 
 
 def _below(pid: int) -> Processes:
-    """All that it has started, and they."""
+    """Return all descendants of a process."""
     parents: dict[int, set[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and (words := _stat(int(entry.name))):
@@ -208,12 +210,12 @@ def _stat(pid: int) -> list[str]:
 
 
 def _state(pid: int) -> str:
-    """proc(5): R, S, D, Z and so on; empty for one that is gone."""
+    """Return the state of a process (proc(5): R, S, D, Z ...); empty if it has exited."""
     return (_stat(pid) or [""])[0]
 
 
 def _listening() -> set[str]:
-    """Inodes of the sockets that listen on this machine (proc(5), net/tcp: state 0A)."""
+    """Return inodes of all listening sockets on this machine (proc(5), net/tcp: state 0A)."""
     rows = [
         line.split()
         for name in ("tcp", "tcp6")
@@ -223,7 +225,7 @@ def _listening() -> set[str]:
 
 
 def _ports(pids: Processes) -> set[str]:
-    """Inodes of the sockets on which these listen."""
+    """Return inodes of the sockets on which these processes listen."""
     held = set()
     for pid in pids:
         for file in _files(pid):
@@ -233,7 +235,7 @@ def _ports(pids: Processes) -> set[str]:
 
 
 def _shared(pids: Processes) -> set[str]:
-    """Names in /dev/shm that these have open, or that bear their number."""
+    """Return names in /dev/shm that these processes have open, or that contain their pids."""
     held = {
         file[9:]
         for pid in pids

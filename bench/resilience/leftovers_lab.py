@@ -1,9 +1,9 @@
-"""Experiment 8 on real hosts: the srun of a training is killed, or its job is cancelled. What is still there?
+"""Experiment 8 on lab hosts: what is left after a training's srun is killed, or its job is canceled.
 
     python -m bench.resilience.leftovers_lab [--out FILE] [--seeds 2] [--quick] [--systems 'ours|torchrun'] [--keep]
 
-Two hosts under Slurm with one rank each, and two data workers to each rank. A training whose srun is killed may go on,
-as long as its job does and can end it: then nothing had to end (`goes_on`). Needs root, and what `wright lab up` needs.
+Two hosts under Slurm with one rank each, and two data workers per rank. A training whose srun is killed may continue
+as long as its job runs and can end it (`goes_on`). Needs root and the requirements of `wright lab up`.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ Processes = set[int]
 
 
 def main() -> None:
-    """Every case of every system; without a lab, lines that say so."""
+    """Run every case of every system; without a lab, write lines that say so."""
     more = argparse.ArgumentParser(add_help=False)
-    more.add_argument("--keep", action="store_true", help="leave the lab up for a next time")
+    more.add_argument("--keep", action="store_true", help="leave the lab up for the next run")
     given = options(__doc__ or "", seeds=2, quick=1, more=more)
     lines = Lines("leftovers", given.out)
     trials = [(system, case) for system in SYSTEMS for case in CASES]
@@ -70,7 +70,7 @@ class Place(hosts_lab.Place):
 
 @contextmanager
 def standing(*, keep: bool) -> Iterator[Place]:
-    """The lab, applied, with the trainings in its shared folder; taken down afterwards unless it is to be kept."""
+    """Yield the applied lab with the trainings in its shared folder; remove it at the end unless `keep` is set."""
     file = HERE.parents[1] / "build/resilience/leftovers/cluster.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     text = replaced(EXAMPLE.read_text(), CHANGES)
@@ -106,7 +106,7 @@ SYSTEMS = (
 
 
 def trial(place: Place, system: System, case: str) -> dict[str, Any]:
-    """One blow, and what is there 1 s and 15 s later."""
+    """Run one trial; return what is left 1 s and 15 s later."""
     busy = load()
     training = Training(place, system, "handoff")
     try:
@@ -127,7 +127,7 @@ def trial(place: Place, system: System, case: str) -> dict[str, Any]:
 
 
 def _after(training: Training, doomed: Processes, begun: float) -> tuple[dict[str, float], dict[str, int]]:
-    """When the last was gone, and how many were left; none of a training that goes on in its job."""
+    """Return when the last process had exited, and how many were left; none if the training continues in its job."""
     gone = _until_gone(doomed, begun + SOON_S)
     soon = late = len(_living(doomed))
     if soon:
@@ -144,7 +144,7 @@ def _after(training: Training, doomed: Processes, begun: float) -> tuple[dict[st
 
 
 def kill_srun(training: Training) -> None:
-    """All srun of the job; each is two processes."""
+    """Kill all srun processes of the job; each srun is two."""
     for pid in alive(training):
         with suppress(OSError):
             if Path(f"/proc/{pid}/comm").read_text().strip() == "srun":
@@ -152,7 +152,7 @@ def kill_srun(training: Training) -> None:
 
 
 def scancel(training: Training) -> None:
-    """As a person does it."""
+    """Cancel the job as a user does."""
     training.place.control(f"scancel {training.job()}", user=USER)
 
 
@@ -160,7 +160,7 @@ CASES: dict[str, Callable[[Training], None]] = {"SIGKILL of srun": kill_srun, "s
 
 
 def alive(training: Training) -> Processes:
-    """Processes of the training on all hosts, by the folder in their environment: hosts of a lab are seen from here."""
+    """Return the training's pids on all lab hosts, which are visible on this machine, by folder in the environment."""
     mark, found = f"BENCH_FOLDER={training.bench}\0".encode(), set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -171,7 +171,7 @@ def alive(training: Training) -> Processes:
 
 
 def _until_gone(doomed: Processes, limit: float) -> float | None:
-    """When the last of them was gone; None when one is still there at the limit."""
+    """Return the time when the last process had exited; None if one is left after the limit."""
     while _living(doomed):
         if time.time() > limit:
             return None
@@ -180,7 +180,7 @@ def _until_gone(doomed: Processes, limit: float) -> float | None:
 
 
 def _living(pids: Processes) -> Processes:
-    """Those that run; a zombie holds nothing."""
+    """Return the running processes; zombies do not count."""
     return {pid for pid in pids if _state(pid) not in ("", "Z")}
 
 

@@ -1,6 +1,6 @@
-"""What all benches of this folder share: the raw line, the options, the order of trials, median and spread.
+"""Shared by all benches of this folder: raw lines, options, order of trials, median and spread.
 
-Nothing but the standard library, so that a script for any rival may import it.
+Uses only the standard library, so that scripts for any system can import it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Spread(NamedTuple):
-    """A median with what lies around it."""
+    """A median with minimum and maximum."""
 
     median: float
     least: float
@@ -37,16 +37,16 @@ class Spread(NamedTuple):
 
 
 class Lines:
-    """Where raw lines go: a file of this run alone, or standard output."""
+    """Writer of raw lines to a file or standard output."""
 
     def __init__(self, experiment: str, out: str = "-") -> None:
         if experiment not in EXPERIMENTS:
-            raise ValueError(f"{experiment}: no such experiment, only {', '.join(EXPERIMENTS)}")
+            raise ValueError(f"{experiment}: unknown experiment; available: {', '.join(EXPERIMENTS)}")
         self._experiment = experiment
         self._out = out
 
     def write(self, system: str, **more: Any) -> dict[str, Any]:
-        """One trial; `more` as README.md says. Written at once, so that a bench that dies has told what it saw."""
+        """Write a line for one trial at once; README.md documents `more`."""
         line = {
             "experiment": self._experiment, "system": system, "flags": "best", "case": "", "seed": 0,
             "outcome": "ok", "seconds": {}, "figures": {}, "versions": versions(), "time": round(time.time(), 3),
@@ -63,12 +63,12 @@ class Lines:
 
 
 def load() -> float:
-    """The load average of the last minute; taken where a trial begins."""
+    """Return the load average of the last minute; call it when a trial begins."""
     return round(os.getloadavg()[0], 2)
 
 
 def versions(**more: str) -> dict[str, str]:
-    """What the line is about: Python, torch, ours, the machine, and `more`."""
+    """Return the versions for a line: Python, torch, Clusterwright, the machine, and `more`."""
     found = {"python": platform.python_version(), "cpus": str(os.cpu_count())}
     for name in ("torch", "clusterwright"):
         try:
@@ -79,7 +79,7 @@ def versions(**more: str) -> dict[str, str]:
 
 
 def _short(value: Any) -> Any:
-    """Times to the millisecond and figures to five digits: lines are kept and read."""
+    """Round times to milliseconds and figures to five digits."""
     if isinstance(value, float):
         return float(f"{value:.5g}") if abs(value) < 1e5 else round(value, 3)
     if isinstance(value, Mapping):
@@ -90,26 +90,22 @@ def _short(value: Any) -> Any:
 def options(
     what: str, *, seeds: int = 10, quick: int = 2, more: argparse.ArgumentParser | None = None
 ) -> argparse.Namespace:
-    """`--out FILE`, `--seeds N`, `--quick`, `--systems 'A|B'`, and `more`; `seeds` is settled when it returns."""
+    """Parse `--out FILE`, `--seeds N`, `--quick`, `--systems 'A|B'` and `more`; `seeds` is set in the result."""
     parser = argparse.ArgumentParser(
         description=what, formatter_class=argparse.RawDescriptionHelpFormatter, parents=[more] if more else []
     )
-    parser.add_argument(
-        "--out", default="-", help="file that the raw lines are added to; - for standard output"
-    )
+    parser.add_argument("--out", default="-", help="append raw lines to this file; -: standard output")
     parser.add_argument("--seeds", type=int, help=f"trials of each system ({seeds}; with --quick {quick})")
-    parser.add_argument(
-        "--quick", action="store_true", help="few and short trials: does it run, not how fast"
-    )
-    parser.add_argument("--systems", help="only these, with | between")
+    parser.add_argument("--quick", action="store_true", help="few and short trials, to test the script")
+    parser.add_argument("--systems", help="only these, separated by |")
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ended, not cut off: no training is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # exit in order, so that no training is left
     given.seeds = given.seeds or (quick if given.quick else seeds)
     return given
 
 
 def interleaved(systems: Sequence[T], seeds: int) -> Iterator[tuple[int, T]]:
-    """Every system once for each seed, each time another one first: what disturbs the machine disturbs all."""
+    """Yield every system once per seed, starting with another each time, so that load disturbs all equally."""
     for seed in range(1, seeds + 1):
         turn = seed % len(systems)
         for system in (*systems[turn:], *systems[:turn]):
@@ -117,17 +113,17 @@ def interleaved(systems: Sequence[T], seeds: int) -> Iterator[tuple[int, T]]:
 
 
 def spread(values: Sequence[float]) -> Spread | None:
-    """Median, least and most; None of nothing."""
+    """Return median, minimum and maximum; None without values."""
     if not values:
         return None
     return Spread(statistics.median(values), min(values), max(values), len(values))
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file; none where there is no file."""
+    """Return the lines of a file; none if it does not exist."""
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def say(text: str) -> None:
-    """Talk goes beside the data."""
+    """Print a message to stderr, as stdout may have data."""
     print(text, file=sys.stderr, flush=True)

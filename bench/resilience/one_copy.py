@@ -1,10 +1,10 @@
-"""Experiment 8, one copy of a state into memory and to the next host: what training waits for, and all CPU time.
+"""Experiment 8, one in-memory checkpoint sent to a peer host: the time that training waits, and all CPU time.
 
     python -m bench.resilience.one_copy [--out FILE] [--seeds 10] [--quick]
 
-A rank and both agents are threads of one process, with the memory and the sockets of earnest; no training runs.
-`stall` is the copy that training waits for, `memcpy` a plain copy of as many bytes; `_cpu` are seconds of CPU time,
-which a busy machine hardly changes; `all_cpu` is the CPU time of everything: copy, sums, sending, receiving.
+A rank and both agents are threads of one process, with real shared memory and sockets; no training runs.
+`stall` is the copy that training waits for, `memcpy` a copy of as many bytes; `_cpu` are CPU seconds, which depend
+little on load; `all_cpu` is the CPU time of copy, checksums, sending and receiving.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from clusterwright.runtime.group import Group
 
 MEGABYTES = (1, 30, 300)
 PIECES = 10
-WARM_UP = 4  # both slots, and both that the next host keeps, have been written once
+WARM_UP = 4  # both slots, and both of the peer, have been written once
 TOKEN = "a" * 64
 
 
 class Pair:
-    """Two agents, and a rank of the first one with a state of so many bytes."""
+    """Two agents, and a rank of the first with a state of a given size."""
 
     def __init__(self, size: int) -> None:
         self.reached = 0
@@ -48,15 +48,15 @@ class Pair:
         self.reached = step
 
     def copy(self, step: int) -> tuple[float, float]:
-        """Until it has arrived; seconds and CPU seconds of what training waits for."""
+        """Copy a step and wait for its arrival; return wall and CPU seconds that training waits."""
         found = timed(lambda: self.writer.copy(step, self.state, Moment(1, step - 1)))
         while self.reached != step:
             time.sleep(0.002)
-        self.agents[1]._holdings.supersede((1, step), (1, step - 1))  # noqa: SLF001 (as that host's own ranks would say)
+        self.agents[1]._holdings.supersede((1, step), (1, step - 1))  # noqa: SLF001 (in place of that host's ranks)
         return found
 
     def close(self) -> None:
-        """Nothing is left."""
+        """End both agents."""
         self.writer.close()
         for agent in self.agents:
             agent.begin(2, None)
@@ -64,14 +64,14 @@ class Pair:
 
 
 def timed(act: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds, and CPU seconds of this thread."""
+    """Return wall and CPU seconds of a call in this thread."""
     wall, own = time.perf_counter(), time.thread_time()
     act()
     return time.perf_counter() - wall, time.thread_time() - own
 
 
 def main() -> None:
-    """All sizes, so many copies of each."""
+    """Measure copies of all sizes."""
     given = options(__doc__ or "", seeds=10, quick=2)
     lines = Lines("copies", given.out)
     torch.set_num_threads(1)

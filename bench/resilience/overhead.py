@@ -1,16 +1,16 @@
-"""Experiment 8, what everything costs while nothing happens: step time with all of ours on, and without anything.
+"""Experiment 8, overhead without failures: step time with all features of Clusterwright, and without.
 
     python -m bench.resilience.overhead [--out FILE] [--seeds 8] [--quick] [--steps 200]
 
-`bare` is the same loop under plain torchrun, with no data, no checkpoint and no service at all.
-`ours` is our launcher and runtime with all that is on by default: copies in memory, hang detection, ledger, events,
+`bare` is the same loop under torchrun, without data, checkpoints and services.
+`ours` is our launcher and runtime with the defaults: in-memory checkpoints, hang detection, goodput accounting, events,
 and a checkpoint every 100 steps.
-Each seed is a pair of trainings of so many steps, the two taking turns to be first; a line holds one of them.
-One training's median differs from the next one's by more than what is looked for, so pairs are many and short, and
-two more figures are taken: what rank 0 does between the work of two steps (`outside`, and `outside_cpu` of it), and
-the CPU time of all processes of the training, launcher included, in a step (`cpu`).
-Each rank has a processor of its own, with its threads, ours among them; agents and supervisors go where they like.
-The import is that of clusterwright.runtime in a process that has torch already.
+Each seed is a pair of trainings in alternating order; a line has one of them.
+Medians of two trainings differ by more than the overhead, so pairs are many and short, and two more figures are
+measured: rank 0's time between the work of two steps (`outside`, `outside_cpu`), and the CPU time per step of all
+processes of the training, launcher included (`cpu`).
+Each rank and its threads are pinned to one CPU; agents and supervisors are not.
+The import is that of clusterwright.runtime in a process with torch imported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bench.resilience.launched import Launched, launched
 from bench.resilience.lines import Lines, interleaved, load, options, say, spread, versions
 from bench.resilience.systems import TRAININGS, Start, System, ours
 
-WARM_UP = 25  # steps at the beginning of each training that are not counted
+WARM_UP = 25  # first steps of each training, not counted
 LIMIT_S = 240.0
 IMPORT = """
 import time, torch
@@ -42,7 +42,7 @@ OURS = System("ours", "best", ours("ours.py", every="100 steps"))
 
 
 def main() -> None:
-    """The import, then the pairs."""
+    """Measure the import, then the pairs."""
     more = argparse.ArgumentParser(add_help=False)
     more.add_argument("--steps", type=int, default=None, help="steps of each training (200; with --quick 60)")
     given = options(__doc__ or "", seeds=8, quick=1, more=more)
@@ -66,7 +66,7 @@ def _import(lines: Lines, times: int) -> None:
 
 
 def steps_of(system: System, steps: int) -> dict[str, object]:
-    """Median, mean, least and most of rank 0's steps; of what lies between them, and of the CPU time, the mean."""
+    """Return median, mean, minimum and maximum of rank 0's steps, and means of the time between and the CPU time."""
     busy = load()
     with launched(system, BENCH_UNTIL=str(steps + WARM_UP), BENCH_PIN="1") as training:
         training.until(lambda: training.newest_step() >= WARM_UP, LIMIT_S)
@@ -92,7 +92,7 @@ def steps_of(system: System, steps: int) -> dict[str, object]:
 
 
 def taken(training: Launched) -> dict[tuple[int, str], int]:
-    """Nanoseconds on a processor so far, of each process and thread that is there (proc(5), schedstat)."""
+    """Return CPU nanoseconds so far of each process and thread (proc(5), schedstat)."""
     found = {}
     for pid in training.alive():
         for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
@@ -102,7 +102,7 @@ def taken(training: Launched) -> dict[tuple[int, str], int]:
 
 
 def since(before: dict[tuple[int, str], int], after: dict[tuple[int, str], int]) -> float:
-    """Seconds that the processes of then have taken since; a thread that has ended takes what it took along."""
+    """Return CPU seconds of these processes since `before`; those of exited threads are not included."""
     then = {pid for pid, _ in before}
     return sum(now - before.get(each, 0) for each, now in after.items() if each[0] in then) / 1e9
 

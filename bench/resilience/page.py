@@ -1,4 +1,4 @@
-"""docs/endure.md and docs/endure.svg from the raw lines: `python -m bench.resilience.page [--check]`."""
+"""Writes docs/endure.md and docs/endure.svg from the raw lines: `python -m bench.resilience.page [--check]`."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ WORDS = tomllib.loads((HERE / "page.toml").read_text(encoding="utf-8"))
 
 
 def main() -> int:
-    """Write both, or say whether they are current."""
+    """Write both files, or check whether they are current."""
     made = made_from(raw())
     if "--check" not in sys.argv[1:]:
         for path, text in made.items():
             path.write_text(text, encoding="utf-8")
         return 0
     old = [path.name for path, text in made.items() if not path.exists() or path.read_text() != text]
-    print(f"not what the raw lines give: {', '.join(old)}" if old else "current")
+    print(f"outdated: {', '.join(old)}" if old else "current")
     return 1 if old else 0
 
 
 def raw(folder: Path = RAW) -> Seen:
-    """Every raw line that is kept."""
+    """Return all stored raw lines."""
     return Seen([line for path in sorted(folder.glob("*.jsonl")) for line in read(path)])
 
 
 def made_from(seen: Seen) -> dict[Path, str]:
-    """Both files."""
+    """Return the content of both files."""
     sections = [_section(section, seen) for section in WORDS["section"]]
     parts = [_introduction(seen), _goals(seen), *sections]
     return {PAGE: "\n".join(part for part in parts if part).rstrip() + "\n", PICTURE: plot(seen)}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Format a Markdown table."""
     lines = [head, [":---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines) + "\n"
 
@@ -95,7 +95,7 @@ def _section(section: dict[str, Any], seen: Seen) -> str:
 
 
 def _groups(experiment: str, groups: Sequence[Group], section: dict[str, Any]) -> str:
-    """A row for each group: how many trials went well, what came instead, parts of the time, and figures."""
+    """Format a row per group: successful trials, other outcomes, parts of the time, and figures."""
     used = [part for part in section["seconds"] if any(each.seconds(part) for each in groups)]
     figures = [name for name in section["figures"] if any(each.figures(name) for each in groups)]
     rows = []
@@ -109,7 +109,7 @@ def _groups(experiment: str, groups: Sequence[Group], section: dict[str, Any]) -
 
 
 def _figure(group: Group, name: str) -> str:
-    """Bytes in MB and shares in percent, as their names say."""
+    """Format a figure; its name determines MB or percent."""
     scale, unit = (1e-6, " MB") if name.endswith("_bytes") else (100, "%") if name in SHARES else (1, "")
     values = [float(each) * scale for each in group.figures(name) if each is not None]
     return told(spread(values)) + unit if values else ""

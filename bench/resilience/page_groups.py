@@ -1,4 +1,4 @@
-"""Raw lines in groups, and what is said of a group."""
+"""Groups of raw lines and their statistics."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Group:
         return self.system.startswith("ours")
 
     def seconds(self, part: str = "total") -> Spread | None:
-        """Median and spread of a part, over the trials that went well."""
+        """Return median and spread of a part over the successful trials."""
         return spread([each["seconds"][part] for each in self.good() if part in each["seconds"]])
 
     def figures(self, name: str) -> list[Any]:
-        """A figure of every trial that has it."""
+        """Return the values of a figure over all trials that have it."""
         return [each["figures"][name] for each in self.lines if name in each["figures"]]
 
     def good(self) -> list[Line]:
@@ -38,23 +38,23 @@ class Group:
         return [each for each in self.lines if each["outcome"] == "ok"]
 
     def ran(self) -> list[Line]:
-        """Trials that were made."""
+        """Trials that were not skipped."""
         return [each for each in self.lines if each["outcome"] != "skipped"]
 
     def else_(self) -> str:
-        """What came instead of `ok`, with how often."""
+        """Return outcomes other than `ok` with their counts."""
         others = Counter(each["outcome"] for each in self.lines if each["outcome"] != "ok")
         return ", ".join(f"{count} {outcome}" for outcome, count in sorted(others.items()))
 
 
 class Seen:
-    """All raw lines."""
+    """A list of raw lines."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.all = tuple(lines)
 
     def of(self, experiment: str, *, case: str | None = None, system: str | None = None) -> Seen:
-        """Those of an experiment; of a case and a system, where these are given."""
+        """Return the lines of an experiment, optionally of one case or system."""
         return Seen(
             [
                 each for each in self.all
@@ -64,7 +64,7 @@ class Seen:
         )  # fmt: skip
 
     def groups(self) -> list[Group]:
-        """By case and system, in the order of appearance, ours first in each case."""
+        """Return groups by case and system, in order of appearance, ours first in each case."""
         found: dict[tuple[str, str], list[Line]] = {}
         for each in self.all:
             found.setdefault((each["case"], label(each)), []).append(each)
@@ -73,17 +73,17 @@ class Seen:
         return sorted(groups, key=lambda each: (cases.index(each.case), not each.ours))
 
     def loads(self) -> Spread | None:
-        """Load averages at the beginning of the trials."""
+        """Return the spread of load averages at the start of trials."""
         return spread([each["load"] for each in self.all])
 
 
 def label(line: Line) -> str:
-    """The system, with its flags where they are not the best."""
+    """Return the system's name, with its flags unless these are the best."""
     return line["system"] if line["flags"] == "best" else f"{line['system']} ({line['flags']})"
 
 
 def told(found: Spread | None) -> str:
-    """`0.42 (0.39-0.56)`; a dash for nothing."""
+    """Format a spread as `0.42 (0.39-0.56)`; a dash for None."""
     if found is None:
         return "-"
     if found.count == 1:
@@ -92,5 +92,5 @@ def told(found: Spread | None) -> str:
 
 
 def short(value: float) -> str:
-    """Three digits."""
+    """Format a number with three digits."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

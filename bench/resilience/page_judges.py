@@ -1,6 +1,6 @@
-"""How a figure to reach is judged from raw lines: what was found, in words, and whether it is enough.
+"""Judges of goals from raw lines: each returns the result as text, and whether the goal is met.
 
-Nothing is reached without lines, and a trial that did not go well spoils the median that it belongs to.
+Without lines no goal is met, and a failed trial invalidates the median of its group.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RESTARTERS = ("torchrun, own store", "torchrun (default)", "ft_launcher", "ft_la
 
 
 def ours_in(lines: Seen, cases: str = "", but: tuple[str, ...] = ()) -> list[Group]:
-    """Our groups of the cases whose names contain `cases` and none of `but`; those that could not run here left out."""
+    """Return our groups whose case names contain `cases` and none of `but`, without skipped ones."""
     return [
         each for each in lines.groups()
         if each.system == "ours" and each.ran() and cases in each.case
@@ -26,7 +26,7 @@ def ours_in(lines: Seen, cases: str = "", but: tuple[str, ...] = ()) -> list[Gro
 
 
 def slowest_median(limit_s: float, cases: str = "", but: tuple[str, ...] = ()) -> Judge:
-    """The median of each of our cases is within the limit, and every trial went well."""
+    """Judge whether the median of each of our cases is within the limit, and every trial succeeded."""
 
     def judge(lines: Seen) -> Found:
         mine = ours_in(lines, cases, but)
@@ -45,7 +45,7 @@ def slowest_median(limit_s: float, cases: str = "", but: tuple[str, ...] = ()) -
 
 
 def others(cases: str = "") -> Tell:
-    """Each of the others: median and spread, and what came instead."""
+    """Describe each other system: median, spread and other outcomes."""
 
     def say(lines: Seen) -> str:
         found: dict[str, list[Line]] = {}
@@ -66,7 +66,7 @@ def _of_another(group: Group) -> str:
 
 
 def cold_no_slower(lines: Seen) -> Found:
-    """The cold start against the quickest of those that restart ranks."""
+    """Judge our cold start against the fastest system that restarts ranks."""
     cold = Group("", "ours cold", lines.of("kill", system="ours cold").all)
     best = [Group("", name, lines.of("kill", system=name).all).seconds() for name in RESTARTERS]
     quickest = min((each.median for each in best if each), default=None)
@@ -78,7 +78,7 @@ def cold_no_slower(lines: Seen) -> Found:
 
 
 def storm(kills: int) -> Judge:
-    """All recovered, and no loss differs."""
+    """Judge whether all kills were recovered and no loss differs."""
 
     def judge(lines: Seen) -> Found:
         mine = lines.of("storm", case=f"{kills} kills").all
@@ -93,7 +93,7 @@ def storm(kills: int) -> Judge:
 
 
 def none_of(*figures: str, cases: str = "", steps: int = 0) -> Judge:
-    """Figures that must be 0 in every line of ours, and every line `ok`, after so many steps where that is said."""
+    """Judge whether these figures are 0 in all our lines, all lines are `ok`, and have at least `steps` steps."""
 
     def judge(lines: Seen) -> Found:
         mine = [line for each in ours_in(lines, cases) for line in each.ran()]
@@ -113,7 +113,7 @@ def none_of(*figures: str, cases: str = "", steps: int = 0) -> Judge:
 def at_most(
     limit: float, figure: str, *, but: tuple[str, ...] = (), form: str = "{:.3g}", median: bool = True
 ) -> Judge:
-    """A figure's median (or each line's) is within the limit, in each of our cases."""
+    """Judge whether a figure's median (or each value) is within the limit in each of our cases."""
 
     def judge(lines: Seen) -> Found:
         said, good = [], []
@@ -129,7 +129,7 @@ def at_most(
 
 
 def silent_others(lines: Seen) -> str:
-    """How often each of the others loaded something wrong, or nothing."""
+    """Describe how often each other system loaded wrong values, or nothing."""
     said = []
     for system in dict.fromkeys(each.system for each in lines.groups() if not each.ours):
         mine = [each["figures"] for each in lines.all if label(each) == system]
@@ -141,7 +141,7 @@ def silent_others(lines: Seen) -> str:
 
 
 def total_below(rivals: Iterable[str]) -> Judge:
-    """In every case our total is below that of each of these."""
+    """Judge whether our total is below that of each of these systems in every case."""
     names = tuple(rivals)
 
     def judge(lines: Seen) -> Found:
@@ -163,7 +163,7 @@ def total_below(rivals: Iterable[str]) -> Judge:
 
 
 def share_over(limit: float, plain: str, cases: str) -> Judge:
-    """In every case our median is at most that share above the median of a system."""
+    """Judge whether our median exceeds a system's by at most this share in every case."""
 
     def judge(lines: Seen) -> Found:
         said, good = [], []
@@ -182,7 +182,7 @@ def share_over(limit: float, plain: str, cases: str) -> Judge:
 
 
 def overhead(lines: Seen) -> Found:
-    """What a step takes longer, and what lies between the work of two: the median of the pairs, each a seed."""
+    """Judge the excess of a step and of the time between two steps: medians over the pairs, one per seed."""
     ours, bare = (
         Group("", name, lines.of("overhead", case="step", system=name).all) for name in ("ours", "bare")
     )
@@ -200,7 +200,7 @@ def overhead(lines: Seen) -> Found:
 
 
 def _pairs(ours: Group, bare: Group, part: str) -> tuple[list[float], float]:
-    """What each pair of trainings differs by, as a share of the bare one's median step; and that step."""
+    """Return the difference of each pair as a share of the bare median step, and that step."""
     found = [
         {each["seed"]: each["seconds"] for each in group.good() if part in each["seconds"]}
         for group in (ours, bare)

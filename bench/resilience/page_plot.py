@@ -1,4 +1,4 @@
-"""Seconds from a fault to the first new step, every trial a dot, ours and the others: docs/endure.svg."""
+"""Draws docs/endure.svg: seconds from a fault to the first new step, each trial a dot, for all systems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.resilience.page_groups import Group, Seen, label, short
 
 WIDE, LEFT, RIGHT, TOP = 960, 250, 76, 50
 ROW, GAP = 19, 30
-LEAST, MOST = 0.1, 60.0  # seconds; what did not come back stands at the right edge
+LEAST, MOST = 0.1, 60.0  # seconds; trials without recovery are at the right edge
 OURS, OTHERS, LOST = "#2f6fb0", "#8a8a8a", "#c0504d"
 SHOWN = {
     "kill": "one rank killed",
@@ -26,7 +26,7 @@ STYLE = (
 
 
 def plot(seen: Seen) -> str:
-    """The whole picture."""
+    """Return the SVG."""
     blocks = list(_blocks(seen))
     bottom = TOP + sum(GAP + ROW * len(rows) for _, rows in blocks)
     drawn = [
@@ -47,13 +47,13 @@ def plot(seen: Seen) -> str:
 
 
 def across(seconds: float) -> float:
-    """Place of a time, by its logarithm."""
+    """Return the x coordinate of a time on a log scale."""
     share = math.log(max(LEAST, min(seconds, MOST)) / LEAST) / math.log(MOST / LEAST)
     return round(LEFT + share * (WIDE - LEFT - RIGHT), 1)
 
 
 def _blocks(seen: Seen) -> Iterator[tuple[str, list[Group]]]:
-    """One for each experiment and case that has times, or trials that did not come back."""
+    """Yield title and groups of each experiment and case with times or lost trials."""
     for experiment, name in SHOWN.items():
         groups = [each for each in seen.of(experiment).groups() if each.seconds() or _gone(each)]
         for case in dict.fromkeys(each.case for each in groups):
@@ -62,7 +62,7 @@ def _blocks(seen: Seen) -> Iterator[tuple[str, list[Group]]]:
 
 
 def _gone(group: Group) -> int:
-    """Trials that never came back."""
+    """Return the number of trials without recovery."""
     return sum(each["outcome"] in {"lost", "hung"} for each in group.lines)
 
 

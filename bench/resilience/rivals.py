@@ -1,8 +1,8 @@
-"""The others, each in an environment of its own: `python -m bench.resilience.rivals` installs what is missing.
+"""Environments of the other systems: `python -m bench.resilience.rivals` installs missing ones.
 
-They lie in $CLUSTERWRIGHT_RIVALS, by default ~/.cache/clusterwright/rivals, one folder for each.
-Everything comes from the package index; all their traffic stays on the loopback interface.
-torchrun needs no environment: it is in the torch that runs the bench.
+They are in $CLUSTERWRIGHT_RIVALS (default: ~/.cache/clusterwright/rivals), one folder each.
+Packages come from the package index; all traffic of the systems stays on the loopback interface.
+torchrun needs no environment: it is part of the torch that runs the bench.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 HOME = Path(os.environ.get("CLUSTERWRIGHT_RIVALS", Path.home() / ".cache/clusterwright/rivals"))
-TORCH = "torch==2.13.0"  # the one that ours runs on, so that only the launchers differ
-# Versions are pinned: a figure belongs to one. Newer wheels of nvidia-resiliency-ext need Python 3.12.
+TORCH = "torch==2.13.0"  # the version that ours uses, so that only the launchers differ
+# Versions are pinned, as figures depend on them. Newer wheels of nvidia-resiliency-ext need Python 3.12.
 WANTED = {
     "torchft": ("torchft-nightly==2026.10.26",),
     "nvrx": ("nvidia-resiliency-ext==0.4.1",),
@@ -24,20 +24,20 @@ WANTED = {
 
 
 def python(rival: str) -> Path | None:
-    """Its interpreter; None where it is not installed."""
+    """Return a system's interpreter; None if it is not installed."""
     path = HOME / rival / "bin/python"
     return path if (HOME / rival / "installed").exists() else None
 
 
 def program(rival: str, name: str) -> Path | None:
-    """A program of its environment; None where it is not there."""
+    """Return the path of a program in its environment; None if it is missing."""
     found = python(rival)
     path = found.with_name(name) if found else None
     return path if path and path.exists() else None
 
 
 def versions(rival: str) -> dict[str, str]:
-    """Names and versions of what was asked for, torch among it."""
+    """Return names and versions of its installed requirements, with torch."""
     names = {each.partition("==")[0] for each in (*WANTED[rival], TORCH)}
     sites = [str(path) for path in (HOME / rival).glob("lib/python3*/site-packages")]
     return {each.name: each.version for each in _installed(sites) if each.name in names}
@@ -48,7 +48,7 @@ def _installed(sites: list[str]) -> list[Distribution]:
 
 
 def install(rival: str) -> None:
-    """Make its environment, torch first: what follows must not choose another one."""
+    """Create its environment, torch first, so that other packages do not select another version."""
     folder = HOME / rival
     subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
     pip = [folder / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -58,7 +58,7 @@ def install(rival: str) -> None:
 
 
 def main() -> None:
-    """Install what is missing, and say what is there."""
+    """Install missing environments and print all versions."""
     HOME.mkdir(parents=True, exist_ok=True)
     for rival in sys.argv[1:] or WANTED:
         stamp = HOME / rival / "installed"

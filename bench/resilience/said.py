@@ -1,4 +1,4 @@
-"""What a training of the bench has said so far: its marks, read as they grow."""
+"""The marks that a training of the bench has written so far, read incrementally."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Mark = dict[str, Any]
 
 
 class Said:
-    """The marks of one training, in a folder of its own."""
+    """The marks of one training, in its own folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -18,7 +18,7 @@ class Said:
         self._read = 0
 
     def take_in(self) -> None:
-        """Whole lines that were written since."""
+        """Read the complete lines written since the last call."""
         path = self.folder / "marks.jsonl"
         if path.exists():
             with path.open("rb") as file:
@@ -28,9 +28,9 @@ class Said:
             self.marks += [json.loads(line) for line in whole.splitlines()]
 
     def of(self, kind: str, since: float = 0.0) -> list[Mark]:
-        """Marks of a kind, after a time."""
+        """Return the marks of a kind after a time."""
         return [each for each in self.marks if each["kind"] == kind and each["time"] > since]
 
     def newest_step(self) -> int:
-        """The highest step that any rank completed."""
+        """Return the highest step that any rank has completed."""
         return max((each["step"] for each in self.of("step")), default=0)

@@ -1,10 +1,10 @@
-"""Experiment 1, the storm: one training of ours is killed at again and again, and nothing of it may differ.
+"""Experiment 1, the storm: ranks of one training are killed many times, and its results must not change.
 
     python -m bench.resilience.storm [--out FILE] [--seeds 1] [--quick] [--kills 20,200]
 
-A random rank is killed with SIGKILL from outside, at a random moment within a few new steps after the last recovery.
-Then the same training runs undisturbed. Every loss of every rank, also of steps that were done again, and the
-weights at the end must have the same bits. With 20 kills a step takes 50 ms, with 200 it takes 10 ms.
+A random rank is killed with SIGKILL at a random moment within a few new steps after the last recovery. Then the same
+training runs uninterrupted. Every loss of every rank, also of repeated steps, and the final weights must be bitwise
+equal. A step takes 50 ms with 20 kills, 10 ms with 200.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Losses = dict[tuple[int, int], set[str]]
 
 
 def main() -> None:
-    """Storm and calm, for each number of kills and each seed."""
+    """Run a storm and an uninterrupted training for each number of kills and seed."""
     more = argparse.ArgumentParser(add_help=False)
     more.add_argument(
-        "--kills", default=None, help="numbers of kills, with commas between (20,200; with --quick 5)"
+        "--kills", default=None, help="numbers of kills, separated by commas (20,200; with --quick 5)"
     )
     given = options(__doc__ or "", seeds=1, quick=1, more=more)
     lines = Lines("storm", given.out)
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def storm(system: System, kills: int, seed: int) -> dict[str, Any]:
-    """The outcome of one storm against its calm."""
+    """Return the outcome of a storm compared with an uninterrupted training."""
     dice, busy = random.Random(seed), load()
     gaps = [dice.randrange(FEWEST, MOST) for _ in range(kills)]
     env = {
@@ -72,7 +72,7 @@ def storm(system: System, kills: int, seed: int) -> dict[str, Any]:
 
 
 def _kill_all(training: Launched, gaps: list[int], dice: random.Random) -> list[float]:
-    """Seconds of each recovery; shorter than the gaps when one did not come."""
+    """Return the seconds of each recovery; fewer than the gaps if one failed."""
     found: list[float] = []
     if not training.until(lambda: training.newest_step() >= FEWEST, START_S):
         return found
@@ -97,14 +97,14 @@ def _victim(training: Launched, rank: int) -> int:
 
 
 def _new(training: Launched, old: set[int]) -> dict[str, Any] | None:
-    """The first step that none of the old processes completed, by a new one."""
+    """Return the first mark of a step completed by a new process only."""
     steps = training.of("step")
     before = max(each["step"] for each in steps if each["pid"] in old)
     return next((each for each in steps if each["pid"] not in old and each["step"] > before), None)
 
 
 def _losses(training: Launched) -> Losses:
-    """Every loss that was seen, by rank and step; one that differs from its repetition makes two."""
+    """Return the set of losses by rank and step; more than one if a repetition differs."""
     found: Losses = {}
     for each in training.of("step"):
         found.setdefault((each["rank"], each["step"]), set()).add(each["loss"])

@@ -1,4 +1,4 @@
-"""Who is compared, and how each is started with two ranks on this machine."""
+"""The systems that are compared, and how each starts two ranks on this machine."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LAUNCHED = (
     "--standalone",
     "--nproc-per-node=2",
     "--max-restarts=1000",
-)  # by default there is no restart at all
+)  # the default has no restarts
 
 
 @dataclass(frozen=True)
 class Start:
-    """A command, and what is added to the environment."""
+    """A command and its additional environment."""
 
     argv: list[str]
     env: Mapping[str, str] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Start:
 
 @dataclass(frozen=True)
 class System:
-    """One of those compared; `starts` gives its commands, in order, for a folder."""
+    """A system; `starts` returns its commands for a folder, in order."""
 
     name: str
     flags: str
@@ -39,18 +39,18 @@ class System:
 
     @property
     def missing(self) -> str | None:
-        """Why it cannot run here."""
+        """Return why it cannot run on this machine, None if it can."""
         if self.rival and not rivals.python(self.rival):
             return "not installed; run bench/resilience/rivals.py"
         return None
 
     @property
     def label(self) -> str:
-        """The name by which it is asked for."""
+        """The name for --systems."""
         return self.name if self.flags == "best" else f"{self.name} ({self.flags})"
 
     def versions(self) -> dict[str, str]:
-        """Of what is compared."""
+        """Return the versions of the system's software."""
         return rivals.versions(self.rival) if self.rival else {}
 
 
@@ -111,7 +111,7 @@ def _free_port() -> int:
 def ours(
     script: str, *, standby: bool = True, every: str = "5 steps", **more: object
 ) -> Callable[[Path], list[Start]]:
-    """Our launcher with one of the trainings; `more` are further keys of the job file."""
+    """Return the start of our launcher with one of the trainings; `more` are further keys of the job file."""
 
     def starts(folder: Path) -> list[Start]:
         job = {
@@ -140,16 +140,18 @@ EVERY = (
 
 
 def chosen(names: str | None) -> list[System]:
-    """Those named, by label; all without a name."""
+    """Return the systems with these labels; all if none are named."""
     wanted = [name.strip() for name in names.split("|")] if names else [each.label for each in EVERY]
     unknown = set(wanted) - {each.label for each in EVERY}
     if unknown:
-        sys.exit(f"no system {', '.join(unknown)}; there are: {' | '.join(each.label for each in EVERY)}")
+        sys.exit(
+            f"unknown systems: {', '.join(unknown)}; available: {' | '.join(each.label for each in EVERY)}"
+        )
     return [each for each in EVERY if each.label in wanted]
 
 
 def environment(folder: Path, start: Start) -> dict[str, str]:
-    """Everything of ours, one thread to a rank, compiled modules kept as usual, and loopback for those who ask."""
+    """Return the environment of a training: this repository's modules, one thread per rank, loopback interface."""
     own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     quiet = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "PYTHONUNBUFFERED": "1"}
     return {**own, **quiet, "BENCH_FOLDER": str(folder), **start.env}

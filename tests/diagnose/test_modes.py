@@ -45,8 +45,8 @@ def test_modes_with_one_signature_are_told_apart():
         ({"signature": []}, "signature: at least one"),
         ({"signature": [{"like": "x (?P<path>.)"}]}, "6 characters or more"),
         ({"signature": [{"has": "broke", "like": "x (?P<path>.)"}]}, "6 characters or more"),
-        ({"signature": [{"has": "timeout=", "like": "(?P<path>.)"}]}, "takes a healthy line"),
-        ({"signature": [{"has": "NCCL INFO", "like": "(?P<path>.)"}]}, "takes a healthy line"),
+        ({"signature": [{"has": "timeout=", "like": "(?P<path>.)"}]}, "matches a healthy line"),
+        ({"signature": [{"has": "NCCL INFO", "like": "(?P<path>.)"}]}, "matches a healthy line"),
         ({"signature": [{"has": "broke asunder", "like": "("}]}, "no regular expression"),
         ({"signature": [{"has": "broke asunder", "like": ".*"}]}, "takes an empty line"),
         ({"signature": [{"has": "broke asunder"}]}, "{path} is captured by no `like`"),
@@ -92,7 +92,7 @@ def test_two_files_with_one_signature_are_refused():
     [
         ("other/z", "other/a: follows = 'other/z': neither a mode, nor a class, nor `*`"),
         ("weather", "other/a: follows = 'weather': neither a mode, nor a class, nor `*`"),
-        ("other/b", "other/a: follows = 'other/b', which follows it in turn: one of them is first"),
+        ("other/b", "other/a: follows = 'other/b', which follows it, too; remove one of the two"),
     ],
 )
 def test_a_mode_that_follows_what_is_not_there_or_itself_is_refused(follows, said):
@@ -111,4 +111,4 @@ def test_a_witness_that_is_no_mode_is_refused():
     """A file that was renamed is found."""
     (said,) = shared({"other/a": GOOD | {"confirmed_by": [{"mode": "other/z"}]}})
 
-    assert said == "other/a: mode = 'other/z': there is no such mode"
+    assert said == "other/a: mode = 'other/z': no such mode"

@@ -82,7 +82,7 @@ def test_a_rank_made_slow_is_named_in_its_run(train):
     assert 10 < first.step <= 45
     assert first.end is not None
     assert any("slow: rank 1 on" in line for line in slow.lines(told.events))
-    assert "rank 1 is slow" in slowed.log
+    assert "rank 1 is a straggler" in slowed.log
 
 
 def test_a_rank_that_is_stopped_now_and_then_is_named(train):
