@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def measure() -> tuple[Measures, list[str]]:
-    """Return all errors, held out and in sample; uses three processes, as fits take minutes. Progress goes to stderr."""
+    """Return all errors, held out and in sample, from three processes, as fits are slow; progress goes to stderr."""
     with ProcessPoolExecutor(max_workers=3) as pool:
         times = pool.submit(_times)
         others = pool.submit(_others)
