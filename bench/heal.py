@@ -3,7 +3,7 @@
 python -m bench.heal [--hosts 1000] [--verdicts 200] [--minutes 10]
 
 Each tick parses scontrol's output for all hosts (8 GPUs each) and failing verdicts on changing hosts, decides by rules
-and writes a real journal on this disk; two ticks per minute, as with `heal.poll_interval: 30s`. The checks themselves are not
+and writes a real journal on this disk; two ticks per minute (`heal.poll_interval: 30s`). The checks themselves are not
 included. Actions return at once.
 """
 
