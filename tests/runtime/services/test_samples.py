@@ -121,4 +121,4 @@ def test_a_stream_read_ahead_by_workers_is_refused(train):
     refused = train(script="loading", TOY_STREAM=1, TOY_WORKERS=2)
 
     assert refused.codes == [1, 1]
-    assert "with 2 workers, which read ahead" in refused.log
+    assert "with 2 prefetching workers" in refused.log
