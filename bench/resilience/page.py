@@ -56,7 +56,7 @@ def _introduction(seen: Seen) -> str:
         WORDS["introduction"]
         .strip()
         .format(
-            machine="; ".join(machines) or "nothing is measured yet",
+            machine="; ".join(machines) or "no measurements yet",
             trials=len(seen.all),
             loads=told(seen.loads()),
         )

@@ -240,7 +240,7 @@ class Run(Services):
         self._log.record(event, **more)
 
     def passed_over(self, message: str) -> None:
-        """Log an unreadable sample that another sample replaces: `Tolerant(data, told=run.passed_over)`.
+        """Log an unreadable sample that another sample replaces: `Tolerant(data, report=run.passed_over)`.
 
         Called by whichever rank or worker reads it; the run's report counts each sample once.
         """
