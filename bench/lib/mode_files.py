@@ -96,7 +96,7 @@ def shared(tables: Mapping[str, Table]) -> list[str]:
             if cause not in {*tables, *CLASSES, "*"}
         ]
         errors += [
-            f"{name}: follows = {cause!r}, which follows it, too: remove one of the two"
+            f"{name}: follows = {cause!r}, which follows it, too; remove one of the two"
             for cause in table.get("follows", ())
             if name in tables.get(cause, {}).get("follows", ())
         ]

@@ -25,7 +25,7 @@ def test_a_line_is_written_whole_and_read_back(tmp_path):
 
 def test_an_experiment_that_nobody_knows_is_refused():
     """The page would not find its lines."""
-    with pytest.raises(ValueError, match="kil: no such experiment"):
+    with pytest.raises(ValueError, match="kil: unknown experiment"):
         Lines("kil")
     assert set(EXPERIMENTS.values()) == set(range(1, 9))
 
