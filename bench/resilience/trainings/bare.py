@@ -1,4 +1,4 @@
-"""The same loop with nothing around it: no checkpoint, no restart, only what training itself needs."""
+"""The bench's training loop alone, without checkpoints and restarts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ marks.mark("imported")
 
 
 def main() -> None:
-    """From the first step to the last."""
+    """Train from the first step to the last."""
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     torch.manual_seed(1)

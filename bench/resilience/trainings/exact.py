@@ -1,7 +1,7 @@
-"""A training with everything that has a state, with our runtime: dropout, shuffling, workers, schedule, several epochs.
+"""A training with all kinds of state, with the runtime: dropout, shuffling, workers, schedule, several epochs.
 
-BENCH_WORKERS workers load the data. A file `armed-save`, `{"rank": 1, "count": 2}`, makes that rank kill itself the
-second time from then on that it makes something durable, which only a save does.
+BENCH_WORKERS workers load the data. A file `armed-save`, such as `{"rank": 1, "count": 2}`, makes that rank kill itself
+at its second fsync from then on, which only a save calls.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from torch.utils.data import DataLoader, Dataset
 
 from clusterwright import runtime
 
-SAMPLES, BATCH = 100, 16  # the batch does not divide them: an epoch ends within a step
+SAMPLES, BATCH = 100, 16  # not a multiple of the batch, so an epoch ends within a step
 WORKERS = int(os.environ.get("BENCH_WORKERS", "0"))
 ARMED = marks.FOLDER / "armed-save"
 
 
 class Numbered(Dataset):
-    """A sample and its number."""
+    """A dataset of samples with their indexes."""
 
     def __len__(self) -> int:
         return SAMPLES
@@ -34,7 +34,7 @@ class Numbered(Dataset):
 
 
 def die_in_save(rank: int) -> None:
-    """From now on fsync looks whether it is to be the last thing that this process does."""
+    """Replace fsync by one that kills this process when `armed-save` requests it."""
     fsync, seen = os.fsync, [0]
 
     def watched(file: int) -> None:
@@ -50,7 +50,7 @@ def die_in_save(rank: int) -> None:
 
 
 def main() -> None:
-    """From the newest step that is kept anywhere to the end."""
+    """Train from the newest saved step to the end."""
     run = runtime.start(seed=7)
     marks.mark("group", rank=run.rank)
     die_in_save(run.rank)

@@ -1,7 +1,7 @@
-"""What may happen to a rank of the bench's training: it dies, hangs in one of several ways, or does something else.
+"""Faults and disturbances in a rank of the bench's training: death, several kinds of hangs, pauses.
 
-BENCH_DISTURB, `[[3000, -1, "pause", 20], [5000, 0, "work", 5]]`, makes all ranks pause for 20 s in their 3,000th
-step and rank 0 compute for 5 s in its 5,000th.
+BENCH_DISTURB, such as `[[3000, -1, "pause", 20], [5000, 0, "work", 5]]`, makes all ranks pause for 20 s in step 3,000
+and rank 0 compute for 5 s in step 5,000.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _steps = [0]
 
 
 def happen(what: str) -> None:
-    """One of the ways in which a rank goes on no further."""
+    """Cause a fault in this rank."""
     {"SIGKILL": _signal, "SIGSTOP": _signal, "sleep": _sleep, "spin": _spin, "spin in C": _spin_in_c}[what](
         what
     )
 
 
 def disturb(rank: int) -> bool:
-    """Pause or work, if this step is one for it."""
+    """Pause or compute if BENCH_DISTURB names this step; return whether it does."""
     _steps[0] += 1
     who, what, seconds = DISTURB.get(_steps[0], (None, "", 0))
     if who not in (-1, rank):
@@ -51,12 +51,12 @@ def _spin(_: str) -> None:
 
 
 def _spin_in_c(_: str) -> None:
-    """A regular expression that needs years, and keeps the interpreter's lock all the while."""
+    """Match a regular expression that takes years and holds the GIL."""
     re.match("(a+)+$", "a" * 80 + "b")
 
 
 def _work(seconds: float) -> None:
-    """Computes, a little deeper and less deep in turn, as a program does that evaluates."""
+    """Compute with changing stack depth, like a program that evaluates."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         _deeper(time.monotonic_ns() % 40)

@@ -1,4 +1,4 @@
-"""The same training with the heartbeats of nvidia-resiliency-ext."""
+"""The bench's training with the heartbeats of nvidia-resiliency-ext."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training as one writes it for torchrun, with two data workers to each rank."""
+"""A training for torchrun with two data workers per rank."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, Dataset
 
 
 class Numbered(Dataset):
-    """Samples that follow from their numbers."""
+    """A dataset of samples derived from their indexes."""
 
     def __len__(self) -> int:
         return 1_000_000
@@ -20,7 +20,7 @@ class Numbered(Dataset):
 
 
 def main() -> None:
-    """Until something ends it."""
+    """Train until killed."""
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     marks.mark("group", rank=rank)

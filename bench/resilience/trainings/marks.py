@@ -1,9 +1,9 @@
-"""What a training of the bench says of itself, how it pauses, and how it dies: the same for all launchers.
+"""Marks, pauses and faults of the bench's trainings, the same for all launchers.
 
-Importing it first is the first mark: the script runs.
+Import it first: the import writes the first mark, that the script has started.
 
-BENCH_FOLDER is where `marks.jsonl` grows, one line and one write for each mark. A file `armed` in it,
-`{"rank": 1, "share": 0.4, "do": "SIGKILL"}`, makes that happen to this rank in its next pause, after this share of it.
+Marks are appended to `marks.jsonl` in BENCH_FOLDER, one line and one write each. A file `armed` there, such as
+`{"rank": 1, "share": 0.4, "do": "SIGKILL"}`, causes this fault in the rank's next pause, after this share of it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 import faults
 
 FOLDER = Path(os.environ["BENCH_FOLDER"])
-HOST = os.uname().nodename  # process ids are a host's own
+HOST = os.uname().nodename  # pids are unique only per host
 STEP_S = float(
     os.environ.get("BENCH_STEP_S", "0.05")
-)  # what a step waits beside its few milliseconds of work
+)  # sleep of a step, besides its few milliseconds of work
 EVERY = int(os.environ.get("BENCH_EVERY", "5"))  # steps between checkpoints
-TIMEOUT_S = float(os.environ.get("BENCH_TIMEOUT_S", "1800"))  # of a collective; torch's own default
+TIMEOUT_S = float(os.environ.get("BENCH_TIMEOUT_S", "1800"))  # of a collective; torch's default
 UNTIL = int(os.environ.get("BENCH_UNTIL", "1000000"))
 WIDTH = int(os.environ.get("BENCH_WIDTH", "256"))
 _ARMED = FOLDER / "armed"
@@ -30,13 +30,13 @@ _file = os.open(FOLDER / "marks.jsonl", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 
 
 
 def mark(kind: str, **more: Any) -> None:
-    """This happened now, in this process."""
+    """Append a mark with the current time and this process."""
     line = {"time": time.time(), "kind": kind, "host": HOST, "pid": os.getpid(), **more}
     os.write(_file, json.dumps(line).encode() + b"\n")
 
 
 def pause(rank: int) -> None:
-    """The step's waiting; a rank that is told to die or to hang does so within it."""
+    """Sleep for the step; a fault for this rank happens within it."""
     begun = time.monotonic()
     if _ARMED.exists():
         order = json.loads(_ARMED.read_text())
@@ -50,7 +50,7 @@ def pause(rank: int) -> None:
 
 
 def _began() -> None:
-    """The script runs; `started` is when its process was created (proc(5): field 22 of stat)."""
+    """Mark the start of the script, with the process's start time (proc(5): field 22 of stat)."""
     ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
     age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
     mark("script", started=time.time() - age)

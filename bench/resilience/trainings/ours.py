@@ -1,4 +1,4 @@
-"""The same training with our runtime."""
+"""The bench's training with the runtime."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ marks.mark("imported")
 
 
 def main() -> None:
-    """From the newest step that is kept anywhere to the end."""
+    """Train from the newest saved step to the end."""
     run = runtime.start(seed=1)
     marks.mark("group", rank=run.rank)
     model = nn.Sequential(nn.Linear(32, marks.WIDTH), nn.ReLU(), nn.Linear(marks.WIDTH, 1))

@@ -1,8 +1,8 @@
-"""The time between the work of two steps: nobody's in a bare loop, the launcher's and the library's in another.
+"""Measures the time between the work of two steps: the overhead of launcher and library, none in a bare loop.
 
-A difference of 0.1 ms is lost in steps of 50 ms whose length varies by more, and is found here. CPU time leaves out
-what other programs of the machine take, but also what this thread waits for.
-With BENCH_PIN each rank keeps to a processor of its own, with all threads that it starts.
+Differences of 0.1 ms, which step times of 50 ms with larger variation hide, are measurable here. CPU time excludes
+other programs of the machine, but also waits of this thread.
+With BENCH_PIN each rank and its threads are pinned to one CPU.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ _left = [0.0, 0.0]
 
 
 def leave() -> None:
-    """The work of a step is done; what follows is not training."""
+    """Start the clock at the end of a step's work."""
     _left[:] = time.perf_counter(), time.thread_time()
 
 
 def enter() -> dict[str, float]:
-    """The next step's work begins; what lay between, for its mark. Nothing before the first."""
+    """Stop the clock when the next step's work begins; return the time for its mark, empty before the first step."""
     if not any(_left):
         return {}
     return {"outside": time.perf_counter() - _left[0], "outside_cpu": time.thread_time() - _left[1]}
 
 
 def _pin() -> None:
-    """Else the kernel puts two ranks on one processor now and then, one launcher's more often than another's."""
+    """Pin this rank: otherwise the kernel sometimes puts two ranks on one CPU, for some launchers more often."""
     processors = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {processors[int(os.environ["LOCAL_RANK"]) % len(processors)]})
 

@@ -1,4 +1,4 @@
-"""The bench's training as one writes it for torchrun: careful checkpoints by torch.save and a rename."""
+"""The bench's training for torchrun, with atomic checkpoints by torch.save and rename."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAVED = marks.FOLDER / "checkpoint.pt"
 
 
 def train(beat: Callable[[], None] | None = None) -> None:
-    """From the newest checkpoint to the end; `beat` is called at each step."""
+    """Train from the newest checkpoint to the end; call `beat` at each step."""
     dist.init_process_group("gloo", timeout=timedelta(seconds=marks.TIMEOUT_S))
     rank = dist.get_rank()
     marks.mark("group", rank=rank)

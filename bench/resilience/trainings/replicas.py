@@ -1,4 +1,4 @@
-"""The same training with torchft: each rank is a replica group of its own, and the others go on without it."""
+"""The bench's training with torchft: each rank is its own replica group, and the others continue without it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from torchft import DistributedDataParallel, Manager, Optimizer, ProcessGroupGlo
 
 marks.mark("imported")
 REPLICA = int(os.environ["REPLICA_GROUP_ID"])
-TIMEOUT = timedelta(seconds=5)  # a shorter one takes a busy machine for a dead one
+TIMEOUT = timedelta(seconds=5)  # shorter ones fail on a busy machine
 
 
 def main() -> None:
-    """Step for step with whoever is there."""
+    """Train step by step with the available replicas."""
     torch.manual_seed(1)
     model = nn.Sequential(nn.Linear(32, marks.WIDTH), nn.ReLU(), nn.Linear(marks.WIDTH, 1))
 
@@ -44,7 +44,7 @@ def main() -> None:
         loss = nn.functional.mse_loss(parallel(x).squeeze(1), x.sum(1))
         loss.backward()
         optimizer.step()
-        if manager.current_step() > before:  # a step that was not committed is no progress
+        if manager.current_step() > before:  # an uncommitted step does not count
             marks.mark(
                 "step", rank=REPLICA, step=manager.current_step(), loss=loss.item().hex(),
                 replicas=manager.num_participants(),

@@ -1,7 +1,7 @@
-"""A training that sleeps for known times, and keeps its own book of them beside the events of the runtime.
+"""A training that sleeps for known times and logs them, in addition to the runtime's events.
 
-`timed.py STEPS STEP_S STALL_S EACH`: so many steps of so many seconds; a stall of STALL_S after each EACH steps, which
-is a checkpoint. Rank 0's book is `truth/GENERATION.jsonl` in the run's folder: what, begin, end, step.
+`timed.py STEPS STEP_S STALL_S EACH`: STEPS steps of STEP_S seconds, with a stall of STALL_S, a checkpoint, after every
+EACH steps. Rank 0's log is `truth/GENERATION.jsonl` in the run's folder: what, begin, end, step.
 """
 
 import json
@@ -17,19 +17,19 @@ LOAD_S = 0.3
 
 
 def append(path: Path, **line: object) -> None:
-    """One line, in one write."""
+    """Append a JSON line in one write."""
     with path.open("a") as file:
         file.write(json.dumps(line) + "\n")
 
 
 def event(kind: str, **more: object) -> None:
-    """As the runtime writes it."""
+    """Write an event in the runtime's format."""
     common = {"host": os.environ["CLUSTERWRIGHT_HOST"], "generation": GENERATION, "rank": RANK}
     append(RUN / "events" / f"rank-{RANK:05d}.jsonl", time=time.time(), event=kind, **common, **more)
 
 
 def spend(what: str, seconds: float, step: int) -> float:
-    """Sleep, and keep book; how long it was."""
+    """Sleep and log it; return the actual seconds."""
     begin = time.time()
     time.sleep(seconds)
     end = time.time()
@@ -39,7 +39,7 @@ def spend(what: str, seconds: float, step: int) -> float:
 
 
 def main() -> None:
-    """All steps that are left."""
+    """Run all remaining steps."""
     steps, step_s, stall_s, each = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
     saved = [int(path.name[5:]) for path in (RUN / "checkpoints").glob("step-*")]
     done, busy, dice = max(saved, default=0), 0.0, random.Random(GENERATION)
