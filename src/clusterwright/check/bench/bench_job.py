@@ -85,8 +85,17 @@ def holders(jobs: Iterable[Job], hosts: Iterable[str]) -> str:
     blocking_jobs = [
         job for job in jobs if job.is_allocated and job.hosts and host_set & {*expand(job.hosts)}
     ]
-    named = [f"job {job.id} ({job.name}) of {job.user} on {job.hosts}" for job in blocking_jobs]
-    return ", ".join(named) or "no job that squeue shows"
+    named = [
+        _(
+            "job {job} ({job2}) of {user} on {hosts}",
+            job=job.id,
+            job2=job.name,
+            user=job.user,
+            hosts=job.hosts,
+        )
+        for job in blocking_jobs
+    ]
+    return ", ".join(named) or _("no job that squeue shows")
 
 
 def poll_hosts(cluster: Cluster, remote: Remote, request: HostRequest) -> Hosts:
@@ -212,10 +221,9 @@ def _started(stage: JobStage, request: HostRequest, clock: Clock) -> None:
 def _too_few(snapshot: Hosts, request: HostRequest, jobs: Iterable[Job]) -> WrightError:
     if snapshot.busy:
         return _busy(fold(list(snapshot.busy)), holders(jobs, snapshot.busy), "", request)
-    unavailable = (
-        ", ".join(f"{name} is {state}" for name, state in snapshot.unavailable.items())
-        or "there are no others"
-    )
+    unavailable = ", ".join(
+        _("{name} is {state}", name=name, state=state) for name, state in snapshot.unavailable.items()
+    ) or _("there are no others")
     return WrightError.from_code(
         "bench-hosts-few",
         _(
@@ -229,7 +237,7 @@ def _too_few(snapshot: Hosts, request: HostRequest, jobs: Iterable[Job]) -> Wrig
 
 
 def _busy(hosts: str, blocking_jobs: str, reason: str, request: HostRequest) -> WrightError:
-    why = f"; Slurm says {reason}" if reason else ""
+    why = _("; Slurm says {reason}", reason=reason) if reason else ""
     return WrightError.from_code(
         "bench-hosts-busy",
         _(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 
 def gathered(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
@@ -15,5 +16,5 @@ def gathered(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
         parts.setdefault((verdict.subject, verdict.part), []).append(verdict)
     for group in parts.values():
         bad = [verdict for verdict in group if verdict.status is not Status.OK]
-        more = f"; {len(group) - 1} more as wanted" if len(group) > 1 else ""
+        more = _("; {count} more as wanted", count=len(group) - 1) if len(group) > 1 else ""
         yield from bad or [replace(group[0], observed=f"{group[0].observed}{more}")]

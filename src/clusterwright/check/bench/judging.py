@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from clusterwright.check.bench.amounts import amount
 from clusterwright.check.bench.fleet import FEWEST, OUTLIER_DEVIATIONS, Fleet
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.i18n import _
 
 LEAST_REPEATS = 2
 
@@ -30,7 +31,13 @@ class Expectation:
         return self.value * self.enough
 
     def __str__(self) -> str:
-        return f"{amount(self.least, self.unit)} ({self.enough:.0%} of {amount(self.value, self.unit)}: {self.why})"
+        return _(
+            "{amount} ({enough:.0%} of {amount2}: {why})",
+            amount=amount(self.least, self.unit),
+            enough=self.enough,
+            amount2=amount(self.value, self.unit),
+            why=self.why,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +99,12 @@ def judge(bench: str, observation: Observation, expectation: Expectation | None,
 
 
 def _observed(observation: Observation, distance: float | None) -> str:
-    times = f", best of {len(observation.values)}" if len(observation.values) > 1 else ""
-    comparison = "" if distance is None else f", {distance:+.1f} deviations from the fleet's median"
+    times = _(", best of {count}", count=len(observation.values)) if len(observation.values) > 1 else ""
+    comparison = (
+        ""
+        if distance is None
+        else _(", {distance:+.1f} deviations from the fleet's median", distance=distance)
+    )
     return f"{amount(observation.best, observation.unit)}{times}{comparison}"
 
 
@@ -101,5 +112,9 @@ def _expected(observation: Observation, expectation: Expectation | None) -> str:
     if expectation is not None:
         return str(expectation)
     if observation.fleet.size < FEWEST:
-        return "nothing to compare with"
-    return f"{amount(observation.fleet.median, observation.unit)}, the median of {observation.fleet.size}"
+        return _("nothing to compare with")
+    return _(
+        "{amount}, the median of {size}",
+        amount=amount(observation.fleet.median, observation.unit),
+        size=observation.fleet.size,
+    )

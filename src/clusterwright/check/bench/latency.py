@@ -34,8 +34,12 @@ class Bound:
         return self.seconds * self.times
 
     def __str__(self) -> str:
-        return (
-            f"at most {amount(self.most, 's')} ({self.times:g} times {amount(self.seconds, 's')}: {self.why})"
+        return _(
+            "at most {amount} ({times:g} times {amount2}: {why})",
+            amount=amount(self.most, "s"),
+            times=self.times,
+            amount2=amount(self.seconds, "s"),
+            why=self.why,
         )
 
 
@@ -57,7 +61,11 @@ def verdicts(bench: str, passes: Sequence[Times], bound: Bound, fix: str) -> Ite
         if too_long and odd and len(several) >= LEAST_REPEATS:
             status = Status.FAIL
         well |= set() if too_long else {end}
-        comparison = "" if distance is None else f", {distance:+.1f} deviations from the fleet's median"
+        comparison = (
+            ""
+            if distance is None
+            else _(", {distance:+.1f} deviations from the fleet's median", distance=distance)
+        )
         observed = f"{amount(best, 's')}{_times(several)}{comparison}"
         yield Verdict(end, bench, status, observed, str(bound), "" if status is Status.OK else fix)
     yield from _late_links(bench, passes, bound, well)
@@ -91,4 +99,4 @@ def _late_links(bench: str, passes: Sequence[Times], bound: Bound, well: set[str
 
 
 def _times(several: Sequence[float]) -> str:
-    return f", best of {len(several)}" if len(several) > 1 else ""
+    return _(", best of {count}", count=len(several)) if len(several) > 1 else ""

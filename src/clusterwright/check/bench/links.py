@@ -14,13 +14,13 @@ from clusterwright.check.bench.judging import Expectation, Observation, judge, s
 from clusterwright.check.bench.measure import pair
 from clusterwright.check.bench.rounds import Pair
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 Speeds = Mapping[Pair, float]  # by source and target, bytes/s
 SENDS, RECEIVES = "sending", "receiving"
 DIRECTIONS = {SENDS: 0, RECEIVES: 1}  # place of the host in the pair
 # Ours: less is no noise of one run, and more than a flow that shares an uplink with one other can lose unnoticed.
-OF_ENDS = Expectation(1.0, "of that", "what both ends do with others", 0.8)
+OF_ENDS = Expectation(1.0, N_("of that"), N_("what both ends do with others"), 0.8)
 REPEATS_WITH = 2  # partners that a host in doubt is measured with again: one of them may be at fault itself
 
 

@@ -45,7 +45,11 @@ class Answer:
         if self.stopped:
             return self.stopped
         last = (self.err.strip() or self.out.strip()).splitlines()[-1:]
-        return "" if self.code == 0 else f"ended with {self.code}: {' '.join(last) or '(nothing)'}"
+        return (
+            ""
+            if self.code == 0
+            else _("ended with {code}: {last}", code=self.code, last=" ".join(last) or "(nothing)")
+        )
 
     @property
     def document(self) -> Any:
@@ -108,7 +112,11 @@ class JobStage:
         document = self._conduct(live_parts)
         answers = {host: _answer(report) for host, report in document["answers"].items()}
         for host in live_parts.keys() - answers.keys():
-            self.lost_reasons[host] = f"no answer to order {self.orders} ({live_parts[host].program})"
+            self.lost_reasons[host] = _(
+                "no answer to order {orders} ({program})",
+                orders=self.orders,
+                program=live_parts[host].program,
+            )
             self.log(f"{host}: {self.lost_reasons[host]}")
         if document["state"] not in RUNNING and not answers:
             raise _ended(self.job, document["state"])

@@ -80,9 +80,12 @@ def verdicts(burned: Sequence[Burned]) -> Iterator[Verdict]:
 
 def _of_results(record: Burned) -> Verdict:
     """One wrong result is too many; so is another one for the same product on another minute."""
-    errors = [f"{name}: {messages[0]}, {len(messages)} times" for name, messages in record.wrong.items()]
+    errors = [
+        _("{name}: {messages}, {count} times", name=name, messages=messages[0], count=len(messages))
+        for name, messages in record.wrong.items()
+    ]
     errors += [
-        f"{device}: {len(sums)} results of one product"
+        _("{device}: {count} results of one product", device=device, count=len(sums))
         for device, sums in record.sums.items()
         if len(sums) > 1
     ]
@@ -96,7 +99,7 @@ def _of_results(record: Burned) -> Verdict:
         if errors
         else ""
     )
-    observed = "; ".join(errors) or f"all right: {', '.join(record.rates)}"
+    observed = "; ".join(errors) or _("all right: {rates}", rates=", ".join(record.rates))
     return Verdict(
         record.host, BENCH, Status.FAIL if errors else Status.OK, observed, expected, fix, "results"
     )

@@ -15,7 +15,7 @@ from clusterwright.check.bench.culprits.bisect import Bisection, Group, Slow, bi
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +56,24 @@ class Culprit:
 
 OBSERVED_AND_FIX = {
     "host": (
-        "slow in every group, whose others are well",
-        "wright bench network FILE says if it is its port",
+        N_("slow in every group, whose others are well"),
+        N_("wright bench network FILE says if it is its port"),
     ),
-    "uplink": ("its hosts are well together, and slow to every other switch", "look at the switch's uplinks"),
+    "uplink": (
+        N_("its hosts are well together, and slow to every other switch"),
+        N_("look at the switch's uplinks"),
+    ),
     "way": (
-        "each is well with others, and they are slow together",
-        "look at routing and hashing between them",
+        N_("each is well with others, and they are slow together"),
+        N_("look at routing and hashing between them"),
     ),
     "switches": (
-        "the hosts of each are well together, and slow to each other",
-        "look at what joins the switches",
+        N_("the hosts of each are well together, and slow to each other"),
+        N_("look at what joins the switches"),
     ),
     "open": (
-        "slow as a whole, and nothing tells one from another",
-        "look at what they share, and its settings",
+        N_("slow as a whole, and nothing tells one from another"),
+        N_("look at what they share, and its settings"),
     ),
 }
 

@@ -24,7 +24,7 @@ def expected(quantity: str, gpu: Gpu, *, nvlink: bool) -> Expectation | None:
     if quantity.endswith(" products"):
         return _matrix(gpu, quantity.removesuffix(" products"))
     if quantity.startswith("memory ") and gpu.memory_bytes_per_s:
-        line = f"{gpu.memory_bytes_per_s / 1e12:.4g} TB/s"
+        line = _("{memory_bytes_per_s:.4g} TB/s", memory_bytes_per_s=gpu.memory_bytes_per_s / 1000000000000.0)
         reason = _(
             "{stream_share:.0%} of the {gpu}'s {line} (wright plan catalog gpus)",
             stream_share=STREAM_SHARE,
@@ -47,7 +47,9 @@ def _matrix(gpu: Gpu, precision: str) -> Expectation | None:
     if not peak:
         return None
     best = (gpu.achieved or {}).get("bf16", 0.0)
-    share, source = (best / gpu.peak["bf16"], "its own") if best else (_least_share(), "the catalog's least")
+    share, source = (
+        (best / gpu.peak["bf16"], _("its own")) if best else (_least_share(), _("the catalog's least"))
+    )
     reason = _(
         "{share:.0%} of the {gpu}'s peak: {source} best measured share in bf16 (wright plan catalog gpus)",
         share=share,
@@ -80,7 +82,15 @@ def _copy(
 ) -> Expectation | None:
     """What the table holds this GPU to; for others their line, at the least share of it that the table asks of any."""
     if row := copy_rates().get(gpu.name):
-        return Expectation(row_rate(row), "bytes/s", f"what {gpu.name} is held to ({TABLE})", 1.0)
+        return Expectation(
+            row_rate(row), "bytes/s", _("what {gpu} is held to ({table})", gpu=gpu.name, table=TABLE), 1.0
+        )
     models = [model for model in catalog.gpus().values() if model.name in copy_rates()]
     share = min(row_rate(copy_rates()[model.name]) / line(model) for model in models)
-    return Expectation(line(gpu), "bytes/s", f"{description} in {TABLE}", share) if line(gpu) else None
+    return (
+        Expectation(
+            line(gpu), "bytes/s", _("{description} in {table}", description=description, table=TABLE), share
+        )
+        if line(gpu)
+        else None
+    )

@@ -13,19 +13,23 @@ from clusterwright.check.bench.judging import Expectation, Observation, judge, s
 from clusterwright.check.bench.links import OF_ENDS, Passes, slow_links
 from clusterwright.check.bench.parsers.gpu import Gpus, Load, Tested
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 BENCH = "gpu"
 FIXES = {
-    "products": "compare its clocks and power limit with the others' (nvidia-smi -q -d CLOCK,POWER); dcgmi diag -r 3",
-    "memory": "see ECC and remapped rows (wright check), then dcgmi diag -r 3",
-    "host": "see its PCIe lanes and slot, and the BIOS for IOMMU and ACS (wright check; nvidia-smi topo -m)",
-    "peer": "see its NVLinks and the fabric manager (wright check; nvidia-smi nvlink --status)",
+    "products": N_(
+        "compare its clocks and power limit with the others' (nvidia-smi -q -d CLOCK,POWER); dcgmi diag -r 3"
+    ),
+    "memory": N_("see ECC and remapped rows (wright check), then dcgmi diag -r 3"),
+    "host": N_(
+        "see its PCIe lanes and slot, and the BIOS for IOMMU and ACS (wright check; nvidia-smi topo -m)"
+    ),
+    "peer": N_("see its NVLinks and the fabric manager (wright check; nvidia-smi nvlink --status)"),
 }
-WRONG = "it computes wrongly: drain the host, dcgmi diag -r 4, replace the GPU if it comes again"
-HOT = "see its cooling: fans, filters, air at the inlet, the seat of its heat sink"
-BRAKED = "see power supplies and their cables"
-SLOWED = "see power and cooling of the host (nvidia-smi -q -d PERFORMANCE); reset the GPU when idle"
+WRONG = N_("it computes wrongly: drain the host, dcgmi diag -r 4, replace the GPU if it comes again")
+HOT = N_("see its cooling: fans, filters, air at the inlet, the seat of its heat sink")
+BRAKED = N_("see power supplies and their cables")
+SLOWED = N_("see power and cooling of the host (nvidia-smi -q -d PERFORMANCE); reset the GPU when idle")
 
 Hosts = Mapping[str, Gpus]
 Expect = Callable[[str, str], Expectation | None]  # of a host's GPUs and a quantity
@@ -102,13 +106,15 @@ def _of_rate(run: GpuRun, observation: Observation, quantity: str) -> Verdict:
 
 def _state(load: Load) -> str:
     """`; at 1.2 GHz of 1.98 GHz, 88 C (31 before), 412 W, slowed by heat`; nothing where nothing was read."""
-    of_most = f" of {amount(load.sm_most_hz, 'Hz')}" if load.sm_most_hz else ""
-    initial = "" if load.before_c is None else f" ({load.before_c:g} before)"
+    of_most = _(" of {amount}", amount=amount(load.sm_most_hz, "Hz")) if load.sm_most_hz else ""
+    initial = "" if load.before_c is None else _(" ({before_c:g} before)", before_c=load.before_c)
     parts = (
-        f"at {amount(load.sm_hz, 'Hz')}{of_most}" if load.sm_hz else "",
+        _("at {amount}{of_most}", amount=amount(load.sm_hz, "Hz"), of_most=of_most) if load.sm_hz else "",
         f"{load.temperature_c:g} C{initial}" if load.temperature_c is not None else "",
         amount(load.power_w, "W") if load.power_w else "",
-        f"slowed by {', '.join(slowdown.reasons(load.reasons))}" if slowdown.reasons(load.reasons) else "",
+        _("slowed by {reasons}", reasons=", ".join(slowdown.reasons(load.reasons)))
+        if slowdown.reasons(load.reasons)
+        else "",
     )
     text = ", ".join(part for part in parts if part)
     return f"; {text}" if text else ""
@@ -119,8 +125,14 @@ def _link(load: Load) -> str:
     if load.pcie is None:
         return ""
     gen, gen_most, width, width_most = load.pcie
-    can = f" (it can {gen_most}.0)" if gen_most > gen else ""
-    return f"; over {width} of {width_most} lanes of PCIe {gen}.0{can}"
+    can = _(" (it can {gen_most}.0)", gen_most=gen_most) if gen_most > gen else ""
+    return _(
+        "; over {width} of {width_most} lanes of PCIe {gen}.0{can}",
+        width=width,
+        width_most=width_most,
+        gen=gen,
+        can=can,
+    )
 
 
 def _fix(load: Load) -> str:
@@ -145,7 +157,7 @@ def _of_results(run: GpuRun, host: str, last: Tested) -> Iterator[Verdict]:
         (),
     )
     if wrong:
-        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        more = _(" and {count} more", count=len(wrong) - 1) if len(wrong) > 1 else ""
         yield Verdict(
             host, BENCH, Status.FAIL, f"{wrong[0]}{more}", _("every element right"), WRONG, last.part
         )

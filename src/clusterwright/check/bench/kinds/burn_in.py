@@ -44,13 +44,16 @@ def burn_in(site: Site) -> Outcome:
         try:
             _load(site, burned)
         except KeyboardInterrupt:
-            notes.append("interrupted: judged by what was measured until then")
+            notes.append(_("interrupted: judged by what was measured until then"))
             site.log(notes[-1])
         except WrightError as error:
             if not any(record.rates for record in burned.values()):
                 raise
             notes.append(
-                f"ended early, and judged by what was measured until then: {error.findings[0].message}"
+                _(
+                    "ended early, and judged by what was measured until then: {message}",
+                    message=error.findings[0].message,
+                )
             )
     records = [record for record in burned.values() if record.host in site.stage.hosts]
     notes += _of_network(records)
@@ -144,7 +147,18 @@ def _of_network(burned: list[Burned]) -> list[str]:
     """Streams that did not come about; the counters of links are judged by the checks."""
     failed = [f"{record.host}: {record.pairs_failed[-1]}" for record in burned if record.pairs_failed]
     count, total = sum(len(record.pairs_failed) for record in burned), sum(record.pairs for record in burned)
-    return [f"network: {count} of {total} ends of streams failed; {failed[0]}"] if failed else []
+    return (
+        [
+            _(
+                "network: {count} of {total} ends of streams failed; {failed}",
+                count=count,
+                total=total,
+                failed=failed[0],
+            )
+        ]
+        if failed
+        else []
+    )
 
 
 def _rows(burned: list[Burned]) -> Iterator[Measurement]:
@@ -157,7 +171,13 @@ def _rows(burned: list[Burned]) -> Iterator[Measurement]:
             )
             if load_drift := drift(rates):
                 yield Measurement(
-                    BENCH, record.host, f"{name} drift", "of the first", load_drift.share, (record.host,), how
+                    BENCH,
+                    record.host,
+                    _("{name} drift", name=name),
+                    _("of the first"),
+                    load_drift.share,
+                    (record.host,),
+                    how,
                 )
         for name, values in record.heat.items():
             unit, worst = HEAT[name.rpartition(" ")[2]]

@@ -55,7 +55,18 @@ def collectives(site: Site) -> Outcome:
     rate = max(map(_rate, attempts))
     slow = rate < least.least
     parts, round_count = _culprits(site, groups, plan, hosts) if slow else ((), 0)
-    notes = (*notes, f"bisected: {len(attempts) + round_count} rounds, {len(hosts)} hosts") if slow else notes
+    notes = (
+        (
+            *notes,
+            _(
+                "bisected: {count} rounds, {count2} hosts",
+                count=len(attempts) + round_count,
+                count2=len(hosts),
+            ),
+        )
+        if slow
+        else notes
+    )
     status = Status.WARN if slow else Status.OK  # the whole is no part: what fails is named by itself
     verdicts.append(_of_rate(hosts, rate, least, status))
     verdicts += [culprit_verdict("collectives", part, least) for part in parts]
@@ -65,7 +76,13 @@ def collectives(site: Site) -> Outcome:
     return Outcome(
         rows,
         tuple(verdicts),
-        (*notes, *(f"{kind} skipped: {reason}" for kind, reason in sweep.skipped.items())),
+        (
+            *notes,
+            *(
+                _("{kind} skipped: {reason}", kind=kind, reason=reason)
+                for kind, reason in sweep.skipped.items()
+            ),
+        ),
     )
 
 
@@ -99,7 +116,9 @@ def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
     )
     domain = max(machine.gpus_per_node, min(machine.nvlink_domain, machine.gpus))
     value = float(bus_bw_bytes_per_s(Kind.ALL_REDUCE, plan.sizes[-1], machine, machine.gpus, domain))
-    gpus = f"{machine.gpus} {machine.gpu.name} of `{host.group_name}`"
+    gpus = _(
+        "{gpus} {gpu} of `{group_name}`", gpus=machine.gpus, gpu=machine.gpu.name, group_name=host.group_name
+    )
     reason = _("wright plan expect, for {gpus} and {sizes} bytes", gpus=gpus, sizes=plan.sizes[-1])
     return Expectation(value, "bytes/s", reason, NCCL_ENOUGH)
 
@@ -135,9 +154,9 @@ def _culprits(site: Site, groups: Groups, plan: Plan, hosts: Group) -> tuple[tup
 
 def _of_data(hosts: Group, sweep: Sweep) -> Verdict:
     wrong = {row.kind: row.wrong for row in sweep.rows if row.wrong}
-    observed = (
-        ", ".join(f"{kind}: {count} elements" for kind, count in wrong.items()) or "every element right"
-    )
+    observed = ", ".join(
+        _("{kind}: {count} elements", kind=kind, count=count) for kind, count in wrong.items()
+    ) or _("every element right")
     fix = (
         _("a GPU, a NIC or memory changes data: bench the hosts in halves (--hosts), then wright check")
         if wrong
@@ -159,7 +178,7 @@ def _of_rate(hosts: Group, rate: float, expected_rate: Expectation, status: Stat
 
 def _of_failure(site: Site, groups: Groups, plan: Plan, hosts: Group) -> Iterator[Verdict]:
     """Nothing came of the whole; smaller groups may do better, and tell which host is behind it."""
-    observed, fix = "the sweep did not end well", "see what was said above"
+    observed, fix = _("the sweep did not end well"), _("see what was said above")
     yield Verdict(fold(list(hosts)), "collectives", Status.UNKNOWN, observed, fix=fix, part="rate")
     if len(hosts) > 1:
         least = expectation(site, hosts, plan)
@@ -182,7 +201,14 @@ def _led_astray(site: Site, hosts: Group, sweep: Sweep) -> tuple[str, ...]:
     if sweep.transport.net == "NET/IB" or interface in ("", expected_interface):
         return ()
     return (
-        f"on {hosts[0]} {interface} carried most of it, not {expected_interface} of the network {site.network_name}",
+        _(
+            "on {hosts} {interface} carried most of it, not {expected_interface} of the network "
+            "{network_name}",
+            hosts=hosts[0],
+            interface=interface,
+            expected_interface=expected_interface,
+            network_name=site.network_name,
+        ),
     )
 
 

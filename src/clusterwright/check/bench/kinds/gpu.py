@@ -22,7 +22,7 @@ from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config import nodes
 from clusterwright.errors import WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.plan.machines import gpu_like
 
 SIDE, SECONDS = 8192, 4.0  # sums of so many small whole numbers are exact in fp32
@@ -30,7 +30,7 @@ MEMORY_BYTES = 2**30  # more than the caches of any GPU; three of them fit into 
 COPY_BYTES, COPY_SECONDS = 2**28, 0.5  # of each direction, and with each peer
 STEP_S = 120.0  # ours: longest that a GPU may be silent in one step
 LIMIT_S = 560.0  # START_S of programs/gpu.py; steps of eight GPUs come to a minute; the rest is for slow ones
-SIMULATED = "a lab's GPUs are simulated and compute nothing: their rates cannot be measured"
+SIMULATED = N_("a lab's GPUs are simulated and compute nothing: their rates cannot be measured")
 
 Hosts = dict[str, Gpus]
 Failed = dict[str, str]
@@ -142,13 +142,21 @@ def _unmeasured(failed: Failed) -> Iterator[Verdict]:
 def _notes(site: Site, rows: Mapping[str, Gpu | None], hosts: Hosts) -> Iterator[str]:
     unknown = sorted({_declared(site, host).model for host, row in rows.items() if row is None})
     for model in unknown:
-        yield f"the catalog has no GPU like `{model}`: held against the others alone"
+        yield _("the catalog has no GPU like `{model}`: held against the others alone", model=model)
     for host, host_gpus in hosts.items():
         if (count := _declared(site, host).count) > len(host_gpus.devices):
             gpu_count = len(host_gpus.devices)
-            yield f"{host}: {gpu_count} of its {count} GPUs, as many as every host has; name it alone for all (--hosts)"
+            yield _(
+                "{host}: {gpu_count} of its {count} GPUs, as many as every host has; name it alone "
+                "for all (--hosts)",
+                host=host,
+                gpu_count=gpu_count,
+                count=count,
+            )
         if host_gpus.blind:
-            yield f"{host}: clocks, temperature and power not read: {host_gpus.blind}"
+            yield _(
+                "{host}: clocks, temperature and power not read: {blind}", host=host, blind=host_gpus.blind
+            )
 
 
 def _rows(passes: list[Hosts]) -> Iterator[Measurement]:

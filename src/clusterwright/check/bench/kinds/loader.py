@@ -64,11 +64,20 @@ def best(rows: Sequence[Measurement]) -> Iterator[str]:
                 )
         usual = statistics.median(row.value for row in fastest.values())
         size = float(rows[0].conditions["sample_bytes"])
-        figures = f"{amount(usual, '1/s')}, {amount(usual * size, 'bytes/s')} on the median host"
-        yield f"{quantity}: {figures}; best with {'; '.join(_by_workers(fastest))}"
+        figures = _(
+            "{amount}, {amount2} on the median host",
+            amount=amount(usual, "1/s"),
+            amount2=amount(usual * size, "bytes/s"),
+        )
+        yield _(
+            "{quantity}: {figures}; best with {fastest}",
+            quantity=quantity,
+            figures=figures,
+            fastest="; ".join(_by_workers(fastest)),
+        )
 
 
 def _by_workers(fastest: dict[str, Measurement]) -> Iterator[str]:
     for number in sorted({int(row.conditions["workers"]) for row in fastest.values()}):
         hosts = [host for host, row in fastest.items() if row.conditions["workers"] == number]
-        yield f"{number} workers on {fold(hosts)}"
+        yield _("{number} workers on {fold}", number=number, fold=fold(hosts))

@@ -34,7 +34,7 @@ def network(site: Site) -> Outcome:
     notes = (
         ()
         if tool == "iperf3"
-        else (f"no iperf3 on {', '.join(site.hosts_missing('iperf3'))}: a stream of our own",)
+        else (_("no iperf3 on {value}: a stream of our own", value=", ".join(site.hosts_missing("iperf3"))),)
     )
     rounds = round_robin(site.stage.hosts)
     site.log(
@@ -68,11 +68,14 @@ def expectation(site: Site) -> Expectation:
     share = (mtu - HEADERS_IN_MTU) / (mtu + FRAME_BYTES)
     reason = _("networks.{name}.rate {rate}", name=name, rate=format_rate(declared.rate))
     if site.rate_divisor > 1:
-        reason += f" / lab.rate_divisor {site.rate_divisor}"
-    reason += f" x {share:.3f} for headers in networks.{name}.mtu {mtu}"
+        reason += _(" / lab.rate_divisor {rate_divisor}", rate_divisor=site.rate_divisor)
+    reason += _(" x {share:.3f} for headers in networks.{name}.mtu {mtu}", share=share, name=name, mtu=mtu)
     value = declared.rate / site.rate_divisor / 8 * share
     if value > TCP_PORT_BYTES_PER_S:
-        value, reason = TCP_PORT_BYTES_PER_S, "what TCP reaches on one port, whatever its line (plan fabric)"
+        value, reason = (
+            TCP_PORT_BYTES_PER_S,
+            _("what TCP reaches on one port, whatever its line (plan fabric)"),
+        )
     return Expectation(value, "bytes/s", reason, ENOUGH)
 
 
@@ -148,4 +151,9 @@ def _led_astray(site: Site, streams: Mapping[Pair, Stream]) -> Iterator[str]:
     """Connections that did not go over the network that was to be measured."""
     for ends, result in streams.items():
         if astray := strangers(result.ends, site.network.subnet):
-            yield f"{pair(*ends)} went by {', '.join(astray)}, not by the network {site.network_name}"
+            yield _(
+                "{pair} went by {astray}, not by the network {network_name}",
+                pair=pair(*ends),
+                astray=", ".join(astray),
+                network_name=site.network_name,
+            )

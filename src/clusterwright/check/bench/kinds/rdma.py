@@ -21,18 +21,24 @@ from clusterwright.check.bench.rounds import Pair, disjoint_rounds, round_robin
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.networks import Network
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 BENCH = "rdma"
 TIMES = tuple(test.quantity for test in TESTS if test.unit == "s")
 RATES = tuple(quantity for quantity in QUANTITIES if quantity not in TIMES)
-SIMULATED = "a lab's RDMA ports are simulated and carry nothing: their rates cannot be measured"
-PACKAGE = "install perftest on every host (apt-get install perftest; dnf install perftest)"
-PORT = "look at the rail's port: cable, switch port, PCIe lanes of the adapter (wright check; mlxlink, ibqueryerrors)"
-LATE = "look at the rail's port and at power saving of the host: C-states and governor (wright check)"
+SIMULATED = N_("a lab's RDMA ports are simulated and carry nothing: their rates cannot be measured")
+PACKAGE = N_("install perftest on every host (apt-get install perftest; dnf install perftest)")
+PORT = N_(
+    "look at the rail's port: cable, switch port, PCIe lanes of the adapter (wright "
+    "check; mlxlink, ibqueryerrors)"
+)
+LATE = N_("look at the rail's port and at power saving of the host: C-states and governor (wright check)")
 
 FIXES = {
-    GDR: "load nvidia-peermem; adapter and GPU under one PCIe switch, ACS off (nvidia-smi topo -m; wright check)"
+    GDR: N_(
+        "load nvidia-peermem; adapter and GPU under one PCIe switch, ACS off (nvidia-smi "
+        "topo -m; wright check)"
+    )
 }
 
 
@@ -65,7 +71,7 @@ def rdma(site: Site) -> Outcome:
 def _not_at_all(site: Site, network: Network | None) -> tuple[Status, str, str, str] | None:
     """Why nothing can be measured: status, what was seen, what was wanted, what fixes it."""
     if network is None or network.kind == "ethernet":
-        return Status.SKIPPED, "no RDMA is declared (networks.compute.kind)", "", ""
+        return Status.SKIPPED, _("no RDMA is declared (networks.compute.kind)"), "", ""
     if site.cluster.lab:
         return Status.UNKNOWN, SIMULATED, "", ""
     missing = [program for program in PROGRAMS if not site.have(program)]
@@ -75,7 +81,7 @@ def _not_at_all(site: Site, network: Network | None) -> tuple[Status, str, str, 
             missing=", ".join(missing),
             missing2=", ".join(site.hosts_missing(missing[0])),
         )
-        return Status.UNKNOWN, observed, "perftest on every host", PACKAGE
+        return Status.UNKNOWN, observed, _("perftest on every host"), PACKAGE
     return None
 
 

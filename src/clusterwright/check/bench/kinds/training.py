@@ -57,12 +57,23 @@ def _rows(trials: Trials, cases: Sequence[Case]) -> list[Row]:
 def _notes(rows: Sequence[Row]) -> Iterator[str]:
     """Where single hosts and groups do not fit together, because the hosts were not equally busy all the time."""
     for row in (row for row in rows if row.single_host_s):
-        hosts, varies = f"{len(row.groups[0].hosts)} hosts, {row.route}", row.compute_s / row.single_host_s
+        hosts, varies = (
+            _("{count} hosts, {route}", count=len(row.groups[0].hosts), route=row.route),
+            row.compute_s / row.single_host_s,
+        )
         if row.efficiency > 1 + NOTABLE_SHARE:
-            yield f"{hosts}: faster than single hosts, which were disturbed; the efficiency is not to be believed"
+            yield _(
+                "{hosts}: faster than single hosts, which were disturbed; the efficiency is not to "
+                "be believed",
+                hosts=hosts,
+            )
         elif varies > 1 + NOTABLE_SHARE:
-            longer = f"{varies - 1:.0%} longer than one alone"
-            yield f"{hosts}: ranks wait for the slowest of each step, which computes {longer}"
+            longer = _("{varies:.0%} longer than one alone", varies=varies - 1)
+            yield _(
+                "{hosts}: ranks wait for the slowest of each step, which computes {longer}",
+                hosts=hosts,
+                longer=longer,
+            )
 
 
 def _measurements(trials: Trials) -> Iterator[Measurement]:
@@ -82,7 +93,7 @@ def _of_group(trials: Trials, route: str, group: Trained) -> Iterator[Measuremen
     if len(group.hosts) > 1:
         figures.append(("all-reduce of gradients busbw", "bytes/s", group.bus_bw))
     if len(group.hosts) > 1 and trials.single_host_s:
-        figures.append(("efficiency", "of as many single hosts", trials.single_host_s / group.step_s))
+        figures.append(("efficiency", _("of as many single hosts"), trials.single_host_s / group.step_s))
     for quantity, unit, value in figures:
         yield Measurement("training", fold(list(group.hosts)), quantity, unit, value, group.hosts, how)
     for host, step_s in group.by_host.items():

@@ -25,11 +25,16 @@ TIMES = 2.0
 
 def rate(quantity: str, network: Network, gpus: Gpus | None) -> Expectation:
     """Of bandwidth on one rail."""
-    line, reason = network.rate / 8, f"networks.compute.rate {format_rate(network.rate)}"
+    line, reason = network.rate / 8, _("networks.compute.rate {rate}", rate=format_rate(network.rate))
     if quantity != GDR or gpus is None:
         return Expectation(line, "bytes/s", reason, ENOUGH)
     share, name = _gdr_share(gpus)
-    return Expectation(line, "bytes/s", f"{reason}, held to by {name} in catalog/data/gpu_copies.csv", share)
+    return Expectation(
+        line,
+        "bytes/s",
+        _("{reason}, held to by {name} in catalog/data/gpu_copies.csv", reason=reason, name=name),
+        share,
+    )
 
 
 def latency(quantity: str, network: Network) -> Bound:
@@ -55,5 +60,5 @@ def _gdr_share(gpus: Gpus) -> tuple[float, str]:
     return (
         (row.gdr_share, gpus.model)
         if row
-        else (min(entry.gdr_share for entry in copy_rates().values()), "the least")
+        else (min(entry.gdr_share for entry in copy_rates().values()), _("the least"))
     )

@@ -13,6 +13,7 @@ from clusterwright.check.bench.site import FIRST_PORT, PORTS, Site
 from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.config.networks import Network
 from clusterwright.edge.bundler import probe
+from clusterwright.i18n import _
 
 DISCOVERY_TIMEOUT_S, TEST_S = 60.0, SECONDS + 28.0  # waking a GPU for GPUDirect takes seconds
 TIMEOUT_S = 15.0  # programs/rdma.py
@@ -67,12 +68,14 @@ class Bench:
         if not any(
             rail.gpu is not None for host_rails in self.hosts.values() for rail in host_rails.rails.values()
         ):
-            self.notes.append("GPUDirect not measured: perftest is not built with CUDA, or there are no GPUs")
+            self.notes.append(
+                _("GPUDirect not measured: perftest is not built with CUDA, or there are no GPUs")
+            )
         if self.network.kind == "infiniband" and not all(
             host_rails.ibping for host_rails in self.hosts.values()
         ):
             self.notes.append(
-                "no ibping: it is not there, or the job's user may not open /dev/infiniband/umad*"
+                _("no ibping: it is not there, or the job's user may not open /dev/infiniband/umad*")
             )
 
     def ends(self) -> tuple[str, ...]:
@@ -149,6 +152,8 @@ class Bench:
         try:
             seconds = ping_s(output)
         except ValueError as error:
-            self.notes.append(f"ibping on {rail_ends[1].partition('/')[0]}: {error}")
+            self.notes.append(
+                _("ibping on {partition}: {error}", partition=rail_ends[1].partition("/")[0], error=error)
+            )
         else:
             bench_pass.pings |= {} if seconds is None else {rail_ends: seconds}

@@ -10,6 +10,7 @@ from typing import Any
 from clusterwright.check.bench.parsers.perftest import RdmaPath
 from clusterwright.check.facts.rdma_ports import LAYER, RdmaPort, rdma_ports
 from clusterwright.config.networks import Network
+from clusterwright.i18n import _
 
 GID_INDEX = "NCCL_IB_GID_INDEX"
 LINK = {"infiniband": "IB", "roce": "Ethernet"}  # as perftest calls them
@@ -53,16 +54,25 @@ def rails(report: Mapping[str, Any], declared: Network, variables: Mapping[str, 
     ports = _chosen(rdma_ports.parse(report["ports"]).ports, declared)
     for number in range(declared.rails):
         if number >= len(ports):
-            wrong[number] = (
-                f"no {LAYER[declared.kind]} port; {len(ports)} of {declared.rails} rails are there"
+            wrong[number] = _(
+                "no {layer} port; {count} of {rails} rails are there",
+                layer=LAYER[declared.kind],
+                count=len(ports),
+                rails=declared.rails,
             )
             continue
         port, gpu = ports[number], number * gpus // declared.rails if report["cuda"] and gpus else None
         gid = _gid(port, variables.get(GID_INDEX)) if declared.kind == "roce" else None
         if not port.up:
-            wrong[number] = f"{port.name} is {port.state}, {port.physical}"
+            wrong[number] = _(
+                "{port} is {state}, {physical}", port=port.name, state=port.state, physical=port.physical
+            )
         elif declared.kind == "roce" and gid is None:
-            wrong[number] = f"{port.name} has no GID of RoCE v2 on IPv4{_gid_source(variables)}"
+            wrong[number] = _(
+                "{port} has no GID of RoCE v2 on IPv4{gid_source}",
+                port=port.name,
+                gid_source=_gid_source(variables),
+            )
         else:
             lid = lids[port.device, str(port.port)]
             rails_by_number[number] = Rail(number, port.device, port.port, LINK[declared.kind], lid, gid, gpu)
@@ -87,4 +97,8 @@ def _gid(port: RdmaPort, index: str | None) -> int | None:
 
 
 def _gid_source(variables: Mapping[str, str]) -> str:
-    return f" at {GID_INDEX}={variables[GID_INDEX]} (jobs.variables)" if GID_INDEX in variables else ""
+    return (
+        _(" at {gid_index}={variables} (jobs.variables)", gid_index=GID_INDEX, variables=variables[GID_INDEX])
+        if GID_INDEX in variables
+        else ""
+    )

@@ -29,12 +29,12 @@ from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.storage.folder import LASTING
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 ENOUGH = 0.5  # ours: hosts that share a server differ by less, also on a busy one
 TWO = 2
-AT_SERVER = "look at the server and its link: load, disks, threads of nfsd, and what else uses it"
-SHARED = "look at what they share: the server, the switch, their mount options"
+AT_SERVER = N_("look at the server and its link: load, disks, threads of nfsd, and what else uses it")
+SHARED = N_("look at what they share: the server, the switch, their mount options")
 
 
 @dataclass(slots=True)
@@ -89,8 +89,16 @@ def served(site: Site, host_bench: HostBench, path: str) -> Outcome:
     if folder_bench.slow_hosts(first_pass) and itself:
         bisection = bisect(tuple(first_pass), folder_bench.slow, is_slow=True)
         verdicts += _named(folder_bench, bisection)
-        suffix = "" if bisection.hosts or bisection.open else ": slow once, and not again"
-        notes.append(f"{path}: {2 + bisection.rounds} rounds, {len(first_pass)} hosts{suffix}")
+        suffix = "" if bisection.hosts or bisection.open else _(": slow once, and not again")
+        notes.append(
+            _(
+                "{path}: {value} rounds, {count} hosts{suffix}",
+                path=path,
+                value=2 + bisection.rounds,
+                count=len(first_pass),
+                suffix=suffix,
+            )
+        )
     elif any(suspect(observation, None) for observation in observations([first_pass])):
         folder_bench.run_pass(site.stage.hosts)
     verdicts += [
@@ -139,7 +147,11 @@ def _of_server(path: str, hosts: Group, usual: Mapping[str, float], itself: Figu
     total = usual[worst.quantity] * len(hosts)
     slow = total < ENOUGH * worst.value
     observed = _("slow for all: {quantity}", quantity=worst.quantity) if slow else worst.quantity
-    observed += f": all together {amount(total, worst.unit)}, one by itself {amount(worst.value, worst.unit)}"
+    observed += _(
+        ": all together {amount}, one by itself {amount2}",
+        amount=amount(total, worst.unit),
+        amount2=amount(worst.value, worst.unit),
+    )
     expected = _("all together at least {enough:.0%} of what one has by itself", enough=ENOUGH)
     status, fix = (Status.WARN, AT_SERVER) if slow else (Status.OK, "")
     yield Verdict(fold(list(hosts)), "storage", status, observed, expected, fix, path)
@@ -152,7 +164,9 @@ def _named(folder_bench: Served, bisection: Bisection) -> Iterator[Verdict]:
     for figures in folder_bench.passes:
         last |= folder_bench.slow_hosts(figures)
     for host in bisection.hosts:
-        observed = _("slow in every group, whose others are well: {last}", last=last.get(host, "no answer"))
+        observed = _(
+            "slow in every group, whose others are well: {last}", last=last.get(host, _("no answer"))
+        )
         yield Verdict(
             host, "storage", Status.FAIL, observed, expected, folder_bench.host_bench.fix, folder_bench.path
         )

@@ -12,15 +12,15 @@ from clusterwright.check.bench.training.trainings import exchange
 from clusterwright.check.bench.training.trials import Case, Trials
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.names import fold
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 BENCH = "training"
 MIN_HOST_SHARE = 0.8  # ours, as with bandwidth: of what each host must do for the whole to scale as it should
-SLOW_HOST = "the host computes slowly: wright check FILE; look at clocks, power, and what else runs there"
-SLOW_LINK = "fix hosts named here; else wright bench collectives FILE finds the host or link"
-WRONG = "a GPU, a NIC or memory changes data: bench the hosts in halves (--hosts), then wright check FILE"
-STRAY = "see what was said above; where GPUDirect was not taken: is nvidia_peermem loaded?"
-EQUAL = "equal losses and gradients on all ranks"
+SLOW_HOST = N_("the host computes slowly: wright check FILE; look at clocks, power, and what else runs there")
+SLOW_LINK = N_("fix hosts named here; else wright bench collectives FILE finds the host or link")
+WRONG = N_("a GPU, a NIC or memory changes data: bench the hosts in halves (--hosts), then wright check FILE")
+STRAY = N_("see what was said above; where GPUDirect was not taken: is nvidia_peermem loaded?")
+EQUAL = N_("equal losses and gradients on all ranks")
 
 
 def in_doubt(trials: Trials, case: Case) -> bool:

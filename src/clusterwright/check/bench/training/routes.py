@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from clusterwright.check.bench.parsers.trained import Trained
 from clusterwright.check.bench.site import Site
+from clusterwright.i18n import _
 
 MIN_TRAFFIC_SHARE = 0.5  # of the gradients' bytes, which the interface must have sent at the least
 
@@ -44,7 +45,15 @@ def strayed(route: Route, group: Trained) -> str:
     if route.net:
         transport = group.transport
         is_match = transport.net == route.net and route.gdr in (None, transport.gdr)
-        return "" if is_match else f"NCCL took {transport or 'nothing that its log tells of'}"
+        return (
+            ""
+            if is_match
+            else _("NCCL took {transport}", transport=transport or "nothing that its log tells of")
+        )
     least = MIN_TRAFFIC_SHARE * group.bus_bytes * len(group.step_times)
     stray_hosts = [host for host, byte_count in group.sent_bytes.items() if byte_count < least]
-    return f"{', '.join(stray_hosts)} sent it by another interface" if stray_hosts else ""
+    return (
+        _("{stray_hosts} sent it by another interface", stray_hosts=", ".join(stray_hosts))
+        if stray_hosts
+        else ""
+    )

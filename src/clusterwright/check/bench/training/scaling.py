@@ -35,9 +35,13 @@ class Exchange:
     def rule(self) -> str:
         """What of it shows, in words."""
         if self.shows >= NOTHING_HIDES:
-            return "nothing hides it on a CPU"
-        remainder = f"what is longer than {BACKWARD:.0%} of the step, or one of {self.buckets} buckets"
-        return f"{self.shows:.0%} of it shows, or {remainder}"
+            return _("nothing hides it on a CPU")
+        remainder = _(
+            "what is longer than {backward:.0%} of the step, or one of {buckets} buckets",
+            backward=BACKWARD,
+            buckets=self.buckets,
+        )
+        return _("{shows:.0%} of it shows, or {remainder}", shows=self.shows, remainder=remainder)
 
     def exposed_s(self, compute_s: float, *, bandwidth: float = 1.0) -> float:
         """Seconds that a step of `compute_s` waits for it, at so much of the bandwidth."""

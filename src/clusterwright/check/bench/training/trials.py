@@ -32,8 +32,14 @@ class Shape:
 
     def __str__(self) -> str:
         """In words."""
-        model = f"a transformer of {self.layers} layers of width {self.width}"
-        return f"{self.backend}, {model}, {self.sequences} samples of {self.tokens} tokens a rank and step"
+        model = _("a transformer of {layers} layers of width {width}", layers=self.layers, width=self.width)
+        return _(
+            "{backend}, {model}, {sequences} samples of {tokens} tokens a rank and step",
+            backend=self.backend,
+            model=model,
+            sequences=self.sequences,
+            tokens=self.tokens,
+        )
 
     @property
     def arguments(self) -> dict[str, Any]:
