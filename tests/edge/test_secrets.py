@@ -34,7 +34,7 @@ def test_a_key_that_others_read_or_that_was_cut_is_refused(folder, mode, size):
     (folder / "munge.key").write_bytes(b"x" * size)
     (folder / "munge.key").chmod(mode)
 
-    with pytest.raises(WrightError, match=rf"mode {mode:04o} and {size} bytes; wanted 0600 and 1024"):
+    with pytest.raises(WrightError, match=rf"mode {mode:04o} and {size} bytes; expected 0600 and 1024"):
         munge_key(folder)
 
 

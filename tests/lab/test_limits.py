@@ -17,7 +17,7 @@ def test_hosts_that_do_not_fit_are_told_with_the_setting():
     (found,) = judge_inotify(5, used=104, limit=128)
 
     assert found.code == "lab-inotify"
-    assert "5 hosts need 25 inotify instances, 104 are in use, and root may have 128" in found.message
+    assert "5 hosts need 25 inotify instances; 104 are in use, and the limit for root is 128" in found.message
     assert "sysctl fs.inotify.max_user_instances=1024" in found.fix
 
 

@@ -43,7 +43,7 @@ def test_networks_of_this_machine_leave_out_the_default_route():
     assert found == {
         "127.0.0.0/8": "address 127.0.0.1 of lo",
         "10.231.0.0/22": "address 10.231.1.7 of eth0",
-        "172.17.0.0/16": "a route of this machine by docker0",
+        "172.17.0.0/16": "a route of this machine through docker0",
     }
 
 
@@ -55,4 +55,4 @@ def test_an_overlap_names_both_sides(planned):
     assert (
         "compute subnet 10.231.1.0/24 overlaps 10.231.0.0/22, address 10.231.1.7 of eth0" in found[1].message
     )
-    assert network.clashes(planned, {"10.230.0.0/16": "a route of this machine by x"}) == ()
+    assert network.clashes(planned, {"10.230.0.0/16": "a route of this machine through x"}) == ()

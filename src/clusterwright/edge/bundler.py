@@ -159,7 +159,7 @@ def _collect(name: str, texts: dict[str, str], *above: str) -> None:
     path = _path(name)
     if path is None:
         message = _(
-            "{above} imports {name}, which is no module of ours",
+            "{above} imports {name}, which is not a module of Clusterwright",
             above=above[-1] if above else name,
             name=name,
         )

@@ -160,9 +160,10 @@ def _read(path: Path) -> bytes:
     if path.suffix == ".key" and mode & 0o077:
         raise WrightError.from_code(
             "certificates",
-            _("{path} has mode {mode:04o}, so others can read it", path=path, mode=mode),
+            _("{path} has mode {mode:04o}: other users can read it", path=path, mode=mode),
             _(
-                "if nobody has read it: chmod 600 {path}; else remove it, and the next apply makes a new one",
+                "chmod 600 {path} if no other user has read it; else remove it, and the next apply "
+                "creates a new one",
                 path=path,
             ),
         )
@@ -178,5 +179,7 @@ def _openssl(*arguments: str) -> None:
         ) from error
     if not result.ok:
         raise WrightError.from_code(
-            "certificates", f"openssl: {result.last_lines()}", _("fix what it says, and run again")
+            "certificates",
+            f"openssl: {result.last_lines()}",
+            _("fix the cause, then run the command again"),
         )

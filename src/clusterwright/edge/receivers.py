@@ -31,23 +31,26 @@ def _read(name: str, path: Path, *, address: bool) -> bytes:
         text = path.read_bytes()[: _MOST_BYTES + 1]
     except OSError as error:
         fix = _(
-            "put what `{name}` keeps secret there, for your eyes only: chmod 600 {path}", name=name, path=path
+            "write the secret of `{name}` to that file, readable by you alone: chmod 600 {path}",
+            name=name,
+            path=path,
         )
         raise _wrong(f"{path}: {error.strerror}", fix) from error
     if mode & 0o077:
         raise _wrong(
-            _("{path} has mode {mode:04o}, so others can read it", path=path, mode=mode), f"chmod 600 {path}"
+            _("{path} has mode {mode:04o}: other users can read it", path=path, mode=mode),
+            f"chmod 600 {path}",
         )
     lines = [line.strip() for line in text.split(b"\n") if line.strip()]
     if not lines or len(text) > _MOST_BYTES:
         raise _wrong(
             _("{path} has {count} bytes", path=path, count=len(text)),
-            _("it holds one line, or an address and a key below it"),
+            _("write one line, or an address and a key on the line below it"),
         )
     if address and not re.fullmatch(_ADDRESS, lines[0]):
         raise _wrong(
-            _("the first line of {path} is no address of HTTP", path=path),
-            _("paste the webhook's whole address there"),
+            _("the first line of {path} is not an HTTP address", path=path),
+            _("paste the complete address of the webhook"),
         )
     return b"\n".join(lines)
 

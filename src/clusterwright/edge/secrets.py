@@ -35,14 +35,15 @@ def munge_key(folder: Path) -> bytes:
         raise WrightError.from_code(
             "munge-key",
             _(
-                "{path} has mode {mode:04o} and {count} bytes; wanted 0600 and {munge_key_bytes}",
+                "{path} has mode {mode:04o} and {count} bytes; expected 0600 and {munge_key_bytes} bytes",
                 path=path,
                 mode=mode,
                 count=len(key),
                 munge_key_bytes=MUNGE_KEY_BYTES,
             ),
             _(
-                "if nobody has read it: chmod 600 {path}; else remove it, and the next apply makes a new one",
+                "chmod 600 {path} if no other user has read it; else remove it, and the next apply "
+                "creates a new one",
                 path=path,
             ),
         )

@@ -54,7 +54,7 @@ def _cleared(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
         raise WrightError.from_code(
             "render-folder",
-            _("{folder} holds files that no render made", folder=folder),
+            _("{folder} contains files that `wright render` did not write", folder=folder),
             _("name a new folder, or empty this one"),
             exit_code=EXIT_USAGE,
         )

@@ -32,14 +32,14 @@ def user_keys(folder: Path, users: Iterable[str]) -> dict[str, bytes]:
             raise WrightError.from_code(
                 "user-keys",
                 _(
-                    "{private} has mode {st_mode:04o}, so others can read it",
-                    private=private,
-                    st_mode=private.stat().st_mode & 511,
+                    "{path} has mode {mode:04o}: other users can read it",
+                    path=private,
+                    mode=private.stat().st_mode & 511,
                 ),
                 _(
-                    "if nobody has read it: chmod 600 {private}; else remove it, and the next apply "
-                    "makes a new pair",
-                    private=private,
+                    "chmod 600 {path} if no other user has read it; else remove it, and the next apply "
+                    "creates a new key pair",
+                    path=private,
                 ),
             )
         if not public.exists():
@@ -74,6 +74,8 @@ def _keygen(*arguments: str) -> str:
         ) from error
     if not result.ok:
         raise WrightError.from_code(
-            "user-keys", f"ssh-keygen: {result.last_lines()}", _("fix what it says, and run again")
+            "user-keys",
+            f"ssh-keygen: {result.last_lines()}",
+            _("fix the cause, then run the command again"),
         )
     return result.out

@@ -43,7 +43,7 @@ def judge(machine: Machine) -> tuple[Finding, ...]:
         return (
             Finding(
                 "lab-needs-linux",
-                _("virtual hosts need Linux; this is {system}", system=machine.system),
+                _("virtual hosts require Linux; this machine runs {system}", system=machine.system),
                 _("use a Linux machine"),
             ),
         )
@@ -54,7 +54,7 @@ def judge(machine: Machine) -> tuple[Finding, ...]:
 def _root(machine: Machine) -> list[Finding]:
     if machine.root:
         return []
-    message = _("making hosts needs root: namespaces, mounts and bridges are the kernel's to give")
+    message = _("creating virtual hosts requires root: for namespaces, mounts and bridges")
     return [Finding("lab-needs-root", message, _("run the same command with sudo, or as root"))]
 
 
@@ -62,10 +62,14 @@ def _distribution(machine: Machine) -> list[Finding]:
     if machine.distribution in _with_apt():
         return []
     message = _(
-        "the node image is made with apt, on Debian or Ubuntu; this machine says `{distribution}`",
+        "the node image is built with apt on Debian or Ubuntu; this machine runs `{distribution}`",
         distribution=machine.distribution,
     )
-    return [Finding("lab-needs-debian", message, _("use a Debian 12 or Ubuntu machine, also a virtual one"))]
+    return [
+        Finding(
+            "lab-needs-debian", message, _("use a Debian 12 or Ubuntu machine; a virtual machine is enough")
+        )
+    ]
 
 
 def _programs(machine: Machine) -> list[Finding]:
@@ -97,16 +101,16 @@ def _kernel(machine: Machine) -> list[Finding]:
         (
             machine.cgroups,
             _("writable control groups in /sys/fs/cgroup"),
-            _("in a container, start it privileged"),
+            _("in a container: start it with --privileged"),
         ),
         (
             machine.namespaces or not machine.root,
             _("new namespaces and mounts"),
-            _("in a container, start it privileged"),
+            _("in a container: start it with --privileged"),
         ),
     )
     return [
-        Finding("lab-missing-kernel-part", _("this kernel does not give us {part}", part=part), fix)
+        Finding("lab-missing-kernel-part", _("this kernel does not provide {part}", part=part), fix)
         for available, part, fix in parts
         if not available
     ]

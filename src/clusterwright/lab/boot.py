@@ -104,14 +104,15 @@ def wait_for_ssh(lab: LabState, names: list[str], *, limit_s: float = BOOT_LIMIT
         raise WrightError.from_code(
             "lab-host-silent",
             _(
-                "{failed} did not answer ssh within {limit_s:.0f} s; {name} says:\n{error}",
+                "{failed} did not respond to ssh within {limit_s:.0f} s; {name} reports:\n{error}",
                 failed=", ".join(failed),
                 limit_s=limit_s,
                 name=name,
                 error=error,
             ),
             _(
-                "read its console, {host_folder}/console.log; then `wright lab down` and run again",
+                "read its console, {host_folder}/console.log; then run `wright lab down` and repeat "
+                "the command",
                 host_folder=lab.host_folder(name),
             ),
         )

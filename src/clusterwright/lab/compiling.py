@@ -21,10 +21,10 @@ def compiled(*arguments: str, packages: str = PACKAGES) -> str:
     """The compiler's work is done; returns why not, with the packages that it takes, or "" when it is."""
     program = compiler()
     if program is None:
-        return _("there is no C compiler here (apt-get install {packages})", packages=packages)
+        return _("no C compiler is installed (apt-get install {packages})", packages=packages)
     result = run((program, *arguments), timeout_s=LIMIT_S)
     message = _(
-        "{program} ended with code {code} (apt-get install {packages}): {last_lines}",
+        "{program} exited with code {code} (apt-get install {packages}): {last_lines}",
         program=program,
         code=result.code,
         packages=packages,

@@ -29,10 +29,10 @@ def down(name: str, *, log: Callable[[str], None] = lambda _: None) -> list[str]
     if lab:
         log(
             _(
-                "lab `{name}` is down, {count} things left behind ({monotonic:.1f} s)",
+                "lab `{name}` is down; items left behind: {count} ({seconds:.1f} s)",
                 name=name,
                 count=len(leftovers),
-                monotonic=time.monotonic() - started,
+                seconds=time.monotonic() - started,
             )
         )
     return leftovers

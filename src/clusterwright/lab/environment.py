@@ -46,11 +46,11 @@ def probe_environment(folder: str) -> PythonEnvironment:
     """
     result = run((f"{folder}/bin/python", "-c", _PROBE)) if Path(folder, "bin/python").exists() else None
     if result is None or not result.ok:
-        error = result.last_lines() if result else _("there is no bin/python in it")
+        error = result.last_lines() if result else _("it has no bin/python")
         raise WrightError.from_code(
             "lab-environment",
             _("lab.environment {folder} cannot be used: {error}", folder=folder, error=error),
-            _("name a virtual environment's folder"),
+            _("name the folder of a Python virtual environment"),
         )
     return PythonEnvironment(**json.loads(result.out))
 
@@ -61,9 +61,8 @@ def find(named: str | None, log: Callable[[str], None]) -> PythonEnvironment | N
     if not environment.torch:
         log(
             _(
-                "note: there is no torch in {prefix}, so trainings will not run on this lab; `pip "
-                "install torch` there, or name another folder as lab.environment, then make the lab "
-                "anew",
+                "note: {prefix} has no torch, so trainings will not run on this lab; `pip install "
+                "torch` there or set lab.environment to another folder, then recreate the lab",
                 prefix=environment.prefix,
             )
         )

@@ -181,5 +181,5 @@ def _must(*argv: str) -> None:
         raise WrightError.from_code(
             "lab-host",
             _("`{argv}` failed: {last_lines}", argv=" ".join(argv), last_lines=result.last_lines()),
-            _("take what is left of the lab away with `wright lab down`, fix that, then run again"),
+            _("remove the rest of the lab with `wright lab down`, fix the cause, then run the command again"),
         )

@@ -131,7 +131,7 @@ def build(system: str, log: Callable[[str], None], *, images: Path = IMAGES) -> 
         try:
             log(
                 _(
-                    "node image: {system} with {count} packages, made once (about a minute)",
+                    "node image: {system} with {count} packages, built once (about a minute)",
                     system=system,
                     count=len(PACKAGES),
                 )
@@ -155,12 +155,12 @@ def check_space(folder: Path) -> None:
         raise WrightError.from_code(
             "no-space",
             _(
-                "the node image needs {space_bytes} MB in {folder}, and {free} MB are free",
+                "the node image requires {space_bytes} MB in {folder}; {free} MB are free",
                 space_bytes=SPACE_BYTES // 10**6,
                 folder=folder,
                 free=free // 10**6,
             ),
-            _("free space on that file system; older images beside it may be removed"),
+            _("free space on that file system; older images in the folder may be removed"),
         )
 
 
@@ -193,11 +193,14 @@ def _mmdebstrap(suite: str, scratch: Path, log: Callable[[str], None]) -> None:
         raise WrightError.from_code(
             "lab-image",
             _(
-                "mmdebstrap ended with code {returncode}:\n{last}",
+                "mmdebstrap exited with code {returncode}:\n{last}",
                 returncode=process.returncode,
                 last="".join(last).rstrip(),
             ),
-            _("see that `apt-get update` works here, then run again: what was begun has been removed"),
+            _(
+                "make `apt-get update` work on this machine, then run the command again; the "
+                "incomplete image has been removed"
+            ),
         )
 
 

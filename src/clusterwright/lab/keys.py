@@ -19,7 +19,7 @@ def make_key(path: Path, comment: str) -> str:
         raise WrightError.from_code(
             "lab-ssh-keygen",
             _("ssh-keygen failed: {last_lines}", last_lines=result.last_lines()),
-            _("fix that, then run again"),
+            _("fix the cause, then run the command again"),
         )
     return path.with_suffix(".pub").read_text().strip()
 

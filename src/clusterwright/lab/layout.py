@@ -78,7 +78,7 @@ class Layout:
         names = ", ".join(host.name for host in self.hosts)
         raise WrightError.from_code(
             "lab-unknown-host",
-            _("lab `{name}` has no host `{name2}`", name=self.name, name2=name),
+            _("lab `{lab}` has no host `{host}`", lab=self.name, host=name),
             _("name one of: {names}", names=names),
         )
 
@@ -93,10 +93,10 @@ def layout(cluster: Cluster) -> Layout:
         raise WrightError.from_code(
             "lab-section-missing",
             _(
-                "cluster `{cluster}` has no `lab:` section, so it is not the file of a lab",
+                "cluster `{cluster}` has no `lab:` section, so its file does not describe a lab",
                 cluster=cluster.name,
             ),
-            _("make a copy of the file, give it another `name:`, and add to it:\nlab:\n  rate_divisor: 100"),
+            _("copy the file, change its `name:`, and add:\nlab:\n  rate_divisor: 100"),
         )
     bridges = tuple(_bridge(cluster, name, network) for name, network in cluster.networks.named().items())
     hosts = tuple(_host(cluster, index, host) for index, host in enumerate(cluster.hosts()))
@@ -123,8 +123,8 @@ def _machine_address(cluster: Cluster, subnet: IPv4Network) -> str:
             return f"{IPv4Address(number)}/{subnet.prefixlen}"
     raise WrightError.from_code(
         "lab-subnet-full",
-        _("networks.management.subnet {subnet} has no address left for this machine", subnet=subnet),
-        _("choose a larger subnet: the lab needs one address more than there are hosts"),
+        _("networks.management.subnet {subnet} has no free address for this machine", subnet=subnet),
+        _("choose a larger subnet: the lab needs one address more than the number of hosts"),
     )
 
 

@@ -127,7 +127,7 @@ def networks_of(addresses: list[dict[str, Any]], routes: list[dict[str, Any]]) -
     for row in routes:
         if row.get("dst") != "default" and row.get("type", "unicast") == "unicast":
             networks[str(row["dst"])] = _(
-                "a route of this machine by {device}", device=row.get("dev", row.get("gateway", "?"))
+                "a route of this machine through {device}", device=row.get("dev", row.get("gateway", "?"))
             )
     for device in addresses:
         for entry in device.get("addr_info", []):
@@ -144,14 +144,14 @@ def clashes(layout: Layout, used_subnets: dict[str, str]) -> tuple[Finding, ...]
         Finding(
             "lab-subnet-in-use",
             _(
-                "lab `{layout}`: {network} subnet {subnet} overlaps {subnet2}, {owner}",
-                layout=layout.name,
+                "lab `{lab}`: {network} subnet {subnet} overlaps {other}, {owner}",
+                lab=layout.name,
                 network=bridge.network,
                 subnet=bridge.subnet,
-                subnet2=subnet,
+                other=subnet,
                 owner=owner,
             ),
-            _("choose another subnet in the cluster file, or take down what uses it"),
+            _("choose another subnet in the cluster file, or remove what uses it"),
         )
         for bridge in layout.bridges
         for subnet, owner in used_subnets.items()
@@ -171,6 +171,6 @@ def _batch(argv: tuple[str, ...], lines: list[str], *, strict: bool = True) -> C
         raise WrightError.from_code(
             "lab-network",
             _("`{argv}` failed: {last_lines}", argv=" ".join(argv), last_lines=result.last_lines()),
-            _("take what is left of the lab away with `wright lab down`, fix that, then run again"),
+            _("remove the rest of the lab with `wright lab down`, fix the cause, then run the command again"),
         )
     return result

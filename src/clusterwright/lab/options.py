@@ -17,8 +17,8 @@ def parse_number(options: Mapping[str, str], name: str, otherwise: int, below: i
     text = options.get(name, str(otherwise))
     if not (text.isascii() and text.isdecimal() and int(text) < below):
         message, fix = (
-            _("--{name} {text} is not there", name=name, text=text),
-            _("a number from 0 to {most}", most=below - 1),
+            _("--{name} {text} does not exist", name=name, text=text),
+            _("name a number from 0 to {most}", most=below - 1),
         )
         raise WrightError.from_code("lab-fault-option", message, fix, exit_code=EXIT_USAGE)
     return int(text)

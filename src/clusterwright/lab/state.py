@@ -100,9 +100,9 @@ def folder(name: str) -> Path:
         WrightError: no cluster can have that name; it never becomes part of a path.
     """
     if not _NAME.fullmatch(name):
-        fix = _("names are a-z, 0-9 and -, first a letter")
+        fix = _("use a-z, 0-9 and -, a letter first")
         raise WrightError.from_code(
-            "lab-unknown", _("`{name}` is not the name of a lab", name=name), fix, exit_code=EXIT_USAGE
+            "lab-unknown", _("`{name}` is not a valid lab name", name=name), fix, exit_code=EXIT_USAGE
         )
     return Path(Lab.folder(name))
 
@@ -132,18 +132,18 @@ def read(name: str) -> LabState | None:
     except PermissionError as error:
         raise WrightError.from_code(
             "lab-needs-root",
-            _("{path} is root's", path=path),
+            _("{path} belongs to root", path=path),
             _("run the same command with sudo, or as root"),
         ) from error
     except ValidationError as error:
         raise WrightError.from_code(
             "lab-journal-unreadable",
             _(
-                "{path} is not a journal that this version can read: {errors}",
+                "this version cannot read the journal {path}: {errors}",
                 path=path,
                 errors=error.errors()[0]["msg"],
             ),
-            _("take the lab down with the version of clusterwright that made it"),
+            _("remove the lab with the version of clusterwright that created it"),
         ) from error
 
 
@@ -158,8 +158,8 @@ def require(name: str) -> LabState:
         names = ", ".join(labs()) or "none"
         raise WrightError.from_code(
             "lab-unknown",
-            _("there is no lab `{name}`", name=name),
-            _("bring it up with `wright lab up`; labs at present: {names}", names=names),
+            _("lab `{name}` does not exist", name=name),
+            _("create it with `wright lab up`; existing labs: {names}", names=names),
         )
     return state
 

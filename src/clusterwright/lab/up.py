@@ -55,7 +55,7 @@ def up(cluster: Cluster, *, log: Log = lambda _: None) -> LabState:
         except BaseException:
             log(
                 _(
-                    "lab `{lab}` is half made: `wright lab down {lab}` or the next `up` takes it away",
+                    "lab `{lab}` is incomplete: `wright lab down {lab}` or the next `up` removes it",
                     lab=lab.name,
                 )
             )
@@ -81,11 +81,11 @@ def _existing_lab(cluster: Cluster) -> LabState | None:
         raise WrightError.from_code(
             "lab-differs",
             _(
-                "lab `{cluster}` is up, made from other hosts, networks or folders than the file now has",
+                "lab `{cluster}` is up with other hosts, networks or folders than the file declares now",
                 cluster=cluster.name,
             ),
             _(
-                "take it down first: wright lab down {cluster}; or give the file another `name:`",
+                "remove it first: wright lab down {cluster}; or change `name:` in the file",
                 cluster=cluster.name,
             ),
         )
@@ -103,7 +103,7 @@ def _wake(lab: LabState, cluster: Cluster, log: Log) -> LabState:
         ]
         stopped_hosts = [lab_host for lab_host in off if lab_host.name not in killed]
         for lab_host in stopped_hosts:
-            log(_("{lab_host} was switched off: booting", lab_host=lab_host.name))
+            log(_("{lab_host} was powered off: booting", lab_host=lab_host.name))
             lab = boot.start(lab, lab_host)
         boot.wait_for_ssh(lab, [lab_host.name for lab_host in stopped_hosts])
     if not stopped_hosts:
@@ -119,12 +119,12 @@ def _wake(lab: LabState, cluster: Cluster, log: Log) -> LabState:
 
 def _clear_remains(name: str, log: Log) -> None:
     if remains := state.read(name):
-        log(_("lab `{name}`: taking away what an earlier run left", name=name))
+        log(_("lab `{name}`: removing what an earlier run left", name=name))
         if leftovers := clean(remains):
             raise WrightError.from_code(
                 "lab-left-behind",
-                _("cannot take away: {leftovers}", leftovers=", ".join(leftovers)),
-                _("end what uses them, then run again"),
+                _("cannot remove: {leftovers}", leftovers=", ".join(leftovers)),
+                _("end the processes that use them, then run the command again"),
             )
         state.folder(name).mkdir(parents=True, exist_ok=True)  # we hold its lock
 
@@ -214,7 +214,7 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, log: Log,
     lab = state.write(dataclasses.replace(lab, phase="up"))
     log(
         _(
-            "lab `{lab}` is up: {count} hosts answer ssh ({elapsed})",
+            "lab `{lab}` is up: {count} hosts respond to ssh ({elapsed})",
             lab=lab.name,
             count=len(hosts),
             elapsed=_elapsed(started),
@@ -228,7 +228,7 @@ def _driver(lab: LabState, log: Log) -> Path | None:
     if not any(lab_host.gpus for lab_host in lab.layout.hosts):
         return None
     if reason := library.build(lab.folder):
-        log(_("note: GPUs are device files only, and there is no nvidia-smi: {reason}", reason=reason))
+        log(_("note: GPUs are device files only, without nvidia-smi: {reason}", reason=reason))
         return None
     return lab.folder / library.SONAME
 
@@ -241,7 +241,7 @@ def _nfs_client(lab: LabState, log: Log) -> bool:
     if reason:
         log(
             _(
-                "note: what comes over NFS is not mounted; nfs-ls, nfs-cat and nfs-cp reach it: {reason}",
+                "note: NFS folders are not mounted; use nfs-ls, nfs-cat and nfs-cp: {reason}",
                 reason=reason,
             )
         )
@@ -266,14 +266,17 @@ def _check_connectivity(lab: LabState) -> None:
         raise WrightError.from_code(
             "lab-bridge-filtered",
             _(
-                "{last} does not reach {first_host} ({address}), though this machine reaches both; "
-                "most likely its firewall drops what bridges carry: {last_lines}",
+                "{last} cannot reach {first_host} ({address}), though this machine reaches both; the "
+                "firewall of this machine probably drops bridged packets: {last_lines}",
                 last=last.name,
                 first_host=first_host.name,
                 address=first_host.address,
                 last_lines=result.last_lines(2),
             ),
-            _("sysctl net.bridge.bridge-nf-call-iptables=0, or let the firewall forward within bridges"),
+            _(
+                "sysctl net.bridge.bridge-nf-call-iptables=0, or allow forwarding within bridges in "
+                "the firewall"
+            ),
         )
 
 
@@ -307,13 +310,14 @@ def judge_inotify(hosts: int, used: int, limit: int) -> tuple[Finding, ...]:
         Finding(
             "lab-inotify",
             _(
-                "{hosts} hosts need {needed} inotify instances, {used} are in use, and root may have {limit}",
+                "{hosts} hosts need {needed} inotify instances; {used} are in use, and the limit for "
+                "root is {limit}",
                 hosts=hosts,
                 needed=needed,
                 used=used,
                 limit=limit,
             ),
-            _("sysctl fs.inotify.max_user_instances={enough}, or take another lab down first", enough=enough),
+            _("sysctl fs.inotify.max_user_instances={enough}, or remove another lab first", enough=enough),
         ),
     )
 

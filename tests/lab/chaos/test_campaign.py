@@ -78,7 +78,7 @@ def test_every_kind_is_one_that_the_lab_can_plant_and_whose_cause_somebody_can_s
         ('about = ""\nactions = []\non = "roof"\nask = "none"\nfault = "x"', "`on` or `ask`"),
         (
             'about = ""\nactions = []\non = "none"\nask = "run"\nfault = "x"',
-            "a cause is asked",
+            "requires an `ask`",
         ),
     ],
 )

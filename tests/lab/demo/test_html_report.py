@@ -86,7 +86,7 @@ def test_a_demo_that_failed_says_so_first(told):
     text = render_html(report(dataclasses.replace(told, second_apply_changes=2)))
 
     assert "did not do all that it claims" in text
-    assert "the second apply changed 2 things" in text
+    assert "the second apply made 2 changes" in text
 
 
 def test_a_demo_that_broke_at_once_still_has_a_page(told):

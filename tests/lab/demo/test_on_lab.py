@@ -52,7 +52,7 @@ def standing(file, monkeypatch, tmp_path):
 
 def test_somebody_elses_lab_is_left_alone(standing):
     """The demo ends with `lab down`, so it never begins on a lab that it did not make."""
-    with pytest.raises(WrightError, match="stands and belongs to you"):
+    with pytest.raises(WrightError, match="is up and belongs to you"):
         on_lab._remove_old_lab(standing.name, Talk(lambda _: None, FakeClock()))
 
 

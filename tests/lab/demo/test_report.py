@@ -69,7 +69,7 @@ def test_a_host_that_did_not_come_back_is_said(told):
     """It has power, and Slurm does not use it."""
     made = report(dataclasses.replace(told, fault=dataclasses.replace(told.fault, joined_time=None)))
 
-    assert made.problems == ("the killed host did not join Slurm again",)
+    assert made.problems == ("the killed host did not rejoin Slurm",)
 
 
 def test_another_loss_is_said_with_its_step(told):
@@ -98,7 +98,7 @@ def test_events_that_are_missing_are_said(told):
     holed = tuple(event for event in told.faulted if event.kind != "step" or event.step != 12)
 
     assert (
-        "some steps are missing from the events" in report(dataclasses.replace(told, faulted=holed)).problems
+        "the events lack some steps" in report(dataclasses.replace(told, faulted=holed)).problems
     )
 
 

@@ -47,7 +47,7 @@ def test_a_killed_rank_changes_no_bit_of_the_training(job, tmp_path):
         sum(p["seconds"] for p in document["recovery"]["parts"])
     )
     assert document["left_behind"] == []
-    assert document["not_applicable"]["lab"] == "It was asked for with --local."
+    assert document["not_applicable"]["lab"] == "Requested with --local."
     assert "A rank died after step" in (tmp_path / "report.html").read_text()
     assert any("kill -9" in line for line in said)
 

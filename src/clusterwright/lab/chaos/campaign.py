@@ -59,7 +59,7 @@ class Campaign:
         program = (Path(__file__).parent / "breaks.py").read_bytes()
         Host(self.remote, self.cluster.control.name).run(f"cat > {self._shared}/{PROGRAM}", stdin=program)
         ideal_s = self._undisturbed()
-        self.log(_("a training to which nothing happens takes {ideal_s:.0f} s", ideal_s=ideal_s))
+        self.log(_("a training without faults takes {ideal_s:.0f} s", ideal_s=ideal_s))
         for planned in drawn:
             injection = self._inject(planned)
             self._follow(injection)
@@ -202,4 +202,4 @@ def verdict(score: Score) -> str:
     """What is not as it should be."""
     judged = ("detected", "cause", "action", "finished", "exact", "unharmed")
     wrong = [name for name in judged if getattr(score, name) is False]
-    return _("failed: {scores}", scores=", ".join(wrong)) if wrong else _("all well")
+    return _("failed: {scores}", scores=", ".join(wrong)) if wrong else _("passed")

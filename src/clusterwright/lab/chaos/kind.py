@@ -68,11 +68,11 @@ def _kind(name: str, row: Mapping[str, Any]) -> Kind:
     except (TypeError, KeyError) as problem:
         raise ValueError(f"kinds.toml: {name}: {problem}") from problem
     if kind.on not in get_args(On) or kind.ask not in get_args(DiagnosisSubject):
-        raise ValueError(_("kinds.toml: {name}: `on` or `ask` is none that there is", name=name))
+        raise ValueError(_("kinds.toml: {name}: `on` or `ask` has an unknown value", name=name))
     if len([mechanism for mechanism in (kind.fault, kind.signal, kind.program) if mechanism]) != 1:
-        raise ValueError(_("kinds.toml: {name}: it is one of fault, signal and program", name=name))
+        raise ValueError(_("kinds.toml: {name}: set exactly one of fault, signal and program", name=name))
     if (kind.ask == "none") != (not kind.cause):
-        raise ValueError(_("kinds.toml: {name}: a cause is asked of somebody", name=name))
+        raise ValueError(_("kinds.toml: {name}: a `cause` requires an `ask` other than none", name=name))
     return kind
 
 

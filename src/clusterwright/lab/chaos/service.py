@@ -64,8 +64,8 @@ class Service:
         if not calm():
             raise WrightError.from_code(
                 "campaign-rest",
-                _("hosts do not come to rest: {states}", states=self.states()),
-                _("look at `wright lab status`"),
+                _("hosts did not return to service: {states}", states=self.states()),
+                _("see `wright lab status`"),
             )
 
     def wait_until(self, true: Callable[[], bool], limit_s: float) -> None:

@@ -145,12 +145,12 @@ def recovery(events: Events, fault_time: float) -> Recovery | None:
 
 
 _END_EVENTS = {
-    "detection": N_("the supervisor counts the host as lost"),
-    "new generation": N_("what is left has ended and the next generation starts"),
-    "launch": N_("the process of every rank is there"),
-    "import": N_("every rank has Python and torch loaded"),
-    "rendezvous": N_("all ranks are one process group"),
-    "load checkpoint": N_("every rank has the checkpoint in memory"),
+    "detection": N_("the supervisor marks the host as lost"),
+    "new generation": N_("the remaining ranks have ended and the next generation starts"),
+    "launch": N_("every rank has a process"),
+    "import": N_("every rank has imported torch"),
+    "rendezvous": N_("all ranks have joined the process group"),
+    "load checkpoint": N_("every rank has loaded the checkpoint"),
     "first step": N_("the first step after the fault is complete"),
     "catching up": N_("the first step beyond the last one before the fault is complete"),
 }

@@ -36,7 +36,7 @@ def _seconds(report: Report) -> Rows:
             LABELS[name],
             f"{value:.2f} s"
             if value is not None
-            else report.not_applicable.get(f"seconds.{name}", _("not done")),
+            else report.not_applicable.get(f"seconds.{name}", _("not run")),
         )
         for name, value in report.seconds.items()
     )
@@ -48,21 +48,19 @@ def _training(report: Report) -> Rows:
         ("steps", str(report.steps_total)),
         (_("steps done again"), str(report.steps_repeated)),
         (
-            _("checkpoint every"),
-            _("{checkpoint_every} steps", checkpoint_every=report.checkpoint_every)
-            if report.checkpoint_every
-            else _("unknown"),
+            _("checkpoint interval"),
+            _("{count} steps", count=report.checkpoint_every) if report.checkpoint_every else _("unknown"),
         ),
         ("ranks", " then ".join(str(size) for size in report.world_sizes) or "unknown"),
         ("fault", f"{fault.get('kind')} {fault.get('host')}" if fault else "none"),
         ("where", _fault_position(fault)),
         (_("final loss with the fault"), _exact(report.loss_final)),
-        (_("final loss without it"), _exact(report.loss_final_uninterrupted)),
+        (_("final loss without the fault"), _exact(report.loss_final_uninterrupted)),
         (
-            _("equal bit for bit"),
+            _("losses have the same bits"),
             {True: _("yes"), False: _("no"), None: _("unknown")}[report.losses_equal_bitwise],
         ),
-        (_("host in Slurm again after"), _rejoin_time(report)),
+        (_("host back in Slurm after"), _rejoin_time(report)),
     )
     return tuple((name, value) for name, value in rows if value)
 

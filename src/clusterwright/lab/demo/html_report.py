@@ -84,7 +84,7 @@ def _recovery(report: Report) -> str:
     rows = "".join(_part(part) for part in recovery.parts)
     summary = _(
         "The next step was complete {next_step_seconds:.1f} s after the fault, and the first "
-        "new one, beyond step {at_step}, after {seconds:.1f} s. Nobody did anything.",
+        "new one, beyond step {at_step}, after {seconds:.1f} s. No operator intervened.",
         next_step_seconds=recovery.next_step_seconds,
         at_step=recovery.at_step,
         seconds=recovery.seconds,

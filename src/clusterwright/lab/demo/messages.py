@@ -38,7 +38,7 @@ def hero(report: Report) -> tuple[tuple[str, str, str], ...]:
         _difference(report),
         (
             _("unknown") if leftovers is None else str(len(leftovers)),
-            _("things"),
+            _("items"),
             N_("left behind on the machine"),
         ),
     )
@@ -58,13 +58,13 @@ def place_text(report: Report) -> str:
     if report.cluster is None:
         reason = report.not_applicable.get("lab", "")
         return _(
-            "Where hosts cannot be made, the same training runs as ranks on one machine. {reason}",
+            "Where virtual hosts cannot be created, the same training runs as ranks on one machine. {reason}",
             reason=reason,
         ).strip()
     count = len(report.cluster.hosts)
     return _(
         "{count} virtual hosts on one machine, each with its own systemd, sshd, Slurm "
-        "daemon, addresses and simulated GPUs. Filled squares are GPUs that had a rank of "
+        "daemon, addresses and simulated GPUs. Filled squares are GPUs that ran a rank of "
         "this training.",
         count=count,
     )
@@ -74,9 +74,9 @@ def applied_text(report: Report) -> str:
     """What stands above the verdicts."""
     changes = report.second_apply_changes
     if changes is None:
-        return _("Checks, by verdict:")
+        return _("Checks, by status:")
     return _(
-        "Applied a second time, the cluster file changed {changes} things. Then the checks, by verdict:",
+        "The second apply made {changes} changes. Then the checks, by status:",
         changes=changes,
     )
 
@@ -87,11 +87,11 @@ def loss_text(report: Report) -> str:
         return _(
             "Two trainings from the same seed, {steps_total} steps each. The thin line lies on "
             "the thick one: every loss has the same bits, also after the fault, because a "
-            "checkpoint holds model, optimiser, random states and the place in the data.",
+            "checkpoint holds model, optimizer, random states and the position in the data.",
             steps_total=report.steps_total,
         )
     if report.losses_equal_bitwise is None:
-        return _("There is only one training to show; the other did not run.")
+        return _("Only one training ran; there is nothing to compare.")
     first_step = report.steps_differing[0]
     return _(
         "The losses differ in {count} steps; the first is step {first_step}.",
@@ -108,7 +108,7 @@ def footer(report: Report) -> str:
         else ""
     )
     return _(
-        "Made {time} by Clusterwright {version}.{simulated}",
+        "Written {time} by Clusterwright {version}.{simulated}",
         time=report.made_at,
         version=report.software.get("clusterwright", ""),
         simulated=simulated,

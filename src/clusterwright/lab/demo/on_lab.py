@@ -45,19 +45,19 @@ def on_lab(cluster: Cluster, source: str, job: Job, facts: DemoFacts, talk: Talk
 
 
 def _build(cluster: Cluster, source: str, facts: DemoFacts, talk: Talk) -> Remote:
-    with talk.chapter("image", _("node image: what every host boots from, made once")):
+    with talk.chapter("image", _("node image: built once, every host boots from it")):
         image.build(cluster.os, talk.log)
     with talk.chapter("lab_up", _("lab up: {count} hosts boot", count=len(cluster.hosts()))):
         lab.up(cluster, log=talk.log)
         (state.folder(cluster.name) / OWNER_FILE).write_text(f"{os.getpid()}\n")
     remote = remote_of(cluster)
-    with talk.chapter("apply", _("apply: the hosts become the cluster that the file describes")):
+    with talk.chapter("apply", _("apply: configure the hosts as the cluster file declares")):
         report = _sound(apply(cluster, source, remote))
         talk.log(_("{changed} changes on {count} hosts", changed=report.changed, count=len(report.hosts)))
-    with talk.chapter("second_apply", _("apply again: there should be nothing to do")):
+    with talk.chapter("second_apply", _("apply again: expect no change")):
         facts.second_apply_changes = _sound(apply(cluster, source, remote)).pending
-        talk.log(_("{second_apply_changes} changes", second_apply_changes=facts.second_apply_changes))
-    with talk.chapter("check", _("check: every host is asked what it is")):
+        talk.log(_("{count} changes", count=facts.second_apply_changes))
+    with talk.chapter("check", _("check: compare every host with the cluster file")):
         facts.verdicts = tuple(check.run(cluster, remote))
         for verdict in facts.verdicts:
             if verdict.status in {check.Status.FAIL, check.Status.WARN, check.Status.UNKNOWN}:
@@ -72,8 +72,8 @@ def _build(cluster: Cluster, source: str, facts: DemoFacts, talk: Talk) -> Remot
                 )
         talk.log(
             _(
-                "{sum} ok of {count}",
-                sum=sum(verdict.status == check.Status.OK for verdict in facts.verdicts),
+                "{passed} of {count} ok",
+                passed=sum(verdict.status == check.Status.OK for verdict in facts.verdicts),
                 count=len(facts.verdicts),
             )
         )
@@ -81,7 +81,7 @@ def _build(cluster: Cluster, source: str, facts: DemoFacts, talk: Talk) -> Remot
 
 
 def _train(job: Job, cluster: Cluster, remote: Remote, facts: DemoFacts, talk: Talk, clock: Clock) -> None:
-    with talk.chapter("train", _("training {job}: a host is to be killed on the way", job=job.name)):
+    with talk.chapter("train", _("training {job}: one host will be killed", job=job.name)):
         follower = _submit(job, cluster, remote, talk, clock)
         try:
             facts.fault = _kill_host(follower, job, cluster.name, talk, clock)
@@ -91,7 +91,9 @@ def _train(job: Job, cluster: Cluster, remote: Remote, facts: DemoFacts, talk: T
             )
             recovery = event_metrics.recovery(follower.events, _fault_time(facts))
             talk.log(
-                _("new progress {seconds:.1f} s after the kill", seconds=recovery.seconds) if recovery else ""
+                _("first new step {seconds:.1f} s after the kill", seconds=recovery.seconds)
+                if recovery
+                else ""
             )
             facts.fault = _restore_host(facts.fault, cluster, remote, talk, clock)
             follower.finish()
@@ -116,16 +118,18 @@ def _kill_host(follower: RunFollower, job: Job, name: str, talk: Talk, clock: Cl
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
     follower.wait_until(
-        partial(ripe, step=step, every=every), _("step {step}, where a host was to be killed", step=step)
+        partial(ripe, step=step, every=every), _("step {step}, at which the demo kills a host", step=step)
     )
     host = victim(follower.events)
     if host is None:
         raise WrightError.from_code(
-            "demo-no-victim", _("no host trains beside the supervisor's own"), _("set `nodes` to 2 or more")
+            "demo-no-victim",
+            _("every rank runs on the supervisor's host: no other host can be killed"),
+            _("set `nodes` to 2 or more"),
         )
     now = clock.now()
     lab.fault(name, "kill-host", host)
-    talk.log(_("kill-host {host}: its power is cut, nobody is told", host=host))
+    talk.log(_("kill-host {host}: power off without warning", host=host))
     return lanes.Fault("kill-host", host, None, now)
 
 
@@ -138,7 +142,7 @@ def _restore_host(
 ) -> lanes.Fault:
     """The host has power again, and Slurm uses it again; how long that took is in the fault."""
     undone = clock.now()
-    talk.log(_("{fault} has power again, and boots", fault=fault.host))
+    talk.log(_("{fault} is powered up and boots", fault=fault.host))
     lab.undo(cluster.name, fault.host)
     deadline = clock.monotonic() + JOIN_LIMIT_S
     while clock.monotonic() < deadline:
@@ -154,7 +158,7 @@ def _restore_host(
             joined = clock.now()
             talk.log(
                 _(
-                    "{fault} is in Slurm again ({node_states}), {joined:.1f} s after it had power",
+                    "{fault} rejoined Slurm ({node_states}) {joined:.1f} s after power-up",
                     fault=fault.host,
                     node_states=node_states[0],
                     joined=joined - undone,
@@ -164,7 +168,7 @@ def _restore_host(
         clock.sleep(POLL_INTERVAL_S)
     talk.log(
         _(
-            "{fault} is not in Slurm again: {out}",
+            "{fault} has not rejoined Slurm: {out}",
             fault=fault.host,
             out=result.out.strip() or result.last_lines(),
         )
@@ -178,7 +182,7 @@ def _tear_down(cluster: Cluster, facts: DemoFacts, talk: Talk) -> None:
     if state.read(cluster.name) is None:
         facts.leftovers = ()
         return
-    with talk.undisturbed(), talk.chapter("lab_down", _("lab down: everything is taken away")):
+    with talk.undisturbed(), talk.chapter("lab_down", _("lab down: remove everything")):
         leftovers = lab.down(cluster.name, log=talk.log)
         facts.leftovers = tuple(
             dict.fromkeys([*leftovers, *local_machine.remains(layout.tag(cluster.name), folder)])
@@ -202,16 +206,16 @@ def _remove_old_lab(name: str, talk: Talk) -> None:
         raise WrightError.from_code(
             "demo-lab-stands",
             _(
-                "lab `{name}` stands and belongs to {owner_name}; the demo would take it down at its end",
+                "lab `{name}` is up and belongs to {owner_name}; the demo would remove it at its end",
                 name=name,
                 owner_name=owner_name,
             ),
             _(
-                "take it down first: wright lab down {name}; or give the demo another file: --cluster FILE",
+                "remove it first: wright lab down {name}; or name another file: --cluster FILE",
                 name=name,
             ),
         )
-    talk.log(_("lab `{name}` of an earlier demo is taken away", name=name))
+    talk.log(_("lab `{name}` of an earlier demo is removed", name=name))
     lab.down(name, log=talk.log)
 
 
@@ -224,7 +228,7 @@ def _sound(report: Applied) -> Applied:
     wrong = [f"{host.host}: {host.error or 'not reached'}" for host in report.hosts if not host.ok]
     if wrong:
         raise WrightError.from_code(
-            "demo-apply", "\n".join(wrong), _("run the demo again; an apply can be repeated")
+            "demo-apply", "\n".join(wrong), _("run the demo again; an apply can be repeated safely")
         )
     return report
 

@@ -182,15 +182,15 @@ def problems_of(draft: Report) -> tuple[str, ...]:
     lab = draft.mode == "lab"
     claims = (
         (draft.loss_final is not None, _("the training with the fault did not finish")),
-        (len(draft.losses["with_fault"]) == draft.steps_total, _("some steps are missing from the events")),
-        (draft.fault is not None, _("no fault was made")),
-        (draft.recovery is not None, _("no step was done after the fault")),
+        (len(draft.losses["with_fault"]) == draft.steps_total, _("the events lack some steps")),
+        (draft.fault is not None, _("no fault was injected")),
+        (draft.recovery is not None, _("no step was completed after the fault")),
         (draft.loss_final_uninterrupted is not None, _("the training without the fault did not finish")),
         (
             draft.losses_equal_bitwise is True,
-            _("losses are not equal bit for bit: {which}", which=_which(draft.steps_differing)),
+            _("losses differ: {which}", which=_which(draft.steps_differing)),
         ),
-        (draft.repeated_steps_equal_bitwise, _("a repeated step gave another loss than the first time")),
+        (draft.repeated_steps_equal_bitwise, _("a repeated step had a different loss than the first time")),
         (
             len(set(draft.world_sizes)) <= 1,
             _("the number of ranks changed: {world_sizes}", world_sizes=draft.world_sizes),
@@ -205,19 +205,19 @@ def problems_of(draft: Report) -> tuple[str, ...]:
         (
             not lab or draft.second_apply_changes == 0,
             _(
-                "the second apply changed {second_apply_changes} things",
-                second_apply_changes=draft.second_apply_changes,
+                "the second apply made {count} changes",
+                count=draft.second_apply_changes,
             ),
         ),
         (not lab or (draft.checks or {}).get("fail") == 0, _("checks failed: {checks}", checks=draft.checks)),
-        (not lab or (draft.checks or {}).get("ok", 0) > 0, _("no check was ok")),
+        (not lab or (draft.checks or {}).get("ok", 0) > 0, _("no check passed")),
         (
             not lab or (draft.fault or {}).get("joined_again_s") is not None,
-            _("the killed host did not join Slurm again"),
+            _("the killed host did not rejoin Slurm"),
         ),
         (
             draft.left_behind == (),
-            _("left behind: {left_behind}", left_behind=draft.left_behind or "unknown"),
+            _("left behind: {leftovers}", leftovers=draft.left_behind or "unknown"),
         ),
     )
     return tuple(wrong for is_true, wrong in claims if not is_true)
@@ -243,7 +243,7 @@ def _which(steps: Sequence[int]) -> str:
     return (
         _("{count} steps, the first is {step}", count=len(steps), step=steps[0])
         if steps
-        else _("there is nothing to compare")
+        else _("nothing to compare")
     )
 
 

@@ -52,7 +52,7 @@ class RunFollower:
                 raise WrightError.from_code(
                     "demo-training",
                     _(
-                        "before {goal}, {reason}\n{last_lines}",
+                        "before {goal}: {reason}\n{last_lines}",
                         goal=goal,
                         reason=reason,
                         last_lines=self._last_lines(),

@@ -50,12 +50,12 @@ def demo(
     if local or missing:
         facts.mode = "local"
         facts.reasons["lab"] = "; ".join(finding.message for finding in missing) or _(
-            "It was asked for with --local."
+            "Requested with --local."
         )
         for finding in missing:
             talk.log(
                 _(
-                    "no hosts can be made here: {message}\nfix: {fix}",
+                    "virtual hosts cannot be created on this machine: {message}\nfix: {fix}",
                     message=finding.message,
                     fix=finding.fix,
                 )
@@ -110,8 +110,8 @@ def _lab_file() -> Path:
     if lab_file is None:
         raise WrightError.from_code(
             "demo-no-cluster-file",
-            _("examples/lab/cluster.yaml is not there"),
-            _("name one: --cluster FILE"),
+            _("examples/lab/cluster.yaml does not exist"),
+            _("name a cluster file: --cluster FILE"),
             exit_code=EXIT_USAGE,
         )
     return lab_file
@@ -124,9 +124,7 @@ def _write(out: Path, facts: DemoFacts, talk: Talk, clock: Clock) -> Report:
     result = report(facts)
     write_file_atomic(out / "report.json", json.dumps(result.document(), indent=1, allow_nan=False) + "\n")
     write_file_atomic(out / "report.html", render_html(result))
-    talk.log(
-        _("report: {out} ({monotonic:.1f} s)", out=out / "report.html", monotonic=clock.monotonic() - began)
-    )
+    talk.log(_("report: {out} ({seconds:.1f} s)", out=out / "report.html", seconds=clock.monotonic() - began))
     for problem in result.problems:
-        talk.log(_("not so: {problem}", problem=problem))
+        talk.log(_("failed: {problem}", problem=problem))
     return result

@@ -22,7 +22,7 @@ from clusterwright.launch.run import Run
 RUN_VARIABLE = "CLUSTERWRIGHT_RUN"  # what every process of a run has in its environment (decision 0001)
 AGENTS = "clusterwright.onhost.supervisor."
 GOODBYE_S = 10.0  # a run that is cancelled asks its ranks to save, which takes a second
-NOT_APPLICABLE = N_("needs hosts; this was one machine")
+NOT_APPLICABLE = N_("requires hosts; this run used one machine")
 FIELDS = ("image", "lab_up", "apply", "second_apply", "check", "lab_down")
 
 
@@ -38,7 +38,7 @@ def on_single_machine(job: Job, facts: DemoFacts, talk: Talk, clock: Clock, fold
         with talk.chapter(
             "train",
             _(
-                "training {job} as {count} ranks, one to be killed on the way",
+                "training {job} as {count} ranks; one rank will be killed",
                 job=job.name,
                 count=len(facts.places),
             ),
@@ -77,7 +77,7 @@ def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lan
     every = job.checkpoint.every.steps or 1
     step = fault_step(int(job.arguments.get("steps", 0)), every)
     follower.wait_until(
-        partial(ripe, step=step, every=every), _("step {step}, where a rank was to be killed", step=step)
+        partial(ripe, step=step, every=every), _("step {step}, at which the demo kills a rank", step=step)
     )
     rank = job.nodes * job.gpus_per_node - 1
     pid = _process(follower, rank)
@@ -85,10 +85,10 @@ def _kill_rank(follower: RunFollower, job: Job, clock: Clock, talk: Talk) -> lan
     os.kill(pid, signal.SIGKILL)
     talk.log(
         _(
-            "kill -9 {pid}: rank {rank} is gone after step {last_step_before}",
+            "kill -9 {pid}: rank {rank} is killed after step {step}",
             pid=pid,
             rank=rank,
-            last_step_before=event_metrics.last_step_before(follower.events, now),
+            step=event_metrics.last_step_before(follower.events, now),
         )
     )
     fault = lanes.Fault("kill-rank", follower.events[0].host, rank, now)
@@ -110,7 +110,7 @@ def _process(follower: RunFollower, rank: int) -> int:
         name = follower.run.name
         raise WrightError.from_code(
             "demo-no-rank",
-            _("no process of rank {rank} in run {name}", rank=rank, name=name),
+            _("rank {rank} of run {name} has no process", rank=rank, name=name),
             _("run the demo again"),
         )
     return pid

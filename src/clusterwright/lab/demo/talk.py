@@ -41,7 +41,7 @@ class Talk:
         """A stretch that Ctrl-C does not cut short, because it takes away what would stay otherwise."""
 
         def answer(_number: int, _frame: object) -> None:
-            self.log(_("this takes a few seconds and then ends by itself"))
+            self.log(_("this takes a few seconds and ends without intervention"))
 
         previous_handlers = {
             number: signal.signal(number, answer) for number in (signal.SIGINT, signal.SIGTERM)

@@ -84,8 +84,8 @@ def links(host: LabHost, options: Mapping[str, str]) -> tuple[Link, ...]:
         has = ", ".join(link.network for link in host.links)
         raise WrightError.from_code(
             "lab-unknown-network",
-            _("{host} is not on `{network}`", host=host.name, network=network),
-            _("name one of: {has}", has=has),
+            _("{host} has no address on network `{network}`", host=host.name, network=network),
+            _("name one of: {networks}", networks=has),
         )
     return matches
 
@@ -109,16 +109,16 @@ def _chosen(kind: str, options: Mapping[str, str]) -> ModuleType:
         names = ", ".join(kinds())
         raise WrightError.from_code(
             "lab-unknown-fault",
-            _("there is no fault `{kind}`", kind=kind),
+            _("`{kind}` is not a fault", kind=kind),
             _("name one of: {names}", names=names),
             exit_code=EXIT_USAGE,
         )
     if strange := set(options) - set(chosen.OPTIONS):
-        takes = ", ".join(f"--{option}" for option in chosen.OPTIONS) or "no options"
+        takes = ", ".join(f"--{option}" for option in chosen.OPTIONS) or _("none")
         raise WrightError.from_code(
             "lab-fault-option",
-            _("{kind} does not take --{strange}", kind=kind, strange=min(strange)),
-            _("it takes {takes}", takes=takes),
+            _("{kind} has no option --{strange}", kind=kind, strange=min(strange)),
+            _("its options: {takes}", takes=takes),
             exit_code=EXIT_USAGE,
         )
     return chosen

@@ -20,8 +20,12 @@ def inject(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     if survivors := cgroups.kill(lab.name, host.name):
         raise WrightError.from_code(
             "lab-left-behind",
-            _("processes {survivors} of {host} live on", survivors=sorted(survivors), host=host.name),
-            _("try once more"),
+            _(
+                "processes {survivors} of {host} are still running",
+                survivors=sorted(survivors),
+                host=host.name,
+            ),
+            _("run the command again"),
         )
     masters.close(lab.name, host.address)
     return lab

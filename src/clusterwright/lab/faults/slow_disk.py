@@ -23,10 +23,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     if not disk_rate.able(lab.name, host.name):
         raise WrightError.from_code(
             "lab-missing-kernel-part",
-            _(
-                "this kernel does not give us limits of disks (blkio.throttle or io.max in the "
-                "control groups)"
-            ),
+            _("this kernel has no disk rate limits (blkio.throttle or io.max in the control groups)"),
             _("use a machine whose kernel has CONFIG_BLK_DEV_THROTTLING"),
         )
 

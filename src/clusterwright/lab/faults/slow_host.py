@@ -25,7 +25,7 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     if not _places(lab, host):
         raise WrightError.from_code(
             "lab-missing-kernel-part",
-            _("this kernel does not give us limits of processor time (cpu.cfs_quota_us or cpu.max)"),
+            _("this kernel has no CPU quotas (cpu.cfs_quota_us or cpu.max)"),
             _("use a machine whose kernel has CONFIG_CFS_BANDWIDTH"),
         )
 

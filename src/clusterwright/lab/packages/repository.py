@@ -109,6 +109,6 @@ def _must(*argv: str) -> str:
         raise WrightError.from_code(
             "lab-packages",
             _("`{argv}` failed: {last_lines}", argv=" ".join(argv[:1]), last_lines=result.last_lines(3)),
-            _("apt-get install dpkg gpg gpg-agent, then bring the lab up again"),
+            _("apt-get install dpkg gpg gpg-agent, then run `wright lab up` again"),
         )
     return result.out

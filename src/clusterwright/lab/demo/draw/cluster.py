@@ -178,7 +178,7 @@ def _machine(report: Report, width: float) -> str:
 def _rank(rank: int, killed_rank: int | None, pitch: float, width: float) -> Iterator[str]:
     left, hit = 20 + rank * pitch, rank == killed_rank
     style = "lost" if hit else "trained"
-    caption = "trained" if not hit else "killed" if is_narrow(width) else _("killed, started again")
+    caption = "trained" if not hit else "killed" if is_narrow(width) else _("killed, restarted")
     yield tag("rect", x=left, y=40, width=pitch - 8, height=52, rx=5, class_=f"host {style}")
     yield text_element(f"rank {rank}", left + 9, 61, "host-name")
     yield text_element(caption, left + 9, 80, f"fate {style}")

@@ -101,9 +101,9 @@ def _difference(report: Report, x: Scale, width: float) -> list[str]:
     top, most = TOP + HIGH + GAP, max((abs(gap) for _ignored, gap in gaps), default=0.0)
     y = scale(-(most or 1.0), most or 1.0, top + PANEL - 6, top + 6)
     summary = (
-        _("0 in every bit of all {steps_total}", steps_total=report.steps_total)
+        _("0: all {steps_total} losses have the same bits", steps_total=report.steps_total)
         if report.losses_equal_bitwise
-        else _("at most {most:.1e} in {count}", most=most, count=len(gaps))
+        else _("at most {most:.1e}, in {count} steps", most=most, count=len(gaps))
     )
     return [
         tag("rect", x=LEFT, y=top, width=width - RIGHT - LEFT, height=PANEL, class_="panel"),
@@ -118,10 +118,10 @@ def _difference(report: Report, x: Scale, width: float) -> list[str]:
 
 def _description(report: Report) -> str:
     ends = _(
-        "Final loss {loss} with the fault and {undisturbed} without.",
+        "Final loss: {loss} with the fault, {undisturbed} without.",
         loss=report.loss_final,
         undisturbed=report.loss_final_uninterrupted,
     )
     if report.losses_equal_bitwise:
-        return _("{ends} They are equal bit for bit in every step.", ends=ends)
+        return _("{ends} Every step's loss has the same bits.", ends=ends)
     return _("{ends} They differ in {count} steps.", ends=ends, count=len(report.steps_differing))

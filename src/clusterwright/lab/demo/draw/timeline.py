@@ -52,7 +52,7 @@ def timeline(report: Report, width: float) -> str:
         *_fault(report, x, bottom, width),
     ]
     return svg_image(
-        (width, bottom + 30), _("Time line of the training with the fault"), _description(report), *parts
+        (width, bottom + 30), _("Timeline of the training with the fault"), _description(report), *parts
     )
 
 
@@ -154,7 +154,7 @@ def _fault(report: Report, x: Scale, bottom: float, width: float) -> Iterator[st
         back = x(report.fault["at_s"] + recovery_s)
         yield line(back, TOP - 4, back, bottom, "new-line")
         yield label(
-            _("new progress, +{recovery_s:.1f} s", recovery_s=recovery_s),
+            _("first new step, +{recovery_s:.1f} s", recovery_s=recovery_s),
             back,
             TOP - 9,
             "new-text",
@@ -164,18 +164,18 @@ def _fault(report: Report, x: Scale, bottom: float, width: float) -> Iterator[st
 
 def _description(report: Report) -> str:
     if not report.fault:
-        return _("No fault was made.")
+        return _("No fault was injected.")
     recovery = report.recovery
     ending = (
-        _("New progress came {seconds:.1f} seconds later.", seconds=recovery.seconds)
+        _("The first new step was complete {seconds:.1f} seconds later.", seconds=recovery.seconds)
         if recovery
-        else _("It did not go on.")
+        else _("The training did not continue.")
     )
     kind, host, at_s = (report.fault[key] for key in ("kind", "host", "at_s"))
     return _(
-        "{kind} on {host} {at_s:.1f} seconds after the start. {ending}",
+        "{kind} on {host} {at_s:.1f} seconds after the start. {outcome}",
         kind=kind,
         host=host,
         at_s=at_s,
-        ending=ending,
+        outcome=ending,
     )
