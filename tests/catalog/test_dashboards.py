@@ -60,9 +60,9 @@ def test_every_name_that_is_asked_is_one_that_somebody_gives():
     ("text", "said"),
     [
         (PAGE + 'kind = "stat"\nquery = "up"\nunti = "s"', "unti"),
-        (PAGE + 'kind = "pie"\nquery = "up"', "`p` is of kind `pie`"),
-        (PAGE + 'kind = "stat"', "`p`: a row asks nothing"),
-        (PAGE + 'kind = "row"\nquery = "up"', "`p`: a row asks nothing"),
+        (PAGE + 'kind = "pie"\nquery = "up"', "`p` has kind `pie`"),
+        (PAGE + 'kind = "stat"', "`p`: a row has no query"),
+        (PAGE + 'kind = "row"\nquery = "up"', "`p`: a row has no query"),
         ('title = "x"', "panel"),
     ],
 )

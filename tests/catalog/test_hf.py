@@ -235,7 +235,7 @@ def test_parts_that_do_not_fit_together_are_refused(kind, key, value):
 
 def test_a_width_that_does_not_divide_among_the_heads_is_refused():
     """Without a head_dim there is no way to tell."""
-    with pytest.raises(WrightError, match="does not divide among 31 heads"):
+    with pytest.raises(WrightError, match="is not divisible by 31 heads"):
         architecture_of(LLAMA3 | {"num_attention_heads": 31}, "config.json")
 
 

@@ -133,7 +133,7 @@ def network(name: str, image: int = 0, classes: int = 1000) -> Cnn:
     if slug not in _NETWORKS:
         fix = f"known: {', '.join(networks())}"
         raise WrightError.from_code(
-            "unknown-network", _("no network is called `{name}`", name=name), fix, exit_code=EXIT_USAGE
+            "unknown-network", _("`{name}` is not a known network", name=name), fix, exit_code=EXIT_USAGE
         )
     return _built(slug, image, classes)
 

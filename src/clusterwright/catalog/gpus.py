@@ -88,11 +88,11 @@ def _unknown(name: str, names: list[str]) -> WrightError:
     close = get_close_matches(slug, names, n=3, cutoff=0.4)
     suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
     fix = _(
-        "{suggestion}All: wright plan catalog gpus; one of your own: docs/guides/own-hardware.md",
+        "{suggestion}All GPUs: wright plan catalog gpus; your own hardware: docs/guides/own-hardware.md",
         suggestion=suggestion,
     )
     return WrightError.from_code(
-        "unknown-gpu", _("no GPU is called `{name}`", name=name), fix, exit_code=EXIT_USAGE
+        "unknown-gpu", _("`{name}` is not a known GPU", name=name), fix, exit_code=EXIT_USAGE
     )
 
 

@@ -66,7 +66,7 @@ class _Reader:
         """The whole number under the first key that is there; 0 with a finding where none is."""
         key = self._first_key(keys)
         if key is None:
-            fix = _("add `{keys}`, or take the config.json of the model as it was published", keys=keys[0])
+            fix = _("add `{keys}`, or use the config.json that was published with the model", keys=keys[0])
             self._add_finding(
                 "missing-config-key", _("the config has no `{keys}`", keys=keys[0]), fix, keys[0]
             )
@@ -86,8 +86,8 @@ class _Reader:
         if not isinstance(value, bool):
             self._add_finding(
                 "bad-config-value",
-                _("`{key}` is {value!r}, but must be true or false", key=key, value=value),
-                _("write it so"),
+                _("`{key}` is {value!r}; it must be true or false", key=key, value=value),
+                _("write true or false"),
                 key,
             )
         return value is True
@@ -104,8 +104,8 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             self._add_finding(
                 "bad-config-value",
-                _("`{key}` is {value!r}, but must be a whole number", key=key, value=value),
-                _("write one"),
+                _("`{key}` is {value!r}; it must be an integer", key=key, value=value),
+                _("write an integer"),
                 key,
             )
             return 0
@@ -146,8 +146,8 @@ def _layers(read: _Reader, values: dict[str, Any]) -> None:
         _LETTERS.get(str(block_type), "?") for block_type in listed
     )
     if not isinstance(pattern, str) or not pattern or set(pattern) - set("M*-E"):
-        fix = _("give `hybrid_override_pattern` in the letters M, *, - and E")
-        read.wrong("hybrid_override_pattern", _("the pattern of layers is not known"), fix)
+        fix = _("write `hybrid_override_pattern` with the letters M, *, - and E")
+        read.wrong("hybrid_override_pattern", _("the layer pattern is not supported"), fix)
         pattern = "M*"
     values["layers"] = len(pattern)
     values["mamba_layers"], values["attention_layers"] = pattern.count("M"), pattern.count("*")
@@ -166,19 +166,19 @@ def _heads(read: _Reader, values: dict[str, Any], kind: str) -> None:
         values["kv_heads"] = 1
     if heads and heads % values["kv_heads"]:
         message = _(
-            "{heads} heads do not divide among {values} of keys and values",
+            "{heads} attention heads are not divisible by {kv_heads} key-value heads",
             heads=heads,
-            values=values["kv_heads"],
+            kv_heads=values["kv_heads"],
         )
-        read.wrong("num_key_value_heads", message, _("take a divisor of the heads"))
+        read.wrong("num_key_value_heads", message, _("use a divisor of the number of heads"))
     if values.get("head_dim") or not heads:
         values.setdefault("head_dim", 0)
         return
     if hidden % heads:
-        fix = _("give `head_dim`, or correct one of the two")
+        fix = _("set `head_dim`, or correct one of the two")
         read.wrong(
             "hidden_size",
-            _("a width of {hidden} does not divide among {heads} heads", hidden=hidden, heads=heads),
+            _("hidden size {hidden} is not divisible by {heads} heads", hidden=hidden, heads=heads),
             fix,
         )
     values["head_dim"] = hidden // heads
@@ -198,7 +198,7 @@ def _widths(read: _Reader, values: dict[str, Any], family: Family) -> None:
         keys = family.needs.get(name, (name,))
         is_set = any(read.config.get(key) is not None for key in keys)
         if is_set and not values[name] and not read.findings:
-            read.wrong(keys[0], _("`{keys}` is 0", keys=keys[0]), _("write the model's own"))
+            read.wrong(keys[0], _("`{keys}` is 0", keys=keys[0]), _("write the model's value"))
 
 
 def _window(read: _Reader, values: dict[str, Any], family: Family) -> None:
@@ -225,13 +225,13 @@ def _experts(read: _Reader, values: dict[str, Any]) -> None:
     if values.get("dense_layers", 0) > values["layers"]:
         read.wrong(
             "num_hidden_layers",
-            _("more layers are without experts than there are"),
+            _("more dense layers than layers in the model"),
             _("correct one of the two"),
         )
     if values["experts_per_token"] > values["experts"]:
         read.wrong(
             "num_experts_per_tok",
-            _("a token visits more experts than there are"),
+            _("experts per token exceed the number of experts"),
             _("correct one of the two"),
         )
 
@@ -259,19 +259,19 @@ def _json(path: Path) -> Mapping[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        fix = _("give a name of the catalog (wright plan catalog models) or the path of a config.json")
+        fix = _("name a model of the catalog (wright plan catalog models) or the path of a config.json")
         raise WrightError.from_code(
             "file-unreadable", f"{path}: {error}", fix, exit_code=EXIT_USAGE
         ) from error
     except ValueError as error:
-        fix = _("take the model's config.json as it was published")
+        fix = _("use the config.json that was published with the model")
         raise WrightError.from_code(
             "bad-json", _("{path} is not JSON: {error}", path=path, error=error), fix, exit_code=EXIT_USAGE
         ) from error
     if not isinstance(config, dict):
-        fix = _("take the model's config.json as it was published")
+        fix = _("use the config.json that was published with the model")
         raise WrightError.from_code(
-            "bad-json", _("{path} holds no JSON object", path=path), fix, exit_code=EXIT_USAGE
+            "bad-json", _("{path} does not contain a JSON object", path=path), fix, exit_code=EXIT_USAGE
         )
     return config
 
@@ -281,11 +281,11 @@ def _unknown(kind: object, file: str) -> WrightError:
     suggestion = closest_name(str(kind), list(FAMILIES)) if kind else None
     hint = f"the nearest that is known is `{suggestion}`; " if suggestion else ""
     fix = _(
-        "{hint}write the model's shape into a catalog file of your own: docs/guides/own-hardware.md",
+        "{hint}describe the model's shape in your own catalog file: docs/guides/own-hardware.md",
         hint=hint,
     )
     description = (
-        _("of model_type `{kind}`, which is not known", kind=kind) if kind else _("without a model_type")
+        _("of model_type `{kind}`, which is not supported", kind=kind) if kind else _("without a model_type")
     )
     location = Location(file, path="model_type", value=json.dumps(kind)[:60] if kind else "")
     return WrightError(

@@ -42,7 +42,7 @@ def version(text: str) -> tuple[int, int]:
     """
     match = _VERSION.fullmatch(text)
     if match is None:
-        message = _("`{text}` is no version of Kubernetes", text=text)
+        message = _("`{text}` is not a Kubernetes version", text=text)
         raise WrightError.from_code(
             "kubernetes-version", message, _("write it as 1.33 (`kubectl version`)"), exit_code=EXIT_USAGE
         )
@@ -71,7 +71,8 @@ def require(kind: str, cluster_version: tuple[int, int]) -> Kind:
             minimum=minimum,
         ),
         _(
-            "upgrade to {minimum} or later, or leave out what needs {kind} (`--kind jobset` needs the least)",
+            "upgrade to {minimum} or later, or omit what requires {kind} (`--kind jobset` "
+            "requires the least)",
             minimum=minimum,
             kind=kind,
         ),

@@ -80,9 +80,9 @@ def _unknown(name: str, names: list[str]) -> WrightError:
     close = get_close_matches(slug, names, n=3, cutoff=0.5)
     suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
     fix = _(
-        "{suggestion}All: wright plan catalog models; or give the path of its config.json",
+        "{suggestion}All models: wright plan catalog models; or name the path of its config.json",
         suggestion=suggestion,
     )
     return WrightError.from_code(
-        "unknown-model", _("no model is called `{name}`", name=name), fix, exit_code=EXIT_USAGE
+        "unknown-model", _("`{name}` is not a known model", name=name), fix, exit_code=EXIT_USAGE
     )

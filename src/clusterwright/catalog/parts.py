@@ -140,13 +140,13 @@ def _find_part(
     close = get_close_matches(slug(name), [*user_parts, *ours], n=3, cutoff=0.5)
     suggestion = f"did you mean {' or '.join(f'`{candidate}`' for candidate in close)}? " if close else ""
     fix = _(
-        "{suggestion}All: wright plan catalog {table}; one of your own: docs/guides/own-hardware.md",
+        "{suggestion}All: wright plan catalog {table}; your own hardware: docs/guides/own-hardware.md",
         suggestion=suggestion,
         table=table,
     )
     raise WrightError.from_code(
         "unknown-part",
-        _("no {part_kind} is called `{name}`", part_kind=part_kind, name=name),
+        _("`{name}` is not a known {part_kind}", part_kind=part_kind, name=name),
         fix,
         exit_code=EXIT_USAGE,
     )

@@ -48,13 +48,11 @@ def common_currency(price_list: Iterable[Price]) -> str:
                 for conflict in (first_quote, quote)
             )
             message = _(
-                "prices are in two currencies: {currency} and {currency2}",
+                "prices are in two currencies: {currency} and {other}",
                 currency=first_quote.currency,
-                currency2=quote.currency,
+                other=quote.currency,
             )
-            fix = _(
-                "give both in {currency}; rates of exchange are not guessed", currency=first_quote.currency
-            )
+            fix = _("write both in {currency}; exchange rates are not assumed", currency=first_quote.currency)
             raise WrightError(Finding("currency-mixed", message, fix, places), exit_code=EXIT_USAGE)
     return first_quote.currency if first_quote else ""
 

@@ -69,7 +69,7 @@ def money(value: Any) -> tuple[float, str, str]:
 def integer(value: Any) -> int:
     """A whole number, 0 or more."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise QuantityError(_("`{value}` is not a whole number", value=value), _("write one, such as 8"))
+        raise QuantityError(_("`{value}` is not an integer", value=value), _("write an integer such as 8"))
     return value
 
 
@@ -83,7 +83,7 @@ def flag(value: Any) -> bool:
 def text(value: Any) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value.strip():
-        raise QuantityError(_("`{value}` is not a text", value=value), _('write it in quotes: "..."'))
+        raise QuantityError(_("`{value}` is not a string", value=value), _('write it in quotes: "..."'))
     return value
 
 
@@ -96,12 +96,14 @@ def rates(value: Any) -> dict[str, float]:
     """FLOP/s by precision: `{bf16 = "989TFLOP/s"}`."""
     precisions = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
     if not isinstance(value, dict) or not value:
-        raise QuantityError(_("it is not a rate for each precision"), _('write it as {bf16 = "989TFLOP/s"}'))
+        raise QuantityError(
+            _("it is not a table of rates by precision"), _('write it as {bf16 = "989TFLOP/s"}')
+        )
     for precision in value:
         if precision not in precisions:
             raise QuantityError(
-                _("`{precision}` is no precision", precision=precision),
-                _("take {precisions}", precisions=", ".join(precisions)),
+                _("`{precision}` is not a precision", precision=precision),
+                _("use one of {precisions}", precisions=", ".join(precisions)),
             )
     return {precision: flops(rate) for precision, rate in value.items()}
 
@@ -110,15 +112,13 @@ def day(value: Any) -> str:
     """YYYY-MM or YYYY-MM-DD, of TOML's own date or of a text."""
     written = str(value)
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])(-\d{2})?", written):
-        raise QuantityError(_("`{written}` is not a day", written=written), _("write it as 2026-11-21"))
+        raise QuantityError(_("`{written}` is not a date", written=written), _("write it as 2026-11-21"))
     return written
 
 
 def _some(number: float, value: Any) -> float:
     if not number:
-        raise QuantityError(
-            _("`{value}` is nothing", value=value), _("write what it is, or leave the line out")
-        )
+        raise QuantityError(_("`{value}` is empty", value=value), _("write a value, or delete the line"))
     return number
 
 

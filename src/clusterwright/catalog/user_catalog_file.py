@@ -29,12 +29,12 @@ def load(path: Path) -> UserCatalog:
         written = path.read_bytes().decode()
         tables = tomllib.loads(written)
     except (OSError, UnicodeDecodeError) as error:
-        fix = _("give a TOML file in UTF-8")
+        fix = _("write the file as TOML in UTF-8")
         raise WrightError.from_code(
             "file-unreadable", f"{path}: {error}", fix, exit_code=EXIT_USAGE
         ) from error
     except tomllib.TOMLDecodeError as error:
-        fix = _("see docs/guides/own-hardware.md for a file that works")
+        fix = _("see docs/guides/own-hardware.md for an example")
         raise WrightError.from_code("toml-syntax", f"{path}: {error}", fix, exit_code=EXIT_USAGE) from error
     reader = _Reader(str(path), written.splitlines())
     user_catalog = reader.read_catalog(tables)
@@ -85,7 +85,7 @@ class _Reader:
         sections = tables.get(name, {})
         if not isinstance(sections, dict):
             self._add_finding(
-                "wrong-type", (name,), _("`{name}` is no section", name=name), f"write [{name}.NAME]"
+                "wrong-type", (name,), _("`{name}` is not a section", name=name), f"write [{name}.NAME]"
             )
             return {}
         return sections
@@ -96,7 +96,7 @@ class _Reader:
             self._add_finding(
                 "wrong-type",
                 path,
-                _("`{path}` is no section", path=".".join(path)),
+                _("`{path}` is not a section", path=".".join(path)),
                 f"write [{'.'.join(path)}]",
             )
             return None
@@ -147,7 +147,7 @@ class _Reader:
     def _missing(self, keys: Mapping[str, Key], read: Mapping[str, Any], path: tuple[str, ...]) -> None:
         for name, key in keys.items():
             if key.needed and key.fills not in read:
-                fix = _("add `{name} = ...`, or `like = ...` with one of the catalog", name=name)
+                fix = _("add `{name} = ...`, or `like = ...` with an entry of the catalog", name=name)
                 self._add_finding(
                     "missing-key", path, _("`{path}` has no `{name}`", path=".".join(path), name=name), fix
                 )
@@ -161,10 +161,10 @@ class _Reader:
         if "head_dim" not in read:
             if hidden % heads:
                 message = _(
-                    "a width of {hidden} does not divide among {heads} heads", hidden=hidden, heads=heads
+                    "hidden size {hidden} is not divisible by {heads} heads", hidden=hidden, heads=heads
                 )
                 self._add_finding(
-                    "out-of-range", (*path, "heads"), message, _("give head_dim, or correct one of the two")
+                    "out-of-range", (*path, "heads"), message, _("set head_dim, or correct one of the two")
                 )
             read["head_dim"] = hidden // heads
 
@@ -174,24 +174,26 @@ class _Reader:
                 self._add_finding(
                     "out-of-range",
                     (*path, name),
-                    _("`{name}` is 0, but must be at least 1", name=name),
-                    _("write the model's own"),
+                    _("`{name}` is 0; it must be at least 1", name=name),
+                    _("write the model's value"),
                 )
                 return
         if model.heads % model.kv_heads:
             message = _(
-                "{heads} heads do not divide among {kv_heads} of keys and values",
+                "{heads} attention heads are not divisible by {kv_heads} key-value heads",
                 heads=model.heads,
                 kv_heads=model.kv_heads,
             )
-            self._add_finding("out-of-range", (*path, "kv_heads"), message, _("take a divisor of the heads"))
+            self._add_finding(
+                "out-of-range", (*path, "kv_heads"), message, _("use a divisor of the number of heads")
+            )
         for part, total in (("dense_layers", "layers"), ("experts_per_token", "experts")):
             if getattr(model, part) > getattr(model, total):
                 message = _(
-                    "{part} is more than {total}, {getattr}",
+                    "{part} exceeds {total}, {limit}",
                     part=part,
                     total=total,
-                    getattr=getattr(model, total),
+                    limit=getattr(model, total),
                 )
                 self._add_finding("out-of-range", (*path, part), message, _("correct one of the two"))
 
@@ -202,18 +204,19 @@ class _Reader:
                 self._add_finding(
                     "wrong-type",
                     ("prices", item),
-                    _("`prices.{item}` is no section", item=item),
+                    _("`prices.{item}` is not a section", item=item),
                     f"write [prices.{item}.owned]",
                 )
                 continue
             for deal, raw_values in deals.items():
                 path = ("prices", item, deal)
                 if deal not in {choice.value for choice in Deal} or not isinstance(raw_values, dict):
-                    fix = _(
-                        "take one of {deal}, as in [prices.{item}.owned]", deal=", ".join(Deal), item=item
-                    )
+                    fix = _("use one of {deal}, as in [prices.{item}.owned]", deal=", ".join(Deal), item=item)
                     self._add_finding(
-                        "not-a-choice", path, _("`{path}` is no way to come by it", path=".".join(path)), fix
+                        "not-a-choice",
+                        path,
+                        _("`{path}` is not a kind of purchase", path=".".join(path)),
+                        fix,
                     )
                     continue
                 price = self._price(path, item, Deal(deal), raw_values)
@@ -233,12 +236,12 @@ class _Reader:
         ]
         (low, currency, per), (likely, *_ignored), (high, *_ignored) = amounts
         if len({amount[1:] for amount in amounts}) > 1:
-            fix = _("give low, likely and high in one currency, per the same")
+            fix = _("write low, likely and high in one currency, each per the same unit")
             self._add_finding(
                 "currency-mixed", path, _("`{path}` mixes currencies or units", path=".".join(path)), fix
             )
         if not low <= likely <= high:
-            fix = _("low is at most likely, and likely at most high")
+            fix = _("write low <= likely <= high")
             self._add_finding("out-of-range", path, f"`{'.'.join(path)}`: {low:g}, {likely:g}, {high:g}", fix)
         source = read.get("source", self.file)
         return Price(item, deal, per, low, likely, high, currency, read["date"], "own", source)
@@ -249,7 +252,7 @@ class _Reader:
         fix = (
             _("did you mean `{suggestion}`?", suggestion=suggestion)
             if suggestion
-            else _("take it out; the keys are {valid_keys}", valid_keys=", ".join(valid_keys))
+            else _("remove it; valid keys: {valid_keys}", valid_keys=", ".join(valid_keys))
         )
         section_label = f"`{'.'.join(path[:-1])}`" if path[1:] else "a catalog file"
         self._add_finding(

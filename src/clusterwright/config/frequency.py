@@ -37,7 +37,7 @@ def _every(value: Any) -> Every:
             "bad-quantity", _("{message}, and not a number of steps", message=error.message), fix
         ) from error
     if not (every.steps or every.seconds):
-        raise refuse("bad-quantity", _("`{value}` is nothing", value=value), fix)
+        raise refuse("bad-quantity", _("`{value}` is empty", value=value), fix)
     return every
 
 

@@ -31,7 +31,7 @@ def _read(parse: Callable[[str], int], fix: str) -> BeforeValidator:
         if number == 0:
             raise refuse(
                 "bad-quantity",
-                _("`{value}` is nothing", value=value),
+                _("`{value}` is empty", value=value),
                 _("{fix}, or leave the line out", fix=fix),
             )
         return number

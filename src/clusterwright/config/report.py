@@ -112,7 +112,7 @@ class _Teller:
         fix = (
             _("did you mean `{suggestion}`?", suggestion=suggestion)
             if suggestion
-            else _("take it out; the keys are {valid_keys}", valid_keys=", ".join(valid_keys))
+            else _("remove it; valid keys: {valid_keys}", valid_keys=", ".join(valid_keys))
         )
         return self._finding(
             "unknown-key",

@@ -116,7 +116,7 @@ def test_what_was_bad_under_load_alone_is_told(burned):
     assert told(outcome)["gpu-node2", "gpu_temperature"] == "ok"
     (hot,) = [each for each in outcome.verdicts if each.status == "warn"]
     assert (hot.subject, hot.part) == ("gpu-node2", "gpu_temperature gpu 0")
-    assert re.match(r"under load, in 1 of \d+ looks: GPU 0 is slowed", hot.observed)
+    assert re.match(r"under load, in 1 of \d+ samples: GPU 0 is slowed", hot.observed)
 
 
 @pytest.mark.parametrize(
@@ -145,5 +145,5 @@ def test_streams_that_failed_are_a_note(burned):
     outcome, _given = burned(lambda *_: Answer(0, found, ""))
 
     assert outcome.notes == (
-        "network: 4 of 4 ends of streams failed; gpu-node1: ConnectionRefusedError: refused",
+        "network: 4 of 4 stream endpoints failed; gpu-node1: ConnectionRefusedError: refused",
     )

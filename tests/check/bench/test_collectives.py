@@ -98,7 +98,7 @@ def test_wrong_data_fails(site):
     outcome = collectives(site(fabric(lambda _: 120e6, wrong=3)))
 
     assert told(outcome)["gpu-node[1-4]", "data"] == "fail"
-    assert "all_reduce: 3 elements" in outcome.verdicts[0].observed
+    assert "all_reduce: 3 wrong elements" in outcome.verdicts[0].observed
 
 
 def test_a_host_that_dies_is_left_out_and_the_sweep_done_again(site):
@@ -138,7 +138,7 @@ def test_bytes_on_another_interface_are_told_of(site):
         found = whole(*asked)
         return Answer(0, found.out.replace('"compute"', '"management"'), "")
 
-    assert "management carried most of it, not compute" in collectives(site(answer)).notes[0]
+    assert "management carried most of the traffic instead of compute" in collectives(site(answer)).notes[0]
 
 
 def test_gloo_is_expected_to_fill_one_port(site):

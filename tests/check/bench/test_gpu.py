@@ -93,7 +93,7 @@ def test_equal_gpus_are_all_well(metal):
     ("working", "said", "fix"),
     [
         ({"clocks.current.sm": 900.0, "temperature.gpu": 92.0, "clocks_event_reasons.active": 64.0},
-         "at 900 MHz of 1.41 GHz, 92 C (31 before), 388 W, slowed by heat, by the hardware", "cooling"),
+         "at 900 MHz of 1.41 GHz, 92 C (31 before), 388 W, throttled by heat, by the hardware", "cooling"),
         ({"clocks.current.sm": 900.0, "clocks_event_reasons.active": 136.0}, "power brake", "power supplies"),
         ({"power.draw": 200.0}, "at 1.4 GHz of 1.41 GHz, 61 C (31 before), 200 W", "power limit"),
     ],
@@ -194,7 +194,7 @@ def test_in_a_lab_there_is_no_figure(site):
 
     assert {each.status.value for each in outcome.verdicts} == {"unknown"}
     assert {each.observed for each in outcome.verdicts} == {
-        "a lab's GPUs are simulated and compute nothing: their rates cannot be measured"
+        "GPUs of a lab are simulated: their rates cannot be measured"
     }
     assert (outcome.measurements, made.stage.orders) == ((), [])
 
@@ -208,7 +208,7 @@ def test_a_model_that_the_catalog_does_not_have_is_held_against_the_others(metal
     outcome = gpu(replace(made, cluster=other))
 
     assert not_well(outcome) == set()
-    assert outcome.notes == ("the catalog has no GPU like `x9000`: held against the others alone",)
+    assert outcome.notes == ("the catalog has no GPU `x9000`: compared with the other GPUs only",)
 
 
 def test_hosts_of_unlike_numbers_are_asked_for_as_many_as_each_has(metal, cluster):
@@ -225,7 +225,7 @@ def test_hosts_of_unlike_numbers_are_asked_for_as_many_as_each_has(metal, cluste
     assert {part.given["count"] for order in made.stage.orders for part in order.values()} == {4}
     assert not_well(outcome) == set()
     assert outcome.notes == (
-        "gpu-node4: 4 of its 8 GPUs, as many as every host has; name it alone for all (--hosts)",
+        "gpu-node4: 4 of its 8 GPUs, the number that every host has; run the bench on it alone for all (--hosts)",
     )
 
 

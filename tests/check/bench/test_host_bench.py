@@ -78,4 +78,4 @@ def test_without_fio_small_files_are_measured_and_the_rest_is_unknown(site):
     assert {each.quantity for each in outcome.measurements} == {"small files made"}
     unknown = [each for each in outcome.verdicts if each.status == "unknown"]
     assert {each.subject for each in unknown} == {f"gpu-node{index}" for index in range(1, 5)}
-    assert "fio is not there" in unknown[0].observed
+    assert "fio is not installed" in unknown[0].observed

@@ -62,8 +62,8 @@ def test_equal_hosts_are_well_and_the_best_number_of_workers_is_told(site):
     assert len(outcome.verdicts) == 8
     assert len(outcome.measurements) == 24
     assert outcome.notes == (
-        "samples from files, warm: 300 /s, 300 kB/s on the median host; best with 2 workers on gpu-node[1-4]",
-        "samples from shards, warm: 300 /s, 300 kB/s on the median host; best with 2 workers on gpu-node[1-4]",
+        "samples from files, warm: 300 /s, 300 kB/s on the median host; fastest with 2 workers on gpu-node[1-4]",
+        "samples from shards, warm: 300 /s, 300 kB/s on the median host; fastest with 2 workers on gpu-node[1-4]",
     )
 
 

@@ -129,7 +129,7 @@ def test_a_host_that_no_pair_reaches_fails_though_it_answers(site, cluster):
 
     assert statuses(outcome) == ALL_WELL | {"gpu-node2": "fail"}
     (failed,) = [each for each in outcome.verdicts if each.status is Status.FAIL]
-    assert failed.observed == "no pair with it could be measured: overran its 24 s"
+    assert failed.observed == "no pair with this host could be measured: overran its 24 s"
 
 
 def test_a_way_that_fails_twice_is_named(site, cluster):

@@ -215,7 +215,7 @@ def test_the_gid_that_jobs_use_must_be_there(metal):
     outcome = rdma(metal(variables={"NCCL_IB_GID_INDEX": "5"}))
 
     assert {status for *_, status in statuses(outcome)} == {"fail"}
-    assert "mlx5_0:1 has no GID of RoCE v2 on IPv4 at NCCL_IB_GID_INDEX=5 (jobs.variables)" in {
+    assert "mlx5_0:1 has no IPv4 GID for RoCE v2 at NCCL_IB_GID_INDEX=5 (jobs.variables)" in {
         each.observed for each in outcome.verdicts
     }
     assert outcome.measurements == ()
@@ -246,7 +246,7 @@ def test_without_the_tools_it_is_unknown_which_package_brings_them(metal):
     outcome = rdma(made := metal(tools={**TOOLS, "ib_read_lat": ""}))
 
     assert statuses(outcome) == {(host, "", "unknown") for host in HOSTS}
-    assert "ib_read_lat not on gpu-node1, " in outcome.verdicts[0].observed
+    assert "ib_read_lat not installed on gpu-node1, " in outcome.verdicts[0].observed
     assert "apt-get install perftest" in outcome.verdicts[0].fix
     assert made.stage.orders == []
 

@@ -63,7 +63,7 @@ def test_every_host_of_the_partition_has_a_verdict_and_all_is_kept(cluster):
         ("gpu-node2", "fail"), ("gpu-node3", "skipped"), ("gpu-node4", "unknown"),
     }  # fmt: skip
     assert {each.observed for each in found.verdicts if each.subject in {"gpu-node3", "gpu-node4"}} == {
-        "not measured: a job has it", "not measured: Slurm says drained",
+        "not measured: allocated to a job", "not measured: the node is drained in Slurm",
     }  # fmt: skip
     kept = read(file_of("lab"), found.id)
     assert (kept.measurements, kept.verdicts, kept.hosts) == (found.measurements, found.verdicts, found.hosts)
@@ -88,7 +88,7 @@ def test_a_host_that_cannot_say_what_it_is_fails(cluster):
     )
 
     failed = {each.subject: each.observed for each in found.verdicts if each.status == "fail"}
-    assert failed == {"gpu-node3": "hello ended with 1: no python"}
+    assert failed == {"gpu-node3": "hello exited with code 1: no python"}
     assert {each.status.value for each in found.verdicts if each.subject != "gpu-node3"} == {"ok"}
 
 

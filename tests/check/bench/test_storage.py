@@ -87,7 +87,7 @@ def test_a_server_that_many_make_slow_is_no_hosts_fault(measured):
     assert told(outcome, "warn") == {("gpu-node[1-8]", "/shared")}
     (verdict,) = [each for each in outcome.verdicts if each.status == "warn"]
     assert "slow for all" in verdict.observed
-    assert "look at the server" in verdict.fix
+    assert "check the server" in verdict.fix
 
 
 def test_a_server_that_all_share_fairly_is_well(measured):
@@ -137,7 +137,7 @@ def test_a_server_that_was_slow_for_one_host_once_is_not_laid_on_it(measured):
 
     outcome, _orders = measured(shared=rate)
     assert told(outcome, "fail") == set()
-    assert "/shared: 3 rounds, 8 hosts: slow once, and not again" in outcome.notes
+    assert "/shared: 3 rounds, 8 hosts: slow once, not repeated" in outcome.notes
 
 
 def test_one_quantity_that_is_low_among_uneven_hosts_is_no_fault(eight, stage):

@@ -199,7 +199,7 @@ def test_a_slow_exchange_is_a_warning_that_shows_how_much_was_expected(site):
     assert "bench collectives" in words.fix
     assert "all-reduce of 8 MB over 4 ranks" in words.expected
     assert "lab.rate_divisor 100" in words.expected
-    assert "nothing hides it on a CPU" in words.expected
+    assert "a CPU does not overlap it" in words.expected
 
 
 def test_gradients_that_differ_fail(site):
@@ -255,7 +255,7 @@ def test_a_forced_transport_is_believed_only_by_nccls_own_log(route, log, right)
     words = strayed(route, replace(SEEN, transport=log))
 
     assert (words == "") is right
-    assert right or words.startswith("NCCL took")
+    assert right or words.startswith("NCCL used")
 
 
 @pytest.fixture
@@ -279,7 +279,7 @@ def test_gpus_train_over_every_transport_that_is_there(metal):
     assert rdma is None
     assert tcp.seconds > gpudirect.seconds > 10**9 / 12.5e9
     assert "by the planner" in tcp.why
-    assert tcp.rule == "30% of it shows, or what is longer than 67% of the step, or one of 39 buckets"
+    assert tcp.rule == "30% of it is exposed, or the part longer than 67% of the step, or one of 39 buckets"
 
 
 def test_the_model_of_cpus_fits_the_declared_line(site):

@@ -79,7 +79,7 @@ def test_a_knob_that_is_none_is_refused_with_those_there_are(site):
     """Before anything else is tried."""
     told = site(answering({}))
 
-    with pytest.raises(WrightError, match=r"no knob `GLOO_SOCKETS` here[^$]*GLOO_SOCKET_IFNAME"):
+    with pytest.raises(WrightError, match=r"`GLOO_SOCKETS` is not a setting[^$]*GLOO_SOCKET_IFNAME"):
         tune_network(told, BUDGET, ["GLOO_SOCKETS"])
     assert told.stage.orders == []
 

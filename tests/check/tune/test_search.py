@@ -115,5 +115,5 @@ def test_what_changes_numbers_is_tried_only_when_that_is_allowed():
 
     assert [knob.variable for knob in chosen(knobs, [], {}, numbers=False)] == ["A", "B", "C"]
     assert [knob.variable for knob in chosen(knobs, [], {}, numbers=True)] == ["A", "B", "C", "D"]
-    with pytest.raises(WrightError, match=r"`D` changes what is computed[^$]*--allow-numbers"):
+    with pytest.raises(WrightError, match=r"`D` changes numerical results[^$]*--allow-numbers"):
         chosen(knobs, ["D"], {}, numbers=False)

@@ -127,7 +127,7 @@ def test_a_slow_link_is_made_up_for_by_16_bits_where_that_is_allowed(place):
     assert kept == JOB
     assert code == 0, err
     assert told in (["bf16"], ["fp16"])
-    assert "loss of the last step" in err
+    assert "loss of the last measured step" in err
 
 
 def test_what_cannot_be_is_refused(place):

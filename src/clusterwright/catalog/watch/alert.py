@@ -105,10 +105,10 @@ def read(name: str, text: str) -> Alert:
         if value not in get_args(choices):
             raise ValueError(
                 _(
-                    "alerts/{name}.toml: `{value}` is none of {get_args}",
+                    "alerts/{name}.toml: `{value}` is none of {choices}",
                     name=name,
                     value=value,
-                    get_args=get_args(choices),
+                    choices=get_args(choices),
                 )
             )
     return alert

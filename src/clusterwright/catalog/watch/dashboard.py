@@ -104,14 +104,14 @@ def _panel(row: Mapping[str, Any]) -> Panel:
     if panel.kind not in get_args(Kind):
         raise ValueError(
             _(
-                "`{title}` is of kind `{kind}`, which is none of {get_args}",
+                "panel `{title}` has kind `{kind}`, which is none of {choices}",
                 title=panel.title,
                 kind=panel.kind,
-                get_args=get_args(Kind),
+                choices=get_args(Kind),
             )
         )
     if bool(queries) == (panel.kind == "row"):
         raise ValueError(
-            _("`{title}`: a row asks nothing, and every other panel asks something", title=panel.title)
+            _("panel `{title}`: a row has no query, and every other panel has one", title=panel.title)
         )
     return panel

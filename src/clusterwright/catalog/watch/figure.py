@@ -50,10 +50,10 @@ def read(text: str) -> tuple[Figure, ...]:
         if figure.of not in get_args(Scope):
             raise ValueError(
                 _(
-                    "figures.toml: {key}: `{of}` is none of {get_args}",
+                    "figures.toml: {key}: `{scope}` is none of {choices}",
                     key=figure.key,
-                    of=figure.of,
-                    get_args=get_args(Scope),
+                    scope=figure.of,
+                    choices=get_args(Scope),
                 )
             )
     return figure_list

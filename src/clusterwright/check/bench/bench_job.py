@@ -87,15 +87,15 @@ def holders(jobs: Iterable[Job], hosts: Iterable[str]) -> str:
     ]
     named = [
         _(
-            "job {job} ({job2}) of {user} on {hosts}",
+            "job {job} ({name}) of {user} on {hosts}",
             job=job.id,
-            job2=job.name,
+            name=job.name,
             user=job.user,
             hosts=job.hosts,
         )
         for job in blocking_jobs
     ]
-    return ", ".join(named) or _("no job that squeue shows")
+    return ", ".join(named) or _("no job in squeue")
 
 
 def poll_hosts(cluster: Cluster, remote: Remote, request: HostRequest) -> Hosts:
@@ -158,7 +158,7 @@ def _folder(cluster: Cluster, clock: Clock) -> str:
         raise WrightError.from_code(
             "folder-not-shared",
             _(
-                "cluster `{cluster}` has no shared folder, and hosts of a bench are told what to do in one",
+                "cluster `{cluster}` has no shared folder; benches coordinate their hosts through one",
                 cluster=cluster.name,
             ),
             _("add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}"),
@@ -209,8 +209,8 @@ def _started(stage: JobStage, request: HostRequest, clock: Clock) -> None:
         if not is_pending(state) and state not in ("CONFIGURING", "UNKNOWN"):
             raise WrightError.from_code(
                 "bench-job-ended",
-                _("Slurm's job {job} of the bench is {state}", job=stage.job, state=state.lower()),
-                _("see why: scontrol show job {job}", job=stage.job),
+                _("Slurm job {job} of the bench is {state}", job=stage.job, state=state.lower()),
+                _("see the reason: scontrol show job {job}", job=stage.job),
             )
         if clock.monotonic() >= deadline:
             other_jobs = [j for j in slurm.queue(stage.remote, stage.control) if j.id != stage.job]
@@ -223,32 +223,35 @@ def _too_few(snapshot: Hosts, request: HostRequest, jobs: Iterable[Job]) -> Wrig
         return _busy(fold(list(snapshot.busy)), holders(jobs, snapshot.busy), "", request)
     unavailable = ", ".join(
         _("{name} is {state}", name=name, state=state) for name, state in snapshot.unavailable.items()
-    ) or _("there are no others")
+    ) or _("no other hosts")
     return WrightError.from_code(
         "bench-hosts-few",
         _(
-            "this bench needs {fewest} hosts, and {count} can be had: {unavailable}",
+            "this bench needs {fewest} hosts; {count} are available: {unavailable}",
             fewest=request.fewest,
             count=len(snapshot.free),
             unavailable=unavailable,
         ),
-        _("give hosts back (scontrol update nodename=HOST state=resume), or name others with --hosts"),
+        _(
+            "return hosts to service (scontrol update nodename=HOST state=resume), or name "
+            "others with --hosts"
+        ),
     )
 
 
 def _busy(hosts: str, blocking_jobs: str, reason: str, request: HostRequest) -> WrightError:
-    why = _("; Slurm says {reason}", reason=reason) if reason else ""
+    why = _("; Slurm's reason: {reason}", reason=reason) if reason else ""
     return WrightError.from_code(
         "bench-hosts-busy",
         _(
-            "{hosts} did not come free in {wait_s:.0f} s: held by {blocking_jobs}{why}",
+            "{hosts} were not free within {wait_s:.0f} s; allocated to {blocking_jobs}{why}",
             hosts=hosts,
             wait_s=request.wait_s,
             blocking_jobs=blocking_jobs,
             why=why,
         ),
         _(
-            "wait longer (--wait 2h), or name idle hosts (--hosts); another {job_name} ends by itself",
+            "wait longer (--wait 2h), or name idle hosts (--hosts); another {job_name} job ends on its own",
             job_name=JOB_NAME,
         ),
     )

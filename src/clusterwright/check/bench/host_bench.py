@@ -44,7 +44,7 @@ def measure(site: Site, host_bench: HostBench) -> Outcome:
     if doubtful := {
         observation.subject for observation in observations(passes) if suspect(observation, None)
     }:
-        site.log(_("measured again, because of {doubtful}", doubtful=", ".join(sorted(doubtful))))
+        site.log(_("measured again because of {doubtful}", doubtful=", ".join(sorted(doubtful))))
         passes.append(run_pass(site, host_bench, site.stage.hosts)[0])
     verdicts = [
         judge(host_bench.bench, observation, None, host_bench.fix) for observation in observations(passes)

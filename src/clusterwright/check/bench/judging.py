@@ -32,10 +32,10 @@ class Expectation:
 
     def __str__(self) -> str:
         return _(
-            "{amount} ({enough:.0%} of {amount2}: {why})",
+            "{amount} ({enough:.0%} of {reference}: {why})",
             amount=amount(self.least, self.unit),
             enough=self.enough,
-            amount2=amount(self.value, self.unit),
+            reference=amount(self.value, self.unit),
             why=self.why,
         )
 

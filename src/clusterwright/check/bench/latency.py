@@ -35,10 +35,10 @@ class Bound:
 
     def __str__(self) -> str:
         return _(
-            "at most {amount} ({times:g} times {amount2}: {why})",
+            "at most {amount} ({times:g} times {reference}: {why})",
             amount=amount(self.most, "s"),
             times=self.times,
-            amount2=amount(self.seconds, "s"),
+            reference=amount(self.seconds, "s"),
             why=self.why,
         )
 
@@ -90,11 +90,11 @@ def _late_links(bench: str, passes: Sequence[Times], bound: Bound, well: set[str
         if {*ends} <= well and min(several) > bound.most:
             status = Status.FAIL if len(several) >= LEAST_REPEATS else Status.WARN
             observed = _(
-                "{amount}{times}, and both are quicker with others",
+                "{amount}{times}; both are faster with other hosts",
                 amount=amount(min(several), "s"),
                 times=_times(several),
             )
-            fix = _("look at the way between the two: which switches it takes, and whether they are crowded")
+            fix = _("check the route between the two: its switches and their load")
             yield Verdict(pair(*ends), bench, status, observed, str(bound), fix, "way")
 
 

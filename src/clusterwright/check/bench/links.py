@@ -20,7 +20,7 @@ Speeds = Mapping[Pair, float]  # by source and target, bytes/s
 SENDS, RECEIVES = "sending", "receiving"
 DIRECTIONS = {SENDS: 0, RECEIVES: 1}  # place of the host in the pair
 # Ours: less is no noise of one run, and more than a flow that shares an uplink with one other can lose unnoticed.
-OF_ENDS = Expectation(1.0, N_("of that"), N_("what both ends do with others"), 0.8)
+OF_ENDS = Expectation(1.0, N_("of that"), N_("rate of both ends with other hosts"), 0.8)
 REPEATS_WITH = 2  # partners that a host in doubt is measured with again: one of them may be at fault itself
 
 
@@ -48,7 +48,7 @@ def in_doubt(passes: Passes, expectation: Expectation | None) -> tuple[Pair, ...
 def verdicts(passes: Passes, expectation: Expectation | None, network: str) -> tuple[Verdict, ...]:
     """One for each host, the worse of its two directions; one for each way that is slow."""
     fix = _(
-        "look at the host's port on {network}: cable, switch port, negotiated rate, errors (ethtool -S)",
+        "check the host's port on {network}: cable, switch port, negotiated rate, errors (ethtool -S)",
         network=network,
     )
     worst: dict[str, Verdict] = {}
@@ -71,13 +71,17 @@ def unmeasured(passes: Passes, failed: Mapping[Pair, str], hosts: Iterable[str])
     }
     for host, reason in failed_hosts.items():
         status = Status.FAIL if reachable else Status.UNKNOWN
-        fix = _("see that it is reached on this network: link, address, firewall") if reachable else ""
+        fix = _("make the host reachable on this network: link, address, firewall") if reachable else ""
         yield Verdict(
-            host, "network", status, _("no pair with it could be measured: {reason}", reason=reason), fix=fix
+            host,
+            "network",
+            status,
+            _("no pair with this host could be measured: {reason}", reason=reason),
+            fix=fix,
         )
     for ends, reason in failed.items():
         if not {*ends} & failed_hosts.keys():
-            fix = _("see what lies between the two: routing, firewall, MTU")
+            fix = _("check the route between the two: routing, firewall, MTU")
             yield Verdict(
                 pair(*ends),
                 "network",
@@ -90,7 +94,7 @@ def unmeasured(passes: Passes, failed: Mapping[Pair, str], hosts: Iterable[str])
 
 def _slow_link_verdicts(passes: Passes, network: str) -> Iterator[Verdict]:
     fix = _(
-        "look at what joins the two on {network}: their switches' uplinks, routing, and hashing of flows",
+        "check the route between the two on {network}: uplinks of their switches, routing, flow hashing",
         network=network,
     )
     return (judge("network", observation, OF_ENDS, fix) for _ends, observation in slow_links(passes))

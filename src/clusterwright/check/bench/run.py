@@ -81,7 +81,7 @@ def on_site(
         WrightError: Slurm refuses, or the job does not start within the limit.
     """
     with reserve_hosts(cluster, remote, chosen.free, request, clock, log) as stage:
-        log(_("job {job} holds {fold}", job=stage.job, fold=fold(list(stage.names))))
+        log(_("job {job} runs on {hosts}", job=stage.job, hosts=fold(list(stage.names))))
         on_load = partial(checked, cluster, remote, hosts=stage.names, on="burn-in", clock=clock)
         yield stage, Site(cluster, stage, _facts(cluster, stage), log, request.lasts_s, on_load)
 
@@ -109,12 +109,14 @@ def _versions(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str
 def _lost_hosts(kind: Kind, stage: JobStage) -> Iterator[Verdict]:
     """Hosts that stopped answering fail, whatever they measured before."""
     for host, when in stage.lost_hosts.items():
-        fix = _("see what it says: scontrol show node {host}; journalctl -u slurmd there", host=host)
-        yield Verdict(host, kind, Status.FAIL, when, _("an answer to every order"), fix)
+        fix = _("see scontrol show node {host}; journalctl -u slurmd on the host", host=host)
+        yield Verdict(host, kind, Status.FAIL, when, _("a reply to every request"), fix)
 
 
 def _skipped_hosts(kind: Kind, chosen: Hosts) -> Iterator[Verdict]:
     for host, state in chosen.unavailable.items():
-        yield Verdict(host, kind, Status.UNKNOWN, _("not measured: Slurm says {state}", state=state))
+        yield Verdict(
+            host, kind, Status.UNKNOWN, _("not measured: the node is {state} in Slurm", state=state)
+        )
     for host in chosen.busy:
-        yield Verdict(host, kind, Status.SKIPPED, _("not measured: a job has it"))
+        yield Verdict(host, kind, Status.SKIPPED, _("not measured: allocated to a job"))

@@ -48,7 +48,7 @@ class Answer:
         return (
             ""
             if self.code == 0
-            else _("ended with {code}: {last}", code=self.code, last=" ".join(last) or "(nothing)")
+            else _("exited with code {code}: {last}", code=self.code, last=" ".join(last) or "(nothing)")
         )
 
     @property
@@ -113,8 +113,8 @@ class JobStage:
         answers = {host: _answer(report) for host, report in document["answers"].items()}
         for host in live_parts.keys() - answers.keys():
             self.lost_reasons[host] = _(
-                "no answer to order {orders} ({program})",
-                orders=self.orders,
+                "no reply to request {number} ({program})",
+                number=self.orders,
                 program=live_parts[host].program,
             )
             self.log(f"{host}: {self.lost_reasons[host]}")
@@ -154,9 +154,9 @@ def _ended(job: str, state: str) -> WrightError:
     return WrightError.from_code(
         "bench-job-ended",
         _(
-            "Slurm's job {job} of the bench is {state}; nothing more can be measured in it",
+            "Slurm job {job} of the bench is {state}; the measurement stopped",
             job=job,
             state=state.lower(),
         ),
-        _("see why: scontrol show job {job}; then run the bench again", job=job),
+        _("see the reason: scontrol show job {job}; then run the bench again", job=job),
     )

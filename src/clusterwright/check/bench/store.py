@@ -109,7 +109,7 @@ def read(path: Path, number: int) -> Stored:
         if run is None:
             recent = [str(row[0]) for row in base.execute("SELECT id FROM runs ORDER BY id DESC LIMIT 8")]
             fix = (
-                _("the last ones are {recent}", recent=", ".join(recent))
+                _("the most recent: {recent}", recent=", ".join(recent))
                 if recent
                 else _("run one: wright bench network FILE")
             )
@@ -181,12 +181,12 @@ def _newer(path: Path, schema: int) -> WrightError:
     return WrightError.from_code(
         "bench-store-newer",
         _(
-            "{path} has schema {schema}, and this version of clusterwright knows {schema2}",
+            "{path} has schema {schema}; this version of clusterwright supports {supported}",
             path=path,
             schema=schema,
-            schema2=SCHEMA,
+            supported=SCHEMA,
         ),
-        _("use the version that wrote it, or move the file away: the next bench then begins a new one"),
+        _("use the version that wrote it, or move the file: the next bench then creates a new one"),
     )
 
 

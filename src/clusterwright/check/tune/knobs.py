@@ -60,13 +60,13 @@ def chosen(
     knobs_by_variable = {knob.variable: knob for knob in knobs}
     if unknown := [name for name in names if name not in knobs_by_variable]:
         raise _none(
-            _("there is no knob `{unknown}` here", unknown=unknown[0]),
-            _("there are {knobs_by_variable}", knobs_by_variable=", ".join(knobs_by_variable)),
+            _("`{unknown}` is not a setting that can be tuned here", unknown=unknown[0]),
+            _("use one of {settings}", settings=", ".join(knobs_by_variable)),
         )
     if refused := [name for name in names if knobs_by_variable[name].numbers and not numbers]:
         raise _none(
-            _("`{refused}` changes what is computed", refused=refused[0]),
-            _("if that is well, add --allow-numbers"),
+            _("`{refused}` changes numerical results", refused=refused[0]),
+            _("add --allow-numbers to permit that"),
         )
     selection = [
         knobs_by_variable[name]
@@ -89,11 +89,11 @@ def of_network(backend: str, interface: str) -> tuple[Knob, ...]:
     NCCL's are those of its user guide, "Environment Variables"; Gloo opens a connection for each name in its list of
     interfaces, so the same name twice gives two that run side by side (torch, ProcessGroupGloo).
     """
-    which = _("the network that is declared for gradients")
+    which = _("the network declared for gradients")
     if backend == "nccl":
         return (Knob("NCCL_SOCKET_IFNAME", (interface,), which), *_NCCL)
     lists = tuple(",".join([interface] * times) for times in (1, 2, 4, 8))
-    reason = _("{which}; several connections, where one does not fill it", which=which)
+    reason = _("{which}; several connections if one does not fill the link", which=which)
     return (Knob("GLOO_SOCKET_IFNAME", lists, reason),)
 
 
@@ -101,33 +101,33 @@ _NCCL = (
     Knob(
         "NCCL_ALGO",
         ("Ring", "Tree", "CollNet", "NVLS"),
-        N_("rings give bandwidth, trees latency, NVLS the switch's own adders"),
+        N_("rings give bandwidth, trees latency, NVLS reduction in the switch"),
     ),
     Knob(
         "NCCL_PROTO",
         ("Simple", "LL", "LL128"),
-        N_("low-latency protocols pay for small messages and break on some links"),
+        N_("low-latency protocols help small messages and fail on some links"),
     ),
     Knob(
         "NCCL_MIN_NCHANNELS",
         ("8", "16", "32"),
-        N_("more channels feed more ports, and take more of each GPU"),
+        N_("more channels use more ports and more of each GPU"),
     ),
-    Knob("NCCL_BUFFSIZE", ("2097152", "8388608", "16777216"), N_("long links want larger buffers")),
+    Knob("NCCL_BUFFSIZE", ("2097152", "8388608", "16777216"), N_("long links need larger buffers")),
     Knob(
         "NCCL_IB_QPS_PER_CONNECTION",
         ("2", "4", "8"),
         N_("several queue pairs spread over several paths of a fat tree"),
     ),
-    Knob("NCCL_IB_SPLIT_DATA_ON_QPS", ("0", "1"), N_("whether a message is cut over its queue pairs")),
-    Knob("NCCL_IB_GID_INDEX", ("1", "3"), N_("RoCE v1 cannot be routed; which index is v2 differs")),
+    Knob("NCCL_IB_SPLIT_DATA_ON_QPS", ("0", "1"), N_("whether a message is split over its queue pairs")),
+    Knob("NCCL_IB_GID_INDEX", ("1", "3"), N_("RoCE v1 cannot be routed; the index of v2 differs by host")),
     Knob("NCCL_NSOCKS_PERTHREAD", ("2", "4", "8"), N_("one TCP connection does not fill a fast link")),
     Knob("NCCL_SOCKET_NTHREADS", ("2", "4", "8"), N_("one thread does not fill a fast link")),
     Knob("NCCL_CROSS_NIC", ("0", "1", "2"), N_("whether rings may change rails")),
     Knob(
         "NCCL_NET_GDR_LEVEL",
         ("PIX", "PXB", "PHB", "SYS"),
-        N_("how far from its GPU an adapter may be for GPUDirect"),
+        N_("the largest PCIe distance between GPU and adapter for GPUDirect"),
     ),
 )
 

@@ -44,9 +44,9 @@ def tune_network(site: Site, budget: Budget, names: Sequence[str] = ()) -> Tuned
     outcome = trials.search(knobs, budget)
     subject, quantity = (
         _("{count} hosts", count=len(hosts)),
-        _("bus bandwidth of all-reduce by {backend}", backend=plan.backend),
+        _("all-reduce bus bandwidth with {backend}", backend=plan.backend),
     )
-    notes = (_("the line: {amount}, {why}", amount=amount(line.value, line.unit), why=line.why),)
+    notes = (_("line rate: {amount}, {why}", amount=amount(line.value, line.unit), why=line.why),)
     return Tuned(subject, quantity, "bytes/s", knobs, budget, outcome, notes, line.value)
 
 

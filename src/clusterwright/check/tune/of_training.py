@@ -64,7 +64,7 @@ def _threads(job: Job, target: RunTarget) -> Iterator[Knob]:
     counts = _doubled_up_to(2 * _threads_of_a_rank(job, target))
     yield Knob("OMP_NUM_THREADS", counts, _("too many threads wait for each other, too few leave CPUs idle"))
     if job.gpus_per_node == 1:
-        yield Knob("OMP_PROC_BIND", ("true",), _("a thread that stays on its CPU keeps its caches"))
+        yield Knob("OMP_PROC_BIND", ("true",), _("a pinned thread keeps its CPU caches"))
 
 
 def _gradients(target: RunTarget) -> Iterator[Knob]:
@@ -73,9 +73,9 @@ def _gradients(target: RunTarget) -> Iterator[Knob]:
     yield Knob(
         "gradients.bucket",
         sizes,
-        _("small ones leave earlier, beside the backward pass; large ones cost less"),
+        _("small buckets start earlier during the backward pass; large ones cost less"),
     )
-    reason = _("half the bytes travel; gradients are rounded to 16 bits, so results change")
+    reason = _("half the bytes; gradients are rounded to 16 bits, so results change")
     yield Knob("gradients.compress", ("bf16", "fp16"), reason, numbers=True)
 
 
@@ -85,7 +85,9 @@ def _pieces(job: Job) -> Iterator[Knob]:
     if microbatch.isdecimal() and norm != "batch" and not (job.parallel and job.parallel.micro_batch > 1):
         now = int(microbatch)
         sizes = (str(size) for size in (now // 2, now * 2, now * 4) if size > 0)
-        reason = _("larger pieces use a device better and take more memory; the batch of a step stays")
+        reason = _(
+            "larger microbatches use the GPU better and take more memory; the global batch is unchanged"
+        )
         yield Knob("arguments.microbatch", tuple(sizes), reason)
 
 
@@ -93,6 +95,4 @@ def _readers(job: Job, target: RunTarget) -> Iterator[Knob]:
     """Processes that read ahead, as many as a rank has CPUs; the recipe's own way is to choose by its first steps."""
     if _argument(job, "workers"):
         counts = ("0", *_doubled_up_to(_threads_of_a_rank(job, target)))
-        yield Knob(
-            "arguments.workers", counts, _("too few readers keep a step waiting, too many take its CPUs")
-        )
+        yield Knob("arguments.workers", counts, _("too few workers delay the step, too many take its CPUs"))

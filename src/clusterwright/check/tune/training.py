@@ -58,12 +58,12 @@ def tune_training(
     rates = [trial.value for trial in outcome.trials if trial.settings.is_default and trial.value]
     notes = (*_losses(runs, outcome.best), *_network(site, job, runs, rates))
     subject_name = _(
-        "job `{job}` on {count} hosts, {steps} steps a trial",
+        "job `{job}` on {count} hosts, {steps} steps per trial",
         job=job.name,
         count=len(site.stage.hosts),
         steps=subject.steps,
     )
-    return Tuned(subject_name, _("steps a second"), "1/s", knobs, budget, outcome, notes)
+    return Tuned(subject_name, _("steps per second"), "1/s", knobs, budget, outcome, notes)
 
 
 def _knobs(site: Site, job: Job, runs: Runs, names: Sequence[str], *, numbers: bool) -> tuple[Knob, ...]:
@@ -77,12 +77,12 @@ def _knobs(site: Site, job: Job, runs: Runs, names: Sequence[str], *, numbers: b
 def _losses(runs: Runs, best: Settings) -> Iterator[str]:
     if best in runs.losses and not best.is_default:
         losses = _(
-            "{losses:.6g}, with {best} {losses2:.6g}",
-            losses=runs.losses[Settings()],
+            "{default:.6g}, with {best} {tuned:.6g}",
+            default=runs.losses[Settings()],
             best=best,
-            losses2=runs.losses[best],
+            tuned=runs.losses[best],
         )
-        yield _("loss of the last step that was measured: {losses}", losses=losses)
+        yield _("loss of the last measured step: {losses}", losses=losses)
 
 
 def _network(site: Site, job: Job, runs: Runs, rates: Sequence[float]) -> Iterator[str]:

@@ -32,11 +32,11 @@ class Budget:
             raise WrightError.from_code(
                 "tune-budget",
                 _(
-                    "{trials} trials are too few to try anything: {value} are for the last comparison alone",
+                    "{trials} trials are too few: the final comparison alone needs {needed}",
                     trials=self.trials,
-                    value=2 * FINAL,
+                    needed=2 * FINAL,
                 ),
-                _("--budget {least} tries one setting; with 60 every setting has its turn", least=LEAST),
+                _("use --budget {least} to try one setting, 60 to try every setting", least=LEAST),
                 exit_code=EXIT_USAGE,
             )
 
@@ -62,8 +62,8 @@ class Tuned:
 def format_measurement(value: float, unit: str, line: float = 0.0) -> str:
     """A rate of steps as the time of one; a bandwidth beside the line's, where that is known."""
     if unit == "1/s":
-        return _("{amount} a step", amount=amount(1 / value, "s"))
-    return amount(value, unit) + (_(", {value:.0%} of the line", value=value / line) if line else "")
+        return _("{amount} per step", amount=amount(1 / value, "s"))
+    return amount(value, unit) + (_(", {value:.0%} of line rate", value=value / line) if line else "")
 
 
 @dataclass(slots=True)
@@ -84,11 +84,8 @@ class Trials:
         if self._run_trial(DEFAULT) is None:
             raise WrightError.from_code(
                 "tune-nothing-ran",
-                _("the first trial, with everything as it is now, did not run"),
-                _(
-                    "what was said above is why; wright bench collectives FILE measures the hosts by "
-                    "themselves"
-                ),
+                _("the first trial, with the current settings, failed"),
+                _("see the messages above; wright bench collectives FILE measures the hosts alone"),
             )
 
     def search(self, knobs: Sequence[Knob], budget: Budget) -> Outcome:

@@ -81,25 +81,25 @@ def verdicts(burned: Sequence[Burned]) -> Iterator[Verdict]:
 def _of_results(record: Burned) -> Verdict:
     """One wrong result is too many; so is another one for the same product on another minute."""
     errors = [
-        _("{name}: {messages}, {count} times", name=name, messages=messages[0], count=len(messages))
+        _("{name}: {message}, {count} times", name=name, message=messages[0], count=len(messages))
         for name, messages in record.wrong.items()
     ]
     errors += [
-        _("{device}: {count} results of one product", device=device, count=len(sums))
+        _("{device}: {count} different results of the same product", device=device, count=len(sums))
         for device, sums in record.sums.items()
         if len(sums) > 1
     ]
-    expected = _("every result the same to the last bit, everything read back as it was written")
+    expected = _("every result has the same bits, and every byte is read back as written")
     if not record.rates:
         return Verdict(
             record.host, BENCH, Status.UNKNOWN, _("nothing was measured"), expected, part="results"
         )
     fix = (
-        _("take it out of use: a processor, a GPU, memory or a disk changes data; see its ECC counts")
+        _("drain the host: a CPU, GPU, memory module or disk corrupts data; see its ECC counts")
         if errors
         else ""
     )
-    observed = "; ".join(errors) or _("all right: {rates}", rates=", ".join(record.rates))
+    observed = "; ".join(errors) or _("passed: {rates}", rates=", ".join(record.rates))
     return Verdict(
         record.host, BENCH, Status.FAIL if errors else Status.OK, observed, expected, fix, "results"
     )
@@ -111,18 +111,21 @@ def _of_drift(name: str, drifts: Mapping[str, Drift]) -> Iterator[Verdict]:
         return
     shares = {host: max(host_drift.share, TINY) for host, host_drift in drifts.items()}
     usual, spread = statistics.median(shares.values()), factors(shares.values())
-    expected = _("the last quarter at least {enough:.0%} of the first one", enough=ENOUGH)
+    expected = _("the last quarter reaches at least {enough:.0%} of the first", enough=ENOUGH)
     for host, host_drift in drifts.items():
         low = host_drift.share < ENOUGH and host_drift.is_disjoint
         is_outlier = len(drifts) >= FEWEST and math.log(shares[host] / usual) / spread < -OUTLIER_DEVIATIONS
         status = Status.FAIL if low and is_outlier else Status.WARN if low else Status.OK
         observed = _(
-            "last quarter {share:.0%} of the first one; {usual:.0%} in the median of {count} hosts",
+            "last quarter {share:.0%} of the first; the median of {count} hosts is {usual:.0%}",
             share=host_drift.share,
             usual=usual,
             count=len(drifts),
         )
-        fix = _("compare heat, clocks and reasons for them with the other hosts: fans, inlet, power supply")
+        fix = _(
+            "compare temperatures, clocks and throttle reasons with the other hosts: fans, air "
+            "inlet, power supply"
+        )
         yield Verdict(
             host, BENCH, status, observed, expected, fix if low else "", _("{name} drift", name=name)
         )

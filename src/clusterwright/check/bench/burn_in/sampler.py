@@ -60,7 +60,7 @@ class Sampled:
         status = Status.FAIL if len(fails) >= MIN_FAILURES and not self.lab else Status.WARN
         last = _named((fails or several)[-1])
         observed = _(
-            "under load, in {count} of {samples} looks: {observed}",
+            "under load, in {count} of {samples} samples: {observed}",
             count=len(several),
             samples=self.samples,
             observed=last.observed,

@@ -56,24 +56,24 @@ class Culprit:
 
 OBSERVED_AND_FIX = {
     "host": (
-        N_("slow in every group, whose others are well"),
-        N_("wright bench network FILE says if it is its port"),
+        N_("slow in every group; the other members are normal"),
+        N_("run `wright bench network FILE` to test its port"),
     ),
     "uplink": (
-        N_("its hosts are well together, and slow to every other switch"),
-        N_("look at the switch's uplinks"),
+        N_("its hosts are fast among each other and slow to every other switch"),
+        N_("check the switch's uplinks"),
     ),
     "way": (
-        N_("each is well with others, and they are slow together"),
-        N_("look at routing and hashing between them"),
+        N_("each is fast with other hosts; together they are slow"),
+        N_("check routing and flow hashing between them"),
     ),
     "switches": (
-        N_("the hosts of each are well together, and slow to each other"),
-        N_("look at what joins the switches"),
+        N_("hosts of each switch are fast among each other and slow to the other switch"),
+        N_("check the links between the switches"),
     ),
     "open": (
-        N_("slow as a whole, and nothing tells one from another"),
-        N_("look at what they share, and its settings"),
+        N_("slow as a whole; no host or link stands out"),
+        N_("check what they share and its settings"),
     ),
 }
 

@@ -48,7 +48,7 @@ def _matrix(gpu: Gpu, precision: str) -> Expectation | None:
         return None
     best = (gpu.achieved or {}).get("bf16", 0.0)
     share, source = (
-        (best / gpu.peak["bf16"], _("its own")) if best else (_least_share(), _("the catalog's least"))
+        (best / gpu.peak["bf16"], _("its own")) if best else (_least_share(), _("the lowest of the catalog"))
     )
     reason = _(
         "{share:.0%} of the {gpu}'s peak: {source} best measured share in bf16 (wright plan catalog gpus)",
@@ -68,12 +68,14 @@ def _least_share() -> float:
 
 
 def _host(gpu: Gpu) -> Expectation | None:
-    description = _("16 lanes of PCIe {pcie_gen}.0, at the least share of their line", pcie_gen=gpu.pcie_gen)
+    description = _(
+        "16 lanes of PCIe {pcie_gen}.0, at the lowest accepted share of line rate", pcie_gen=gpu.pcie_gen
+    )
     return _copy(gpu, description, lambda row: row.host_bytes_per_s, pcie_bytes_per_s)
 
 
 def _peer(gpu: Gpu) -> Expectation | None:
-    description = _("the {gpu}'s NVLink, at the least share of its line", gpu=gpu.name)
+    description = _("NVLink of the {gpu}, at the lowest accepted share of line rate", gpu=gpu.name)
     return _copy(gpu, description, lambda row: row.peer_bytes_per_s, lambda model: model.link_bytes_per_s)
 
 
@@ -83,7 +85,7 @@ def _copy(
     """What the table holds this GPU to; for others their line, at the least share of it that the table asks of any."""
     if row := copy_rates().get(gpu.name):
         return Expectation(
-            row_rate(row), "bytes/s", _("what {gpu} is held to ({table})", gpu=gpu.name, table=TABLE), 1.0
+            row_rate(row), "bytes/s", _("accepted minimum of {gpu} ({table})", gpu=gpu.name, table=TABLE), 1.0
         )
     models = [model for model in catalog.gpus().values() if model.name in copy_rates()]
     share = min(row_rate(copy_rates()[model.name]) / line(model) for model in models)

@@ -18,18 +18,20 @@ from clusterwright.i18n import N_, _
 BENCH = "gpu"
 FIXES = {
     "products": N_(
-        "compare its clocks and power limit with the others' (nvidia-smi -q -d CLOCK,POWER); dcgmi diag -r 3"
+        "compare its clocks and power limit with other GPUs (nvidia-smi -q -d CLOCK,POWER); dcgmi diag -r 3"
     ),
-    "memory": N_("see ECC and remapped rows (wright check), then dcgmi diag -r 3"),
+    "memory": N_("check ECC errors and remapped rows (wright check), then dcgmi diag -r 3"),
     "host": N_(
-        "see its PCIe lanes and slot, and the BIOS for IOMMU and ACS (wright check; nvidia-smi topo -m)"
+        "check its PCIe lanes and slot, and IOMMU and ACS in the BIOS (wright check; nvidia-smi topo -m)"
     ),
-    "peer": N_("see its NVLinks and the fabric manager (wright check; nvidia-smi nvlink --status)"),
+    "peer": N_("check its NVLinks and the fabric manager (wright check; nvidia-smi nvlink --status)"),
 }
-WRONG = N_("it computes wrongly: drain the host, dcgmi diag -r 4, replace the GPU if it comes again")
-HOT = N_("see its cooling: fans, filters, air at the inlet, the seat of its heat sink")
-BRAKED = N_("see power supplies and their cables")
-SLOWED = N_("see power and cooling of the host (nvidia-smi -q -d PERFORMANCE); reset the GPU when idle")
+WRONG = N_(
+    "the GPU computes wrong results: drain the host, run dcgmi diag -r 4, replace the GPU if it repeats"
+)
+HOT = N_("check its cooling: fans, filters, inlet air, heat sink contact")
+BRAKED = N_("check power supplies and their cables")
+SLOWED = N_("check power and cooling of the host (nvidia-smi -q -d PERFORMANCE); reset the GPU when idle")
 
 Hosts = Mapping[str, Gpus]
 Expect = Callable[[str, str], Expectation | None]  # of a host's GPUs and a quantity
@@ -112,7 +114,7 @@ def _state(load: Load) -> str:
         _("at {amount}{of_most}", amount=amount(load.sm_hz, "Hz"), of_most=of_most) if load.sm_hz else "",
         f"{load.temperature_c:g} C{initial}" if load.temperature_c is not None else "",
         amount(load.power_w, "W") if load.power_w else "",
-        _("slowed by {reasons}", reasons=", ".join(slowdown.reasons(load.reasons)))
+        _("throttled by {reasons}", reasons=", ".join(slowdown.reasons(load.reasons)))
         if slowdown.reasons(load.reasons)
         else "",
     )
@@ -125,7 +127,7 @@ def _link(load: Load) -> str:
     if load.pcie is None:
         return ""
     gen, gen_most, width, width_most = load.pcie
-    can = _(" (it can {gen_most}.0)", gen_most=gen_most) if gen_most > gen else ""
+    can = _(" (supports {gen_most}.0)", gen_most=gen_most) if gen_most > gen else ""
     return _(
         "; over {width} of {width_most} lanes of PCIe {gen}.0{can}",
         width=width,
@@ -159,17 +161,17 @@ def _of_results(run: GpuRun, host: str, last: Tested) -> Iterator[Verdict]:
     if wrong:
         more = _(" and {count} more", count=len(wrong) - 1) if len(wrong) > 1 else ""
         yield Verdict(
-            host, BENCH, Status.FAIL, f"{wrong[0]}{more}", _("every element right"), WRONG, last.part
+            host, BENCH, Status.FAIL, f"{wrong[0]}{more}", _("every element correct"), WRONG, last.part
         )
     if last.why:
         is_isolated_failure = any(not gpu.why for gpu in run.last(host).devices)
         status = Status.FAIL if is_isolated_failure and len(passes) > 1 else Status.UNKNOWN
         fix = (
-            _("see what the kernel says of it: wright check (gpu_xids); nvidia-smi there")
+            _("check the kernel log of the GPU: wright check (gpu_xids); nvidia-smi on the host")
             if is_isolated_failure
             else ""
         )
-        yield Verdict(host, BENCH, status, last.why, _("figures of every GPU"), fix, last.part)
+        yield Verdict(host, BENCH, status, last.why, _("results of every GPU"), fix, last.part)
 
 
 def _link_verdicts(run: GpuRun, host: str) -> Iterator[Verdict]:

@@ -44,14 +44,14 @@ def burn_in(site: Site) -> Outcome:
         try:
             _load(site, burned)
         except KeyboardInterrupt:
-            notes.append(_("interrupted: judged by what was measured until then"))
+            notes.append(_("interrupted: judged by the results so far"))
             site.log(notes[-1])
         except WrightError as error:
             if not any(record.rates for record in burned.values()):
                 raise
             notes.append(
                 _(
-                    "ended early, and judged by what was measured until then: {message}",
+                    "ended early, judged by the results so far: {message}",
                     message=error.findings[0].message,
                 )
             )
@@ -72,9 +72,9 @@ def _load(site: Site, burned: dict[str, Burned]) -> None:
     for number, seconds in enumerate(several):
         site.log(
             _(
-                "{duration} of {duration2}",
-                duration=format_duration(int(seconds * number)),
-                duration2=format_duration(site.lasts_s),
+                "{elapsed} of {total}",
+                elapsed=format_duration(int(seconds * number)),
+                total=format_duration(site.lasts_s),
             )
         )
         pairs = rounds[number % len(rounds)] if rounds else ()
@@ -150,7 +150,7 @@ def _of_network(burned: list[Burned]) -> list[str]:
     return (
         [
             _(
-                "network: {count} of {total} ends of streams failed; {failed}",
+                "network: {count} of {total} stream endpoints failed; {failed}",
                 count=count,
                 total=total,
                 failed=failed[0],

@@ -36,10 +36,10 @@ def collectives(site: Site) -> Outcome:
     groups, plan, hosts = Groups(site), plan_of(site), site.stage.hosts
     site.log(
         _(
-            "{backend}, {ranks} ranks on {fold}",
+            "{backend}, {ranks} ranks on {hosts}",
             backend=plan.backend,
             ranks=ranks(site, hosts, plan),
-            fold=fold(list(hosts)),
+            hosts=fold(list(hosts)),
         )
     )
     sweep = groups.run([hosts], plan)[hosts]
@@ -59,9 +59,9 @@ def collectives(site: Site) -> Outcome:
         (
             *notes,
             _(
-                "bisected: {count} rounds, {count2} hosts",
-                count=len(attempts) + round_count,
-                count2=len(hosts),
+                "bisected: {rounds} rounds, {hosts} hosts",
+                rounds=len(attempts) + round_count,
+                hosts=len(hosts),
             ),
         )
         if slow
@@ -108,7 +108,7 @@ def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
     """Bus bandwidth of the largest all-reduce: by the planner for NCCL, of one port's line for Gloo."""
     if plan.backend == "gloo":
         line = network.expectation(site)
-        reason = _("Gloo passes each host's bus traffic through one port; {why}", why=line.why)
+        reason = _("Gloo sends each host's traffic through one port; {why}", why=line.why)
         return Expectation(line.value, line.unit, reason, GLOO_ENOUGH)
     host = site.host(group[0])
     machine = replace(
@@ -117,7 +117,10 @@ def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
     domain = max(machine.gpus_per_node, min(machine.nvlink_domain, machine.gpus))
     value = float(bus_bw_bytes_per_s(Kind.ALL_REDUCE, plan.sizes[-1], machine, machine.gpus, domain))
     gpus = _(
-        "{gpus} {gpu} of `{group_name}`", gpus=machine.gpus, gpu=machine.gpu.name, group_name=host.group_name
+        "{gpus} {gpu} of node group `{group_name}`",
+        gpus=machine.gpus,
+        gpu=machine.gpu.name,
+        group_name=host.group_name,
     )
     reason = _("wright plan expect, for {gpus} and {sizes} bytes", gpus=gpus, sizes=plan.sizes[-1])
     return Expectation(value, "bytes/s", reason, NCCL_ENOUGH)
@@ -155,15 +158,20 @@ def _culprits(site: Site, groups: Groups, plan: Plan, hosts: Group) -> tuple[tup
 def _of_data(hosts: Group, sweep: Sweep) -> Verdict:
     wrong = {row.kind: row.wrong for row in sweep.rows if row.wrong}
     observed = ", ".join(
-        _("{kind}: {count} elements", kind=kind, count=count) for kind, count in wrong.items()
-    ) or _("every element right")
+        _("{kind}: {count} wrong elements", kind=kind, count=count) for kind, count in wrong.items()
+    ) or _("every element correct")
     fix = (
-        _("a GPU, a NIC or memory changes data: bench the hosts in halves (--hosts), then wright check")
+        _(
+            "a GPU, NIC or memory module corrupts data: bench each half of the hosts (--hosts), "
+            "then run wright check"
+        )
         if wrong
         else ""
     )
     status = Status.FAIL if wrong else Status.OK
-    return Verdict(fold(list(hosts)), "collectives", status, observed, _("every element right"), fix, "data")
+    return Verdict(
+        fold(list(hosts)), "collectives", status, observed, _("every element correct"), fix, "data"
+    )
 
 
 def _of_rate(hosts: Group, rate: float, expected_rate: Expectation, status: Status) -> Verdict:
@@ -171,14 +179,14 @@ def _of_rate(hosts: Group, rate: float, expected_rate: Expectation, status: Stat
     fix = (
         ""
         if status is Status.OK
-        else _("fix the part that is named below; where none is, all hosts are alike")
+        else _("fix the part named below; if none is named, all hosts are equally slow")
     )
     return Verdict(fold(list(hosts)), "collectives", status, observed, str(expected_rate), fix, "rate")
 
 
 def _of_failure(site: Site, groups: Groups, plan: Plan, hosts: Group) -> Iterator[Verdict]:
     """Nothing came of the whole; smaller groups may do better, and tell which host is behind it."""
-    observed, fix = _("the sweep did not end well"), _("see what was said above")
+    observed, fix = _("the sweep failed"), _("see the messages above")
     yield Verdict(fold(list(hosts)), "collectives", Status.UNKNOWN, observed, fix=fix, part="rate")
     if len(hosts) > 1:
         least = expectation(site, hosts, plan)
@@ -202,8 +210,8 @@ def _led_astray(site: Site, hosts: Group, sweep: Sweep) -> tuple[str, ...]:
         return ()
     return (
         _(
-            "on {hosts} {interface} carried most of it, not {expected_interface} of the network "
-            "{network_name}",
+            "on {hosts}, {interface} carried most of the traffic instead of {expected_interface} "
+            "of network {network_name}",
             hosts=hosts[0],
             interface=interface,
             expected_interface=expected_interface,

@@ -30,7 +30,7 @@ MEMORY_BYTES = 2**30  # more than the caches of any GPU; three of them fit into 
 COPY_BYTES, COPY_SECONDS = 2**28, 0.5  # of each direction, and with each peer
 STEP_S = 120.0  # ours: longest that a GPU may be silent in one step
 LIMIT_S = 560.0  # START_S of programs/gpu.py; steps of eight GPUs come to a minute; the rest is for slow ones
-SIMULATED = N_("a lab's GPUs are simulated and compute nothing: their rates cannot be measured")
+SIMULATED = N_("GPUs of a lab are simulated: their rates cannot be measured")
 
 Hosts = dict[str, Gpus]
 Failed = dict[str, str]
@@ -40,7 +40,7 @@ def gpu(site: Site) -> Outcome:
     """All hosts that have GPUs; those in doubt once more."""
     hosts = tuple(host for host in site.stage.hosts if site.host(host).group.gpus)
     if not hosts or site.cluster.lab:
-        reason = SIMULATED if hosts else _("no host of these has GPUs (nodes.*.gpus)")
+        reason = SIMULATED if hosts else _("none of these hosts has GPUs (nodes.*.gpus)")
         return Outcome(
             verdicts=tuple(Verdict(host, BENCH, Status.UNKNOWN, reason) for host in site.stage.hosts)
         )
@@ -130,32 +130,32 @@ def _read(answer: Answer) -> Gpus:
     host_gpus = gpus(answer.document)
     whys = {device.why for device in host_gpus.devices}
     if "" not in whys and len(whys) == 1:
-        raise ValueError(_("no GPU could be measured: {pop}", pop=whys.pop()))
+        raise ValueError(_("no GPU could be measured: {reason}", reason=whys.pop()))
     return host_gpus
 
 
 def _unmeasured(failed: Failed) -> Iterator[Verdict]:
-    fix = _("software.python must be a Python whose torch has CUDA; then nvidia-smi on the host")
+    fix = _("set software.python to a Python whose torch has CUDA; then run nvidia-smi on the host")
     return (Verdict(host, BENCH, Status.UNKNOWN, reason, fix=fix) for host, reason in failed.items())
 
 
 def _notes(site: Site, rows: Mapping[str, Gpu | None], hosts: Hosts) -> Iterator[str]:
     unknown = sorted({_declared(site, host).model for host, row in rows.items() if row is None})
     for model in unknown:
-        yield _("the catalog has no GPU like `{model}`: held against the others alone", model=model)
+        yield _("the catalog has no GPU `{model}`: compared with the other GPUs only", model=model)
     for host, host_gpus in hosts.items():
         if (count := _declared(site, host).count) > len(host_gpus.devices):
             gpu_count = len(host_gpus.devices)
             yield _(
-                "{host}: {gpu_count} of its {count} GPUs, as many as every host has; name it alone "
-                "for all (--hosts)",
+                "{host}: {gpu_count} of its {count} GPUs, the number that every host has; run the "
+                "bench on it alone for all (--hosts)",
                 host=host,
                 gpu_count=gpu_count,
                 count=count,
             )
         if host_gpus.blind:
             yield _(
-                "{host}: clocks, temperature and power not read: {blind}", host=host, blind=host_gpus.blind
+                "{host}: clocks, temperature and power not read: {reason}", host=host, reason=host_gpus.blind
             )
 
 

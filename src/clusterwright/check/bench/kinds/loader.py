@@ -19,10 +19,7 @@ from clusterwright.i18n import N_, _
 # About ImageNet's size of a sample (110 kB); two copies of 512 MiB a host, of 32 MiB in a lab.
 SAMPLE_BYTES, SAMPLES, LAB_SAMPLES, SHARDS = 128 * 1024, 4096, 256, 8
 LIMIT_S = 900.0
-FIX = N_(
-    "look at the host's own way to the file server (wright bench storage FILE), and at "
-    "what else runs on its cores"
-)
+FIX = N_("check the host's route to the file server (wright bench storage FILE) and other load on its cores")
 
 
 def loader(site: Site) -> Outcome:
@@ -44,7 +41,7 @@ def figures(answer: Answer) -> tuple[Figure, ...]:
     document = answer.document
     return tuple(
         Figure(
-            _("samples from {row}, {row2}", row=row["kind"], row2=row["cache"]),
+            _("samples from {source}, {format}", source=row["kind"], format=row["cache"]),
             "1/s",
             row["samples_per_s"],
             {"workers": row["workers"], "sample_bytes": document["sample_bytes"]},
@@ -65,12 +62,12 @@ def best(rows: Sequence[Measurement]) -> Iterator[str]:
         usual = statistics.median(row.value for row in fastest.values())
         size = float(rows[0].conditions["sample_bytes"])
         figures = _(
-            "{amount}, {amount2} on the median host",
-            amount=amount(usual, "1/s"),
-            amount2=amount(usual * size, "bytes/s"),
+            "{rate}, {bandwidth} on the median host",
+            rate=amount(usual, "1/s"),
+            bandwidth=amount(usual * size, "bytes/s"),
         )
         yield _(
-            "{quantity}: {figures}; best with {fastest}",
+            "{quantity}: {figures}; fastest with {fastest}",
             quantity=quantity,
             figures=figures,
             fastest="; ".join(_by_workers(fastest)),
@@ -80,4 +77,4 @@ def best(rows: Sequence[Measurement]) -> Iterator[str]:
 def _by_workers(fastest: dict[str, Measurement]) -> Iterator[str]:
     for number in sorted({int(row.conditions["workers"]) for row in fastest.values()}):
         hosts = [host for host, row in fastest.items() if row.conditions["workers"] == number]
-        yield _("{number} workers on {fold}", number=number, fold=fold(hosts))
+        yield _("{number} workers on {hosts}", number=number, hosts=fold(hosts))

@@ -11,7 +11,9 @@ from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.i18n import N_, _
 
 LIMIT_S = 300.0  # importing torch on a busy host, and 16 passes over a sixteenth of its memory
-FIX = N_("see that all memory modules are there, in their channels and at their rate (dmidecode -t memory)")
+FIX = N_(
+    "check that all memory modules are present, in the right channels and at their rate (dmidecode -t memory)"
+)
 
 
 def memory(site: Site) -> Outcome:
@@ -32,7 +34,7 @@ def figures(answer: Answer) -> tuple[Figure, ...]:
     """
     document = answer.document
     if not document["right"]:
-        raise ValueError(_("the sums that memory was filled with are wrong"))
+        raise ValueError(_("memory returned other data than was written"))
     how = {"array_bytes": document["array_bytes"], "threads": document["threads"]}
     return tuple(
         Figure(_("memory {name}", name=name), "bytes/s", document[name], how) for name in ("copy", "triad")

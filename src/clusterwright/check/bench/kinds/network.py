@@ -34,14 +34,19 @@ def network(site: Site) -> Outcome:
     notes = (
         ()
         if tool == "iperf3"
-        else (_("no iperf3 on {value}: a stream of our own", value=", ".join(site.hosts_missing("iperf3"))),)
+        else (
+            _(
+                "no iperf3 on {hosts}: measured with a built-in stream",
+                hosts=", ".join(site.hosts_missing("iperf3")),
+            ),
+        )
     )
     rounds = round_robin(site.stage.hosts)
     site.log(
         _(
-            "{count} rounds of pairs, about {count2} s",
+            "{count} rounds of pairs, about {seconds} s",
             count=len(rounds),
-            count2=len(rounds) * (2 * SECONDS + 3),
+            seconds=len(rounds) * (2 * SECONDS + 3),
         )
     )
     first_pass, failed = _measure(site, rounds, tool)
@@ -69,12 +74,12 @@ def expectation(site: Site) -> Expectation:
     reason = _("networks.{name}.rate {rate}", name=name, rate=format_rate(declared.rate))
     if site.rate_divisor > 1:
         reason += _(" / lab.rate_divisor {rate_divisor}", rate_divisor=site.rate_divisor)
-    reason += _(" x {share:.3f} for headers in networks.{name}.mtu {mtu}", share=share, name=name, mtu=mtu)
+    reason += _(" x {share:.3f} for headers at networks.{name}.mtu {mtu}", share=share, name=name, mtu=mtu)
     value = declared.rate / site.rate_divisor / 8 * share
     if value > TCP_PORT_BYTES_PER_S:
         value, reason = (
             TCP_PORT_BYTES_PER_S,
-            _("what TCP reaches on one port, whatever its line (plan fabric)"),
+            _("the limit of TCP on one port, at any line rate (plan fabric)"),
         )
     return Expectation(value, "bytes/s", reason, ENOUGH)
 
@@ -152,8 +157,8 @@ def _led_astray(site: Site, streams: Mapping[Pair, Stream]) -> Iterator[str]:
     for ends, result in streams.items():
         if astray := strangers(result.ends, site.network.subnet):
             yield _(
-                "{pair} went by {astray}, not by the network {network_name}",
+                "{pair} used {interfaces} instead of network {network_name}",
                 pair=pair(*ends),
-                astray=", ".join(astray),
+                interfaces=", ".join(astray),
                 network_name=site.network_name,
             )

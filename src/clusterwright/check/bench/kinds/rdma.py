@@ -26,18 +26,18 @@ from clusterwright.i18n import N_, _
 BENCH = "rdma"
 TIMES = tuple(test.quantity for test in TESTS if test.unit == "s")
 RATES = tuple(quantity for quantity in QUANTITIES if quantity not in TIMES)
-SIMULATED = N_("a lab's RDMA ports are simulated and carry nothing: their rates cannot be measured")
+SIMULATED = N_("RDMA ports of a lab are simulated: their rates cannot be measured")
 PACKAGE = N_("install perftest on every host (apt-get install perftest; dnf install perftest)")
 PORT = N_(
-    "look at the rail's port: cable, switch port, PCIe lanes of the adapter (wright "
-    "check; mlxlink, ibqueryerrors)"
+    "check the rail's port: cable, switch port, PCIe lanes of the adapter (wright check; "
+    "mlxlink, ibqueryerrors)"
 )
-LATE = N_("look at the rail's port and at power saving of the host: C-states and governor (wright check)")
+LATE = N_("check the rail's port and the host's power saving: C-states and governor (wright check)")
 
 FIXES = {
     GDR: N_(
-        "load nvidia-peermem; adapter and GPU under one PCIe switch, ACS off (nvidia-smi "
-        "topo -m; wright check)"
+        "load nvidia-peermem; place adapter and GPU under one PCIe switch, with ACS off "
+        "(nvidia-smi topo -m; wright check)"
     )
 }
 
@@ -53,10 +53,10 @@ def rdma(site: Site) -> Outcome:
     rounds = round_robin(site.stage.hosts)
     site.log(
         _(
-            "{rails} rails of {kind}, {value} rounds of pairs",
+            "{rails} rails of {kind}, {rounds} rounds of pairs",
             rails=network.rails,
             kind=network.kind,
-            value=2 * len(rounds),
+            rounds=2 * len(rounds),
         )
     )
     passes = [bench.measure(rounds)]
@@ -71,15 +71,15 @@ def rdma(site: Site) -> Outcome:
 def _not_at_all(site: Site, network: Network | None) -> tuple[Status, str, str, str] | None:
     """Why nothing can be measured: status, what was seen, what was wanted, what fixes it."""
     if network is None or network.kind == "ethernet":
-        return Status.SKIPPED, _("no RDMA is declared (networks.compute.kind)"), "", ""
+        return Status.SKIPPED, _("the cluster file declares no RDMA (networks.compute.kind)"), "", ""
     if site.cluster.lab:
         return Status.UNKNOWN, SIMULATED, "", ""
     missing = [program for program in PROGRAMS if not site.have(program)]
     if missing:
         observed = _(
-            "{missing} not on {missing2}: nothing measured",
-            missing=", ".join(missing),
-            missing2=", ".join(site.hosts_missing(missing[0])),
+            "{programs} not installed on {hosts}: nothing measured",
+            programs=", ".join(missing),
+            hosts=", ".join(site.hosts_missing(missing[0])),
         )
         return Status.UNKNOWN, observed, _("perftest on every host"), PACKAGE
     return None
@@ -155,7 +155,11 @@ def _missing_rails(bench: Bench) -> Iterator[Verdict]:
     """Hosts that said nothing of their ports, and declared rails that are not there."""
     for host, reason in bench.unresponsive.items():
         yield Verdict(
-            host, BENCH, Status.UNKNOWN, reason, fix=_("run the bench again, without it if it stays so")
+            host,
+            BENCH,
+            Status.UNKNOWN,
+            reason,
+            fix=_("run the bench again; without it if the result repeats"),
         )
     expected = _(
         "{rails} rails of {kind} (networks.compute)", rails=bench.network.rails, kind=bench.network.kind
@@ -168,7 +172,7 @@ def _missing_rails(bench: Bench) -> Iterator[Verdict]:
                 Status.FAIL,
                 reason,
                 expected,
-                _("wright check FILE says more of the port"),
+                _("run `wright check FILE` for details of the port"),
                 _("rail {rail}", rail=rail),
             )
 

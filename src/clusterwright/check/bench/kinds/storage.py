@@ -16,7 +16,7 @@ from clusterwright.check.bench.storage.served import served
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import N_, _
 
-FIX = N_("look at the host's own way to the file server: mount options (nconnect), MTU, errors of its port")
+FIX = N_("check the host's route to the file server: mount options (nconnect), MTU, port errors")
 
 
 def storage(site: Site) -> Outcome:
@@ -35,5 +35,5 @@ def storage(site: Site) -> Outcome:
 
 
 def _without_fio(site: Site) -> Iterator[Verdict]:
-    observed = _("fio is not there: large files and random reads not measured")
+    observed = _("fio is not installed: large files and random reads not measured")
     return (Verdict(host, "storage", Status.UNKNOWN, observed, "fio") for host in site.hosts_missing("fio"))

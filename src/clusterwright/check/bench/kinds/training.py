@@ -25,12 +25,18 @@ NOTABLE_SHARE = 0.2  # ours: more of a step than this, lost or won, is told of
 def training(site: Site) -> Outcome:
     """Each host alone, then groups over each route; once more what is in doubt."""
     trials = Trials(site, shape_of(site), Groups(site))
-    site.log(_("{shape}; on {fold}", shape=trials.shape, fold=fold(list(site.stage.hosts))))
+    site.log(_("{shape}; on {hosts}", shape=trials.shape, hosts=fold(list(site.stage.hosts))))
     cases = _cases(trials)
     for case in cases:
         trials.train(*case)
     for case in [case for case in cases if in_doubt(trials, case)]:
-        site.log(_("trained again: hosts {case} by {case}, over {name}", case=case[1], name=case[0].name))
+        site.log(
+            _(
+                "trained again: hosts in groups of {count}, over {network}",
+                count=case[1],
+                network=case[0].name,
+            )
+        )
         trials.train(*case)
     rows = _rows(trials, cases)
     site.log(table(rows))
@@ -63,14 +69,13 @@ def _notes(rows: Sequence[Row]) -> Iterator[str]:
         )
         if row.efficiency > 1 + NOTABLE_SHARE:
             yield _(
-                "{hosts}: faster than single hosts, which were disturbed; the efficiency is not to "
-                "be believed",
+                "{hosts}: faster than single hosts, which were disturbed; ignore the efficiency",
                 hosts=hosts,
             )
         elif varies > 1 + NOTABLE_SHARE:
-            longer = _("{varies:.0%} longer than one alone", varies=varies - 1)
+            longer = _("{varies:.0%} longer than a single host", varies=varies - 1)
             yield _(
-                "{hosts}: ranks wait for the slowest of each step, which computes {longer}",
+                "{hosts}: in each step the ranks wait for the slowest, which computes {longer}",
                 hosts=hosts,
                 longer=longer,
             )
@@ -93,7 +98,9 @@ def _of_group(trials: Trials, route: str, group: Trained) -> Iterator[Measuremen
     if len(group.hosts) > 1:
         figures.append(("all-reduce of gradients busbw", "bytes/s", group.bus_bw))
     if len(group.hosts) > 1 and trials.single_host_s:
-        figures.append(("efficiency", _("of as many single hosts"), trials.single_host_s / group.step_s))
+        figures.append(
+            ("efficiency", _("of the same number of single hosts"), trials.single_host_s / group.step_s)
+        )
     for quantity, unit, value in figures:
         yield Measurement("training", fold(list(group.hosts)), quantity, unit, value, group.hosts, how)
     for host, step_s in group.by_host.items():

@@ -32,8 +32,8 @@ def fio(out: str) -> Fio:
     if job is None or job.get("error"):
         raise ValueError(
             _(
-                "fio ended with error {job}: {out}",
-                job=job.get("error") if job else "(no job)",
+                "fio failed with error {error}: {out}",
+                error=job.get("error") if job else "(no job)",
                 out=out[:start].strip()[-200:],
             )
         )

@@ -36,6 +36,6 @@ def stream(report: Mapping[str, Any]) -> Stream:
     # up to 3.6 a run in one direction has no other sums; with --bidir of later ones they are not what we ask for
     total = end.get("sum_received") or end.get("sum") or {}
     if "bits_per_second" not in total:
-        raise ValueError(_("iperf3 gave no sum: {end}", end=sorted(end)))
+        raise ValueError(_("iperf3 printed no sum: {end}", end=sorted(end)))
     retransmits = end.get("sum_sent", {}).get("retransmits")
     return Stream(total["bits_per_second"] / 8, "iperf3", ends, retransmits)

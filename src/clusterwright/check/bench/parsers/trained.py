@@ -82,7 +82,7 @@ def trained(hosts: Group, answers: Sequence[Answer]) -> Trained:
     if missing_hosts := [host for host, host_reports in reports_by_host.items() if not host_reports]:
         raise ValueError(
             _(
-                "no rank of {missing_hosts} said how long its steps took",
+                "no rank of {missing_hosts} reported its step times",
                 missing_hosts=", ".join(missing_hosts),
             )
         )

@@ -68,14 +68,12 @@ class Bench:
         if not any(
             rail.gpu is not None for host_rails in self.hosts.values() for rail in host_rails.rails.values()
         ):
-            self.notes.append(
-                _("GPUDirect not measured: perftest is not built with CUDA, or there are no GPUs")
-            )
+            self.notes.append(_("GPUDirect not measured: perftest lacks CUDA, or the hosts have no GPUs"))
         if self.network.kind == "infiniband" and not all(
             host_rails.ibping for host_rails in self.hosts.values()
         ):
             self.notes.append(
-                _("no ibping: it is not there, or the job's user may not open /dev/infiniband/umad*")
+                _("ibping not run: it is not installed, or the job's user cannot open /dev/infiniband/umad*")
             )
 
     def ends(self) -> tuple[str, ...]:
@@ -153,7 +151,7 @@ class Bench:
             seconds = ping_s(output)
         except ValueError as error:
             self.notes.append(
-                _("ibping on {partition}: {error}", partition=rail_ends[1].partition("/")[0], error=error)
+                _("ibping on {host}: {error}", host=rail_ends[1].partition("/")[0], error=error)
             )
         else:
             bench_pass.pings |= {} if seconds is None else {rail_ends: seconds}

@@ -55,7 +55,7 @@ def rails(report: Mapping[str, Any], declared: Network, variables: Mapping[str, 
     for number in range(declared.rails):
         if number >= len(ports):
             wrong[number] = _(
-                "no {layer} port; {count} of {rails} rails are there",
+                "no {layer} port; {count} of {rails} rails are present",
                 layer=LAYER[declared.kind],
                 count=len(ports),
                 rails=declared.rails,
@@ -69,7 +69,7 @@ def rails(report: Mapping[str, Any], declared: Network, variables: Mapping[str, 
             )
         elif declared.kind == "roce" and gid is None:
             wrong[number] = _(
-                "{port} has no GID of RoCE v2 on IPv4{gid_source}",
+                "{port} has no IPv4 GID for RoCE v2{gid_source}",
                 port=port.name,
                 gid_source=_gid_source(variables),
             )
@@ -98,7 +98,7 @@ def _gid(port: RdmaPort, index: str | None) -> int | None:
 
 def _gid_source(variables: Mapping[str, str]) -> str:
     return (
-        _(" at {gid_index}={variables} (jobs.variables)", gid_index=GID_INDEX, variables=variables[GID_INDEX])
+        _(" at {name}={value} (jobs.variables)", name=GID_INDEX, value=variables[GID_INDEX])
         if GID_INDEX in variables
         else ""
     )

@@ -31,7 +31,7 @@ from clusterwright.config.nodes import Disk
 from clusterwright.i18n import N_, _
 
 ENOUGH = 0.5  # ours: disks of one kind and age differ by a fifth, one that fails does a tenth
-FIX = N_("see its health and errors on that host: smartctl -a, nvme smart-log, journalctl -k")
+FIX = N_("check the disk's health and errors on the host: smartctl -a, nvme smart-log, journalctl -k")
 GRAVE = (Status.FAIL, Status.WARN, Status.UNKNOWN, Status.OK)
 MIN_REPEATS = 2
 
@@ -141,10 +141,10 @@ def _of_equals(site: Site, path: str, hosts: Sequence[str]) -> Outcome:
     first_pass, failed = run_pass(site, host_bench, hosts)
     passes: list[Figures] = [first_pass]
     if low := dict.fromkeys(relative.host for relative in relative_figures(passes) if relative.low):
-        site.log(_("{path} measured again, because of {low}", path=path, low=", ".join(low)))
+        site.log(_("{path} measured again because of {low}", path=path, low=", ".join(low)))
         passes.append(run_pass(site, host_bench, [*first_pass])[0])
     verdicts = (*_verdicts(path, passes), *unknown("storage", failed, path))
-    note = _("{path}: {count} rounds, {count2} hosts", path=path, count=len(passes), count2=len(hosts))
+    note = _("{path}: {rounds} rounds, {hosts} hosts", path=path, rounds=len(passes), hosts=len(hosts))
     return Outcome(tuple(rows("storage", passes, folder=path)), verdicts, (note,))
 
 

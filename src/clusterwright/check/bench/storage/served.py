@@ -33,8 +33,8 @@ from clusterwright.i18n import N_, _
 
 ENOUGH = 0.5  # ours: hosts that share a server differ by less, also on a busy one
 TWO = 2
-AT_SERVER = N_("look at the server and its link: load, disks, threads of nfsd, and what else uses it")
-SHARED = N_("look at what they share: the server, the switch, their mount options")
+AT_SERVER = N_("check the server and its link: load, disks, nfsd threads, other clients")
+SHARED = N_("check what they share: the server, the switch, their mount options")
 
 
 @dataclass(slots=True)
@@ -89,12 +89,12 @@ def served(site: Site, host_bench: HostBench, path: str) -> Outcome:
     if folder_bench.slow_hosts(first_pass) and itself:
         bisection = bisect(tuple(first_pass), folder_bench.slow, is_slow=True)
         verdicts += _named(folder_bench, bisection)
-        suffix = "" if bisection.hosts or bisection.open else _(": slow once, and not again")
+        suffix = "" if bisection.hosts or bisection.open else _(": slow once, not repeated")
         notes.append(
             _(
-                "{path}: {value} rounds, {count} hosts{suffix}",
+                "{path}: {rounds} rounds, {count} hosts{suffix}",
                 path=path,
-                value=2 + bisection.rounds,
+                rounds=2 + bisection.rounds,
                 count=len(first_pass),
                 suffix=suffix,
             )
@@ -148,24 +148,24 @@ def _of_server(path: str, hosts: Group, usual: Mapping[str, float], itself: Figu
     slow = total < ENOUGH * worst.value
     observed = _("slow for all: {quantity}", quantity=worst.quantity) if slow else worst.quantity
     observed += _(
-        ": all together {amount}, one by itself {amount2}",
+        ": all together {amount}, one alone {alone}",
         amount=amount(total, worst.unit),
-        amount2=amount(worst.value, worst.unit),
+        alone=amount(worst.value, worst.unit),
     )
-    expected = _("all together at least {enough:.0%} of what one has by itself", enough=ENOUGH)
+    expected = _("all together at least {enough:.0%} of one host alone", enough=ENOUGH)
     status, fix = (Status.WARN, AT_SERVER) if slow else (Status.OK, "")
     yield Verdict(fold(list(hosts)), "storage", status, observed, expected, fix, path)
 
 
 def _named(folder_bench: Served, bisection: Bisection) -> Iterator[Verdict]:
     """Hosts that were slow in every group, whose others were well; groups in which nothing tells one from another."""
-    expected = _("at least {enough:.0%} of what the others have", enough=ENOUGH)
+    expected = _("at least {enough:.0%} of the other hosts", enough=ENOUGH)
     last: dict[str, str] = {}
     for figures in folder_bench.passes:
         last |= folder_bench.slow_hosts(figures)
     for host in bisection.hosts:
         observed = _(
-            "slow in every group, whose others are well: {last}", last=last.get(host, _("no answer"))
+            "slow in every group, with normal other members: {last}", last=last.get(host, _("no reply"))
         )
         yield Verdict(
             host, "storage", Status.FAIL, observed, expected, folder_bench.host_bench.fix, folder_bench.path
@@ -173,7 +173,7 @@ def _named(folder_bench: Served, bisection: Bisection) -> Iterator[Verdict]:
     for group in (
         bisection.open
     ):  # between halves that were well there is nothing: both were measured at the same time
-        observed = _("slow together, and nothing tells one from another")
+        observed = _("slow together; no host stands out")
         yield Verdict(
             fold(list(group)), "storage", Status.WARN, observed, expected, SHARED, folder_bench.path
         )

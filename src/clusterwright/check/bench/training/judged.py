@@ -16,10 +16,15 @@ from clusterwright.i18n import N_, _
 
 BENCH = "training"
 MIN_HOST_SHARE = 0.8  # ours, as with bandwidth: of what each host must do for the whole to scale as it should
-SLOW_HOST = N_("the host computes slowly: wright check FILE; look at clocks, power, and what else runs there")
-SLOW_LINK = N_("fix hosts named here; else wright bench collectives FILE finds the host or link")
-WRONG = N_("a GPU, a NIC or memory changes data: bench the hosts in halves (--hosts), then wright check FILE")
-STRAY = N_("see what was said above; where GPUDirect was not taken: is nvidia_peermem loaded?")
+SLOW_HOST = N_("the host computes slowly: run wright check FILE; check clocks, power and other processes")
+SLOW_LINK = N_(
+    "fix the hosts named here; if none is named, wright bench collectives FILE finds the host or link"
+)
+WRONG = N_(
+    "a GPU, NIC or memory module corrupts data: bench each half of the hosts (--hosts), "
+    "then run wright check FILE"
+)
+STRAY = N_("see the messages above; if GPUDirect was not used, load nvidia_peermem")
 EQUAL = N_("equal losses and gradients on all ranks")
 
 

@@ -48,12 +48,8 @@ def strayed(route: Route, group: Trained) -> str:
         return (
             ""
             if is_match
-            else _("NCCL took {transport}", transport=transport or "nothing that its log tells of")
+            else _("NCCL used {transport}", transport=transport or "nothing that its log tells of")
         )
     least = MIN_TRAFFIC_SHARE * group.bus_bytes * len(group.step_times)
     stray_hosts = [host for host, byte_count in group.sent_bytes.items() if byte_count < least]
-    return (
-        _("{stray_hosts} sent it by another interface", stray_hosts=", ".join(stray_hosts))
-        if stray_hosts
-        else ""
-    )
+    return _("{hosts} used another interface", hosts=", ".join(stray_hosts)) if stray_hosts else ""

@@ -35,13 +35,13 @@ class Exchange:
     def rule(self) -> str:
         """What of it shows, in words."""
         if self.shows >= NOTHING_HIDES:
-            return _("nothing hides it on a CPU")
+            return _("a CPU does not overlap it")
         remainder = _(
-            "what is longer than {backward:.0%} of the step, or one of {buckets} buckets",
+            "the part longer than {backward:.0%} of the step, or one of {buckets} buckets",
             backward=BACKWARD,
             buckets=self.buckets,
         )
-        return _("{shows:.0%} of it shows, or {remainder}", shows=self.shows, remainder=remainder)
+        return _("{shows:.0%} of it is exposed, or {remainder}", shows=self.shows, remainder=remainder)
 
     def exposed_s(self, compute_s: float, *, bandwidth: float = 1.0) -> float:
         """Seconds that a step of `compute_s` waits for it, at so much of the bandwidth."""
@@ -60,9 +60,9 @@ def expected_compute_share(compute_s: float, exchange: Exchange) -> Expectation:
     least = STEADY * compute_s / (compute_s + exchange.exposed_s(compute_s, bandwidth=exchange.enough))
     total = f"{amount(exchange.seconds, 's')} ({exchange.why})"
     reason = _(
-        "{amount} without it, and {amount2} that show of {total}; {rule}",
-        amount=amount(compute_s, "s"),
-        amount2=amount(exposed_s, "s"),
+        "{without} without communication, plus {exposed} exposed of {total}; {rule}",
+        without=amount(compute_s, "s"),
+        exposed=amount(exposed_s, "s"),
         total=total,
         rule=exchange.rule,
     )

@@ -32,9 +32,9 @@ class Shape:
 
     def __str__(self) -> str:
         """In words."""
-        model = _("a transformer of {layers} layers of width {width}", layers=self.layers, width=self.width)
+        model = _("a transformer with {layers} layers of width {width}", layers=self.layers, width=self.width)
         return _(
-            "{backend}, {model}, {sequences} samples of {tokens} tokens a rank and step",
+            "{backend}, {model}, {sequences} samples of {tokens} tokens per rank and step",
             backend=self.backend,
             model=model,
             sequences=self.sequences,
@@ -81,7 +81,7 @@ class Trials:
             ValueError: it did not end well, or its gradients took another route.
         """
         if not answers:
-            raise ValueError(_("its ranks did not end well"))
+            raise ValueError(_("its ranks failed"))
         result = trained(hosts, answers)
         if astray := strayed(route, result):
             raise ValueError(astray)
