@@ -160,7 +160,7 @@ def test_bytes_on_another_network_are_told_of(site, cluster):
     """The figure is kept with what carried it."""
     outcome = network(site(links(cluster, lambda *_: LINE, astray={("gpu-node4", "gpu-node1")})))
 
-    assert any("went by 10.77.0.99, not by the network compute" in note for note in outcome.notes)
+    assert any("used 10.77.0.99 instead of network compute" in note for note in outcome.notes)
 
 
 def test_what_is_expected_says_how_it_was_worked_out(site, cluster):
