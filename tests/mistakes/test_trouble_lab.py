@@ -181,7 +181,7 @@ def test_troubles_at_once_are_named_each_with_its_mend(site, words, capsys):
     }  # fmt: skip
     assert first == EXIT_OK, then
     assert again == EXIT_OK, still
-    assert "0 changes, 0 restarts; 5 of 5 hosts" in still
+    assert "changes: 0; restarts: 0; hosts: 5 of 5" in still
     site.until("gpu-node1", "idle")
     site.until("gpu-node4", "idle")
     assert calm(capsys, site)

@@ -1,7 +1,7 @@
-"""The command `wright`: one short file per command, named after it; a file that starts with _ is none.
+"""The command `wright`: one module per command, named after the command; a module that starts with _ is no command.
 
-A command's module imports only what its signature needs; the work is imported inside the function, so
-that short commands stay quick. What `wright --help` lists is read from the files without running them.
+A command's module imports only what its signature needs and imports the rest inside the function, so that
+short commands start fast. `wright --help` reads the summary lines from the files without importing them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _ABOUT = N_("Plan, build, verify, run and repair GPU training clusters.")
 
 
 def app() -> App:
-    """The command tree; each command is imported when it is used."""
+    """Return the command tree; Cyclopts imports a command's module when the command is used."""
     from cyclopts import App, Parameter
 
-    # plaintext: the other formats import a Markdown or reStructuredText reader for a few back-ticks.
+    # plaintext: the other formats import a Markdown or reStructuredText parser for a few back-ticks.
     tree = App(
         name="wright",
         help=_ABOUT,
@@ -38,32 +38,31 @@ def app() -> App:
         from clusterwright.cli._help import TranslatedHelp
 
         tree.help_formatter = TranslatedHelp()
-    for name in _names():  # without their lines, which only the overview shows, and reads from all files
-        tree.command(f"{__name__}.{name}:{name}", name=_spoken(name))
+    for name in _modules():
+        tree.command(f"{__name__}.{name}:{name}", name=_command_name(name))
     return tree
 
 
 def commands() -> list[tuple[str, str]]:
-    """Every command and what it does, in one line."""
+    """Return every command and its summary line."""
     from clusterwright.cli._listing import summary_line
 
-    return [(_spoken(name), summary_line(__path__[0], name)) for name in _names()]
+    return [(_command_name(name), summary_line(__path__[0], name)) for name in _modules()]
 
 
-def _names() -> list[str]:
+def _modules() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
 
 
-def _spoken(name: str) -> str:
-    """`add-hosts` is in add_hosts.py: a module's name takes no hyphen."""
-    return name.replace("_", "-")
+def _command_name(module: str) -> str:
+    return module.replace("_", "-")
 
 
 def main() -> None:
-    """Run the command line; errors that a user can fix are shown as such, and exit with their code."""
-    # Start-up only makes objects that stay; looking among them for garbage every 700 of them took a sixth of it.
+    """Run the command line; print errors that a user can fix, and exit with their exit code."""
+    # Start-up creates objects that live until the end; garbage collections every 700 objects took a sixth of its time.
     gc.set_threshold(50_000, 20, 20)
-    # No plug-in of another package may change how our files are read; not looking for any saves 20 ms too.
+    # No plugin of another package may change how the files are parsed; skipping the search for plugins saves 20 ms.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     try:
         arguments = _choose_language(sys.argv[1:])
@@ -76,14 +75,14 @@ def main() -> None:
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
-    except BrokenPipeError:  # `wright ... | head`: the reader has what it wanted
+    except BrokenPipeError:  # `wright ... | head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None
     raise SystemExit(outcome if isinstance(outcome, int) else 0)
 
 
 def _choose_language(arguments: list[str]) -> list[str]:
-    """Set the language of the process and return the arguments without `--lang`; what follows `--` is left alone.
+    """Set the language of the process and return the arguments without `--lang`; arguments after `--` stay.
 
     Raises:
         WrightError: there is no such language.
@@ -99,8 +98,8 @@ def _choose_language(arguments: list[str]) -> list[str]:
             if language is None:
                 raise WrightError.from_code(
                     "unknown-name",
-                    _("{option} is `{value}`", option=name, value=value),
-                    _("write one of {languages}", languages=", ".join(LANGUAGES)),
+                    _("{option} `{value}`: there is no such language", option=name, value=value),
+                    _("use one of {languages}", languages=", ".join(LANGUAGES)),
                     exit_code=EXIT_USAGE,
                 )
             set_language(language)
@@ -110,7 +109,7 @@ def _choose_language(arguments: list[str]) -> list[str]:
 
 def _overview() -> str:
     listed = commands()
-    width = max(len(name) for name, _ in listed)
+    width = max(len(name) for name, _line in listed)
     lines = [f"  {name:{width}}  {_(line)}" for name, line in listed]
     return "\n".join(
         (
@@ -120,8 +119,10 @@ def _overview() -> str:
             "",
             *lines,
             "",
-            _("Every command takes --lang en or zh; else LC_ALL, LC_MESSAGES or LANG chooses the language."),
-            _("Details: wright COMMAND --help. Start with: wright init --template lab, then wright lab up."),
+            _("Every command takes --lang en|zh (default: the language of LC_ALL, LC_MESSAGES or LANG)."),
+            _(
+                "Run wright COMMAND --help for details. To begin: wright init --template lab, then wright lab up."
+            ),
             "",
         )
     )

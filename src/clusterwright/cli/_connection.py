@@ -1,4 +1,4 @@
-"""Which cluster a command means, and the way to the host where its runs are kept."""
+"""The cluster that a command works on, and the connection to the host that stores its runs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ VARIABLE = "CLUSTERWRIGHT_CLUSTER"
 
 
 def find_cluster(named: Path | None) -> Cluster:
-    """The cluster that a command means.
+    """Load the cluster file that a command works on.
 
     Raises:
-        WrightError: there is none; with the places that were tried.
+        WrightError: no file is found; the message lists the paths that were tried.
     """
     from clusterwright.config.load import load_cluster
 
@@ -28,10 +28,10 @@ def find_cluster(named: Path | None) -> Cluster:
 
 
 def cluster_file(named: Path | None, job_file: Path | None = None) -> Path:
-    """The file of `--cluster`, of $CLUSTERWRIGHT_CLUSTER, of ./cluster.yaml, or of the one beside the job file.
+    """Return the path of `--cluster`, $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml or cluster.yaml beside the job file.
 
     Raises:
-        WrightError: there is none; with the places that were tried.
+        WrightError: no file is found; the message lists the paths that were tried.
     """
     from clusterwright.errors import EXIT_USAGE, WrightError
 
@@ -45,21 +45,24 @@ def cluster_file(named: Path | None, job_file: Path | None = None) -> Path:
     )
     cluster_path = next((path for path in candidates if path.exists()), None)
     if cluster_path is None:
+        tried = ", ".join(map(str, candidates))
         raise WrightError.from_code(
             "no-cluster-file",
-            _("no cluster file; tried {candidates}", candidates=", ".join(str(path) for path in candidates))
-            + ("" if env_path else _(" (${variable} is not set)", variable=VARIABLE)),
-            _(
-                "name it: --cluster cluster.yaml, or export {variable}=/path/to/cluster.yaml",
+            _("no cluster file found; tried {paths}", paths=tried)
+            if env_path
+            else _(
+                "no cluster file found; tried {paths} (${variable} is not set)",
+                paths=tried,
                 variable=VARIABLE,
             ),
+            _("pass --cluster cluster.yaml, or export {variable}=/path/to/cluster.yaml", variable=VARIABLE),
             exit_code=EXIT_USAGE,
         )
     return cluster_path
 
 
 def connection_to(cluster: Cluster) -> Ssh:
-    """The lab's own ssh for a lab, the site's otherwise."""
+    """Return an SSH connection: through the lab's ssh_config for a lab, through the user's otherwise."""
     from clusterwright.provision.apply import remote_of
 
     return remote_of(cluster)
@@ -74,9 +77,9 @@ def follow(
     ignore_interrupts: bool = False,
     json: bool = False,
 ) -> int:
-    """Show a run's logs from the control host, or from here; the run's outcome as an exit code.
+    """Show a run's logs, read on the control host or (without a cluster) on this machine; return the run's exit code.
 
-    On a terminal, a line beneath them says how far it is. With `ignore_interrupts`, an interrupt does not end it.
+    On a terminal, a status line below the logs shows the progress. `ignore_interrupts` leaves Ctrl-C to the caller.
     """
     from clusterwright.launch.follow.screen import able
 
@@ -91,7 +94,7 @@ def follow(
 def run_jobs_command(
     cluster: Cluster | None, command: str, runs: str, *more: str, ignore_interrupts: bool = False
 ) -> int:
-    """Have run_jobs.py do it on the control host, or here, and show what it says; its exit code."""
+    """Run a command of run_jobs.py on the control host, or on this machine without a cluster; return its exit code."""
     from clusterwright.edge.bundler import RUNS, program_input
     from clusterwright.edge.processes import stream
 
@@ -114,7 +117,7 @@ def _on_screen(argv: tuple[str, ...], *, ignore_interrupts: bool) -> int:
 
 
 def _argv(cluster: Cluster | None, command: str, runs: str, *more: str) -> tuple[str, ...]:
-    """What starts run_jobs.py where the runs are."""
+    """Return the command line that starts run_jobs.py where the runs are stored."""
     from clusterwright.edge.bundler import LOADER, program_command
 
     if cluster is None:

@@ -1,4 +1,4 @@
-"""How gently a command changes hosts: options that several commands have."""
+"""Options of several commands: how they disrupt running jobs when they change hosts."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from cyclopts import Parameter
 @Parameter(name="*")
 @dataclass(frozen=True)
 class DisruptionOptions:
-    """The options as they were typed."""
+    """The options of --batch, --drain, --reboot and --wait as typed."""
 
     batch: Annotated[
         str,
         Parameter(
-            help="Compute hosts that restart something at once, after the first one alone: 4, or 25% of them."
+            help="Compute hosts changed at a time after the first host, as a number or a percentage: 4 or 25%."
         ),
     ] = ""
     drain: Annotated[
         bool,
         Parameter(
             negative="",
-            help="Where a change wants a host without jobs: drain it, wait, change it, give it back.",
+            help="Drain hosts whose change needs an idle host, wait for their jobs, change and resume them.",
         ),
     ] = False
     reboot: Annotated[
         bool,
         Parameter(
             negative="",
-            help="Where a change wants a reboot: drain the host, wait, change it, reboot it, check it, give it back.",
+            help="Drain hosts whose change needs a reboot, wait, change, reboot, check and resume them.",
         ),
     ] = False
-    wait: Annotated[
-        str, Parameter(help="With --drain or --reboot: longest time for jobs to end, in all.")
-    ] = "1h"
+    wait: Annotated[str, Parameter(help="With --drain or --reboot: longest total wait for jobs to end.")] = (
+        "1h"
+    )
 
 
-USUALLY = DisruptionOptions()
+DEFAULT_DISRUPTION = DisruptionOptions()

@@ -1,4 +1,4 @@
-"""`--help` in the current language: the words of a command's docstring, looked up paragraph by paragraph."""
+"""`--help` in the current language: a command's docstring is translated paragraph by paragraph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TITLES = (N_("Usage:"), N_("Arguments"), N_("Parameters"), N_("Commands"))  # Cy
 
 
 class TranslatedHelp(DefaultFormatter):
-    """Cyclopts' pages with titles, descriptions and parameters translated."""
+    """Cyclopts' help formatter with translated titles, descriptions and parameters."""
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
         entries = [entry.copy(description=_inline(entry.description)) for entry in panel.entries]
@@ -31,7 +31,7 @@ class TranslatedHelp(DefaultFormatter):
 
 
 def paragraphs(text: str) -> list[str]:
-    """The paragraphs of a docstring, each on one line: the messages that are translated."""
+    """Return the paragraphs of a docstring, each on one line, as the message catalog has them."""
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
 
 

@@ -1,13 +1,15 @@
-"""Hosts as they are typed on the command line."""
+"""Hostlists of the command line."""
 
 from __future__ import annotations
 
+from clusterwright.i18n import _
+
 
 def expanded(hostlist: str) -> tuple[str, ...] | None:
-    """The hosts of a hostlist; None where none was typed.
+    """Expand a hostlist; None for an empty text.
 
     Raises:
-        WrightError: it is not a hostlist.
+        WrightError: the text is not a hostlist.
     """
     from ClusterShell.NodeSet import NodeSetException
 
@@ -17,5 +19,6 @@ def expanded(hostlist: str) -> tuple[str, ...] | None:
     try:
         return expand(hostlist) if hostlist else None
     except NodeSetException as error:
-        message, fix = f"`{hostlist}` is not a hostlist: {error}", "write it as gpu-node[1-8,12]"
+        message = _("`{hostlist}` is not a hostlist: {error}", hostlist=hostlist, error=error)
+        fix = _("write it as gpu-node[1-8,12]")
         raise WrightError.from_code("bad-hostlist", message, fix, exit_code=EXIT_USAGE) from error

@@ -1,4 +1,4 @@
-"""What a command's file says of it, read without running it."""
+"""The summary line of a command, parsed from its file without importing it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def summary_line(folder: str, name: str) -> str:
-    """The first line of the command's docstring, or the help of its App; empty where it has neither."""
+    """Return the first line of the command's docstring, or the help of its App; empty if it has neither."""
     module, package = Path(folder, f"{name}.py"), Path(folder, name, "__init__.py")
     text = (module if module.exists() else package).read_text(encoding="utf-8")
-    # Only its own statement is parsed, up to the next line at the margin: parsing whole files takes ten times as long.
+    # Parses only the command's own statement, to the next unindented line: parsing whole files takes ten times as long.
     statement = re.search(rf"^(?:def {name}\(|{name} = ).*?(?=^[^\s)]|\Z)", text, re.MULTILINE | re.DOTALL)
     node = ast.parse(statement[0]).body[0] if statement else None
     if isinstance(node, ast.FunctionDef):

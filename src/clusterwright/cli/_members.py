@@ -1,4 +1,4 @@
-"""How hosts join and leave: shown, asked for, done, and said."""
+"""`wright add-hosts` and `wright remove-hosts`: show the changes, ask, make them, and report."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from clusterwright.cli._show import show_json, show_message, show_text
+from clusterwright.cli._show import is_confirmed, show_json, show_message, show_note, show_text
 from clusterwright.cli.diff import drift_lines, field_line
 from clusterwright.config.load import source_of
 from clusterwright.config.names import fold
 from clusterwright.config.reader import read
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.change.drift import drift
 from clusterwright.provision.change.fields import ClusterFile, diff_fields, new_hosts
@@ -25,7 +25,7 @@ from clusterwright.provision.shrink import Removal, refuse_reserved, remembered,
 
 @dataclass(frozen=True, slots=True)
 class MemberOptions:
-    """The options that both commands have."""
+    """The options of both commands."""
 
     dry_run: bool
     yes: bool
@@ -34,7 +34,7 @@ class MemberOptions:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How hosts leave."""
+    """How hosts are removed."""
 
     wait_s: float
     cancel: bool
@@ -42,7 +42,7 @@ class How:
 
 
 def add(path: Path, group: str, hosts: str, options: MemberOptions) -> int:
-    """New hosts into a group of the file, and into the cluster."""
+    """Add hosts to a group of the cluster file and to the cluster."""
     names = hostlist(hosts)
     current_file = ClusterFile.from_source(source_of(path))
     proposed_file = ClusterFile.from_source(read(with_hosts(current_file, group, names), str(path)))
@@ -51,7 +51,7 @@ def add(path: Path, group: str, hosts: str, options: MemberOptions) -> int:
     report = preview(growth, remote)
     if not options.json:
         show(current_file, proposed_file, report)
-    if options.dry_run or not agreed("Let them join?", options):
+    if options.dry_run or not agreed(_("Add these hosts?"), options):
         show_json(_document(current_file, proposed_file, report)) if options.json else None
         return EXIT_OK
     result = grow(growth, remote, show_message)
@@ -63,27 +63,29 @@ def add(path: Path, group: str, hosts: str, options: MemberOptions) -> int:
     for host, state in result.states.items():
         if not is_ready(state):
             show_message(
-                _("{host}: Slurm has it as {state}; ask there: journalctl -u slurmd", host=host, state=state)
+                _(
+                    "{host}: Slurm reports {state}; see journalctl -u slurmd on the host",
+                    host=host,
+                    state=state,
+                )
             )
     show_message(
-        f"{fold(names)}: joined"
+        _("{hosts}: added", hosts=fold(names))
         if result.ok
-        else _(
-            "next: fix that, then again: {retry_command}", retry_command=_retry_command(path, group, hosts)
-        )
+        else _("next: fix the errors above, then run: {command}", command=_retry_command(path, group, hosts))
     )
     return EXIT_OK if result.ok else EXIT_FAILED
 
 
 def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
-    """Hosts out of the cluster, and out of its file."""
+    """Remove hosts from the cluster and from its file."""
     names = hostlist(hosts)
     current_file = ClusterFile.from_source(source_of(path))
     begun = remembered(current_file.cluster.name)
     host_names = {host.name for host in current_file.cluster.hosts()}
     present = tuple(name for name in names if name in host_names or name not in begun)
     if _is_removed(current_file, names, begun):
-        show_message(_("{fold}: not in {path} any more; nothing to do", fold=fold(names), path=path))
+        show_message(_("{hosts}: already removed from {file}; nothing to do", hosts=fold(names), file=path))
         return EXIT_OK
     refuse_to_remove(current_file.cluster, present)
     proposed_file = ClusterFile.from_source(read(without_hosts(current_file, present), str(path)))
@@ -93,7 +95,7 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
     report = apply(proposed_file.cluster, str(path), remote, dry_run=True)
     if not options.json:
         show(current_file, proposed_file, report)
-    if options.dry_run or not agreed("Drain them, and take them out?", options):
+    if options.dry_run or not agreed(_("Drain and remove these hosts?"), options):
         show_json(_document(current_file, proposed_file, report)) if options.json else None
         return EXIT_OK
     result = remove_hosts(task, remote, show_message)
@@ -101,16 +103,16 @@ def remove(path: Path, hosts: str, how: How, options: MemberOptions) -> int:
         show_json({"ok": result.ok, "others": result.other_report, "still_there": result.failed_hosts})
     failures(result.other_report)
     show_message(
-        f"{fold(names)}: gone"
+        _("{hosts}: removed", hosts=fold(names))
         if result.ok
-        else _("next: fix that, then again: wright apply {path}", path=path)
+        else _("next: fix the errors above, then run: {command}", command=f"wright apply {path}")
     )
     return EXIT_OK if result.ok else EXIT_FAILED
 
 
 def show(current_file: ClusterFile, proposed_file: ClusterFile, report: Report) -> None:
-    """The file's lines, what they mean for running jobs, and what is to be done on which hosts."""
-    show_text("\n".join(file_lines(current_file, proposed_file)) or "the file has them so already")
+    """Print the diff of the file, its effect on running jobs, and the changes of the hosts."""
+    show_text("\n".join(file_lines(current_file, proposed_file)) or _("the cluster file needs no change"))
     for change in diff_fields(current_file, proposed_file):
         show_text(field_line(change))
     coming = new_hosts(current_file.cluster, proposed_file.cluster)
@@ -120,25 +122,23 @@ def show(current_file: ClusterFile, proposed_file: ClusterFile, report: Report) 
     if coming:
         count = sum(len(host.changes) for host in report.hosts if host.host in coming)
         show_text(
-            _(
-                "{fold}: {count} changes make them hosts of the cluster; nothing runs there yet",
-                fold=fold(coming),
-                count=count,
+            _n(
+                "{hosts}: {count} change adds them to the cluster; no jobs run there yet",
+                "{hosts}: {count} changes add them to the cluster; no jobs run there yet",
+                count,
+                hosts=fold(coming),
             )
         )
     for host in report.hosts:
         if not host.ok:
-            show_message(
-                _(
-                    "note: {host}: {error}; it takes no part, and a later apply brings it up",
-                    host=host.host,
-                    error=host.error.splitlines()[0],
-                )
+            error = host.error.splitlines()[0]
+            show_note(
+                _("{host}: skipped: {error}; run wright apply when it is up", host=host.host, error=error)
             )
 
 
 def file_lines(current_file: ClusterFile, proposed_file: ClusterFile) -> list[str]:
-    """The difference of the two texts."""
+    """Return the unified diff of the two files."""
     old, new = current_file.source.text.splitlines(), proposed_file.source.text.splitlines()
     return list(
         difflib.unified_diff(old, new, current_file.source.file, proposed_file.source.file, lineterm="", n=1)
@@ -146,27 +146,25 @@ def file_lines(current_file: ClusterFile, proposed_file: ClusterFile) -> list[st
 
 
 def agreed(question: str, options: MemberOptions) -> bool:
-    """What --yes says, or a person at the terminal.
+    """Return True with --yes, or when the user confirms on the terminal.
 
     Raises:
-        WrightError: neither.
+        WrightError: there is neither.
     """
     if options.yes:
         return True
     if not sys.stdin.isatty():
         raise WrightError.from_code(
             "apply-needs-yes",
-            _("hosts would be changed, and there is no terminal to ask at"),
-            "pass --yes to go on, or --dry-run to see what would be done",
+            _("the changes of hosts need confirmation, and stdin is not a terminal"),
+            _("pass --yes to make the changes, or --dry-run to see them"),
             exit_code=EXIT_USAGE,
         )
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    return is_confirmed(question)
 
 
 def failures(*reports: Report | None) -> None:
-    """Hosts on which something went wrong, with the words."""
+    """Print the failed and skipped hosts with their errors."""
     for report in reports:
         for host in report.hosts if report else ():
             if not host.ok:
@@ -176,7 +174,7 @@ def failures(*reports: Report | None) -> None:
 
 
 def _is_removed(current_file: ClusterFile, names: tuple[str, ...], begun: tuple[str, ...]) -> bool:
-    """True when the file knows them as absent, or not at all since they left, and nothing is left to do."""
+    """Return True when the file lists the hosts as absent and no removal of them is unfinished."""
     host_names = {host.name for host in current_file.cluster.hosts()}
     all_names = {name for group in current_file.cluster.nodes.values() for name in group.all_names()}
     return (

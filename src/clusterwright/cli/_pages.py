@@ -1,4 +1,4 @@
-"""The page of each error code: one Markdown file in `clusterwright/codes`, shown by `wright explain`."""
+"""The reference page of each error code: a Markdown file in `clusterwright/codes`, shown by `wright explain`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.resources import files
 
 
 def pages() -> dict[str, str]:
-    """Code to page, by code."""
+    """Return every page by its code, sorted by code."""
     folder = files("clusterwright").joinpath("codes")
     markdown_files = (
         (entry.name.removesuffix(".md"), entry) for entry in folder.iterdir() if entry.name.endswith(".md")

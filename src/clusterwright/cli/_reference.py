@@ -1,4 +1,4 @@
-"""What is generated: the references under docs/, the hosts' table of Xids, and the fields of a job on hosts.
+"""Generate the references under docs/, the table of Xids for hosts, and the fields of a job for hosts.
 
 `python -m clusterwright.cli._reference --write|--check`.
 """
@@ -23,25 +23,25 @@ from clusterwright.diagnose.reference import pages as modes_pages
 from clusterwright.onhost.supervisor.goodput.kinds import COMMON, KINDS, Kind
 from clusterwright.provision.render.monitoring.pages import alert_pages
 
-_XIDS = "src/clusterwright/provision/render/hooks/xids"  # what hosts know of Xids, without Clusterwright
-_JOB_FIELDS = "src/clusterwright/onhost/supervisor/job_fields.py"  # what hosts know of a job
+_XIDS = "src/clusterwright/provision/render/hooks/xids"  # the table of Xids for hosts
+_JOB_FIELDS = "src/clusterwright/onhost/supervisor/job_fields.py"  # the fields of a job for hosts
 _HEADER = "<!-- made by clusterwright.cli._reference, do not edit -->\n\n"
 
 
 def fields_page() -> str:
-    """docs/reference/fields.md: every field of the two files."""
+    """Render docs/reference/fields.md: every field of the two files."""
     head = (
         "# Fields of cluster.yaml and job.yaml\n\n"
-        "`NAME` stands for a name that you give, `[]` for the items of a list.\n"
-        "The last column says what a change costs a running cluster: nothing (live), Slurm reading its files again\n"
-        "(reconfigure), a restart of a service, a drain or reboot of hosts, or a rebuild.\n"
+        "`NAME` stands for a name that you choose, `[]` for the items of a list.\n"
+        "The last column is what a change costs a running cluster: nothing (live), `scontrol reconfigure`\n"
+        "(reconfigure), a service restart, a drain or reboot of hosts, or a rebuild.\n"
         "`wright explain FIELD` shows one of them.\n"
     )
     return head + "".join(f"\n## {kind}.yaml\n\n{_table(fields(kind))}" for kind in ("cluster", "job"))
 
 
 def _table(rows: tuple[Field, ...]) -> str:
-    lines = ["| field | what it means | takes | default | example | changing it |", "| --- " * 6 + "|"]
+    lines = ["| field | meaning | values | default | example | changing it |", "| --- " * 6 + "|"]
     for row in rows:
         variant = f" ({row.variant})" if row.variant else ""
         example = f"`{row.example}`" if row.example else ""
@@ -52,7 +52,7 @@ def _table(rows: tuple[Field, ...]) -> str:
 
 
 def errors_page(golden: Path) -> str:
-    """docs/reference/errors.md: every error code with its page and what it looks like."""
+    """Render docs/reference/errors.md: the page of every error code, with an example of its output."""
     head = "# Errors\n\nEach error has a stable code; `wright explain CODE` shows its page.\n"
     return head + "".join(f"\n{_error(code, text, golden)}" for code, text in pages().items())
 
@@ -64,8 +64,8 @@ def _error(code: str, text: str, golden: Path) -> str:
 
 
 def cli_page() -> str:
-    """docs/reference/cli.md: every command and what it does."""
-    head = "# Commands\n\n`wright COMMAND --help` shows what a command takes.\n\n"
+    """Render docs/reference/cli.md: every command and its summary line."""
+    head = "# Commands\n\n`wright COMMAND --help` lists the options of a command.\n\n"
     head += "| command | what it does |\n| --- | --- |\n"
     rows = []
     for name, line in commands():
@@ -75,13 +75,13 @@ def cli_page() -> str:
 
 
 def events_page() -> str:
-    """docs/reference/events.md: every kind of event in a run's folder."""
+    """Render docs/reference/events.md: every kind of event in a run's folder."""
     head = (
         "# Events of a run\n\n"
-        "`events/NAME.jsonl` in the folder of a run: one JSON object a line, one file for each writer.\n"
-        "A host that dies may leave half a line, which readers pass over.\n"
-        "A training may write kinds of its own with `run.record`.\n\n"
-        "Every event has:\n\n| field | what it is |\n| --- | --- |\n"
+        "`events/NAME.jsonl` in the folder of a run: one JSON object per line, one file per writer.\n"
+        "A host that crashes may leave an incomplete last line; readers skip it.\n"
+        "A training may write its own kinds with `run.record`.\n\n"
+        "Every event has:\n\n| field | meaning |\n| --- | --- |\n"
     )
     head += "".join(f"| `{name}` | {meaning} |\n" for name, meaning in COMMON.items())
     return head + "".join(f"\n{_event(name, kind)}" for name, kind in KINDS.items())
@@ -89,18 +89,18 @@ def events_page() -> str:
 
 def _event(name: str, kind: Kind) -> str:
     rows = "".join(f"| `{field}` | {meaning} |\n" for field, meaning in kind.fields.items())
-    return f"## `{name}`\n\n{kind.writer}: {kind.when}.\n\n| field | what it is |\n| --- | --- |\n{rows}"
+    return f"## `{name}`\n\n{kind.writer}: {kind.when}.\n\n| field | meaning |\n| --- | --- |\n{rows}"
 
 
 def glossary_page(data: Path) -> str:
-    """docs/glossary.md: every term with its Chinese word, its meaning, and its name elsewhere.
+    """Render docs/glossary.md: every term with its Chinese word, its meaning, and its name elsewhere.
 
     Args:
         data: docs/glossary.toml.
     """
     head = (
         "# Glossary\n\n"
-        "One concept has one word, in code, messages and pages. The last column names the package of\n"
+        "One concept has one word, in code, messages and pages. The last column is the package of\n"
         "`src/clusterwright` that owns the concept.\n\n"
         "| term | 中文 | meaning | elsewhere | package |\n" + "| --- " * 5 + "|\n"
     )
@@ -113,7 +113,7 @@ def glossary_page(data: Path) -> str:
 
 
 def outdated(docs: Path, golden: Path) -> dict[Path, str]:
-    """The pages whose text on disk is not what it should be, with that text."""
+    """Return the pages that differ from what is on disk, with their new text."""
     makers: dict[str, Callable[[], str]] = {
         "fields": fields_page,
         "errors": lambda: errors_page(golden),
@@ -136,10 +136,10 @@ def _differs(path: Path, text: str) -> dict[Path, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the pages, or say which are out of date (exit code 1)."""
+    """Write the outdated pages, or list them (exit code 1)."""
     parser = argparse.ArgumentParser(description=__doc__)
     how = parser.add_mutually_exclusive_group(required=True)
-    how.add_argument("--check", action="store_true", help="only say which pages are out of date")
+    how.add_argument("--check", action="store_true", help="list the pages that are out of date")
     how.add_argument("--write", action="store_true", help="write the pages that are out of date")
     parser.add_argument("--root", type=Path, default=Path(), help="the checkout")
     options = parser.parse_args(arguments)

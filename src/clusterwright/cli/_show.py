@@ -1,47 +1,67 @@
-"""How commands show things: data on stdout, talk on stderr, tables without borders, one JSON document."""
+"""Output of commands: data on stdout, messages on stderr, tables without borders, one JSON document."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 
-_COLOURS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
+_COLORS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
 
 
 def show_message(text: str) -> None:
-    """Talk: progress and next steps, on stderr."""
+    """Print progress or a next step on stderr."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
 
+def show_note(text: str) -> None:
+    """Print a note on stderr."""
+    show_message(_("note: {text}", text=text))
+
+
+def show_next(command: str) -> None:
+    """Print the command that usually follows."""
+    show_message(_("next: {command}", command=command))
+
+
+def show_heading(text: str) -> None:
+    """Print a heading below an empty line on stdout."""
+    show_text(f"\n{text}")
+
+
 def show_json(document: Any) -> None:
-    """One JSON document on stdout; dataclasses become objects."""
+    """Print one JSON document on stdout; dataclasses become objects."""
     json.dump(document, sys.stdout, indent=2, default=_json_default)
     sys.stdout.write("\n")
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Rows under headings on stdout; status words are coloured on a terminal, and readable without."""
+    """Print rows under translated headings on stdout; a terminal shows status words in color."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(_(column), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row))
+        table.add_row(*(Text(cell, style=_COLORS.get(cell, "")) for cell in row))
     console = Console()
     if not console.is_terminal:
         console = Console(width=200)
     console.print(table)
+
+
+def show_records(columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> None:
+    """Print the named fields of records as a table."""
+    show_table(columns, [[str(record[column]) for column in columns] for record in records])
 
 
 def _json_default(value: Any) -> Any:
@@ -53,15 +73,22 @@ def _json_default(value: Any) -> Any:
 
 
 def show_text(text: str) -> None:
-    """Data as text on stdout."""
+    """Print data as text on stdout."""
     sys.stdout.write(f"{text.rstrip()}\n")
 
 
+def is_confirmed(question: str) -> bool:
+    """Ask on the terminal; True for y or yes."""
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
 def write_file(to: Path, text: str) -> None:
-    """A file, whole or not at all.
+    """Write a file atomically.
 
     Raises:
-        WrightError: the folder is not there, or cannot be written.
+        WrightError: the folder does not exist or is not writable.
     """
     from clusterwright.edge.files import write_file_atomic
 
@@ -71,5 +98,5 @@ def write_file(to: Path, text: str) -> None:
         raise WrightError.from_code(
             "report-not-written",
             f"{to}: {error.strerror}",
-            _("name a file in a folder that you may write to"),
+            _("choose a file in a folder that you may write to"),
         ) from error

@@ -18,22 +18,24 @@ def add_hosts(
     yes: Annotated[bool, Parameter(alias="-y")] = False,
     json: bool = False,
 ) -> int:
-    """Let new hosts join a node group while jobs run: the file, the new hosts, and then all others.
+    """Add hosts to a node group without stopping jobs.
+
+    Updates the cluster file, builds the new hosts, then updates all other hosts.
 
     Parameters
     ----------
     cluster
-        The cluster file; its comments stay.
+        Cluster file; its comments are preserved.
     group
-        The node group; the new hosts get its next addresses.
+        Node group; the new hosts get its next addresses.
     hosts
-        The new hosts, as a hostlist.
+        New hosts, as a hostlist.
     dry_run
-        Show what would change, in the file and on the hosts; change nothing.
+        Show the changes of the file and of the hosts; change nothing.
     yes
-        Do not ask.
+        Do not ask for confirmation.
     json
-        One JSON document on stdout.
+        Print one JSON document on stdout.
     """
     from clusterwright.cli import _members
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._disruption import USUALLY, DisruptionOptions
-from clusterwright.cli._show import show_json, show_message, show_table
+from clusterwright.cli._disruption import DEFAULT_DISRUPTION, DisruptionOptions
+from clusterwright.cli._show import is_confirmed, show_json, show_message, show_next, show_note, show_table
 from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
-from clusterwright.i18n import _
-from clusterwright.units import QuantityError, parse_duration
+from clusterwright.i18n import _, _n
+from clusterwright.units import QuantityError, human_duration, parse_duration
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -31,29 +31,29 @@ def apply(
     *,
     dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
-    disruption: DisruptionOptions = USUALLY,
+    disruption: DisruptionOptions = DEFAULT_DISRUPTION,
     timings: Annotated[bool, Parameter(negative="")] = False,
     exit_code: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Make the hosts what the cluster file says.
+    """Apply the cluster file: install, configure and start what differs on the hosts.
 
     Parameters
     ----------
     cluster
-        The cluster file.
+        Cluster file.
     dry_run
-        Show every change and what it costs running jobs; change nothing.
+        Show every change and its effect on running jobs; change nothing.
     yes
-        Do not ask.
+        Do not ask for confirmation.
     disruption
-        How gently hosts are changed.
+        How running jobs are disrupted.
     timings
-        Show where the time went, host by host and step by step, from the connection to the wait for other hosts.
+        Show the time of every step on every host, from the connection to the wait for other hosts.
     exit_code
-        Exit with 3 when changes are pending: with --dry-run, or on hosts that were left out.
+        Exit with 3 when changes are pending: with --dry-run, or on hosts that were skipped.
     json
-        One JSON document on stdout.
+        Print one JSON document on stdout.
     """
     from clusterwright.config.load import load_cluster
     from clusterwright.provision.apply import apply as run
@@ -76,18 +76,18 @@ def apply(
     return exit_of(report, exit_code=exit_code)
 
 
-SHORT_S = 0.005  # a step that took less is left out of the table
-FEW = 3  # so many files of one folder are named one by one, more are counted
+SHORT_S = 0.005  # the table omits shorter steps
+FEW = 3  # more new files of one folder are shown as a count
 
 
 class Asking:
-    """Shows the plan, and asks where somebody can answer."""
+    """Shows the plan and asks for confirmation on a terminal."""
 
     def __init__(self, *, yes: bool, quiet: bool, disruption: DisruptionOptions | None = None) -> None:
         self.yes, self.quiet, self.disruption, self.plan_displayed = yes, quiet, disruption, False
 
     def __call__(self, report: Report) -> bool:
-        """True when the changes may be made."""
+        """Return True when the changes may be made."""
         if not self.quiet:
             show_plan(report)
             if self.disruption is not None:
@@ -98,63 +98,56 @@ class Asking:
         if not sys.stdin.isatty():
             raise WrightError.from_code(
                 "apply-needs-yes",
-                _(
-                    "{pending} changes are pending, and there is no terminal to ask at",
-                    pending=report.pending,
+                _n(
+                    "{count} change needs confirmation, and stdin is not a terminal",
+                    "{count} changes need confirmation, and stdin is not a terminal",
+                    report.pending,
                 ),
-                "pass --yes to make them, or --dry-run to see them",
+                _("pass --yes to make the changes, or --dry-run to see them"),
                 exit_code=EXIT_USAGE,
             )
-        sys.stderr.write("Make these changes? [y/N] ")
-        sys.stderr.flush()
-        return sys.stdin.readline().strip().lower() in {"y", "yes"}
+        return is_confirmed(_("Make these changes?"))
 
 
 def _show_disruption(report: Report, disruption: DisruptionOptions) -> None:
-    """What is done with hosts whose change wants them without jobs."""
+    """Show which hosts are drained or rebooted for their change."""
     from clusterwright.config.names import fold
 
     due = [host for host in report.hosts if host.ok and host.disturbs and not host.left_out]
     if booted := [host.host for host in due if host.reboots and disruption.reboot]:
-        show_message(
-            _(
-                "note: {fold}: drained first, rebooted and checked after the change, and given back",
-                fold=fold(booted),
-            )
-        )
+        show_note(_("{hosts}: drained, changed, rebooted, checked and resumed", hosts=fold(booted)))
     drained = [host.host for host in due if host.host not in booted]
     if drained and (disruption.drain or disruption.reboot):
-        show_message(_("note: {fold}: drained first, and given back after the change", fold=fold(drained)))
+        show_note(_("{hosts}: drained, changed and resumed", hosts=fold(drained)))
 
 
 def show_plan(report: Report) -> None:
-    """One entry per distinct change, with its hosts, its cost, and its diff (new files: `wright render`)."""
+    """Print one entry per distinct change: its hosts, cost and diff (new files have none: see `wright render`)."""
     from clusterwright.config.names import fold
 
     for line in plan_lines(report.actions()):
         sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
     for hosts, note in report.notes():
-        show_message(f"note: {hosts}: {note}")
+        show_note(f"{hosts}: {note}")
     for hosts, reason in _left_out(report):
-        show_message(_("left out: {hosts}: {reason}", hosts=hosts, reason=reason))
+        show_message(_("skipped: {hosts}: {reason}", hosts=hosts, reason=reason))
     for host in report.hosts:
         if host.owes and not host.left_out:
-            show_message(
-                _("note: {host}: waits for a reboot, for {owes}", host=host.host, owes=", ".join(host.owes))
+            show_note(
+                _("{host}: a reboot is pending for {changes}", host=host.host, changes=", ".join(host.owes))
             )
-    if interrupted_hosts := fold([host.host for host in report.hosts if host.interrupted]):
-        show_message(
+    if interrupted := fold([host.host for host in report.hosts if host.interrupted]):
+        show_note(
             _(
-                "note: {interrupted_hosts}: an earlier apply was cut short; what it owed is part of "
-                "this plan",
-                interrupted_hosts=interrupted_hosts,
+                "{hosts}: an earlier apply was interrupted; this plan includes its remaining changes",
+                hosts=interrupted,
             )
         )
 
 
 def plan_lines(actions: Iterable[Action]) -> list[str]:
-    """The plan as text; many files of one folder are one line."""
+    """Return the plan as text; more than three new files of one folder become one line."""
     from clusterwright.config.field import Cost
     from clusterwright.onhost.provision.change import Verb
     from clusterwright.provision.roles.training import LIBRARY
@@ -162,7 +155,7 @@ def plan_lines(actions: Iterable[Action]) -> list[str]:
     lines: list[str] = []
     new: dict[tuple[str, str, str], list[str]] = {}
     for action in actions:
-        ours = action.id.startswith(f"file:{LIBRARY}/")  # code: its diff is for those who wrote it
+        ours = action.id.startswith(f"file:{LIBRARY}/")  # code: its diff is of no interest here
         if ours or (Verb.CREATE in action.verbs and action.id.startswith("file:")):
             folder = action.id.rpartition("/")[0]
             new.setdefault((action.hosts, folder, action.what), []).append(action.id)
@@ -171,7 +164,9 @@ def plan_lines(actions: Iterable[Action]) -> list[str]:
         lines.append(f"{action.hosts}: {action.id}: {action.what}{cost}")
         lines += [f"    {line}" for line in action.diff.splitlines() if not line.startswith(("--- ", "+++ "))]
     for (hosts, folder, description), names in new.items():
-        labels = names if len(names) <= FEW else [f"{folder}/: {len(names)} files"]
+        labels = (
+            names if len(names) <= FEW else [_("{folder}/: {count} files", folder=folder, count=len(names))]
+        )
         lines += [f"{hosts}: {name}: {description}" for name in labels]
     return lines
 
@@ -185,7 +180,7 @@ def show(
     json: bool,
     timings: bool = False,
 ) -> None:
-    """The outcome: what failed where, the counts, where the time went if asked, and what to do next."""
+    """Print the result: failures by host, counts, timings if requested, and the next command."""
     report = report if timings else report.without_timings()
     if json:
         show_json(report)
@@ -193,37 +188,42 @@ def show(
     if not plan_displayed:
         show_plan(report)
     for hosts, error in _folded(report, reached=False):
-        show_message(f"unreachable: {hosts}: {error}")
+        show_message(_("unreachable: {hosts}: {error}", hosts=hosts, error=error))
     for hosts, error in _folded(report, reached=True):
-        show_message(f"failed: {hosts}: {error}")
-    for hosts, error in _left_out(report) if not report.dry else ():
-        show_message(_("left out: {hosts}: {error}", hosts=hosts, error=error))
-    counts = f"{report.changed} changes, {report.restarts} restarts"
-    if report.dry and report.pending:
-        counts = f"{report.pending} changes pending"
-    reached = sum(host.ok and host.reached for host in report.hosts)
-    show_message(
-        _(
-            "{counts}; {reached} of {count} hosts; {seconds:.1f} s",
-            counts=counts,
-            reached=reached,
-            count=len(report.hosts),
-            seconds=report.seconds,
-        )
-    )
+        show_message(_("failed: {hosts}: {error}", hosts=hosts, error=error))
+    for hosts, reason in _left_out(report) if not report.dry else ():
+        show_message(_("skipped: {hosts}: {reason}", hosts=hosts, reason=reason))
+    show_message(_counts(report))
     show_timings(report)
     if not report.ok:
-        show_message(
-            _("next: fix what is said above, then again: {retry_command}", retry_command=retry_command)
-        )
+        show_message(_("next: fix the errors above, then run: {command}", command=retry_command))
     else:
-        show_message(
-            f"next: {retry_command if (report.dry and report.pending) or report.left_out else next_command}"
+        show_next(retry_command if (report.dry and report.pending) or report.left_out else next_command)
+
+
+def _counts(report: Report) -> str:
+    reached, hosts = sum(host.ok and host.reached for host in report.hosts), len(report.hosts)
+    duration = human_duration(report.seconds)
+    if report.dry and report.pending:
+        return _(
+            "pending changes: {changes}; hosts: {reached} of {hosts}; time: {duration}",
+            changes=report.pending,
+            reached=reached,
+            hosts=hosts,
+            duration=duration,
         )
+    return _(
+        "changes: {changes}; restarts: {restarts}; hosts: {reached} of {hosts}; time: {duration}",
+        changes=report.changed,
+        restarts=report.restarts,
+        reached=reached,
+        hosts=hosts,
+        duration=duration,
+    )
 
 
 def show_timings(report: Report) -> None:
-    """Where the time went; hosts without timings have no rows."""
+    """Print the timings by host, phase and step."""
     rows = [
         (host.host, timing.phase, timing.step, f"{timing.seconds:.2f}")
         for host in report.hosts
@@ -235,7 +235,7 @@ def show_timings(report: Report) -> None:
 
 
 def exit_of(report: Report, *, exit_code: bool) -> int:
-    """The command's exit code: failed, pending where that was asked for, or done."""
+    """Return the exit code: failed, changes pending (where requested), or ok."""
     if not report.ok:
         return EXIT_FAILED
     pending = report.left_out or (report.dry and report.pending)
@@ -245,10 +245,10 @@ def exit_of(report: Report, *, exit_code: bool) -> int:
 def read_disruption_policy(
     disruption: DisruptionOptions, cluster: Cluster, remote: Remote
 ) -> DisruptionPolicy:
-    """How gently, from the options as they were typed.
+    """Build the disruption policy from the options.
 
     Raises:
-        WrightError: the time has no unit.
+        WrightError: --wait is not a duration.
     """
     from clusterwright.provision.carry import DisruptionPolicy
 
@@ -273,23 +273,31 @@ def read_disruption_policy(
 
 
 def show_undoable(listed: Listed, *, json: bool) -> int:
-    """The applies that can be undone, the newest first."""
+    """Print the applies that can be rolled back, newest first."""
     if json:
         show_json(listed.applies)
     else:
         rows = [(entry.when, _about(entry), entry.hosts, str(entry.changed)) for entry in listed.applies]
-        show_table(("apply (UTC)", "what", "hosts", "kept"), rows)
+        show_table(("apply (UTC)", "command", "hosts", "changes"), rows)
     for host in listed.failed:
-        show_message(f"{'failed' if host.reached else 'unreachable'}: {host.host}: {host.error}")
+        show_message(
+            _("failed: {hosts}: {error}", hosts=host.host, error=host.error)
+            if host.reached
+            else _("unreachable: {hosts}: {error}", hosts=host.host, error=host.error)
+        )
     return EXIT_FAILED if listed.failed else EXIT_OK
 
 
 def _about(entry: Undoable) -> str:
-    return f"rollback to before {entry.to}" if entry.to else f"apply of {entry.source}"
+    return (
+        _("rollback to before {apply}", apply=entry.to)
+        if entry.to
+        else _("apply of {file}", file=entry.source)
+    )
 
 
 def _left_out(report: Report) -> list[tuple[str, str]]:
-    """The same reason of several hosts once."""
+    """Return (hostlist, reason) of the skipped hosts, hosts with the same reason together."""
     from clusterwright.config.names import fold
 
     hosts_by_reason: dict[str, list[str]] = {}
@@ -299,7 +307,7 @@ def _left_out(report: Report) -> list[tuple[str, str]]:
 
 
 def _folded(report: Report, *, reached: bool) -> list[tuple[str, str]]:
-    """The same words of several hosts once; a host's own name in them does not keep them apart."""
+    """Return (hostlist, error) of failed hosts; errors that differ only in the host's name count as the same."""
     from clusterwright.config.names import fold
 
     hosts_by_error: dict[str, list[str]] = {}
@@ -310,7 +318,7 @@ def _folded(report: Report, *, reached: bool) -> list[tuple[str, str]]:
 
 
 def boot_checker(cluster: Cluster, remote: Remote) -> HealthCheck:
-    """The checks of the occasion `boot`; what fails or cannot be seen is named, by host."""
+    """Return a function that runs the `boot` checks on hosts and returns the problems by host."""
     from clusterwright.check.runner import run
     from clusterwright.check.verdict import Status
 
@@ -319,10 +327,16 @@ def boot_checker(cluster: Cluster, remote: Remote) -> HealthCheck:
         for verdict in run(cluster, remote, hosts=hosts, on="boot"):
             if verdict.status in (Status.FAIL, Status.UNKNOWN) and verdict.subject in hosts:
                 problems.setdefault(verdict.subject, []).append(
-                    f"{verdict.check}: {verdict.observed}, wanted {verdict.expected}"
+                    _(
+                        "{check}: observed {observed}, expected {expected}",
+                        check=verdict.check,
+                        observed=verdict.observed,
+                        expected=verdict.expected,
+                    )
                 )
         return {
-            host: f"after its reboot, {'; '.join(host_problems)}" for host, host_problems in problems.items()
+            host: _("after the reboot: {problems}", problems="; ".join(texts))
+            for host, texts in problems.items()
         }
 
     return wrong

@@ -1,4 +1,4 @@
-"""`wright bench`: one command for each kind, and what is made of the results."""
+"""`wright bench`: one command per benchmark, and the list and comparison of stored results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
     from clusterwright.check.bench.bench_job import HostRequest
@@ -18,30 +18,34 @@ if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
 
 
-_EXIT = {"fail": 5, "unknown": 1}  # by the worst status found
+_EXIT = {"fail": 5, "unknown": 1}  # by the worst status
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Common:
-    """The options as they were typed."""
+    """The options of all benchmarks as typed."""
 
     hosts: Annotated[
-        str, Parameter(help="Only these, waited for: gpu-node[1-4]. Else all that are idle.")
+        str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: all idle hosts.")
     ] = ""
-    wait: Annotated[str, Parameter(help="Longest time for hosts to come free.")] = "10m"
-    partition: Annotated[str, Parameter(help="Whose hosts; the default partition if left out.")] = ""
-    reservation: Annotated[str, Parameter(help="Reservation of Slurm's to run in.")] = ""
+    wait: Annotated[str, Parameter(help="Longest wait for idle hosts.")] = "10m"
+    partition: Annotated[
+        str, Parameter(help="Partition of the hosts; default: Slurm's default partition.")
+    ] = ""
+    reservation: Annotated[str, Parameter(help="Slurm reservation to run in.")] = ""
     as_user: Annotated[
-        str, Parameter(name="--as", help="Whose job it is; the first admin of the file if left out.")
+        str, Parameter(name="--as", help="User of the job; default: the first admin of the cluster file.")
     ] = ""
-    everything: Annotated[bool, Parameter(name="--all", negative="", help="Show what is ok, too.")] = False
-    json: Annotated[bool, Parameter(negative="", help="One JSON document: measurements and verdicts.")] = (
-        False
-    )
+    everything: Annotated[
+        bool, Parameter(name="--all", negative="", help="Show verdicts that are ok, too.")
+    ] = False
+    json: Annotated[
+        bool, Parameter(negative="", help="Print one JSON document: measurements and verdicts.")
+    ] = False
 
     def run(self, kind: Kind, file: Path, *, lasts: str = "0s") -> int:
-        """Run the bench and show it; 5 when something fails, 1 when something could not be seen."""
+        """Run the benchmark and print it; return 5 when a verdict fails, 1 when one is unknown."""
         from clusterwright.check.bench.run import run
         from clusterwright.check.folding import counts
         from clusterwright.cli._show import show_json, show_message
@@ -72,35 +76,40 @@ class Common:
         )
 
 
-COMMONLY = Common()
+DEFAULTS = Common()
 
 
 def first_admin(cluster: Cluster) -> str | None:
-    """Whose job a measurement is unless somebody is named; None where the file has no admin."""
+    """Return the user whose job a benchmark is by default; None if the cluster file has no admin."""
     return next((name for name, user in cluster.users.items() if user.admin), None)
 
 
 def _show(result: Stored, number: dict[str, int], *, everything: bool) -> None:
-    from clusterwright.cli._show import show_message, show_table
+    from clusterwright.cli._show import show_message, show_next, show_note, show_table
 
     for note in result.notes:
-        show_message(f"note: {note}")
+        show_note(note)
     rows = [verdict for verdict in result.verdicts if everything or verdict.status != "ok"]
     if rows:
-        columns = ("status", "subject", "part", "observed", "expected", "fix")
-        show_table(columns, [(v.status, v.subject, v.part, v.observed, v.expected, v.fix) for v in rows])
+        show_table(
+            ("status", "subject", "part", "observed", "expected", "fix"),
+            [(v.status, v.subject, v.part, v.observed, v.expected, v.fix) for v in rows],
+        )
     show_message(", ".join(f"{count} {status}" for status, count in number.items()))
+    count = len(result.measurements)
     show_message(
-        _(
-            "bench {result}: {count} measurements kept; next: wright bench list FILE",
-            result=result.id,
-            count=len(result.measurements),
+        _n(
+            "bench {id}: {count} measurement stored",
+            "bench {id}: {count} measurements stored",
+            count,
+            id=result.id,
         )
     )
+    show_next("wright bench list FILE")
 
 
 def show_list(file: Path, *, json: bool) -> int:
-    """The benches of the cluster."""
+    """Print the stored benchmarks of the cluster."""
     from datetime import UTC, datetime
 
     from clusterwright.check.bench.store import file_of, runs
@@ -128,7 +137,7 @@ def show_list(file: Path, *, json: bool) -> int:
 
 
 def show_comparison(file: Path, a: int, b: int, *, json: bool) -> int:
-    """What changed between two of them."""
+    """Print what changed between two stored benchmarks."""
     from clusterwright.check.bench.compare import compare
     from clusterwright.check.bench.store import file_of, read
     from clusterwright.cli._show import show_json, show_message, show_table
@@ -144,16 +153,14 @@ def show_comparison(file: Path, a: int, b: int, *, json: bool) -> int:
     show_table(("version of", "before", "after"), comparison.versions)
     show_message(
         _(
-            "{count} of {count2} changed by more than their spread",
-            count=len(changed),
-            count2=len(comparison.changes),
+            "measurements that changed by more than their spread: {changed} of {total}",
+            changed=len(changed),
+            total=len(comparison.changes),
         )
     )
-    for label, subjects in (
-        (f"only in {a}", comparison.only_before),
-        (f"only in {b}", comparison.only_after),
-    ):
-        show_message(f"{label}: {', '.join(subjects)}") if subjects else None
+    for bench_id, subjects in ((a, comparison.only_before), (b, comparison.only_after)):
+        if subjects:
+            show_message(_("only in bench {id}: {subjects}", id=bench_id, subjects=", ".join(subjects)))
     return 0
 
 
@@ -167,57 +174,57 @@ def _row(change: Change) -> tuple[str, ...]:
 
 bench = App(
     name="bench",
-    help="Measure what the hosts can do: judged by the cluster file and by each other, bisected, remembered.",
+    help="Benchmark network, GPUs, storage and memory of the hosts; compare with the cluster file and with each other.",
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )
 
 
 @bench.command
-def network(file: Path, /, *, common: Common = COMMONLY) -> int:
-    """Measure every pair of hosts, both ways, each host with one other at a time."""
+def network(file: Path, /, *, common: Common = DEFAULTS) -> int:
+    """Measure the network between every pair of hosts, in both directions, one partner per host at a time."""
     return common.run("network", file)
 
 
 @bench.command
-def collectives(file: Path, /, *, common: Common = COMMONLY) -> int:
-    """Sweep all-reduce and its kin over all hosts, verify the data, and bisect to the host or link that is slow."""
+def collectives(file: Path, /, *, common: Common = DEFAULTS) -> int:
+    """Measure all-reduce and other collectives on all hosts, verify the data, and bisect to the slow host or link."""
     return common.run("collectives", file)
 
 
 @bench.command
-def storage(file: Path, /, *, common: Common = COMMONLY) -> int:
-    """Measure the shared folder and every host's local disks: large files, random reads, many small files."""
+def storage(file: Path, /, *, common: Common = DEFAULTS) -> int:
+    """Measure the shared folder and the local disks of every host: large files, random reads, many small files."""
     return common.run("storage", file)
 
 
 @bench.command
-def memory(file: Path, /, *, common: Common = COMMONLY) -> int:
-    """Measure every host's memory, as STREAM does."""
+def memory(file: Path, /, *, common: Common = DEFAULTS) -> int:
+    """Measure the memory bandwidth of every host with STREAM."""
     return common.run("memory", file)
 
 
 @bench.command
-def training(file: Path, /, *, common: Common = COMMONLY) -> int:
-    """Train a small model on 1, 2, 4 ... all hosts over each transport, and hold the scaling against the planner."""
+def training(file: Path, /, *, common: Common = DEFAULTS) -> int:
+    """Train a small model on 1, 2, 4 ... all hosts over each transport, and compare the scaling with the planner."""
     return common.run("training", file)
 
 
 @bench.command
-def loader(file: Path, /, *, common: Common = COMMONLY) -> int:
+def loader(file: Path, /, *, common: Common = DEFAULTS) -> int:
     """Measure how fast a DataLoader reads the shared folder on every host, by number of workers."""
     return common.run("loader", file)
 
 
 @bench.command
-def gpu(file: Path, /, *, common: Common = COMMONLY) -> int:
-    """Measure every GPU: matrix products, memory, copies; every result verified, with clocks, heat and power."""
+def gpu(file: Path, /, *, common: Common = DEFAULTS) -> int:
+    """Measure every GPU: matrix products, memory, copies; verify the results; record clocks, temperature and power."""
     return common.run("gpu", file)
 
 
 @bench.command
-def rdma(file: Path, /, *, common: Common = COMMONLY) -> int:
-    """Measure every pair of hosts on every rail by perftest: bandwidth both ways, latency, GPUDirect where it can."""
+def rdma(file: Path, /, *, common: Common = DEFAULTS) -> int:
+    """Measure every pair of hosts on every rail with perftest: bandwidth both ways, latency, GPUDirect."""
     return common.run("rdma", file)
 
 
@@ -226,23 +233,23 @@ def burn_in(
     file: Path,
     /,
     *,
-    lasts: Annotated[str, Parameter(name="--for", help="How long: 20m, 2h, 1d.")] = "1h",
-    common: Common = COMMONLY,
+    lasts: Annotated[str, Parameter(name="--for", help="Duration: 20m, 2h, 1d.")] = "1h",
+    common: Common = DEFAULTS,
 ) -> int:
-    """Load cores, GPUs, memory, disks and links for hours; every result is verified, and the hosts checked meanwhile.
+    """Load cores, GPUs, memory, disks and links for hours; verify the results and check the hosts meanwhile.
 
-    Ctrl-C ends it early: what was measured until then is judged and kept.
+    Ctrl-C ends it early: the measurements up to then are judged and stored.
     """
     return common.run("burn_in", file, lasts=lasts)
 
 
 @bench.command(name="list")
 def list_(file: Path, /, *, json: bool = False) -> int:
-    """Show the benches that were run, the newest first."""
+    """List the stored benchmarks, newest first."""
     return show_list(file, json=json)
 
 
 @bench.command
 def compare(file: Path, a: int, b: int, /, *, json: bool = False) -> int:
-    """Show what changed from bench A to bench B by more than its spread, and which versions differ."""
+    """Compare benchmark A with benchmark B: changes larger than the spread, and versions that differ."""
     return show_comparison(file, a, b, json=json)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 
 def cancel(job: str, /, *, cluster: Path | None = None) -> int:
-    """End a run and everything that would take over from it; the ranks are asked to save first.
+    """Cancel a run and its successor jobs; the ranks save a checkpoint first.
 
     Parameters
     ----------
     job
-        A run's name, a job id, `last`, or a run's folder on this machine.
+        Name of a run, job id, `last`, or the folder of a run on this machine.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
     from clusterwright.cli._connection import find_cluster, run_jobs_command
     from clusterwright.launch.run import runs_folder

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import show_json, show_message, show_table, write_file
+from clusterwright.cli._show import show_json, show_message, show_note, show_table, write_file
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Ssh
 
-_EXIT = {"fail": 5, "unknown": 1}  # by the worst status found
+_EXIT = {"fail": 5, "unknown": 1}  # by the worst status
 
 
 def check(
@@ -35,31 +35,29 @@ def check(
     report: Path | None = None,
     metrics: Path | None = None,
 ) -> int:
-    """Ask every host what it is, and say where that is not what the cluster file wants.
+    """Check every host against the cluster file.
 
-    Exit code: 5 when a check fails; 1 when none fails but something could not be seen (unknown is not green);
-    0 when the rest is ok, skipped or a warning.
+    Exit code: 5 if a check fails; 1 if none fails but one is unknown; 0 if all others are ok, skipped or warnings.
 
     Parameters
     ----------
     file
-        The cluster file.
+        Cluster file.
     hosts
         Only these hosts, as a hostlist: gpu-node[1-4].
     only
-        Only this check, on whatever occasion; may be given several times.
+        Only this check, in any set; repeatable.
     on
-        The checks of one occasion: deploy is all of them, periodic those of a running cluster, prolog those that
-        take no time before a job, burn-in those that say something after load, boot those of a host that has just
-        been booted.
+        Set of checks: deploy (all), periodic (for a running cluster), prolog (fast enough before a job), burn-in (after
+        load), boot (after a reboot).
     everything
-        Show the checks that are ok, too.
+        Show checks that are ok, too.
     json
-        One JSON document: the counts, and every verdict of every host.
+        Print one JSON document: the counts and every verdict.
     report
-        Write a page that a buyer can sign to this file, and the same as .json beside it.
+        Write an acceptance report to this HTML file, and the same data to a .json file beside it.
     metrics
-        Write what was found to this file as Prometheus reads it, for node_exporter's textfile collector (.prom).
+        Write the results to this file as Prometheus metrics, for the textfile collector of node_exporter (.prom).
     """
     from clusterwright.check import run
     from clusterwright.cli._hostlist import expanded
@@ -76,19 +74,19 @@ def check(
 
 
 def _powered_up_hosts(cluster: Cluster, remote: Ssh) -> tuple[str, ...] | None:
-    """All hosts but those that power saving has off; None for simply all."""
+    """Return all hosts except those that power saving has powered down; None for all hosts."""
     from clusterwright.config.names import fold
     from clusterwright.provision.powered_down import find_powered_down
 
     off = find_powered_down(cluster, remote)
     if not off:
         return None
-    show_message(_("note: {fold}: switched off by power saving, and not asked", fold=fold(sorted(off))))
+    show_note(_("{hosts}: powered down by power saving, not checked", hosts=fold(sorted(off))))
     return tuple(host.name for host in cluster.hosts() if host.name not in off)
 
 
 def _show_verdicts(verdicts: list[Verdict], *, json: bool, everything: bool) -> int:
-    """Shown as asked for; the exit code."""
+    """Print the verdicts; return the exit code."""
     from clusterwright.check.folding import counts
 
     number = counts(verdicts)
@@ -103,7 +101,7 @@ def _written(report: Path | None, metrics: Path | None, cluster: Cluster, verdic
     files = [*_write_report(report, cluster, verdicts)] if report else []
     files += [_write_metrics(metrics, cluster, verdicts)] if metrics else []
     if files:
-        show_message(f"written: {', '.join(map(str, files))}")
+        show_message(_("written: {files}", files=", ".join(map(str, files))))
 
 
 def _show_rows(verdicts: list[Verdict], number: dict[str, int], *, everything: bool) -> None:
@@ -131,10 +129,10 @@ def _location(verdict: Verdict) -> str:
 
 
 def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tuple[Path, Path]:
-    """Both files, whole or not at all; where they are.
+    """Write the report as HTML and JSON, each atomically; return both paths.
 
     Raises:
-        WrightError: the folder is not there, or cannot be written.
+        WrightError: the folder does not exist or is not writable.
     """
     from clusterwright import __version__
     from clusterwright.check.bench.store import file_of, latest
@@ -147,7 +145,10 @@ def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tu
         [*verdicts, *bench_verdicts],
         checked_at=_date(time.time()),
         version=__version__,
-        benches=[f"{run.bench}: bench {run.id} of {_date(run.time)}" for run in benches],
+        benches=[
+            _("{kind}: bench {id} of {time}", kind=run.bench, id=run.id, time=_date(run.time))
+            for run in benches
+        ],
     )
     text = render_page(report_findings, tuple(cluster.networks.named()))
     data = dumps(asdict(report_findings), indent=2, default=str)
@@ -158,10 +159,10 @@ def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tu
 
 
 def _write_metrics(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> Path:
-    """The file for node_exporter's textfile collector, whole or not at all; where it is.
+    """Write the metrics file atomically; return its path.
 
     Raises:
-        WrightError: the folder is not there, or cannot be written.
+        WrightError: the folder does not exist or is not writable.
     """
     from clusterwright.check.bench.store import file_of, latest
     from clusterwright.check.report import metrics

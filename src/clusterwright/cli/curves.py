@@ -1,4 +1,4 @@
-"""`wright curves RUN`: a run's points, from wherever its folder is, and the page that is made of them."""
+"""`wright curves RUN`: read the data points of a run from its folder and render them as a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clusterwright.i18n import _
 if TYPE_CHECKING:
     from clusterwright.edge.processes import CommandResult
 
-LIMIT_S = 300  # a million events take some seconds to read
+LIMIT_S = 300  # reading a million events takes seconds
 
 
 def curves(
@@ -28,32 +28,32 @@ def curves(
     output: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Draw a run's curves on one page: loss, learning rate, norm, speed, data wait, memory; restarts are marked.
+    """Plot a run on one HTML page: loss, learning rate, gradient norm, speed, data wait, memory, restarts.
 
     Parameters
     ----------
     job
-        A run's name, a job id, `last`, the path of a slurm-123.out, or a run's folder on this machine.
+        Name of a run, job id, `last`, path of a slurm-123.out, or the folder of a run on this machine.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     output
-        Where the page goes; else RUN.html here.
+        HTML file; default: RUN.html in the current folder.
     json
-        The points of the curves as one JSON document, and no page.
+        Print the data points as one JSON document; write no page.
     """
     text = curve_points(job, cluster)
     if json:
         sys.stdout.write(text)
         return 0
-    show_message(f"curves: {write_curves(text, output)}")
+    show_message(_("curves: {file}", file=write_curves(text, output)))
     return 0
 
 
 def curve_points(job: str, cluster: Path | None) -> str:
-    """The points of a run's curves, as JSON.
+    """Return the data points of a run's curves as JSON.
 
     Raises:
-        WrightError: there is no such run, or the host does not answer.
+        WrightError: the run does not exist, or the host does not respond.
     """
     from clusterwright.edge.bundler import LOADER, RUNS, program_input
     from clusterwright.edge.host import Host
@@ -77,7 +77,7 @@ def curve_points(job: str, cluster: Path | None) -> str:
 
 
 def write_curves(text: str, output: Path | None) -> Path:
-    """The page, in a file of the run's name unless another one is said."""
+    """Render the page and write it to `output`, by default RUN.html; return its path."""
     from clusterwright.launch.curves import render_page
 
     document = loads(text)
@@ -91,6 +91,6 @@ def _out(result: CommandResult, job: str) -> str:
         return result.out
     raise WrightError.from_code(
         "no-run",
-        _("no curves of `{job}`: {last_lines}", job=job, last_lines=result.last_lines(2)),
-        _("name a run that wright jobs lists"),
+        _("cannot read the curves of `{job}`: {error}", job=job, error=result.last_lines(2)),
+        _("choose a run that wright jobs lists"),
     )

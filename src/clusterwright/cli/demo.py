@@ -15,20 +15,20 @@ def demo(
     cluster: Path | None = None,
     job: Path | None = None,
 ) -> int:
-    """Make a lab, train on it, kill a host in the middle, and write a report of it; then take the lab down.
+    """Demonstrate fault tolerance: start a lab, train on it, kill a host, and write a report; then remove the lab.
 
-    Exit code: 0 when all that the report claims happened, 1 otherwise.
+    Exit code: 0 if every claim of the report holds, else 1.
 
     Parameters
     ----------
     out
-        Where report.json and report.html go.
+        Folder of report.json and report.html.
     local
-        No lab: the same training as ranks on this machine, one of them killed.
+        Without a lab: run the ranks of the same training on this machine and kill one of them.
     cluster
-        Another file of a lab; else examples/lab/cluster.yaml.
+        Cluster file of a lab; default: examples/lab/cluster.yaml.
     job
-        Another job file; else a small transformer on two hosts, with a third held ready.
+        Job file; default: a small transformer on two hosts with a third on standby.
     """
     from clusterwright.cli._show import show_message
     from clusterwright.config.load import load_job

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from clusterwright.cli._connection import cluster_file
-from clusterwright.cli._show import show_json, show_message, show_text
+from clusterwright.cli._show import show_json, show_message, show_note, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
-from clusterwright.units import QuantityError, format_duration, parse_duration, parse_size
+from clusterwright.units import QuantityError, human_duration, parse_duration, parse_size
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -30,40 +30,42 @@ def _flag(text: str) -> Parameter:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Common:
-    """The options as they were typed."""
+    """The options as typed."""
 
-    jupyter: Annotated[bool, _flag("JupyterLab; so it is when nothing else is said.")] = False
-    vscode: Annotated[bool, _flag("An sshd in the job, for VS Code's Remote-SSH and any other ssh.")] = False
-    shell: Annotated[bool, _flag("A shell in the job; at a terminal it is opened.")] = False
-    gpus: Annotated[int, Parameter(help="GPUs, of one host.")] = 1
-    cpus: Annotated[int | None, Parameter(help="CPUs; the share that goes with the GPUs if left out.")] = None
-    memory: Annotated[str, Parameter(help="Memory, e.g. 64GiB; the share likewise.")] = ""
-    time: Annotated[str, Parameter(help="Longest time; 8h, or what the partition gives.")] = ""
-    idle: Annotated[str, Parameter(help="It ends when nobody has worked in it for so long.")] = "2h"
+    jupyter: Annotated[bool, _flag("JupyterLab (the default).")] = False
+    vscode: Annotated[bool, _flag("An sshd in the job, for VS Code Remote-SSH and other SSH clients.")] = (
+        False
+    )
+    shell: Annotated[bool, _flag("A shell in the job; a terminal opens it at once.")] = False
+    gpus: Annotated[int, Parameter(help="GPUs of one host.")] = 1
+    cpus: Annotated[int | None, Parameter(help="CPUs; default: the share of the GPUs.")] = None
+    memory: Annotated[str, Parameter(help="Memory, such as 64GiB; default: the share of the GPUs.")] = ""
+    time: Annotated[str, Parameter(help="Time limit; default: 8h, or the limit of the partition.")] = ""
+    idle: Annotated[str, Parameter(help="End the session after this idle time.")] = "2h"
     wait: Annotated[
-        str, Parameter(help="Come back after so long, and leave it in the queue; 0s: at once.")
+        str, Parameter(help="Return after this time and leave the job in the queue; 0s: at once.")
     ] = ""
-    partition: Annotated[str, Parameter(help="Slurm partition; the default one if left out.")] = ""
-    account: Annotated[str | None, Parameter(help="Team whose share it counts against.")] = None
-    python: Annotated[str, Parameter(help="A Python with JupyterLab; the cluster's if left out.")] = ""
+    partition: Annotated[str, Parameter(help="Slurm partition; default: Slurm's default partition.")] = ""
+    account: Annotated[str | None, Parameter(help="Slurm account (team) of the job.")] = None
+    python: Annotated[str, Parameter(help="Python with JupyterLab; default: the cluster's.")] = ""
     environment: Annotated[
-        str, Parameter(help="A Python environment of the cluster file (environments.python), by its name.")
+        str, Parameter(help="Name of a Python environment of the cluster file (environments.python).")
     ] = ""
-    folder: Annotated[str, Parameter(help="Where JupyterLab begins; the user's home if left out.")] = ""
-    port: Annotated[int, Parameter(help="Port on both ends; where it is taken, another one.")] = 0
-    new: Annotated[bool, _flag("Another one beside those that are up.")] = False
-    dry_run: Annotated[bool, _flag("Print the sbatch script, and do nothing.")] = False
-    tunnel: Annotated[bool, _flag("Open the tunnel, too, until Ctrl-C.")] = False
-    as_user: Annotated[str | None, Parameter(name="--as", help="Whose job it is, when root submits it.")] = (
+    folder: Annotated[str, Parameter(help="Start folder of JupyterLab; default: the user's home.")] = ""
+    port: Annotated[int, Parameter(help="Port on both ends; default: any free port.")] = 0
+    new: Annotated[bool, _flag("Start another session beside the running ones.")] = False
+    dry_run: Annotated[bool, _flag("Print the sbatch script; submit nothing.")] = False
+    tunnel: Annotated[bool, _flag("Open the tunnel as well, until Ctrl-C.")] = False
+    as_user: Annotated[str | None, Parameter(name="--as", help="User of the job, when root submits it.")] = (
         None
     )
     cluster: Annotated[
-        Path | None, Parameter(help="The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.")
+        Path | None, Parameter(help="Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.")
     ] = None
-    json: Annotated[bool, _flag("One JSON document; the token is in it.")] = False
+    json: Annotated[bool, _flag("Print one JSON document, which includes the token.")] = False
 
     def run(self, file: Path | None) -> int:
-        """Begin or join, and show the way there; 0 also where it is left waiting."""
+        """Start or join a session and show how to connect; return 0 also if the job is left in the queue."""
         from clusterwright.cli._connection import connection_to
         from clusterwright.cli._show import show_message, show_text
         from clusterwright.launch import dev
@@ -87,16 +89,16 @@ class Common:
             show_message(interruption.outcome)
             return 130
         if session is None:
-            show_message(_("it waits in the queue; `wright dev` joins it, and `wright dev list` shows it"))
+            show_message(_("the job is pending; `wright dev` joins it, `wright dev list` shows it"))
             return 0
         return show(session, cluster, session_options, key=key, json=self.json, tunnel=self.tunnel)
 
 
-COMMONLY = Common()
+DEFAULTS = Common()
 
 
 def _session_key(cluster: str) -> tuple[Path, str]:
-    """This machine's key for the sshd of sessions, made the first time; the private half never leaves it."""
+    """Return this machine's private key for sessions and its public key; both are created on first use."""
     from clusterwright.edge.secrets import state_folder
     from clusterwright.edge.user_keys import user_keys
 
@@ -107,7 +109,7 @@ def _session_key(cluster: str) -> tuple[Path, str]:
 
 dev = App(
     name="dev",
-    help="Work on a compute host: JupyterLab, VS Code or a shell, as a job with GPUs of its own.",
+    help="Start JupyterLab, VS Code or a shell with GPUs on a compute host.",
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )
@@ -115,102 +117,103 @@ As = Annotated[str | None, Parameter(name="--as")]
 
 
 @dev.default
-def begin(file: Path | None = None, /, *, common: Common = COMMONLY) -> int:
-    """Submit the job, wait for it, and print what to copy; where one is up, join it.
+def begin(file: Path | None = None, /, *, common: Common = DEFAULTS) -> int:
+    """Submit the session's job, wait for it, and print how to connect; join a session that is running already.
 
-    Ctrl-C while it waits takes it out of the queue.
+    Ctrl-C while the job is pending cancels it.
 
     Parameters
     ----------
     file
-        A job file, whose Python, modules, variables, partition, team and user are taken; none is needed.
+        Job file whose Python, modules, variables, partition, team and user are used; default: none.
     """
     return common.run(file)
 
 
 @dev.command(name="list")
 def list_(*, cluster: Path | None = None, as_user: As = None, json: bool = False) -> int:
-    """Show the sessions that are queued or up: yours, or everybody's if you log in as root.
+    """List the queued and running sessions: your own, or those of all users if you log in as root.
 
     Parameters
     ----------
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     as_user
-        Whose, when root asks.
+        User whose sessions are listed, for root.
     json
-        One JSON document.
+        Print one JSON document on stdout.
     """
     return show_list(cluster, as_user, json=json)
 
 
 @dev.command
 def stop(job: str, /, *, cluster: Path | None = None, as_user: As = None) -> int:
-    """End a session; its GPUs are free at once.
+    """Stop a session and free its GPUs.
 
     Parameters
     ----------
     job
-        Its job id, or `all` of yours.
+        Job id of the session, or `all` of your sessions.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     as_user
-        Whose, when root asks.
+        User whose session is stopped, for root.
     """
     return end(job, cluster, as_user)
 
 
 def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
-    """One row for each."""
+    """Print one row per session."""
     from clusterwright.cli._connection import connection_to, find_cluster
-    from clusterwright.cli._show import show_json, show_message, show_table
+    from clusterwright.cli._show import show_json, show_message, show_next, show_records
     from clusterwright.launch.dev import listed
 
     cluster = find_cluster(file)
     rows = listed(cluster, connection_to(cluster), user=user)
-    columns = ("job", "kind", "user", "state", "elapsed", "limit", "host", "why")
     if json:
         show_json(rows)
     elif rows:
-        show_table(columns, [tuple(row[column] for column in columns) for row in rows])
+        show_records(("job", "kind", "user", "state", "elapsed", "limit", "host", "why"), rows)
     else:
-        show_message(_("no session is queued or up; next: wright dev --gpus 1"))
+        show_message(_("no session is queued or running"))
+        show_next("wright dev --gpus 1")
     return 0
 
 
 def end(job: str, file: Path | None, user: str | None) -> int:
-    """It is over; who it was is said."""
+    """Stop sessions and print their job ids."""
     from clusterwright.cli._connection import connection_to, find_cluster
     from clusterwright.cli._show import show_message
     from clusterwright.launch.dev import stop
 
     cluster = find_cluster(file)
     for job_id in stop(job, cluster, connection_to(cluster), user=user):
-        show_message(_("stopped {job_id}", job_id=job_id))
+        show_message(_("stopped job {id}", id=job_id))
     return 0
 
 
-USUAL_TIME_S = 8 * 3600  # a working day; less where the partition gives less
+USUAL_TIME_S = 8 * 3600  # a working day; at most the partition's limit
 _MOST_PORT = 65535  # 16 bits
-_MAX_COUNT = 65535  # Slurm counts CPUs of a host in 16 bits
+_MAX_COUNT = 65535  # Slurm counts the CPUs of a host in 16 bits
 _YEAR_S = 366 * 86400
 
 
 def read(typed: Common, file: Path | None) -> tuple[Cluster, SessionOptions]:
-    """What is typed comes first, then the job file, then the cluster.
+    """Return the cluster and the session's options: from the command line, else the job file, else the cluster file.
 
     Raises:
-        WrightError: a file that cannot be read, or an option that says nothing that could be.
+        WrightError: a file or an option is invalid.
     """
     from clusterwright.config.load import load_cluster, load_job
 
     job = load_job(file) if file else None
     cluster = load_cluster(cluster_file(typed.cluster, file))
     if job and job.container:
-        show_message(
+        image = job.container.image
+        show_note(
             _(
-                "note: image `{image}` of job `{job}` is left out: sessions run without one",
-                image=job.container.image,
+                "image `{image}` of job `{job}` is ignored: sessions run without a container",
+                image=image,
                 job=job.name,
             )
         )
@@ -243,34 +246,29 @@ def _session_options(typed: Common, cluster: Cluster, job: Job | None) -> Sessio
 
 def _kind(typed: Common) -> Kind:
     if typed.jupyter + typed.vscode + typed.shell > 1:
-        raise _refused(
-            "dev-kind", _("one of --jupyter, --vscode and --shell can be had at a time"), _("name one")
-        )
+        message = _("--jupyter, --vscode and --shell exclude each other")
+        raise _refused("dev-kind", message, _("pass one of them"))
     return "vscode" if typed.vscode else "shell" if typed.shell else "jupyter"
 
 
 def _environment(typed: Common, cluster: Cluster) -> str:
-    """The Python of the environment that is named; empty where none is."""
+    """Return the Python of the named environment; empty if none is named."""
     if not typed.environment:
         return ""
     named = cluster.environments.python
     if typed.environment not in named:
-        fix = _("--environment {iter}", iter=next(iter(named))) if named else "--python /path/to/bin/python"
-        available = ", ".join(named) or "none"
-        raise _refused(
-            "dev-environment",
-            _(
-                "there is no environment `{environment}`; there are: {available}",
-                environment=typed.environment,
-                available=available,
-            ),
-            fix,
+        message = _("the cluster file has no Python environment `{name}`", name=typed.environment)
+        fix = (
+            _("pass one of {names}", names=", ".join(named))
+            if named
+            else _("pass --python /path/to/bin/python")
         )
+        raise _refused("dev-environment", message, fix)
     return f"{named[typed.environment].path}/bin/python"
 
 
 def _usual_time(cluster: Cluster, partition: str) -> int:
-    """For a partition that is not there it does not matter: it is refused."""
+    """Return the default time limit; a partition that does not exist is rejected later."""
     partition_config = cluster.partitions.get(partition) if partition else None
     queue = partition_config or next(
         (candidate for candidate in cluster.partitions.values() if candidate.default), None
@@ -279,10 +277,10 @@ def _usual_time(cluster: Cluster, partition: str) -> int:
 
 
 def seconds(option: str, text: str) -> int:
-    """Of `2h`; 0s is a time, too.
+    """Parse a duration such as `2h`; `0s` is valid.
 
     Raises:
-        WrightError: it is none.
+        WrightError: the text is not a duration.
     """
     return _quantity(option, text, parse_duration)
 
@@ -299,7 +297,7 @@ def _check_range(option: str, number: int, least: int, most: int) -> int:
         raise _refused(
             "out-of-range",
             _("{option} cannot be {number}", option=option, number=number),
-            _("a whole number from {least} to {most}", least=least, most=most),
+            _("pass a whole number from {min} to {max}", min=least, max=most),
         )
     return number
 
@@ -312,24 +310,28 @@ _NO_START = ("N/A", "")
 
 
 def show_event(event: Mapping[str, Any]) -> None:
-    """Progress, on stderr."""
-    kind = event["event"]
+    """Print a progress event on stderr."""
+    kind, job = event["event"], event.get("job", "")
     if kind == "submitted":
-        show_message(_("job {event} is submitted", event=event["job"]))
+        show_message(_("job {id} submitted", id=job))
     elif kind == "joined":
-        show_message(
-            _("job {event} is there already, and joined; --new begins another one", event=event["job"])
-        )
+        show_message(_("joined running job {id}; --new starts another one", id=job))
     elif kind == "queue" and event["state"] == "PENDING":
-        start = event["start"]
-        when = "" if start in _NO_START else f"; Slurm expects it to start at {start}"
+        start, reason = event["start"], event["why"]
         show_message(
-            _("job {event} waits: {event2}{when}", event=event["job"], event2=event["why"], when=when)
+            _("job {id} is pending: {reason}", id=job, reason=reason)
+            if start in _NO_START
+            else _(
+                "job {id} is pending: {reason}; Slurm expects to start it at {time}",
+                id=job,
+                reason=reason,
+                time=start,
+            )
         )
     elif kind == "queue" and event["state"] == "CONFIGURING":
-        show_message(_("a host is started for job {event}", event=event["job"]))
+        show_message(_("a host is booting for job {id}", id=job))
     elif kind == "queue":
-        show_message(_("job {event} runs on {event2}", event=event["job"], event2=event["host"]))
+        show_message(_("job {id} runs on {host}", id=job, host=event["host"]))
 
 
 def show(
@@ -341,7 +343,7 @@ def show(
     json: bool,
     tunnel: bool,
 ) -> int:
-    """What to copy on stdout; then, where it is wished, the tunnel or the shell itself."""
+    """Print how to connect on stdout; then open the tunnel or the shell if requested."""
     from clusterwright.launch.dev import reach
     from clusterwright.onhost.dev import ports
 
@@ -365,39 +367,42 @@ def show(
 
 def _talk(session: Session, connection: Reach, session_options: SessionOptions, config: Path) -> None:
     for note in session.notes:
-        show_message(f"note: {note}")
-    if session.joined and session.gpus.count(",") + bool(session.gpus) != session_options.gpus:
-        show_message(
+        show_note(note)
+    gpus = session.gpus.count(",") + bool(session.gpus)
+    if session.joined and gpus != session_options.gpus:
+        show_note(
             _(
-                "note: it has other GPUs than were asked for: {gpus}; --new begins another one",
-                gpus=session.gpus or "none",
+                "the running session has {gpus} GPUs, not {requested}; --new starts another one",
+                gpus=gpus,
+                requested=session_options.gpus,
             )
         )
     if connection.tunnel:
-        show_message(_("on your machine, and left open:"))
+        show_message(_("run this on your machine and leave it running:"))
         show_text(shlex.join(connection.tunnel))
-        show_message(_("then in a browser there (who has this address is you, so keep it to yourself):"))
+        show_message(
+            _("then open this address in a browser there (keep it secret: it grants access to the session):")
+        )
         show_text(connection.url)
     if connection.ssh_block:
-        show_message(_("for ~/.ssh/config; or once: Include {config}", config=config))
+        show_message(_("add this to ~/.ssh/config, or once: Include {file}", file=config))
         show_text(connection.ssh_block)
         show_message(
             _("then: ssh wright-dev-{job}, or `Remote-SSH: Connect to Host` in VS Code", job=session.job)
         )
     if connection.shell:
         show_text(shlex.join(connection.shell))
-    idle = format_duration(session.idle_s)
     show_message(
         _(
-            "it ends when nobody has worked in it for {idle}; or: wright dev stop {job}",
-            idle=idle,
+            "the session ends after {idle} without activity, or with: wright dev stop {job}",
+            idle=human_duration(session.idle_s),
             job=session.job,
         )
     )
 
 
 def _open_connection(connection: Reach, *, json: bool, tunnel: bool) -> int:
-    """Ctrl-C ends the tunnel, and not the session."""
+    """Run the tunnel or shell; Ctrl-C ends it and leaves the session running."""
     from clusterwright.edge.terminal import run_interactive
 
     if connection.tunnel and tunnel:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterwright.cli._show import show_json, show_message, show_text
+from clusterwright.cli._show import show_json, show_message, show_next, show_text
 from clusterwright.errors import WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
     from clusterwright.provision.change.drift import Drift, Row
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 def diff(cluster: Path, new: Path | None = None, /, *, exit_code: bool = False, json: bool = False) -> int:
-    """Show where the hosts are not as the file says, and why; or what differs between two files.
+    """Show drift: how the hosts differ from the cluster file and why. With a second file, compare the two files.
 
     Parameters
     ----------
     cluster
-        The cluster file.
+        Cluster file.
     new
-        Another one: then no host is asked, and the two are compared field by field.
+        Second cluster file: compare the files field by field, without contacting hosts.
     exit_code
-        Exit with 3 when there is a difference.
+        Exit with 3 if there is a difference.
     json
-        One JSON document on stdout.
+        Print one JSON document on stdout.
     """
     from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_FAILED, EXIT_OK
 
@@ -42,11 +42,11 @@ def diff(cluster: Path, new: Path | None = None, /, *, exit_code: bool = False, 
     return EXIT_CHANGES_PENDING if exit_code and differs else EXIT_OK
 
 
-FEW = 3  # so many things of one kind are named one by one, more are counted
+FEW = 3  # more new files of one folder are shown as a count
 
 
 def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
-    """The hosts held against the file: whether they differ, and whether all of them were seen."""
+    """Compare the hosts with the file; return whether they differ and whether all of them were reached."""
     from clusterwright.config.load import load_cluster
     from clusterwright.provision.apply import apply, remote_of
     from clusterwright.provision.change.drift import drift
@@ -66,17 +66,17 @@ def hosts(file: Path, *, json: bool) -> tuple[bool, bool]:
 
 
 def show_drift(drift_report: Drift, report: Report, file: str) -> None:
-    """Differences made by hand first, then those of the file; who is as wanted; what the next apply does."""
+    """Print manual changes first, then changes of the file, then the hosts by state and what the next apply does."""
     from clusterwright.provision.change.fields import COST_LABELS
 
     lines = list(drift_lines(drift_report.rows))
     if lines:
         show_text("\n".join(lines))
     for hosts, label in (
-        (drift_report.as_wanted, "as the file says"),
-        (drift_report.by_hand, "changed by hand, or never applied over what was there"),
-        (drift_report.by_file, "behind the file"),
-        (drift_report.unreached, "not reached: not known"),
+        (drift_report.as_wanted, _("match the cluster file")),
+        (drift_report.by_hand, _("changed manually, or never applied")),
+        (drift_report.by_file, _("older than the cluster file")),
+        (drift_report.unreached, _("unreachable, state unknown")),
     ):
         if hosts:
             show_message(f"{hosts}: {label}")
@@ -84,18 +84,19 @@ def show_drift(drift_report: Drift, report: Report, file: str) -> None:
         show_message(f"{host}: {error}")
     if drift_report.rows:
         show_message(
-            _(
-                "the next apply: {pending} changes, [{cost}] {cost_labels}",
-                pending=report.pending,
+            _n(
+                "the next apply makes {count} change: [{cost}] {effect}",
+                "the next apply makes {count} changes: [{cost}] {effect}",
+                report.pending,
                 cost=drift_report.cost,
-                cost_labels=_(COST_LABELS[drift_report.cost]),
+                effect=_(COST_LABELS[drift_report.cost]),
             )
         )
-        show_message(_("next: wright apply {file}", file=file))
+        show_next(f"wright apply {file}")
 
 
 def drift_lines(rows: Iterable[Row]) -> list[str]:
-    """One line a difference with its cause, and its diff; many new things of one folder are counted."""
+    """Return one line per difference with its cause and diff; more than three new files of a folder become one line."""
     from clusterwright.config.field import Cost
 
     lines: list[str] = []
@@ -109,16 +110,22 @@ def drift_lines(rows: Iterable[Row]) -> list[str]:
         diff_lines = (line for line in row.diff.splitlines() if not line.startswith(("--- ", "+++ ")))
         lines += [f"    {line}" for line in diff_lines]
     for (hosts, folder, reason), names in new.items():
-        labels = names if len(names) <= FEW else [f"{folder or 'in all'}: {len(names)}"]
+        labels = (
+            names
+            if len(names) <= FEW
+            else [
+                _("{folder}: {count} files", folder=folder, count=len(names)) if folder else str(len(names))
+            ]
+        )
         lines += [f"{hosts}: {name}: {reason}" for name in labels]
     return lines
 
 
 def two_files(old: Path, new: Path, *, json: bool) -> bool:
-    """Two files field by field: whether they differ.
+    """Compare two files field by field; return whether they differ.
 
     Raises:
-        SpecError: what is wrong with either of them.
+        SpecError: one of the files is invalid.
     """
     from clusterwright.config.names import fold
     from clusterwright.provision.change.fields import (
@@ -140,25 +147,27 @@ def two_files(old: Path, new: Path, *, json: bool) -> bool:
         return bool(changes)
     for change in changes:
         show_text(field_line(change))
-    for hosts, note in ((coming, "new; nothing runs there yet"), (going, "gone; drain them first")):
-        if hosts:
-            show_message(_("hosts {hosts}: {note}", hosts=hosts, note=note))
+    if coming:
+        show_message(_("new hosts: {hosts}; no jobs run there yet", hosts=coming))
+    if going:
+        show_message(_("removed hosts: {hosts}; drain them first", hosts=going))
     show_message(
-        _(
-            "{count} fields differ; [{cost}] {cost_labels}",
-            count=len(changes),
+        _n(
+            "{count} field differs: [{cost}] {effect}",
+            "{count} fields differ: [{cost}] {effect}",
+            len(changes),
             cost=cost,
-            cost_labels=_(COST_LABELS[cost]),
+            effect=_(COST_LABELS[cost]),
         )
         if changes
-        else _("nothing differs")
+        else _("the files do not differ")
     )
     return bool(changes)
 
 
 def field_line(change: FieldChange) -> str:
-    """`slurm.kill_wait: 30s (default) -> 1m  [reconfigure] what that does`."""
-    sides = f"{change.old or '(not there)'} -> {change.new or '(taken out)'}"
+    """Format a change: `slurm.kill_wait: 30s (default) -> 1m  [reconfigure] effect`."""
+    sides = f"{change.old or _('(not set)')} -> {change.new or _('(removed)')}"
     return f"{change.path}: {sides}  [{change.cost}] {change.why}"
 
 
@@ -170,5 +179,5 @@ def _read_file(path: Path) -> ClusterFile:
     try:
         return ClusterFile.from_source(source)
     except WrightError:
-        show_message(_("{path} is not a good cluster file:", path=path))
+        show_message(_("{file} is not a valid cluster file:", file=path))
         raise

@@ -10,22 +10,22 @@ from clusterwright.i18n import _
 def export(
     cluster: Path, /, *, out: Path, ansible: bool = False, compose: bool = False, with_secrets: bool = False
 ) -> int:
-    """Write the cluster as files that need no Clusterwright: for Ansible, for containers, for copying by hand.
+    """Export the cluster as files that work without Clusterwright: for Ansible, containers or manual installation.
 
     Parameters
     ----------
     cluster
-        The cluster file.
+        Cluster file.
     out
-        The folder: new, empty, or an earlier export, which is replaced.
+        Output folder: new, empty, or an earlier export, which is replaced.
     ansible
-        An inventory and a playbook, too.
+        Also write an inventory and a playbook.
     compose
-        A compose file and what its images are made of, too.
+        Also write a compose file and the build files of its images.
     with_secrets
-        The munge key and the like, too; each readable by its owner only.
+        Also write secrets such as the munge key, readable by their owner only.
     """
-    from clusterwright.cli._show import show_message
+    from clusterwright.cli._show import show_message, show_next
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.trees import write_files
     from clusterwright.provision.apply import build_context
@@ -36,7 +36,7 @@ def export(
     files = exported(spec, context, ansible=ansible, compose=compose, with_secrets=with_secrets)
     write_files(out, {path: (file.data, file.mode) for path, file in files.items()})
     show_message(
-        _("{count} files for {count2} hosts in {out}", count=len(files), count2=len(spec.hosts()), out=out)
+        _("{folder}: {files} files for {hosts} hosts", folder=out, files=len(files), hosts=len(spec.hosts()))
     )
-    show_message(_("next: read {out}", out=out / "README.md"))
+    show_next(f"less {out / 'README.md'}")
     return 0

@@ -12,17 +12,17 @@ from clusterwright.i18n import _
 
 
 def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negative="")] = False) -> int:
-    """Show what is queued and running, how far each run has come, and how the last ones ended.
+    """Show queued, running and ended runs with their progress.
 
     Parameters
     ----------
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     json
-        One JSON document.
+        Print one JSON document on stdout.
     """
     from clusterwright.cli._connection import connection_to, find_cluster
-    from clusterwright.cli._show import show_json, show_message, show_table
+    from clusterwright.cli._show import show_json, show_message, show_next, show_table
     from clusterwright.launch.listing import listed
 
     cluster_config = find_cluster(cluster)
@@ -31,7 +31,8 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
         show_json(rows)
         return 0
     if not rows:
-        show_message(_("nothing is queued and no run has been made; next: wright train job.yaml"))
+        show_message(_("no job is queued and no run exists"))
+        show_next("wright train job.yaml")
         return 0
     show_table(
         ("job", "run", "user", "state", "elapsed", "step", "saved", "hosts", "why"),

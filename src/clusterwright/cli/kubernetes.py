@@ -18,27 +18,27 @@ def kubernetes(
     image: str = "",
     rdma: str = "rdma/rdma_shared_device_a",
 ) -> int:
-    """Write teams, queues and jobs as manifests for Kubernetes: JobSet or Kubeflow TrainJob, queued by Kueue.
+    """Export teams, queues and jobs as Kubernetes manifests: JobSet or Kubeflow TrainJob, queued by Kueue.
 
     Parameters
     ----------
     cluster
-        The cluster file.
+        Cluster file.
     jobs
-        Job files; without any, teams, storage and queues alone.
+        Job files; default: only teams, storage and queues.
     out
-        The folder: new, empty, or an earlier export, which is replaced.
+        Output folder: new, empty, or an earlier export, which is replaced.
     version
-        Of Kubernetes, as `kubectl version` says it; what it cannot have is refused.
+        Kubernetes version as in `kubectl version`; features that it lacks are errors.
     kind
-        jobset: needs JobSet alone. trainjob: Kubeflow Trainer, which makes a JobSet of it.
+        jobset: needs only JobSet. trainjob: for Kubeflow Trainer, which creates a JobSet.
     image
-        The image of the pods, where the job file names none of a registry.
+        Image of the pods, for job files without an image of a registry.
     rdma
-        What your device plugin calls an RDMA adapter.
+        Name of an RDMA adapter in your device plugin.
     """
     from clusterwright.catalog import kubernetes as kubernetes_catalog
-    from clusterwright.cli._show import show_message
+    from clusterwright.cli._show import show_message, show_next
     from clusterwright.config.load import load_cluster, load_job
     from clusterwright.edge.trees import write_files
     from clusterwright.launch.kubernetes.manifests import manifests
@@ -49,14 +49,7 @@ def kubernetes(
     files, omissions = manifests(spec, tuple(load_job(job, spec) for job in jobs), options)
     write_files(out, {path: (text.encode(), 0o644) for path, text in files.items()})
     for omission in omissions:
-        show_message(_("not carried over: {omission}", omission=omission))
-    show_message(
-        _(
-            "{count} files for {count2} jobs in {out}; next: read {out2}",
-            count=len(files),
-            count2=len(jobs),
-            out=out,
-            out2=out / "README.md",
-        )
-    )
+        show_message(_("not exported: {item}", item=omission))
+    show_message(_("{folder}: {files} files for {jobs} jobs", folder=out, files=len(files), jobs=len(jobs)))
+    show_next(f"less {out / 'README.md'}")
     return 0

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._show import show_json, show_message, show_table
+from clusterwright.cli._show import is_confirmed, show_json, show_message, show_next, show_table
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
+from clusterwright.units import human_duration
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -20,30 +21,37 @@ if TYPE_CHECKING:
 
 SCHEMA = 1  # of campaign.json
 
-lab = App(name="lab", help="Virtual hosts on this machine: a real cluster to try things on, and to break.")
+lab = App(name="lab", help="Run a cluster of virtual hosts on this machine, for tests and fault injection.")
 
 
 @lab.command
 def up(file: Path | None = None, /) -> int:
-    """Make the lab that the cluster file describes; without a file, five hosts with simulated GPUs."""
+    """Start the lab of a cluster file; default: five virtual hosts with simulated GPUs.
+
+    Parameters
+    ----------
+    file
+        Cluster file with a `lab` section.
+    """
     from clusterwright import lab as labs
     from clusterwright.config.load import load_cluster
 
     state = labs.up(load_cluster(file or _default_file()), log=show_message)
-    show_message(
-        _(
-            "next: wright lab status {state}; ssh -F {ssh_config} {name}",
-            state=state.name,
-            ssh_config=state.ssh_config,
-            name=state.layout.hosts[-1].name,
-        )
-    )
+    show_next(f"wright lab status {state.name}; ssh -F {state.ssh_config} {state.layout.hosts[-1].name}")
     return 0
 
 
 @lab.command
 def status(name: str | None = None, /, *, json: bool = False) -> int:
-    """Show every host of a lab, and the faults in force."""
+    """Show every host of a lab and its injected faults.
+
+    Parameters
+    ----------
+    name
+        Name of the lab or its cluster file; default: the lab of ./cluster.yaml, else the only lab.
+    json
+        Print one JSON document on stdout.
+    """
     from clusterwright import lab as labs
 
     rows = labs.status(_name(name))
@@ -62,7 +70,17 @@ def status(name: str | None = None, /, *, json: bool = False) -> int:
 def shell(
     host: str, /, *command: Annotated[str, Parameter(allow_leading_hyphen=True)], name: str | None = None
 ) -> int:
-    """Open a shell as root on a host, or run one command there; one word is a shell's text."""
+    """Open a root shell on a host, or run a command there.
+
+    Parameters
+    ----------
+    host
+        Host of the lab.
+    command
+        Command with its arguments; a single argument is run by the shell.
+    name
+        Name of the lab or its cluster file; default: the lab of ./cluster.yaml, else the only lab.
+    """
     import shlex
 
     from clusterwright.edge.terminal import run_interactive
@@ -75,36 +93,41 @@ def shell(
 
 
 def _kinds() -> str:
-    """Every fault there is, by its file: nothing of the lab is imported for a help text."""
+    """Return the names of all faults, from their file names: a help text imports nothing of the lab."""
     files = Path(__file__).parents[1].joinpath("lab", "faults").glob("[a-z]*.py")
     return ", ".join(sorted(path.stem.replace("_", "-") for path in files))
 
 
-@lab.command(
-    help="Break something: `wright lab fault KIND HOST`; `wright lab fault undo HOST|all` fixes it.\n\n"
-    f"Kinds: {_kinds()}. Some take options: --network and --rate for links, --rate for disks, --by for clocks, "
-    "--gpu, --xid and --link for GPUs, --port for RDMA."
+_FAULT_HELP = N_(
+    "Inject a fault: `wright lab fault KIND HOST`; `wright lab fault undo HOST|all` undoes it. Kinds:"
 )
+_FAULT_OPTIONS = N_(
+    "Options of some kinds: --network and --rate for links, --rate for disks, --by for clocks, --gpu, --xid and --link "
+    "for GPUs, --port for RDMA."
+)
+
+
+@lab.command(help=f"{_FAULT_HELP}\n\n{_kinds()}\n\n{_FAULT_OPTIONS}")
 def fault(
     kind: str, host: str, /, *, name: str | None = None, **options: Annotated[str, Parameter(show=False)]
 ) -> int:
-    """Break something, or fix it."""
+    """Inject a fault, or undo it."""
     from clusterwright import lab as labs
 
     chosen = _name(name)
     if kind == "undo":
         undone = labs.undo(chosen, host)
         show_message(
-            "\n".join(f"undone: {entry.kind} on {entry.host}" for entry in undone) or f"no fault on {host}"
+            "\n".join(_("undone: {kind} on {host}", kind=entry.kind, host=entry.host) for entry in undone)
+            or _("no fault on {host}", host=host)
         )
         return 0
     lasts = any(
         (entry.kind, entry.host) == (kind, host) for entry in labs.fault(chosen, kind, host, **options).faults
     )
-    show_message(
-        _("{kind} on {host}: done", kind=kind, host=host)
-        + (_("; take it back with: wright lab fault undo {host}", host=host) if lasts else "")
-    )
+    show_message(_("injected: {kind} on {host}", kind=kind, host=host))
+    if lasts:
+        show_message(_("to undo it: {command}", command=f"wright lab fault undo {host}"))
     return 0
 
 
@@ -118,70 +141,75 @@ def campaign(
     only: tuple[str, ...] = (),
     out: Path = Path("build/campaign"),
 ) -> int:
-    """Plant faults under trainings on the lab, see them found, explained and fixed, and write a page of it.
+    """Inject faults under trainings on the lab, verify that each is detected, explained and fixed, and write a report.
 
-    `wright heal watch` runs beside it as the cluster file allows. Exit code: 0 when all became what it should.
+    `wright heal watch` runs meanwhile with the settings of the cluster file. Exit code: 0 if every fault was handled
+    as expected.
 
     Parameters
     ----------
     file
-        The file of a lab: it is brought up and built, and stays.
+        Cluster file of a lab; the lab is started and built, and stays.
     seed
-        The same seed plants the same faults in the same order.
+        Seed of the random faults; the same seed injects the same faults in the same order.
     faults
-        How many.
+        Number of faults.
     only
-        Only this kind of fault; may be given several times.
+        Only this kind of fault; repeatable.
     out
-        Where campaign.html and campaign.json go.
+        Folder of campaign.html and campaign.json.
     """
     return run_campaign(file, seed=seed, faults=faults, only=only, out=out)
 
 
 @lab.command
 def down(name: str | None = None, /, *, yes: bool = False) -> int:
-    """Take a lab away: its hosts, their disks, its networks and its shared folder with the runs in it.
+    """Remove a lab: its hosts, their disks, its networks and its shared folder with all runs.
 
-    Asks on a terminal when there are runs, unless told --yes.
+    Asks for confirmation on a terminal if runs would be deleted.
+
+    Parameters
+    ----------
+    name
+        Name of the lab or its cluster file; default: the lab of ./cluster.yaml, else the only lab.
+    yes
+        Do not ask for confirmation.
     """
     from clusterwright import lab as labs
 
     if name is None and not labs.labs():
-        show_message(_("there is no lab; nothing to do"))
+        show_message(_("no lab exists; nothing to do"))
         return 0
     chosen = _name(name)
     if chosen not in labs.labs():
         show_message(
-            _(
-                "there is no lab `{chosen}`; labs at present: {names}",
-                chosen=chosen,
-                names=", ".join(labs.labs()) or "none",
-            )
+            _("no lab `{name}` exists; labs: {names}", name=chosen, names=", ".join(labs.labs()) or "-")
         )
     if not (yes or _agreed(chosen)):
         return 1
     leftovers = labs.down(chosen, log=show_message)
-    show_message("\n".join(f"left behind: {item}" for item in leftovers)) if leftovers else None
+    for item in leftovers:
+        show_message(_("not removed: {item}", item=item))
     return 1 if leftovers else 0
 
 
 def _agreed(name: str) -> bool:
-    """True unless there are runs to lose and somebody at the terminal who does not want that."""
+    """Return True unless the lab has runs and the user on the terminal declines."""
     from clusterwright.lab.state import folder
 
     if not sys.stdin.isatty() or not any(folder(name).glob("shared/*/runs/*")):
         return True
-    return input(f"The runs in lab `{name}`'s shared folder go with it. Take it down? [y/N] ").strip() == "y"
+    return is_confirmed(
+        _("This deletes the runs in the shared folder of lab `{name}`. Remove the lab?", name=name)
+    )
 
 
 def _uptime(uptime_s: int | None) -> str:
-    from clusterwright.units import format_duration
-
-    return "-" if uptime_s is None else format_duration(uptime_s)
+    return "-" if uptime_s is None else human_duration(uptime_s)
 
 
 def _name(name: str | None) -> str:
-    """The lab meant: named, or that of a cluster file; else that of ./cluster.yaml, else the only one there is."""
+    """Return the lab: by name or cluster file, else that of ./cluster.yaml, else the only lab."""
     from clusterwright.config.load import load_cluster
     from clusterwright.lab.state import labs
 
@@ -196,23 +224,21 @@ def _name(name: str | None) -> str:
     if len(lab_names) == 1:
         return lab_names[0]
     message = (
-        _("there are several labs: {lab_names}", lab_names=", ".join(lab_names))
-        if lab_names
-        else _("there is no lab")
+        _("several labs exist: {names}", names=", ".join(lab_names)) if lab_names else _("no lab exists")
     )
-    fix = _("name one of them") if lab_names else _("bring one up: wright lab up")
+    fix = _("pass the name of a lab") if lab_names else _("start one: wright lab up")
     raise WrightError.from_code("lab-which", message, fix, exit_code=EXIT_USAGE)
 
 
 def _default_file() -> Path:
-    """The lab file that comes with the package."""
+    """Return the lab file of the package."""
     from importlib.resources import files
 
     return Path(str(files("clusterwright.config") / "templates" / "lab.yaml"))
 
 
 def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], out: Path) -> int:
-    """0 when every fault of the campaign has become what it should."""
+    """Run the campaign; return 0 if every fault was handled as expected."""
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.clock import SystemClock
     from clusterwright.lab import up
@@ -224,8 +250,8 @@ def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], o
     if cluster.lab is None:
         raise WrightError.from_code(
             "campaign-not-a-lab",
-            _("{file} is not the file of a lab: a campaign kills hosts", file=file),
-            _("give a file with the section `lab`"),
+            _("{file} has no `lab` section: a campaign kills hosts", file=file),
+            _("pass a cluster file with a `lab` section"),
             exit_code=EXIT_USAGE,
         )
     up(cluster, log=show_message)
@@ -233,8 +259,8 @@ def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], o
     if wrong := [host.host for host in apply(cluster, str(file), remote).hosts if not host.ok]:
         raise WrightError.from_code(
             "campaign-apply",
-            _("apply failed on {wrong}", wrong=", ".join(wrong)),
-            _("wright apply {file}", file=file),
+            _("wright apply failed on {hosts}", hosts=", ".join(wrong)),
+            _("run wright apply {file} and fix its errors", file=file),
         )
     out.mkdir(parents=True, exist_ok=True)
     scores: list[Score] = []
@@ -244,7 +270,9 @@ def run_campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], o
                 scores.append(score)
                 _write(out, scores, seed, len(drawn), cluster)
     finally:
-        show_message(f"page: {out / 'campaign.html'}" if scores else _("no fault was planted"))
+        show_message(
+            _("report: {file}", file=out / "campaign.html") if scores else _("no fault was injected")
+        )
     return EXIT_OK if all(score.passed for score in scores) else EXIT_FAILED
 
 
@@ -253,7 +281,8 @@ def _drawn(seed: int, faults: int, only: tuple[str, ...]) -> tuple[Planned, ...]
 
     kinds_by_name = kinds()
     if strange := set(only) - set(kinds_by_name):
-        message, fix = f"there is no kind `{min(strange)}`", f"name some of: {', '.join(kinds_by_name)}"
+        message = _("there is no kind of fault `{kind}`", kind=min(strange))
+        fix = _("use one of {names}", names=", ".join(kinds_by_name))
         raise WrightError.from_code("campaign-kind", message, fix, exit_code=EXIT_USAGE)
     return draw(
         seed, faults, {name: kinds_by_name[name] for name in kinds_by_name if not only or name in only}
@@ -261,14 +290,19 @@ def _drawn(seed: int, faults: int, only: tuple[str, ...]) -> tuple[Planned, ...]
 
 
 def _write(out: Path, scores: list[Score], seed: int, fault_count: int, cluster: Cluster) -> None:
-    """Whole, after each fault: a campaign that is ended has its page, too."""
+    """Write the report after each fault, so that an interrupted campaign has one too."""
     from clusterwright.edge.files import write_file_atomic
     from clusterwright.lab.chaos.html_report import render_html
     from clusterwright.lab.chaos.score import document, summary
     from clusterwright.lab.demo import local_machine
 
     machine = local_machine.machine()
-    hardware = f"{len(cluster.hosts('compute'))} hosts on {machine['cores']} cores of {machine['processor']}"
+    hardware = _(
+        "{hosts} virtual hosts on {cores} cores of {processor}",
+        hosts=len(cluster.hosts("compute")),
+        cores=machine["cores"],
+        processor=machine["processor"],
+    )
     figures = {
         "schema": SCHEMA,
         "seed": seed,

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
 
 def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
-    """Say what a release of Slurm would not take in one of its files, touching no Slurm.
+    """Check a Slurm configuration file for keys that a Slurm release rejects, without contacting Slurm.
 
-    An unknown key ends every daemon of Slurm's at its start. Of values, only words that came or went are known.
+    Slurm's daemons do not start with an unknown key. Values are checked only for words that a release added or removed.
 
     Parameters
     ----------
     file
-        slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf; any folder.
+        slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf, in any folder.
     slurm
-        The release, such as 25.11.
+        Slurm release, such as 25.11.
     json
-        The findings as one JSON document on stdout.
+        Print the findings as one JSON document on stdout.
     """
     from clusterwright.cli._show import show_json, show_message
     from clusterwright.config.load import text_of
@@ -31,10 +31,10 @@ def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
     if not key_spans(file.name) or version not in RELEASES:
         raise WrightError.from_code(
             "lint-unknown",
-            _("we have no table of keys for {file} of Slurm {version}", file=file.name, version=version),
+            _("the keys of {file} in Slurm {version} are not known", file=file.name, version=version),
             _(
-                "name slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf; "
-                "one of {releases}",
+                "pass slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf, and a release of "
+                "{releases}",
                 releases=", ".join(RELEASES),
             ),
             exit_code=EXIT_USAGE,
@@ -46,11 +46,11 @@ def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
         print(f"{file}:{finding.line}: {finding.key}: {finding.message}")  # noqa: T201 (data)
     if not json:
         show_message(
-            _(
-                "{file}: {count} {ending} for Slurm {version}",
+            _n(
+                "{file}: {count} finding for Slurm {version}",
+                "{file}: {count} findings for Slurm {version}",
+                len(findings),
                 file=file,
-                count=len(findings) or "no",
-                ending="finding" if len(findings) == 1 else "findings",
                 version=version,
             )
         )

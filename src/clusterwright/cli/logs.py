@@ -16,23 +16,23 @@ def logs(
     cluster: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Show what all ranks of a run say, each line with its host and rank; [job] is the supervisor.
+    """Show the output of all ranks of a run, each line with its host and rank; [job] marks lines of the supervisor.
 
-    What several ranks say in the same words is shown once. With --follow a terminal also shows, in its last line, how
-    far and how fast the run is; without a terminal stderr says so each half minute.
+    Identical lines of several ranks are shown once. With --follow, the last line of a terminal shows step and speed;
+    without a terminal, stderr reports them every 30 seconds.
 
-    Exit code when the run has ended: 0 finished, 1 failed, 4 failing at the same step again and again, 143 cancelled.
+    Exit code of an ended run: 0 finished, 1 failed, 4 failed at the same step repeatedly, 143 canceled.
 
     Parameters
     ----------
     job
-        A run's name, a job id, `last`, the path of a slurm-123.out, or a run's folder on this machine.
+        Name of a run, job id, `last`, path of a slurm-123.out, or the folder of a run on this machine.
     follow
-        Go on until the run has ended, through restarts and successors.
+        Follow the logs until the run ends, through restarts and successor jobs.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     json
-        One object a line: {"from": [..], "text": ..}, and with --follow {"progress": {..}}.
+        Print one JSON object per line: {"from": [..], "text": ..}, and with --follow {"progress": {..}}.
     """
     from clusterwright.cli import _connection
     from clusterwright.launch.run import runs_folder

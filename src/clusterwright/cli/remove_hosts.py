@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 
-def remove_hosts(  # noqa: PLR0913 (two things to say, the rest are options)
+def remove_hosts(  # noqa: PLR0913 (the options of the command line)
     cluster: Path,
     hosts: str,
     /,
@@ -21,28 +21,30 @@ def remove_hosts(  # noqa: PLR0913 (two things to say, the rest are options)
     yes: Annotated[bool, Parameter(alias="-y")] = False,
     json: bool = False,
 ) -> int:
-    """Let hosts leave while jobs run elsewhere: drained, waited for, out of the file and of Slurm.
+    """Remove hosts from the cluster without stopping jobs on other hosts.
+
+    Drains the hosts, waits for their jobs, then removes the hosts from the cluster file and from Slurm.
 
     Parameters
     ----------
     cluster
-        The cluster file; its comments stay, and so do the addresses of all other hosts.
+        Cluster file; its comments and the addresses of all other hosts are preserved.
     hosts
-        The hosts that leave, as a hostlist.
+        Hosts to remove, as a hostlist.
     wait
-        How long their jobs may take to end.
+        Longest wait for the jobs on the hosts to end.
     now
-        Do not wait: where jobs still run, nothing but the drain is done.
+        Do not wait: hosts that still run jobs are only drained.
     cancel_jobs
-        Cancel the jobs that run there.
+        Cancel the jobs that run on the hosts.
     purge
-        Remove what we wrote on the hosts, too; otherwise it stays, with slurmd stopped.
+        Also delete Clusterwright's files on the hosts; by default they stay and slurmd is stopped.
     dry_run
-        Show what would change; change nothing.
+        Show the changes; change nothing.
     yes
-        Do not ask.
+        Do not ask for confirmation.
     json
-        One JSON document on stdout.
+        Print one JSON document on stdout.
     """
     from clusterwright.cli import _members
     from clusterwright.units import parse_duration

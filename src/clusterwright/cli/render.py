@@ -8,19 +8,19 @@ from clusterwright.i18n import _
 
 
 def render(cluster: Path, /, *, out: Path) -> int:
-    """Write every file of every host into a folder, touching no host.
+    """Write every generated file of every host into a folder, without contacting hosts.
 
-    A file that all hosts share lies in `all`, one of a role in `roles/ROLE`, one of a node group in
-    `groups/GROUP`, and a host's own in `hosts/HOST`.
+    Files that all hosts share are in `all`, files of a role in `roles/ROLE`, of a node group in `groups/GROUP`, and
+    files of one host in `hosts/HOST`.
 
     Parameters
     ----------
     cluster
-        The cluster file.
+        Cluster file.
     out
-        The folder: new, empty, or an earlier render, which is replaced.
+        Output folder: new, empty, or an earlier render, which is replaced.
     """
-    from clusterwright.cli._show import show_message
+    from clusterwright.cli._show import show_message, show_next
     from clusterwright.config.load import load_cluster
     from clusterwright.edge.bundler import library
     from clusterwright.edge.trees import write_tree
@@ -31,13 +31,14 @@ def render(cluster: Path, /, *, out: Path) -> int:
     spec = load_cluster(cluster)
     files = tree(spec, RoleContext(cluster.name, {"munge.key": b""}, library()))
     write_tree(out, fold_files(files, spec.hosts()))
+    count = sum(map(len, files.values()))
     show_message(
         _(
-            "{map} files of {count} hosts in {out}, equal ones once",
-            map=sum(map(len, files.values())),
-            count=len(files),
-            out=out,
+            "{folder}: {files} files of {hosts} hosts, identical files once",
+            folder=out,
+            files=count,
+            hosts=len(files),
         )
     )
-    show_message(_("next: wright apply --dry-run {cluster}", cluster=cluster))
+    show_next(f"wright apply --dry-run {cluster}")
     return 0

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 report = App(
     name="report",
-    help="What a job, a team or the cluster did: use of GPUs, waiting, failures, where the time went, cost and energy.",
+    help="Report GPU use, waiting time, failures, lost time, cost and energy of a job, a team or the cluster.",
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )
@@ -43,22 +43,20 @@ def job(
     json: bool = False,
     lang: Literal["en", "zh"] | None = None,
 ) -> int:
-    """Show how well one job used what it had, where its time went, and what to change.
+    """Report how well one job used its resources, where its time went, and what to change.
 
     Parameters
     ----------
     job
-        A job id, a run's name, `last`, or a run's folder on this machine.
+        Job id, name of a run, `last`, or the folder of a run on this machine.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     html
-        A file for the same as a page.
+        Write the report to this HTML file.
     csv
-        A file for the bars as a table.
+        Write the bars to this CSV file.
     json
-        One JSON document.
-    lang
-        The language; else that of $LC_ALL, $LC_MESSAGES or $LANG.
+        Print one JSON document on stdout.
     """
     return show(of_job(job, cluster), Forms(html, csv, json, lang))
 
@@ -75,24 +73,22 @@ def team(
     json: bool = False,
     lang: Literal["en", "zh"] | None = None,
 ) -> int:
-    """Show what a team used in a month, and its users; without a name, all teams.
+    """Report what a team and its users used in a month; default: all teams.
 
     Parameters
     ----------
     name
-        The team (Slurm's account).
+        Team (Slurm account).
     month
-        As 2026-11; this month if left out.
+        Month, such as 2026-11; default: the current month.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     html
-        A file for the same as a page.
+        Write the report to this HTML file.
     csv
-        A file for the teams as a table.
+        Write the teams to this CSV file.
     json
-        One JSON document.
-    lang
-        The language; else that of $LC_ALL, $LC_MESSAGES or $LANG.
+        Print one JSON document on stdout.
     """
     return show(of_month(cluster, month, team=name), Forms(html, csv, json, lang))
 
@@ -108,22 +104,20 @@ def cluster_(
     json: bool = False,
     lang: Literal["en", "zh"] | None = None,
 ) -> int:
-    """Show how the whole cluster was used in a month.
+    """Report how the cluster was used in a month.
 
     Parameters
     ----------
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     month
-        As 2026-11; this month if left out.
+        Month, such as 2026-11; default: the current month.
     html
-        A file for the same as a page.
+        Write the report to this HTML file.
     csv
-        A file for the teams as a table.
+        Write the teams to this CSV file.
     json
-        One JSON document.
-    lang
-        The language; else that of $LC_ALL, $LC_MESSAGES or $LANG.
+        Print one JSON document on stdout.
     """
     return show(of_month(cluster, month), Forms(html, csv, json, lang))
 
@@ -133,7 +127,7 @@ _MONTH = re.compile(r"(20\d\d)-(0[1-9]|1[0-2])")
 
 @dataclass(frozen=True)
 class Forms:
-    """How it is wanted: as text, and as files."""
+    """The requested output: files, JSON, or text if none is requested."""
 
     html: Path | None
     csv: Path | None
@@ -142,7 +136,7 @@ class Forms:
 
 
 def show(result: Report, forms: Forms) -> int:
-    """As text or JSON, and in the files that are named.
+    """Print the report, and write the requested files.
 
     Raises:
         WrightError: a file cannot be written.
@@ -154,10 +148,10 @@ def show(result: Report, forms: Forms) -> int:
     spoken: Literal["en", "zh"] = forms.lang or ("zh" if language() == "zh" else "en")
     if forms.html:
         write_file(forms.html, page.page(result, spoken))
-        show_message(f"page: {forms.html}")
+        show_message(_("report: {file}", file=forms.html))
     if forms.csv:
         write_file(forms.csv, sheets.table(result, spoken))
-        show_message(f"table: {forms.csv}")
+        show_message(_("table: {file}", file=forms.csv))
     if forms.json:
         show_json(result.data)
     elif not forms.html and not forms.csv:
@@ -166,10 +160,10 @@ def show(result: Report, forms: Forms) -> int:
 
 
 def of_job(name: str, file: Path | None) -> Report:
-    """Of a job of the cluster, or of a run whose folder is here.
+    """Build the report of a job of the cluster, or of a run folder on this machine.
 
     Raises:
-        WrightError: neither Slurm nor a run knows it.
+        WrightError: neither Slurm nor the runs folder has the job.
     """
     from clusterwright.monitor.fetch import of_job as fetch_job
     from clusterwright.monitor.report import job as job_report
@@ -181,21 +175,21 @@ def of_job(name: str, file: Path | None) -> Report:
     data = fetch_job(cluster, connection_to(cluster), name)
     job_facts = _facts(data)
     if job_facts is None:
-        reasons = "; ".join(data.missing) or "Slurm and the runs' folder have none"
+        reasons = "; ".join(data.missing) or _("neither Slurm nor the runs folder has it")
         raise WrightError.from_code(
             "no-such-job",
-            _("no job or run `{name}`: {reasons}", name=name, reasons=reasons),
-            _("name one that wright jobs lists"),
+            _("there is no job or run `{name}`: {reasons}", name=name, reasons=reasons),
+            _("choose a job that wright jobs lists"),
         )
     price, watts = of_gpus(cluster)
     return job_report.report(job_facts, cluster.name, price, watts)
 
 
 def of_month(file: Path | None, label: str, team: str = "") -> Report:
-    """Of the cluster or one team.
+    """Build the report of the cluster or one team.
 
     Raises:
-        WrightError: the month is none, or nobody knows the team.
+        WrightError: the month is invalid, or the team does not exist.
     """
     from clusterwright.monitor.fetch import of_month as fetch_month
     from clusterwright.monitor.report import month as month_report
@@ -209,17 +203,17 @@ def of_month(file: Path | None, label: str, team: str = "") -> Report:
     if begin > now:
         raise WrightError.from_code(
             "bad-month",
-            _("`{label}` has not begun", label=label),
-            _("name one that has"),
+            _("month {month} is in the future", month=label),
+            _("choose the current or an earlier month"),
             exit_code=EXIT_USAGE,
         )
     data = fetch_month(cluster, connection_to(cluster), begin, min(end, now))
     if team and team not in cluster.teams and all(record.account != team for record in data.records):
-        team_names = ", ".join(cluster.teams) or "none"
+        teams = ", ".join(cluster.teams) or "-"
         raise WrightError.from_code(
             "unknown-name",
             _("there is no team `{team}`", team=team),
-            _("name one of these: {team_names}", team_names=team_names),
+            _("use one of {names}", names=teams),
             exit_code=EXIT_USAGE,
         )
     gpus = sum(group.gpus.count * len(group.names()) for group in cluster.nodes.values() if group.gpus)
@@ -235,16 +229,16 @@ def of_month(file: Path | None, label: str, team: str = "") -> Report:
 
 
 def bounds(label: str) -> tuple[float, float]:
-    """Its first moment and that of the next one, by UTC.
+    """Return the begin of a month and of the next one, in seconds since the epoch (UTC).
 
     Raises:
-        WrightError: it is no month.
+        WrightError: the text is not a month.
     """
     match = _MONTH.fullmatch(label)
     if not match:
         raise WrightError.from_code(
             "bad-month",
-            _("`{label}` is no month", label=label),
+            _("`{month}` is not a month", month=label),
             _("write it as 2026-11"),
             exit_code=EXIT_USAGE,
         )
@@ -254,7 +248,7 @@ def bounds(label: str) -> tuple[float, float]:
 
 
 def of_gpus(cluster: Cluster) -> tuple[Price | None, float]:
-    """What an hour of one costs, and the power that one may draw; 0 where nobody knows. Of several kinds, the first."""
+    """Return the price of a GPU hour and the power limit of a GPU in watts (0: not known), of the first kind of GPU."""
     from clusterwright.catalog.gpus import gpus
     from clusterwright.catalog.prices import price
     from clusterwright.catalog.records import Deal
@@ -263,20 +257,21 @@ def of_gpus(cluster: Cluster) -> tuple[Price | None, float]:
 
     accounting = cluster.accounting
     gpu_price = (
-        Price(accounting.gpu_hour, accounting.currency, "accounting.gpu_hour of the cluster file")
+        Price(accounting.gpu_hour, accounting.currency, _("accounting.gpu_hour of the cluster file"))
         if accounting.gpu_hour
         else None
     )
     gpu_config = next((group.gpus for group in cluster.nodes.values() if group.gpus), None)
     try:
         gpu = gpu_like(gpu_config, gpus().values()) if gpu_config else None
-    except WrightError:  # a GPU that the catalog does not have
+    except WrightError:  # the catalog lacks this GPU
         gpu = None
     if gpu is None or cluster.lab:
         return gpu_price, 0.0
     market = price(gpu.name, Deal.ON_DEMAND)
     if gpu_price is None and market is not None:
-        gpu_price = Price(market.likely, market.currency, f"renting {market.item} on demand, {market.date}")
+        source = _("on-demand rental of {item}, {date}", item=market.item, date=market.date)
+        gpu_price = Price(market.likely, market.currency, source)
     return gpu_price, gpu.power_w
 
 
@@ -287,7 +282,7 @@ def _facts(data: Fetched) -> JobFacts | None:
 
 
 def _local_report(folder: Path) -> Report:
-    """A run of this machine: what its own events tell."""
+    """Build the report of a run on this machine from its events alone."""
     from clusterwright.monitor.report import job as job_report
     from clusterwright.monitor.report.job_facts import facts
     from clusterwright.onhost.snapshot import history
@@ -296,13 +291,13 @@ def _local_report(folder: Path) -> Report:
     run = history.run_of(snapshot, str(folder))
     missing = (
         *snapshot["silent"].values(),
-        "Slurm and Prometheus are not asked for a folder: what processors and GPUs did is not known",
+        _("a folder has no data of Slurm and Prometheus: CPU and GPU utilization are not known"),
     )
     job_facts = facts((), (), {}, run, now=time.time(), missing=missing)
     if job_facts is None:
         raise WrightError.from_code(
             "no-run",
-            _("{folder} tells nothing: {missing}", folder=folder, missing=missing[0]),
-            _("name a run that wright jobs lists"),
+            _("{folder} has no readable events: {error}", folder=folder, error=missing[0]),
+            _("choose a run that wright jobs lists"),
         )
-    return job_report.report(job_facts, "this machine")
+    return job_report.report(job_facts, _("this machine"))

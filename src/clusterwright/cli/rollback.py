@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._disruption import USUALLY, DisruptionOptions
+from clusterwright.cli._disruption import DEFAULT_DISRUPTION, DisruptionOptions
 
 
 def rollback(
@@ -18,32 +18,32 @@ def rollback(
     list_: Annotated[bool, Parameter(name="--list", negative="")] = False,
     dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
-    disruption: DisruptionOptions = USUALLY,
+    disruption: DisruptionOptions = DEFAULT_DISRUPTION,
     exit_code: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Put the hosts back to what they were before an apply.
+    """Roll the hosts back to their state before an apply.
 
-    Packages, users and groups stay, and are named; the next apply would make the same change again.
+    Packages, users and groups stay and are listed. The next apply makes the same changes again.
 
     Parameters
     ----------
     cluster
-        The cluster file.
+        Cluster file.
     to
-        The apply that is undone, with all later ones, as --list names it; the newest if left out.
+        Apply to roll back, with all later ones, as --list shows it; default: the newest.
     list_
-        Show the applies that can be undone; change nothing.
+        List the applies that can be rolled back; change nothing.
     dry_run
-        Show every change and what it costs running jobs; change nothing.
+        Show every change and its effect on running jobs; change nothing.
     yes
-        Do not ask.
+        Do not ask for confirmation.
     disruption
-        How gently hosts are changed.
+        How running jobs are disrupted.
     exit_code
-        Exit with 3 when changes are pending: with --dry-run, or on hosts that were left out.
+        Exit with 3 when changes are pending: with --dry-run, or on hosts that were skipped.
     json
-        One JSON document on stdout.
+        Print one JSON document on stdout.
     """
     from clusterwright.cli import apply
     from clusterwright.config.load import load_cluster

@@ -6,15 +6,15 @@ from typing import Literal
 
 
 def schema(kind: Literal["cluster", "job"], /) -> int:
-    """Print the JSON Schema of a file, for completion and checks in an editor.
+    """Print the JSON Schema of the cluster or job file, for completion and validation in an editor.
 
-    Save it beside the file and name it in the first line, which editors with a YAML language server read:
+    Save the schema beside the file and reference it in the file's first line, for editors with a YAML language server:
     `# yaml-language-server: $schema=cluster.schema.json`.
 
     Parameters
     ----------
     kind
-        Which of the two files.
+        cluster or job.
     """
     from clusterwright.cli._show import show_json
     from clusterwright.config.schema import schema_of

@@ -13,14 +13,14 @@ from cyclopts import Parameter
 
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
     from clusterwright.monitor.simulate.settings import Settings
     from clusterwright.monitor.simulate.trace import Trace
 
 
-def simulate(  # noqa: PLR0913 (each option of the command line is one)
+def simulate(  # noqa: PLR0913 (the options of the command line)
     cluster: Path = Path("cluster.yaml"),
     /,
     *,
@@ -33,40 +33,40 @@ def simulate(  # noqa: PLR0913 (each option of the command line is one)
     skip_bad: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Replay jobs through a model of Slurm: utilisation, waiting and fairness of two settings, side by side.
+    """Simulate Slurm with recorded jobs: compare utilization, waiting time and fairness of two configurations.
 
     Parameters
     ----------
     cluster
-        The cluster file whose settings are tried.
+        Cluster file with the settings to evaluate.
     trace
-        What `sacct -a -P -X` of any site printed; - is what is piped in.
+        Output of `sacct -a -P -X` of any site; - reads stdin.
     teams
-        In place of a trace: jobs of so many teams (2 to 5), made up, with days and nights.
+        Instead of a trace: generate jobs of 2 to 5 teams, with days and nights.
     days
-        How long that lasts.
+        Length of the generated trace in days.
     load
-        GPU time that those teams ask for, over what there is.
+        GPU time that the generated jobs request, relative to the capacity.
     seed
-        Another number makes another such trace; the same one the same.
+        Seed of the generated trace; the same seed generates the same trace.
     against
-        A cluster file with other settings; Slurm's own defaults if left out.
+        Cluster file with other settings; default: Slurm's own defaults.
     skip_bad
-        Leave out lines that cannot be read, and say how many.
+        Skip invalid lines and report their number.
     json
-        One JSON document.
+        Print one JSON document on stdout.
     """
     options = TraceOptions(teams, days, load, seed)
     return show(cluster, against, jobs_of(cluster, trace, options, skip_bad=skip_bad), as_json=json)
 
 
 FEWEST_TEAMS, LONGEST_D, MOST_LOAD = 2, 366, 10
-SACCT_HINT = "take what this prints: sacct -a -P -X -S 2026-10-01 -E 2026-11-01 --format="
+SACCT = "sacct -a -P -X -S 2026-10-01 -E 2026-11-01 --format="
 
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """A trace to be made up."""
+    """The options of a generated trace."""
 
     teams: int
     days: float
@@ -75,10 +75,10 @@ class TraceOptions:
 
 
 def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad: bool) -> Trace:
-    """The trace that is named, or one that is made up.
+    """Return the trace of the file, or a generated one.
 
     Raises:
-        WrightError: neither or both are named, or the text is no trace.
+        WrightError: neither or both are requested, or the text is not a trace.
     """
     from clusterwright.config.load import load_cluster
     from clusterwright.monitor.records import sacct
@@ -89,41 +89,45 @@ def jobs_of(cluster: Path, path: Path | None, options: TraceOptions, *, skip_bad
     if bool(path) == bool(options.teams):
         _refuse(
             "trace-which",
-            _("there is no trace to replay") if not path else _("two traces are named"),
-            _("--trace FILE, or --teams 5"),
+            _("--trace and --teams exclude each other") if path else _("there is no trace to replay"),
+            _("pass --trace FILE or --teams 5"),
         )
     if path is None:
         return _generate_trace(of_cluster(load_cluster(cluster), ""), options)
-    fix = SACCT_HINT + ",".join(name for name in sacct.FIELDS if name not in ("TotalCPU", "MaxRSS"))
+    fields = ",".join(name for name in sacct.FIELDS if name not in ("TotalCPU", "MaxRSS"))
+    fix = _("pass the output of {command}", command=SACCT + fields)
     try:
         job_trace = trace(sacct.read(_lines(path)))
     except sacct.NoColumnError as error:
-        _refuse("trace-no-column", _("{path}: the heading lacks {error}", path=path, error=error), fix)
+        _refuse("trace-no-column", _("{file}: the header lacks {columns}", file=path, columns=error), fix)
     if job_trace.bad and not skip_bad:
         _refuse(
             "trace-bad-lines",
-            _(
-                "{path}: {bad} lines are no jobs: {bad2}",
-                path=path,
-                bad=job_trace.bad,
-                bad2=comparison.bad(job_trace),
+            _n(
+                "{file}: {count} line is not a job: {examples}",
+                "{file}: {count} lines are not jobs: {examples}",
+                job_trace.bad,
+                file=path,
+                examples=comparison.bad(job_trace),
             ),
-            _("fix them, or leave them out with --skip-bad"),
+            _("fix the lines, or skip them with --skip-bad"),
         )
     if not job_trace.jobs:
-        _refuse("trace-empty", _("{path}: no job in it ever ran", path=path), fix)
+        _refuse("trace-empty", _("{file}: none of its jobs ever started", file=path), fix)
     return job_trace
 
 
 def show(cluster: Path, against: Path | None, jobs: Trace, *, as_json: bool) -> int:
-    """Replay and compare."""
+    """Replay the jobs with both settings and print the comparison."""
     from clusterwright.monitor.simulate import comparison
     from clusterwright.monitor.simulate.engine import simulate as replay
     from clusterwright.monitor.simulate.result import result
 
     results = []
     for settings in _settings(cluster, against):
-        show_message(_("replaying {count} jobs: {settings}", count=len(jobs.jobs), settings=settings.name))
+        show_message(
+            _("simulating {count} jobs with {settings}", count=len(jobs.jobs), settings=settings.name)
+        )
         results.append(result(replay(jobs.jobs, settings)))
     if as_json:
         show_json(comparison.document(jobs, results))
@@ -136,7 +140,7 @@ def show(cluster: Path, against: Path | None, jobs: Trace, *, as_json: bool) -> 
 
 
 def _settings(cluster: Path, against: Path | None) -> tuple[Settings, Settings]:
-    """Today's and the proposed ones; named so that they can be told apart."""
+    """Return the current and the proposed settings, with distinct names."""
     from clusterwright.config.load import load_cluster
     from clusterwright.monitor.simulate.settings import of_cluster, slurm_default
 
@@ -155,8 +159,8 @@ def _generate_trace(settings: Settings, options: TraceOptions) -> Trace:
     if not kinds:
         _refuse(
             "trace-no-gpus",
-            _("the cluster has no GPUs that teams could share"),
-            _("replay a trace: --trace FILE"),
+            _("the cluster has no GPUs to generate jobs for"),
+            _("pass a recorded trace: --trace FILE"),
         )
     if (
         not FEWEST_TEAMS <= options.teams <= most
@@ -166,15 +170,17 @@ def _generate_trace(settings: Settings, options: TraceOptions) -> Trace:
         _refuse(
             "trace-wish",
             _(
-                "{teams} teams, {days:g} days, load {load:g}",
+                "--teams {teams}, --days {days:g} or --load {load:g} is out of range",
                 teams=options.teams,
                 days=options.days,
                 load=options.load,
             ),
             _(
-                "{fewest_teams} to {most} teams, up to 366 days, a load up to 10",
-                fewest_teams=FEWEST_TEAMS,
-                most=most,
+                "pass {min} to {max} teams, at most {days} days and a load of at most {load}",
+                min=FEWEST_TEAMS,
+                max=most,
+                days=LONGEST_D,
+                load=MOST_LOAD,
             ),
         )
     names = sorted(settings.accounts, key=lambda name: -settings.accounts[name].shares)
@@ -196,7 +202,7 @@ def _lines(path: Path) -> Iterator[str]:
         with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
             yield from file
     except OSError as error:
-        _refuse("file-unreadable", f"{path}: {error.strerror}", _("name a file that is there"))
+        _refuse("file-unreadable", f"{path}: {error.strerror}", _("pass a readable file"))
 
 
 def _refuse(code: str, message: str, fix: str) -> NoReturn:

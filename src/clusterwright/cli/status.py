@@ -16,18 +16,18 @@ def status(
     json: Annotated[bool, Parameter(negative="")] = False,
     metrics: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Show how a run stands: step, time left, checkpoints, copies, standbys, failures, and where its time went.
+    """Show the state of a run: step, remaining time, checkpoints, peer replicas, standby hosts, failures and goodput.
 
     Parameters
     ----------
     job
-        A run's name, a job id, `last`, the path of a slurm-123.out, or a run's folder on this machine.
+        Name of a run, job id, `last`, path of a slurm-123.out, or the folder of a run on this machine.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     json
-        One JSON document.
+        Print one JSON document on stdout.
     metrics
-        Prometheus text, for node_exporter's textfile collector.
+        Print Prometheus metrics, for the textfile collector of node_exporter.
     """
     from clusterwright.cli import _connection
     from clusterwright.launch.run import runs_folder

@@ -1,4 +1,4 @@
-"""`wright tune`: settings of the network and of a training, searched and written."""
+"""`wright tune`: search faster settings of the network and of trainings, and write them."""
 
 from __future__ import annotations
 
@@ -29,32 +29,36 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Common:
-    """The options as they were typed."""
+    """The options of both searches as typed."""
 
-    budget: Annotated[int, Parameter(help="Trials to spend; each starts all ranks anew.")] = 60
-    seed: Annotated[int, Parameter(help="Of the order of trials.")] = 1
-    knobs: Annotated[str, Parameter(help="Only these, with commas between; else all that may matter.")] = ""
-    hosts: Annotated[str, Parameter(help="Only these, waited for: gpu-node[1-4]. Else idle ones.")] = ""
-    wait: Annotated[str, Parameter(help="Longest time for hosts to come free.")] = "10m"
-    write: Annotated[bool, Parameter(negative="", help="Write the winner into the file.")] = False
-    json: Annotated[bool, Parameter(negative="", help="One JSON document: every trial, and the outcome.")] = (
-        False
-    )
+    budget: Annotated[int, Parameter(help="Number of trials; each restarts all ranks.")] = 60
+    seed: Annotated[int, Parameter(help="Seed of the order of trials.")] = 1
+    knobs: Annotated[
+        str, Parameter(help="Settings to vary, separated by commas; default: all that may matter.")
+    ] = ""
+    hosts: Annotated[
+        str, Parameter(help="Hosts to wait for, such as gpu-node[1-4]; default: idle hosts.")
+    ] = ""
+    wait: Annotated[str, Parameter(help="Longest wait for idle hosts.")] = "10m"
+    write: Annotated[bool, Parameter(negative="", help="Write the best settings into the file.")] = False
+    json: Annotated[
+        bool, Parameter(negative="", help="Print one JSON document: every trial and the result.")
+    ] = False
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The knobs that are named."""
+        """The selected settings."""
         return tuple(name.strip() for name in self.knobs.split(",") if name.strip())
 
     @property
     def trials(self) -> Budget:
-        """The budget, refused where it is too small for anything."""
+        """The budget; raises WrightError if it is too small."""
         from clusterwright.check.tune.trials import Budget
 
         return Budget(self.budget, self.seed)
 
     def host_request(self, user: str | None, fewest: int, partition: str = "") -> HostRequest:
-        """The hosts to hold."""
+        """Return the request for hosts."""
         from clusterwright.check.bench.bench_job import HostRequest
         from clusterwright.cli._hostlist import expanded
         from clusterwright.units import parse_duration
@@ -63,22 +67,22 @@ class Common:
         return HostRequest(user, expanded(self.hosts) or (), partition, wait_s=wait_s, fewest=fewest)
 
 
-COMMONLY = Common()
+DEFAULTS = Common()
 
 
-tune = App(name="tune", help="Find settings that make jobs faster, by experiment on the real cluster.")
+tune = App(name="tune", help="Find settings that make jobs faster, by experiments on the cluster.")
 
 
 @tune.command
-def network(file: Path, /, *, options: Common = COMMONLY) -> int:
-    """Try settings of collectives, each beside what is set now, and say which are faster for certain.
+def network(file: Path, /, *, options: Common = DEFAULTS) -> int:
+    """Find faster settings of collectives by trials against the current settings.
 
-    The winner goes into the cluster file (jobs.variables), from where `wright apply` brings it to all jobs.
+    The best settings go to the cluster file (jobs.variables); `wright apply` deploys them to all jobs.
 
     Parameters
     ----------
     file
-        The cluster file.
+        Cluster file.
     """
     return tuned_network(file, options)
 
@@ -92,25 +96,25 @@ def training(
     steps: Annotated[int, Parameter(validator=Number(gte=1))] = 20,
     limit: str = "10m",
     allow_numbers: Annotated[bool, Parameter(negative="")] = False,
-    options: Common = COMMONLY,
+    options: Common = DEFAULTS,
 ) -> int:
-    """Run a training for some steps with each setting, and say which make its steps shorter for certain.
+    """Find settings that make the steps of a training faster, by short trial runs.
 
-    Each trial begins at step 0 in a folder of its own and saves nothing there; a program that writes elsewhere does so.
-    The winner goes into the job file.
+    Each trial starts at step 0 in its own folder and saves no checkpoints; a program that writes elsewhere still does.
+    The best settings go to the job file.
 
     Parameters
     ----------
     file
-        The job file.
+        Job file.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml, or the one beside the job file.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml, or cluster.yaml beside the job file.
     steps
-        Steps that are measured in each trial; three more go before.
+        Measured steps per trial, after three warm-up steps.
     limit
-        Longest time of one trial.
+        Longest time of a trial.
     allow_numbers
-        Also try what changes results: gradients that travel in 16 bits.
+        Also try settings that change results: gradients in 16 bits.
     """
     from clusterwright.cli._connection import cluster_file
 
@@ -120,7 +124,7 @@ def training(
 
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
-    """What the command line says of a training."""
+    """The options of `wright tune training`."""
 
     job: Path
     cluster: Path
@@ -130,7 +134,7 @@ class TrainingOptions:
 
 
 def tuned_network(path: Path, options: Common) -> int:
-    """The search, what it came to, and the winner into the cluster file if that is wanted."""
+    """Run the search, print the result, and write the best settings to the cluster file if requested."""
     from clusterwright.check.bench.run import FEWEST
     from clusterwright.check.tune.network import tune_network
     from clusterwright.check.tune.written import OF_CLUSTER
@@ -151,7 +155,7 @@ def tuned_network(path: Path, options: Common) -> int:
 
 
 def tuned_training(training_options: TrainingOptions, options: Common) -> int:
-    """The search, what it came to, and the winner into the job file if that is wanted."""
+    """Run the search, print the result, and write the best settings to the job file if requested."""
     from clusterwright.check.tune.training import Subject, tune_training
     from clusterwright.check.tune.written import OF_JOB
     from clusterwright.cli.bench import first_admin
@@ -175,7 +179,7 @@ def tuned_training(training_options: TrainingOptions, options: Common) -> int:
 def _on_hosts(
     cluster: Cluster, host_request: HostRequest, search: Callable[[Site], Tuned], most: int | None = None
 ) -> Tuned:
-    """The search on hosts that are held meanwhile; on so many of them at most."""
+    """Run the search on allocated hosts, on at most `most` of them."""
     from clusterwright.check.bench.bench_job import choose
     from clusterwright.check.bench.run import on_site
     from clusterwright.edge.clock import SystemClock
@@ -189,7 +193,7 @@ def _on_hosts(
 
 
 def _rank(job: Job, cluster: Cluster) -> str:
-    """A rank as a script of bash: what the job's processes find, then its command."""
+    """Return a bash script that runs a rank: the job's environment, then its command."""
     from clusterwright.launch.command import command, python
     from clusterwright.launch.script import settings
 
@@ -203,7 +207,7 @@ def concluded(
     variables: tuple[str, ...],
     check: Callable[[str], object] | None = None,
 ) -> None:
-    """Every trial, what it came to, the difference to the file, and that into it if it is wanted."""
+    """Print every trial, the summary and the diff of the file; write the file if requested."""
     from clusterwright.check.tune.written import difference, with_settings
     from clusterwright.config.load import source_of
     from clusterwright.edge.files import write_file_atomic
@@ -216,7 +220,9 @@ def concluded(
         more = {"winner": dict(outcome.winner.pairs), "gain": outcome.gain, "diff": diff}
         show_json({**asdict(result), **more})
     else:
-        show_table(("settings", "trials", "median", "beside default", "why it can matter"), _rows(result))
+        show_table(
+            ("settings", "trials", "median", "relative to default", "why it can matter"), _rows(result)
+        )
         sys.stdout.write(diff)
     for line in (*_summary_lines(result), *result.notes, _method(result)):
         show_message(line)
@@ -225,14 +231,14 @@ def concluded(
         write_file_atomic(path, tuned_text, mode=path.stat().st_mode & 0o777)
     if diff:
         show_message(
-            _("written to {path}; `patch -R` with these lines takes it back", path=path)
+            _("written to {file}; `patch -R` with this diff reverts it", file=path)
             if options.write
-            else _("to keep it in {path}: --write", path=path)
+            else _("pass --write to write this to {file}", file=path)
         )
 
 
 def _rows(result: Tuned) -> Iterator[tuple[str, ...]]:
-    """The default first, then by what was gained beside it."""
+    """Yield the default first, then by speedup."""
     from clusterwright.check.tune.knobs import explain_settings
 
     values: dict[Settings, list[float]] = {}
@@ -251,9 +257,9 @@ def _rows(result: Tuned) -> Iterator[tuple[str, ...]]:
     )
     for settings in order:
         median = (
-            result.format_value(statistics.median(values[settings])) if values[settings] else "did not run"
+            result.format_value(statistics.median(values[settings])) if values[settings] else _("did not run")
         )
-        gain = f"{statistics.median(ratios[settings]):.2f} times" if settings in ratios else ""
+        gain = f"{statistics.median(ratios[settings]):.2f}x" if settings in ratios else ""
         yield (
             str(settings),
             str(len(values[settings])),
@@ -268,30 +274,51 @@ def _summary_lines(result: Tuned) -> Iterator[str]:
 
     outcome = result.outcome
     if not outcome.tuned:
-        yield f"{result.subject}: nothing did better than what is set now; nothing to set"
+        yield _(
+            "{subject}: no setting is faster than the current ones; nothing to change", subject=result.subject
+        )
         return
-    for name, values in (("as it is", outcome.default), (str(outcome.best), outcome.tuned)):
+    for name, values in ((_("current settings"), outcome.default), (str(outcome.best), outcome.tuned)):
         yield f"{result.subject}, {name}: {_spread(result, values)}"
+    gain = f"{outcome.gain:.2f}x"
     if outcome.won:
-        yield f"{outcome.gain:.2f} times the {result.quantity}, {FINAL} times side by side"
+        yield _(
+            "{gain} {quantity} in {pairs} paired trials", gain=gain, quantity=result.quantity, pairs=FINAL
+        )
     else:
-        yield f"{outcome.gain:.2f} times the {result.quantity}: within the spread of how it is now; nothing to set"
+        yield _(
+            "{gain} {quantity}: within the spread of the current settings; nothing to change",
+            gain=gain,
+            quantity=result.quantity,
+        )
 
 
 def _spread(result: Tuned, values: Sequence[float]) -> str:
     low, high = result.format_value(min(values)), result.format_value(max(values))
-    return f"{result.format_value(statistics.median(values))} (median of {len(values)}; {low} to {high})"
+    return _(
+        "{median} (median of {count}; {low} to {high})",
+        median=result.format_value(statistics.median(values)),
+        count=len(values),
+        low=low,
+        high=high,
+    )
 
 
 def _method(result: Tuned) -> str:
-    """How it was searched, and what that took."""
+    """Describe the search and its cost."""
     from clusterwright.check.tune.search import AGREE, FINAL, ROUNDS
 
     spent = len(result.outcome.trials) + 1
-    return (
-        f"{spent} of {result.budget.trials} trials, order by seed {result.budget.seed}: each knob's values halved in"
-        f" up to {ROUNDS} rounds beside the default, then the best of each together; a winner has to be ahead in"
-        f" {AGREE * FINAL:.0f} of {FINAL} pairs, by more than half of what the default's quartiles are apart"
+    return _(
+        "{spent} of {budget} trials, order by seed {seed}: successive halving of each setting's values in up to "
+        "{rounds} rounds against the default, then the best of each together; a winner must be ahead in {wins} of "
+        "{pairs} pairs, by more than half of the default's interquartile range",
+        spent=spent,
+        budget=result.budget.trials,
+        seed=result.budget.seed,
+        rounds=ROUNDS,
+        wins=round(AGREE * FINAL),
+        pairs=FINAL,
     )
 
 
@@ -299,4 +326,4 @@ def _job(text: str) -> object:
     from clusterwright.config.load import job_of
     from clusterwright.config.reader import read
 
-    return job_of(read(text, "the job file"))
+    return job_of(read(text, _("the job file")))

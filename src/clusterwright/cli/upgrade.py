@@ -11,9 +11,10 @@ from cyclopts import Parameter
 
 from clusterwright.cli import apply as command
 from clusterwright.cli._disruption import DisruptionOptions
-from clusterwright.cli._show import show_json, show_message, show_text
+from clusterwright.cli._show import show_json, show_message, show_note, show_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.units import human_duration
 
 if TYPE_CHECKING:
     from clusterwright.cli._members import MemberOptions
@@ -34,29 +35,29 @@ def upgrade(
     yes: Annotated[bool, Parameter(alias="-y")] = False,
     json: bool = False,
 ) -> int:
-    """Bring Slurm to a newer release while jobs run, or the NVIDIA driver to another version.
+    """Upgrade Slurm without stopping jobs, or change the version of the NVIDIA driver.
 
-    Slurm: slurmdbd, slurmctld, slurmd in batches, clients. The driver: each batch of hosts is drained, changed,
-    rebooted, checked and given back.
+    Slurm: slurmdbd, slurmctld, slurmd in batches, clients. Driver: each batch of hosts is drained, changed, rebooted,
+    checked and resumed.
 
     Parameters
     ----------
     cluster
-        The cluster file; what it says of the version becomes the new one.
+        Cluster file; its version is set to the new one.
     slurm
-        The new version of Slurm, such as 26.05.
+        New version of Slurm, such as 26.05.
     driver
-        The new version of the driver, such as 580.95.05; the file's `software.driver` becomes it.
+        New version of the driver, such as 580.95.05; written to `software.driver`.
     batch
-        Compute hosts at once after the first one, as a number or a part: 8, 25%.
+        Compute hosts changed at a time after the first host, as a number or a percentage: 8 or 25%.
     wait
-        With --driver: longest time for jobs to end, in all.
+        With --driver: longest total wait for jobs to end.
     dry_run
         Show the steps; change nothing.
     yes
-        Do not ask.
+        Do not ask for confirmation.
     json
-        One JSON document on stdout.
+        Print one JSON document on stdout.
     """
     from clusterwright.cli._disruption import DisruptionOptions
     from clusterwright.cli._members import MemberOptions
@@ -70,18 +71,18 @@ def upgrade(
 
 
 def _check_target(slurm: str, driver: str) -> None:
-    """Exactly one of them is named."""
+    """Raise WrightError unless exactly one of the two is given."""
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     if bool(slurm) == bool(driver):
-        fix = "pass --slurm VERSION or --driver VERSION"
+        fix = _("pass --slurm VERSION or --driver VERSION")
         raise WrightError.from_code(
-            "upgrade-what", _("one thing is upgraded at a time"), fix, exit_code=EXIT_USAGE
+            "upgrade-what", _("exactly one of --slurm and --driver is required"), fix, exit_code=EXIT_USAGE
         )
 
 
 def upgrade_slurm(path: Path, version: str, batch: str, options: MemberOptions) -> int:
-    """All steps that are left, or what they are."""
+    """Run the remaining steps of a Slurm upgrade, or list them."""
     from clusterwright.cli._members import agreed
     from clusterwright.config.load import source_of
     from clusterwright.config.reader import read
@@ -109,17 +110,17 @@ def upgrade_slurm(path: Path, version: str, batch: str, options: MemberOptions) 
         show(have, todo)
     if todo:
         refuse_without_packages(task, tuple(host for step in todo for host in step.hosts))
-    if options.dry_run or not (todo and agreed("Begin?", options)):
+    if options.dry_run or not (todo and agreed(_("Start the upgrade?"), options)):
         show_json({"have": have, "steps": todo}) if options.json else None
         return EXIT_OK
     if proposed_file.source.text != has:
         write_file_atomic(path, proposed_file.source.text, mode=path.stat().st_mode & 0o777)
-        show_message(_("{path}: software.slurm is {version}", path=path, version=version))
+        show_message(_("{file}: software.slurm is {version}", file=path, version=version))
     return _run_steps(task, todo, options)
 
 
 def _run_steps(task: Upgrade, todo: tuple[Step, ...], options: MemberOptions) -> int:
-    """One step after the other; then the whole file, which should have nothing to do."""
+    """Run the steps, then apply the whole file, which should change nothing."""
     from clusterwright.cli._members import failures
     from clusterwright.config.names import fold
     from clusterwright.provision.apply import apply
@@ -132,65 +133,60 @@ def _run_steps(task: Upgrade, todo: tuple[Step, ...], options: MemberOptions) ->
         begun = time.monotonic()
         show_message(
             _(
-                "{number} of {count}: {kind} on {fold}",
+                "step {number} of {count}: {kind} on {hosts}",
                 number=number,
                 count=len(todo),
                 kind=step.kind,
-                fold=fold(step.hosts),
+                hosts=fold(step.hosts),
             )
         )
         do(task, step, jobs, show_message)
         show_message(
             _(
-                "{number} of {count}: done ({monotonic:.1f} s); {then}: it does",
+                "step {number} of {count}: done in {duration}; verified: {condition}",
                 number=number,
                 count=len(todo),
-                monotonic=time.monotonic() - begun,
-                then=step.then,
+                duration=human_duration(time.monotonic() - begun),
+                condition=step.then,
             )
         )
     final_report = apply(task.cluster, str(task.path), task.remote)
     failures(final_report)
     for step in steps(task.cluster, {}, task.target, len(task.cluster.hosts())):
-        verify(task, step)  # also those that a run which was cut short had begun
+        verify(task, step)  # includes the steps of an interrupted upgrade
     show_message(
         _(
-            "Slurm {target} on all hosts; {count} jobs went on; {monotonic:.1f} s",
-            target=task.target,
-            count=len(jobs),
-            monotonic=time.monotonic() - started,
+            "Slurm {version} on all hosts; running jobs: {jobs}; time: {duration}",
+            version=task.target,
+            jobs=len(jobs),
+            duration=human_duration(time.monotonic() - started),
         )
     )
-    show_message(f"note: {NOTE}")
+    show_note(_(NOTE))
     if options.json:
         show_json({"ok": final_report.ok, "steps": todo, "jobs": sorted(jobs), "rest": final_report})
     return EXIT_OK if final_report.ok else EXIT_FAILED
 
 
 def show(have: dict[str, str], todo: tuple[Step, ...]) -> None:
-    """Who has which version, and the steps in order."""
+    """Print the installed versions and the steps in order."""
     from clusterwright.config.names import fold
 
     for version in sorted(set(have.values())):
-        show_message(
-            _(
-                "{fold}: Slurm {version}",
-                fold=fold([host for host, has in have.items() if has == version]),
-                version=version,
-            )
-        )
+        hosts = fold([host for host, has in have.items() if has == version])
+        show_message(_("{hosts}: Slurm {version}", hosts=hosts, version=version))
     if not todo:
-        show_message(_("nothing to do: every host has that release"))
+        show_message(_("nothing to do: every host has this version"))
         return
     show_text("\n".join(f"{number}. {step}" for number, step in enumerate(todo, 1)))
-    show_message(_("Slurm cannot go back: there is no downgrade"))
+    show_message(_("Slurm cannot be downgraded afterwards"))
 
 
 def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, options: MemberOptions) -> int:
-    """Like an apply with --reboot of the file that has the new version, which is written once it is agreed to.
+    """Apply the file with the new driver version as with --reboot; write the file after confirmation.
 
     Raises:
-        WrightError: the packages are not ours to install, or the file would not be a good one.
+        WrightError: Clusterwright does not install the driver packages, or the new file is invalid.
     """
     from clusterwright.config.load import source_of
     from clusterwright.config.reader import read
@@ -203,11 +199,8 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
     if current_file.cluster.software.nvidia is None:
         raise WrightError.from_code(
             "upgrade-not-ours",
-            _("{path} has no software.nvidia, so the driver is not installed by us", path=path),
-            _(
-                "add `nvidia: {repository: NAME}` under software, and apply; or upgrade it as it was "
-                "installed"
-            ),
+            _("{file} has no software.nvidia: Clusterwright does not install the driver", file=path),
+            _("add `nvidia: {repository: NAME}` under software and apply it, or upgrade the driver manually"),
             exit_code=EXIT_USAGE,
         )
     text = set_value(current_file.source.text, ("software", "driver"), version)
@@ -220,7 +213,7 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
     def write() -> None:
         if text != path.read_text(encoding="utf-8"):
             write_file_atomic(path, text, mode=path.stat().st_mode & 0o777)
-            show_message(_("{path}: software.driver is {version}", path=path, version=version))
+            show_message(_("{file}: software.driver is {version}", file=path, version=version))
 
     def agree(report: Report) -> bool:
         agreed = asking(report)
@@ -232,7 +225,7 @@ def upgrade_driver(path: Path, version: str, disruption: DisruptionOptions, opti
         proposed_file.cluster, str(path), remote, dry_run=options.dry_run, agree=agree, policy=policy
     )
     if report.ok and not report.pending and not options.dry_run:
-        write()  # every host had it already
+        write()  # every host has the driver already
     retry_command = f"wright apply {path} --reboot"
     following, displayed = f"wright check {path}", asking.plan_displayed
     command.show(report, retry_command, next_command=following, plan_displayed=displayed, json=options.json)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clusterwright.i18n import _n
+
 
 def validate(file: Path, /, *, cluster: Path | None = None, json: bool = False) -> int:
-    """Read a cluster or job file and report every error with its location and fix.
+    """Validate a cluster or job file: report every error with its location and fix.
 
-    Whether it is a cluster or a job is told by its keys.
+    The keys of the file tell whether it is a cluster or a job file.
 
     Parameters
     ----------
     file
-        The file.
+        Cluster or job file.
     cluster
-        Hold a job against this cluster file too.
+        Also check a job file against this cluster file.
     json
-        The findings as one JSON document on stdout.
+        Print the findings as one JSON document on stdout.
     """
     from clusterwright.cli._show import show_json, show_message
     from clusterwright.config.load import checked
@@ -27,8 +29,8 @@ def validate(file: Path, /, *, cluster: Path | None = None, json: bool = False) 
         summary = checked(file, cluster)
     except SpecError as error:
         if not json:
-            count = len(error.findings)
-            show_message(f"{error}\n\n{file}: {count} {'error' if count == 1 else 'errors'}")
+            count = _n("{file}: {count} error", "{file}: {count} errors", len(error.findings), file=file)
+            show_message(f"{error}\n\n{count}")
         else:
             show_json({"file": str(file), "findings": error.findings})
         return EXIT_USAGE

@@ -1,4 +1,4 @@
-"""`wright web`: the page of a cluster, and the users who may sign in."""
+"""`wright web`: serve the web page of a cluster, and manage the users who may sign in."""
 
 from __future__ import annotations
 
@@ -33,38 +33,40 @@ _NEEDS = ("starlette", "uvicorn")
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Listens:
-    """Where the page is."""
+    """The address and TLS files of the page."""
 
     host: Annotated[
         str,
-        Parameter(help="Where it listens; anything but loopback needs TLS, and everyone has to sign in."),
+        Parameter(help="Address to listen on; other addresses than loopback require TLS and sign-in."),
     ] = "127.0.0.1"
-    port: Annotated[int, Parameter(help="Its port; 0 for any that is free.")] = 8080
+    port: Annotated[int, Parameter(help="Port to listen on; 0: any free port.")] = 8080
     tls_cert: Annotated[
         Path | None,
-        Parameter(help="The certificate: PEM, with all that stand between it and its authority."),
+        Parameter(help="TLS certificate in PEM, with its intermediate certificates."),
     ] = None
-    tls_key: Annotated[Path | None, Parameter(help="The certificate's key: PEM, without a password.")] = None
+    tls_key: Annotated[
+        Path | None, Parameter(help="Private key of the certificate in PEM, without a passphrase.")
+    ] = None
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Members:
-    """Who may sign in."""
+    """The users who may sign in."""
 
     add_user: Annotated[
         str | None,
-        Parameter(help="Let this user of Slurm's sign in; the password is asked for, and nothing is served."),
+        Parameter(help="Allow this Slurm user to sign in, ask for a password, and exit."),
     ] = None
     role: Annotated[
         Literal["viewer", "user", "operator"],
         Parameter(
-            help="With --add-user: a viewer looks, a user cancels their own jobs, an operator any, and drains nodes."
+            help="With --add-user: viewer: read only; user: cancel own jobs; operator: cancel any job, drain nodes."
         ),
     ] = "viewer"
-    remove_user: Annotated[str | None, Parameter(help="Let this user in no more; nothing is served.")] = None
+    remove_user: Annotated[str | None, Parameter(help="Remove this user and exit.")] = None
     users: Annotated[
-        Path | None, Parameter(help="The file of users; else one in the cluster's state folder.")
+        Path | None, Parameter(help="File of users; default: web-users.json in the cluster's state folder.")
     ] = None
 
 
@@ -74,12 +76,12 @@ DEFAULT_LISTEN, NO_USERS = Listens(), Members()
 def web(
     cluster: Path | None = None, /, *, listens: Listens = DEFAULT_LISTEN, members: Members = NO_USERS
 ) -> int:
-    """Serve a page that shows the cluster: nodes, GPUs, jobs, queue, teams, alerts, and how it was before.
+    """Serve a web page of the cluster: nodes, GPUs, jobs, queue, teams, alerts and history.
 
     Parameters
     ----------
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
     cluster_config = find_cluster(cluster)
     if members.add_user is not None or members.remove_user is not None:
@@ -88,29 +90,34 @@ def web(
 
 
 def _change_users(cluster: Cluster, members: Members) -> int:
-    """A user more or less; 1 where the one to remove is not there."""
+    """Add or remove a user; return 1 if the user to remove does not exist."""
     from clusterwright.monitor.web.users import create_user
 
     users, add, remove = _users(cluster, members.users), members.add_user, members.remove_user
     if remove is not None and not users.remove(remove):
-        show_message(_("{path} has no user {remove}", path=users.path, remove=remove))
+        show_message(_("{file} has no user `{user}`", file=users.path, user=remove))
         return EXIT_FAILED
     if add is not None:
         users.set_user(create_user(add, members.role, _password(add)))
         show_message(
-            _("{add} may sign in as {role}; kept in {path}", add=add, role=members.role, path=users.path)
+            _(
+                "user `{user}` may sign in as {role}; stored in {file}",
+                user=add,
+                role=members.role,
+                file=users.path,
+            )
         )
     return EXIT_OK
 
 
 def _password(name: str) -> str:
-    """Asked twice on a terminal; else the first line of what is piped in."""
+    """Read a password: twice on a terminal, else the first line of stdin."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n")
-    password = getpass(f"Password for {name}: ")
-    if getpass("Once more: ") != password:
+    password = getpass(_("Password for {name}: ", name=name))
+    if getpass(_("Repeat the password: ")) != password:
         raise WrightError.from_code(
-            "web-user", _("the two passwords differ"), _("nothing was changed; try again")
+            "web-user", _("the passwords differ; no user was added"), _("run the command again")
         )
     return password
 
@@ -123,16 +130,16 @@ def _users(cluster: Cluster, file: Path | None) -> Users:
 
 
 def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
-    """Listen until interrupted.
+    """Serve the page until Ctrl-C.
 
     Raises:
-        WrightError: it would tell those who should not hear; or a part is missing.
+        WrightError: the settings would expose the page without TLS or sign-in, or a package is missing.
     """
     if missing := [name for name in _NEEDS if find_spec(name) is None]:
         raise WrightError.from_code(
             "web-needs-extra",
-            _("the page stands on {missing}, not installed here", missing=" and ".join(missing)),
-            _('pip install "clusterwright[web]"'),
+            _("wright web requires {packages}, which are not installed", packages=", ".join(missing)),
+            _('run pip install "clusterwright[web]"'),
             exit_code=EXIT_USAGE,
         )
     from clusterwright.monitor.web.app import application
@@ -143,7 +150,7 @@ def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
     checked(listener, users=bool(users.all()))
     opened = bound(listener)
     with _site(cluster, users, listener) as site:
-        show_message(_("wright web: {url} (Ctrl-C ends it)", url=listener.url(opened.getsockname()[1])))
+        show_message(_("serving {url}; Ctrl-C stops it", url=listener.url(opened.getsockname()[1])))
         with suppress(KeyboardInterrupt):
             serve(application(site), listener, opened)
     return EXIT_OK
@@ -151,7 +158,7 @@ def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
 
 @contextmanager
 def _site(cluster: Cluster, users: Users, listener: Listener) -> Iterator[Site]:
-    """The parts of the page put together; the history is closed at the end."""
+    """Build the parts of the page; close the history at the end."""
     from clusterwright.edge.clock import SystemClock
     from clusterwright.edge.secrets import state_folder
     from clusterwright.monitor.gather import gather
@@ -170,7 +177,7 @@ def _site(cluster: Cluster, users: Users, listener: Listener) -> Iterator[Site]:
 
 
 def _cluster_actions(cluster: Cluster, remote: Remote) -> ClusterActions:
-    """The same way that commands take, as root where Slurm wants it."""
+    """Return the actions of the page, which run on the control host as root where Slurm requires it."""
     from clusterwright.edge.clock import SystemClock
     from clusterwright.edge.host import AsRoot
     from clusterwright.edge.secrets import state_folder
