@@ -10,6 +10,7 @@ from cyclopts import App, Parameter
 
 from clusterwright.cli._show import show_json, show_message, show_table, show_text
 from clusterwright.i18n import _
+from clusterwright.units import human_duration, human_size
 
 if TYPE_CHECKING:
     from clusterwright.launch.checkpoints import CheckpointHost
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 checkpoints = App(
     name="checkpoints",
-    help="What a run has saved: list it, verify every byte of it, convert it.",
+    help="List, verify and convert the checkpoints of a run.",
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )
@@ -25,18 +26,18 @@ checkpoints = App(
 
 @checkpoints.command(name="list")
 def list_(run: str = "last", /, *, cluster: Path | None = None, host: str = "", json: bool = False) -> int:
-    """Show the checkpoints of a run: what they hold, which are verified, which go next, and half-done saves.
+    """List the checkpoints of a run: content, verification, what the next save deletes, and incomplete saves.
 
     Parameters
     ----------
     run
-        A run's name, a job id or `last` on the cluster; or the folder of a run or of checkpoints, here or there.
+        Name of a run, job id or `last` on the cluster; or the folder of a run or of checkpoints, here or on a host.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     host
-        The host that looks; the control host if left out.
+        Host that reads the folder; default: the control host.
     json
-        One JSON document.
+        Print one JSON document on stdout.
     """
     from clusterwright.launch.checkpoints import listing
 
@@ -54,22 +55,22 @@ def verify(
     host: str = "",
     json: bool = False,
 ) -> int:
-    """Read every byte of the newest checkpoint; names the file and the tensor that is damaged. Exit code 5 if any is.
+    """Verify every byte of the newest checkpoint; report damaged files and tensors. Exit code 5 if any is damaged.
 
     Parameters
     ----------
     run
         As for list; or the folder of one checkpoint.
     step
-        The checkpoint of this step.
+        Verify the checkpoint of this step.
     all_
-        All of them.
+        Verify all checkpoints.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     host
-        The host that reads, with the cluster's Python; the control host if left out.
+        Host that reads, with the cluster's Python; default: the control host.
     json
-        One JSON document.
+        Print one JSON document on stdout.
     """
     from clusterwright.launch.checkpoints import verify as read
 
@@ -90,26 +91,26 @@ def convert(
     host: str = "",
     json: bool = False,
 ) -> int:
-    """Write a checkpoint in another form, or another one in ours: bit for bit, whole or not at all.
+    """Convert a checkpoint to or from another format: bit-exact, written atomically.
 
     Parameters
     ----------
     source
-        A checkpoint's folder, or a run, whose newest is taken; with --from, the file or folder to read.
+        Folder of a checkpoint, or a run, whose newest is converted; with --from, the file or folder to read.
     target
-        A path that is not there yet; with --from, a folder named after its step: checkpoints/step-00000100.
+        Path that does not exist yet; with --from, a folder named after its step: checkpoints/step-00000100.
     to
-        torch: one file; dcp: a folder; safetensors: a folder with the model alone, under its own names.
+        torch: one file; dcp: a folder; safetensors: a folder with only the model, under its own names.
     from_
-        torch: a file of torch.save; dcp: a folder, which may hold code that reading it runs.
+        torch: a file of torch.save; dcp: a folder, whose data may run code when read.
     name
-        What the model was tracked as.
+        Name under which the model was tracked.
     cluster
-        The cluster file, for a run that is there; then target is a path there.
+        Cluster file, for a run of the cluster; target is then a path there.
     host
-        The host that converts, with the cluster's Python; the control host if left out.
+        Host that converts, with the cluster's Python; default: the control host.
     json
-        One JSON document.
+        Print one JSON document on stdout.
     """
     from clusterwright.launch.checkpoints import convert as write
 
@@ -117,12 +118,8 @@ def convert(
     return show_converted(write(source, target, source_host, to=to, origin=from_, name=name), json=json)
 
 
-_PREFIXES = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
-_SPANS = ((86400, "d"), (3600, "h"), (60, "min"))
-
-
 def checkpoint_host(source: str, cluster: Path | None, host: str) -> CheckpointHost | None:
-    """The host that sees them; None for what is on this machine."""
+    """Return the host that reads the checkpoints; None for this machine."""
     from clusterwright.cli._connection import connection_to, find_cluster
     from clusterwright.launch.checkpoints import CheckpointHost
 
@@ -133,90 +130,72 @@ def checkpoint_host(source: str, cluster: Path | None, host: str) -> CheckpointH
 
 
 def show_list(listing: dict[str, Any], *, json: bool, now: float | None = None) -> int:
-    """One row for each; half-done saves as talk."""
+    """Print one row per checkpoint; incomplete saves on stderr."""
     if json:
         show_json(listing)
         return 0
     current_time = time.time() if now is None else now
     rows = [_row(row, current_time) for row in listing["checkpoints"]]
     if rows:
-        columns = ("step", "saved", "size", "ranks", "torch", "verified", "mark", "next save")
-        show_table(columns, rows)
+        show_table(("step", "saved", "size", "ranks", "torch", "verified", "marks", "next save"), rows)
     for row in listing["checkpoints"]:
         if row["why"]:
-            show_message(_("step {row}: {row2}", row=row["step"], row2=row["why"]))
+            show_message(_("step {step}: {reason}", step=row["step"], reason=row["why"]))
     for partial in listing["partial"]:
-        size, age = _size(partial["bytes"]), _ago(partial["time"], current_time)
+        size, age = human_size(partial["bytes"]), _ago(partial["time"], current_time)
         show_message(
-            _(
-                "{partial}: a save or removal that is not finished, {size}, {age}",
-                partial=partial["name"],
-                size=size,
-                age=age,
-            )
+            _("{name}: incomplete save or removal, {size}, {age}", name=partial["name"], size=size, age=age)
         )
+    limit = listing["save_total_limit"]
     show_message(
-        _(
-            "{listing} keeps {listing2} good ones",
-            listing=listing["folder"],
-            listing2=listing["save_total_limit"],
-        )
+        _("{folder}: retains the newest {count} valid checkpoints", folder=listing["folder"], count=limit)
     )
     return 0
 
 
 def show_verified(report: dict[str, Any], *, json: bool) -> int:
-    """One row for each, and what is damaged; 5 when anything is."""
+    """Print one row per checkpoint and what is damaged; return 5 if any is damaged."""
     rows = report["checkpoints"]
     if json:
         show_json(report)
     else:
         cells = [
-            (str(row["step"]), row["state"], _size(row["bytes"]), f"{row['seconds']:.1f} s") for row in rows
+            (str(row["step"]), row["state"], human_size(row["bytes"]), human_duration(row["seconds"]))
+            for row in rows
         ]
-        show_table(("step", "bytes", "size", "took"), cells)
+        show_table(("step", "state", "size", "duration"), cells)
         for row in rows:
             if row["why"]:
-                show_text(_("step {row}: {row2}", row=row["step"], row2=row["why"]))
+                show_text(_("step {step}: {reason}", step=row["step"], reason=row["why"]))
             if not row["noted"]:
+                folder = report["folder"]
                 show_message(
-                    _(
-                        "step {row}: the outcome could not be noted in {report}",
-                        row=row["step"],
-                        report=report["folder"],
-                    )
+                    _("step {step}: cannot store the result in {folder}", step=row["step"], folder=folder)
                 )
     return 5 if any(row["state"] == "damaged" for row in rows) else 0
 
 
 def show_converted(report: dict[str, Any], *, json: bool) -> int:
-    """What was written, and what was not."""
+    """Print what was written and what was not converted."""
     if json:
         show_json(report)
     else:
-        show_text(
-            _("{report}  {size}, equal bit for bit", report=report["target"], size=_size(report["bytes"]))
-        )
-        show_message(_("not carried: {report}", report=", ".join(report["left_behind"])))
+        show_text(_("{target}  {size}, bit-exact", target=report["target"], size=human_size(report["bytes"])))
+        show_message(_("not converted: {items}", items=", ".join(report["left_behind"])))
     return 0
 
 
 def _row(row: dict[str, Any], now: float) -> tuple[str, ...]:
     checked = _ago(row["verified_at"], now)
-    verified = (
-        "damaged"
-        if row["state"] == "damaged"
-        else "when saved"
-        if row["verified_at"] == row["time"]
-        else checked
-    )
+    on_save = row["verified_at"] == row["time"]
+    verified = _("damaged") if row["state"] == "damaged" else _("on save") if on_save else checked
     ranks = "-" if row["world_size"] is None else str(row["world_size"])
     tags = ", ".join(row["marks"]) or "-"
     saved = _ago(row["time"], now)
     return (
         str(row["step"]),
         saved,
-        _size(row["bytes"]),
+        human_size(row["bytes"]),
         ranks,
         row["torch"] or "-",
         verified,
@@ -225,18 +204,5 @@ def _row(row: dict[str, Any], now: float) -> tuple[str, ...]:
     )
 
 
-def _size(count: int) -> str:
-    for unit, name in _PREFIXES:
-        if count >= unit:
-            return f"{count / unit:.1f} {name}"
-    return f"{count} B"
-
-
 def _ago(when: float | None, now: float) -> str:
-    if when is None:
-        return "-"
-    seconds = max(0.0, now - when)
-    for unit, name in _SPANS:
-        if seconds >= unit:
-            return f"{seconds / unit:.0f} {name} ago"
-    return f"{seconds:.0f} s ago"
+    return "-" if when is None else _("{duration} ago", duration=human_duration(max(0, round(now - when))))

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from clusterwright.i18n import _
+from clusterwright.i18n import _, current_language
 
 if TYPE_CHECKING:
     from clusterwright.config.fields import Field
 
 
-def explain(topic: str, /, *, lang: Literal["en", "zh"] | None = None, json: bool = False) -> int:
-    """Say what a field of the two files means and takes, or what an error code or a failure mode is about.
+def explain(topic: str, /, *, json: bool = False) -> int:
+    """Explain a field of the cluster or job file, an error code, or a failure mode.
 
     Parameters
     ----------
     topic
-        A dotted path such as `nodes.gpus.count` or `job.checkpoint.every`, a code such as `gres-mismatch`, or a
-        mode that `wright why` names, such as `shm/full`.
-    lang
-        The language of a mode's page; else that of $LC_ALL, $LC_MESSAGES or $LANG.
+        Dotted path such as `nodes.gpus.count` or `job.checkpoint.every`, error code such as `gres-mismatch`, or failure
+        mode of `wright why` such as `shm/full`.
     json
-        The fields, or the page, as one JSON document.
+        Print the fields or the page as one JSON document.
     """
     from clusterwright.cli._pages import pages
     from clusterwright.cli._show import show_json, show_text
 
     codes = pages()
     if "/" in topic:
-        text = _mode_page(topic, lang)
+        text = _mode_page(topic)
         show_json({"mode": topic, "page": text}) if json else show_text(text)
         return 0
     if topic in codes:
@@ -42,14 +40,13 @@ def explain(topic: str, /, *, lang: Literal["en", "zh"] | None = None, json: boo
     return 0
 
 
-def _mode_page(topic: str, lang: str | None) -> str:
-    from clusterwright.cli.why import language
+def _mode_page(topic: str) -> str:
     from clusterwright.diagnose.mode import tables
     from clusterwright.diagnose.reference import page_of
     from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
 
     try:
-        return page_of(topic, lang or language())
+        return page_of(topic, current_language())
     except KeyError:
         suggestion = closest_name(topic, list(tables()))
         fix = (
@@ -58,7 +55,7 @@ def _mode_page(topic: str, lang: str | None) -> str:
             else _("see docs/reference/why/index.md")
         )
         raise WrightError.from_code(
-            "unknown-topic", _("no failure mode is called `{topic}`", topic=topic), fix, exit_code=EXIT_USAGE
+            "unknown-topic", _("there is no failure mode `{name}`", name=topic), fix, exit_code=EXIT_USAGE
         ) from None
 
 
@@ -82,16 +79,13 @@ def _fields(topic: str, codes: list[str]) -> tuple[Field, ...]:
         else _("see docs/reference/fields.md and docs/reference/errors.md")
     )
     raise WrightError.from_code(
-        "unknown-topic",
-        _("no field and no error code is called `{topic}`", topic=topic),
-        fix,
-        exit_code=EXIT_USAGE,
+        "unknown-topic", _("there is no field or error code `{name}`", name=topic), fix, exit_code=EXIT_USAGE
     )
 
 
 def _format_field(field: Field) -> str:
     variant = f" (kind: {field.variant})" if field.variant else ""
-    rows = [("takes", field.takes), ("default", field.default), ("example", field.example)]
-    rows += [("changing it", f"costs a live cluster: {field.cost}")] if field.file == "cluster" else []
-    lines = [f"{field.file}: {field.path}{variant}", f"  {field.meaning}"]
-    return "\n".join(lines + [f"  {name + ':':13} {value}" for name, value in rows if value])
+    rows = [(_("values"), field.takes), (_("default"), field.default), (_("example"), field.example)]
+    rows += [(_("cost of change"), field.cost)] if field.file == "cluster" else []
+    lines = [f"{field.file}: {field.path}{variant}", f"  {_(field.meaning)}"]
+    return "\n".join(lines + [f"  {name + ':':15} {value}" for name, value in rows if value])

@@ -1,10 +1,9 @@
-"""`wright heal [CLUSTER.YAML]`, `wright heal watch|approve|undo|log`: here, or where the unit of heal runs."""
+"""`wright heal [CLUSTER.YAML]`, `wright heal watch|approve|undo|log`: here, or on the control host that runs heal."""
 
 from __future__ import annotations
 
 import dataclasses
 import shlex
-import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from clusterwright.cli._connection import cluster_file, connection_to
-from clusterwright.cli._show import show_json, show_message, show_table, show_text
+from clusterwright.cli._show import show_json, show_message, show_records, show_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
 from clusterwright.i18n import _
+from clusterwright.units import human_duration
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -28,39 +28,39 @@ SCHEMA = 1
 
 heal = App(
     name="heal",
-    help="Repair the cluster as far as the cluster file allows: drain, restart, reset, reboot, replace, resume.",
+    help="Repair hosts automatically, as the cluster file allows: drain, restart, reset, reboot, replace, resume.",
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )
-Local = Annotated[bool, Parameter(show=False)]  # on the control host itself, as its unit says
+Local = Annotated[bool, Parameter(show=False)]  # set by the unit on the control host
 
 
 @heal.default
 def run_once(
     file: Path | None = None, /, *, plan: bool = False, json: bool = False, local: Local = False
 ) -> int:
-    """Look at the cluster, and do what its section `heal` allows; what it does not allow is proposed.
+    """Diagnose the cluster once and take the actions that `heal` in the cluster file allows; propose the others.
 
     Parameters
     ----------
     file
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     plan
-        Only show what would be done, and why.
+        Only show the actions and their reasons.
     json
-        One JSON document.
+        Print one JSON document on stdout.
     """
     return _propose(file, local=local, json=json) if plan else _heal_once(file, local=local, json=json)
 
 
 @heal.command
 def watch(file: Path | None = None, /, *, local: Local = False) -> int:
-    """Do so again and again, until it is ended; one loop at a time. A kill at any moment neither repeats nor forgets.
+    """Heal the cluster continuously until stopped; only one process at a time. It may be killed at any time.
 
     Parameters
     ----------
     file
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
     from clusterwright.heal.loop import setup as joined
 
@@ -70,21 +70,21 @@ def watch(file: Path | None = None, /, *, local: Local = False) -> int:
         raise WrightError.from_code(
             "heal-runs-already",
             _(
-                "heal.watch of {file} has a unit on {control} do it",
+                "{file} sets heal.watch: a unit on {host} heals the cluster already",
                 file=target.file,
-                control=target.cluster.control.name,
+                host=target.cluster.control.name,
             ),
-            _("see `wright heal log`; take heal.watch out and apply to run it elsewhere"),
+            _("see `wright heal log`; to run it elsewhere, remove heal.watch and run wright apply"),
             exit_code=EXIT_USAGE,
         )
     with joined.loop_lock(target.folder()):
         loop = target.loop(target.journal())
         show_message(
             _(
-                "watching {cluster}, mode {mode}, every {every} s",
+                "watching {cluster}: mode {mode}, poll interval {interval}",
                 cluster=target.cluster.name,
                 mode=loop.policy.mode,
-                every=target.cluster.heal.poll_interval,
+                interval=human_duration(target.cluster.heal.poll_interval),
             )
         )
         joined.watch(loop, target.cluster.heal.poll_interval, time.sleep)
@@ -93,14 +93,14 @@ def watch(file: Path | None = None, /, *, local: Local = False) -> int:
 
 @heal.command
 def approve(id_: int, /, *, cluster: Path | None = None, local: Local = False) -> int:
-    """Let a proposed action be done, if it is still wanted at the next look.
+    """Approve a proposed action; it runs at the next poll if it is still needed.
 
     Parameters
     ----------
     id_
-        Its number in `wright heal log`.
+        Number of the action in `wright heal log`.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
     from clusterwright.heal.loop import setup as joined
     from clusterwright.heal.loop.action_runner import line
@@ -113,16 +113,16 @@ def approve(id_: int, /, *, cluster: Path | None = None, local: Local = False) -
     if entry.record.state != "proposed":
         raise WrightError.from_code(
             "heal-not-proposed",
-            _("#{id} is {state}: only what is proposed can be approved", id=id_, state=entry.record.state),
+            _("#{id} is {state}: only proposed actions can be approved", id=id_, state=entry.record.state),
             _("see `wright heal log`"),
             exit_code=EXIT_USAGE,
         )
     journal.set_state(id_, "approved", joined.moment(), wall=time.time())
     show_message(
         _(
-            "#{id} {line}: done at the next look, if it is still wanted",
+            "#{id} {action}: approved; it runs at the next poll if it is still needed",
             id=id_,
-            line=line(entry.record.intent),
+            action=line(entry.record.intent),
         )
     )
     return EXIT_OK
@@ -130,14 +130,14 @@ def approve(id_: int, /, *, cluster: Path | None = None, local: Local = False) -
 
 @heal.command
 def undo(id_: int, /, *, cluster: Path | None = None, local: Local = False) -> int:
-    """Take an action back, where that can be done: a drain, a return, a spare, an excluded host.
+    """Undo an action that can be undone: drain, return, replace, exclude.
 
     Parameters
     ----------
     id_
-        Its number in `wright heal log`.
+        Number of the action in `wright heal log`.
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     """
     from clusterwright.heal.actions import Order, action
     from clusterwright.heal.loop import setup as joined
@@ -149,40 +149,42 @@ def undo(id_: int, /, *, cluster: Path | None = None, local: Local = False) -> i
     entry = _entry(journal, id_)
     how = action(entry.record.intent.action)
     if entry.record.state != "done" or not hasattr(how, "undo"):
-        state = entry.record.state if entry.record.state != "done" else "not a thing that can be taken back"
+        intent, state = entry.record.intent, entry.record.state
         raise WrightError.from_code(
             "heal-no-undo",
-            _(
-                "#{id}, {action} of {intent}, is {state}",
+            _("{action} cannot be undone (#{id} on {host})", action=intent.action, id=id_, host=intent.host)
+            if state == "done"
+            else _(
+                "#{id} ({action} on {host}) is {state}",
                 id=id_,
-                action=entry.record.intent.action,
-                intent=entry.record.intent.host,
+                action=intent.action,
+                host=intent.host,
                 state=state,
             ),
-            _("`wright heal log` says what can be undone, and how"),
+            _("see `wright heal log` for the actions that can be undone"),
             exit_code=EXIT_USAGE,
         )
     executor = target.loop(journal).runner.executor
     if error := how.undo(Order(id_, entry.record.intent), executor):
-        show_message(_("#{id} is not undone: {error}", id=id_, error=error))
+        show_message(_("cannot undo #{id}: {error}", id=id_, error=error))
         return EXIT_FAILED
     journal.set_state(id_, "undone", joined.moment(), wall=time.time())
-    show_message(_("#{id} is undone; the same is not done again before its pause is over", id=id_))
+    show_message(_("#{id} is undone; the same action waits for its pause", id=id_))
     return EXIT_OK
 
 
 @heal.command
 def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, local: Local = False) -> int:
-    """Show what was done, proposed and told, each with its evidence and what takes it back.
+    """List actions, proposals and notifications, each with its evidence and how to undo it.
 
     Parameters
     ----------
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     last
-        So many of the newest.
+        Number of newest entries.
     json
-        One JSON document.
+        Print one JSON document on stdout.
     """
     target = _target(cluster, local=local)
     if target.is_remote:
@@ -194,15 +196,14 @@ def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, loca
         show_json({"schema": SCHEMA, "deeds": [_row(entry) for entry in entries], "tells": notifications})
         return EXIT_OK
     rows = [_row(entry) for entry in entries]
-    columns = ("id", "time", "host", "action", "state", "rule", "why", "said", "undo")
-    show_table(columns, [[str(row[column]) for column in columns] for row in rows])
+    show_records(("id", "time", "host", "action", "state", "rule", "why", "said", "undo"), rows)
     for notification in notifications:
-        sys.stdout.write(f"{_clock(notification.wall)} told: {notification.words}\n")
+        show_text(_("{time} notified: {text}", time=_clock(notification.wall), text=notification.words))
     return EXIT_OK
 
 
 def _propose(file: Path | None, *, local: bool, json: bool) -> int:
-    """What would be done if all were still so at the next look; nothing is written."""
+    """Show the actions of the next poll, assuming that it finds the same faults; write nothing."""
     from clusterwright.heal.decide import decide
     from clusterwright.heal.loop import setup as joined
 
@@ -224,7 +225,7 @@ def _propose(file: Path | None, *, local: bool, json: bool) -> int:
 
 
 def _heal_once(file: Path | None, *, local: bool, json: bool) -> int:
-    """Two looks, since what was seen once is not believed; then what they allow."""
+    """Poll twice, because one poll does not confirm a fault, and run the allowed actions."""
     from clusterwright.heal.loop import setup as joined
 
     target = _target(file, local=local)
@@ -241,13 +242,13 @@ def _heal_once(file: Path | None, *, local: bool, json: bool) -> int:
     if json:
         show_json({"schema": SCHEMA, "deeds": [_row(entry) for entry in fresh]})
     elif not fresh:
-        show_message(_("nothing was to be done"))
+        show_message(_("no action was needed"))
     return EXIT_OK
 
 
 @dataclasses.dataclass(frozen=True)
 class _Target:
-    """The cluster, its file, the way to it, and where its journal is."""
+    """The cluster, its file, the connection to its hosts, and the location of the journal."""
 
     cluster: Cluster
     file: Path
@@ -256,7 +257,7 @@ class _Target:
 
     @property
     def is_remote(self) -> bool:
-        """True where the unit on the control host has the journal, and this is not the control host."""
+        """True if the unit on the control host owns the journal and this is another machine."""
         return self.cluster.heal.watch and not self.local
 
     @property
@@ -267,25 +268,25 @@ class _Target:
         return str(ON_CONTROL / "cluster.yaml")
 
     def folder(self) -> Path:
-        """Of the journal."""
+        """Return the folder of the journal."""
         from clusterwright.heal.loop.setup import folder_of
 
         return folder_of(self.cluster, is_control=self.local)
 
     def journal(self) -> Journal:
-        """The journal of this place."""
+        """Open the journal."""
         from clusterwright.heal.loop.setup import journal_of
 
         return journal_of(self.folder())
 
     def loop(self, journal: Journal) -> Loop:
-        """Everything joined."""
+        """Build the loop."""
         from clusterwright.heal.loop.setup import loop_of
 
         return loop_of(self.cluster, str(self.file), self.remote, journal, show_message)
 
     def forward(self, *arguments: str) -> int:
-        """The same command where the journal is."""
+        """Run the same command on the control host."""
         from clusterwright.edge.host import as_root
         from clusterwright.edge.processes import stream
 
@@ -307,8 +308,8 @@ def _not_off(target: _Target) -> None:
     if target.cluster.heal.mode == "none":
         raise WrightError.from_code(
             "heal-off",
-            _("{file} says heal.mode: none", file=target.file),
-            _("set it to propose, approve or act"),
+            _("{file} sets heal.mode: none", file=target.file),
+            _("set heal.mode to propose, approve or act"),
             exit_code=EXIT_USAGE,
         )
 
@@ -337,20 +338,20 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
         show_json({"schema": SCHEMA, "slurm": slurm, "intents": rows, "tells": notifications})
         return
     if not slurm:
-        show_message(_("slurmctld does not answer: nothing is done until it does"))
+        show_message(_("slurmctld does not respond: no action runs until it responds"))
     if rows:
-        columns = ("host", "action", "of", "cost", "rule", "why", "how", "undo")
-        show_table(columns, [[row[column] for column in columns] for row in rows])
+        show_records(("host", "action", "of", "cost", "rule", "why", "how", "undo"), rows)
     for notification in notifications:
-        show_text(_("a person is told: {notification}", notification=notification["words"]))
+        show_text(_("notification: {text}", text=notification["words"]))
     if not rows and not notifications:
-        show_message(_("nothing is to be done"))
+        show_message(_("no action is needed"))
 
 
 def _how(loop: Loop, name: str) -> str:
     if not loop.policy.may(name):
-        return "proposed: not in heal.allow" if loop.policy.mode in ("act", "approve") else "proposed"
-    return "once approved" if loop.policy.needs_approval else "done"
+        acts = loop.policy.mode in ("act", "approve")
+        return _("proposed: not in heal.allow") if acts else _("proposed")
+    return _("after approval") if loop.policy.needs_approval else _("automatic")
 
 
 def _entry(journal: Journal, id_: int) -> Entry:
@@ -358,8 +359,8 @@ def _entry(journal: Journal, id_: int) -> Entry:
     if entry is None:
         raise WrightError.from_code(
             "heal-no-such-id",
-            _("there is no #{id}", id=id_),
-            _("`wright heal log` lists them"),
+            _("there is no action #{id}", id=id_),
+            _("see `wright heal log` for the numbers"),
             exit_code=EXIT_USAGE,
         )
     return entry

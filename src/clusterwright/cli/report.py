@@ -7,14 +7,14 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from cyclopts import App, Parameter
 
 from clusterwright.cli._connection import connection_to, find_cluster
 from clusterwright.cli._show import show_json, show_message, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import _, current_language
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -41,7 +41,6 @@ def job(
     html: Path | None = None,
     csv: Path | None = None,
     json: bool = False,
-    lang: Literal["en", "zh"] | None = None,
 ) -> int:
     """Report how well one job used its resources, where its time went, and what to change.
 
@@ -58,7 +57,7 @@ def job(
     json
         Print one JSON document on stdout.
     """
-    return show(of_job(job, cluster), Forms(html, csv, json, lang))
+    return show(of_job(job, cluster), Forms(html, csv, json))
 
 
 @report.command
@@ -71,7 +70,6 @@ def team(
     html: Path | None = None,
     csv: Path | None = None,
     json: bool = False,
-    lang: Literal["en", "zh"] | None = None,
 ) -> int:
     """Report what a team and its users used in a month; default: all teams.
 
@@ -90,7 +88,7 @@ def team(
     json
         Print one JSON document on stdout.
     """
-    return show(of_month(cluster, month, team=name), Forms(html, csv, json, lang))
+    return show(of_month(cluster, month, team=name), Forms(html, csv, json))
 
 
 @report.command(name="cluster")
@@ -102,7 +100,6 @@ def cluster_(
     html: Path | None = None,
     csv: Path | None = None,
     json: bool = False,
-    lang: Literal["en", "zh"] | None = None,
 ) -> int:
     """Report how the cluster was used in a month.
 
@@ -119,7 +116,7 @@ def cluster_(
     json
         Print one JSON document on stdout.
     """
-    return show(of_month(cluster, month), Forms(html, csv, json, lang))
+    return show(of_month(cluster, month), Forms(html, csv, json))
 
 
 _MONTH = re.compile(r"(20\d\d)-(0[1-9]|1[0-2])")
@@ -132,7 +129,6 @@ class Forms:
     html: Path | None
     csv: Path | None
     json: bool
-    lang: Literal["en", "zh"] | None
 
 
 def show(result: Report, forms: Forms) -> int:
@@ -142,20 +138,18 @@ def show(result: Report, forms: Forms) -> int:
         WrightError: a file cannot be written.
     """
     from clusterwright.cli._show import write_file
-    from clusterwright.cli.why import language
     from clusterwright.monitor.report import page, sheets, text
 
-    spoken: Literal["en", "zh"] = forms.lang or ("zh" if language() == "zh" else "en")
     if forms.html:
-        write_file(forms.html, page.page(result, spoken))
+        write_file(forms.html, page.page(result, current_language()))
         show_message(_("report: {file}", file=forms.html))
     if forms.csv:
-        write_file(forms.csv, sheets.table(result, spoken))
+        write_file(forms.csv, sheets.table(result, current_language()))
         show_message(_("table: {file}", file=forms.csv))
     if forms.json:
         show_json(result.data)
     elif not forms.html and not forms.csv:
-        show_text(text.text(result, spoken))
+        show_text(text.text(result, current_language()))
     return 0
 
 

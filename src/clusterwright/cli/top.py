@@ -11,12 +11,12 @@ import threading
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from clusterwright.cli._connection import connection_to, find_cluster
-from clusterwright.i18n import _
+from clusterwright.i18n import _, current_language
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
@@ -30,62 +30,57 @@ def top(
     *,
     batch: bool = False,
     json: bool = False,
-    lang: Literal["en", "zh"] | None = None,
     no_color: bool = False,
     as_: Annotated[str | None, Parameter(name="--as")] = None,
 ) -> int:
-    """Show the whole cluster in one screen: nodes, GPUs, jobs, teams, alerts; `?` there lists the keys.
+    """Show the live state of the cluster: nodes, GPUs, jobs, teams and alerts; press ? for the keys.
 
     Parameters
     ----------
     cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+        Cluster file; default: $CLUSTERWRIGHT_CLUSTER, else ./cluster.yaml.
     batch
-        Print it once and leave; so it is where there is no terminal.
+        Print the screen once and exit; the default without a terminal.
     json
-        All of it as one JSON document.
-    lang
-        The language of the screen; else that of $LC_ALL, $LC_MESSAGES or $LANG.
+        Print one JSON document on stdout.
     no_color
-        Without colours, as with $NO_COLOR.
+        Print without colors, as with $NO_COLOR.
     as_
-        Who you are on the cluster, for cancelling jobs and reading what they print; else your name here.
+        Your user name on the cluster, to cancel jobs and read their output; default: your name on this machine.
     """
-    options = TopOptions(cluster, lang, as_, colour=not no_color)
+    options = TopOptions(cluster, as_, color=not no_color)
     if json:
         return as_json(options)
     return print_once(options) if batch or not terminal() else screen(options)
 
 
 SCHEMA = 1
-WIDTH, ROWS = 160, 60  # where there is no terminal
+WIDTH, ROWS = 160, 60  # without a terminal
 
 
 @dataclass(frozen=True, slots=True)
 class TopOptions:
-    """What was said on the command line."""
+    """The options as typed."""
 
     cluster: Path | None
-    lang: Literal["en", "zh"] | None
     user: str | None
-    colour: bool
+    color: bool
 
     def render_options(self) -> RenderOptions:
-        """How things are to be said."""
-        from clusterwright.cli.why import language
+        """Return the language and characters of the screen."""
         from clusterwright.monitor.top.columns import RenderOptions
 
         ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
-        return RenderOptions(self.lang or ("zh" if language() == "zh" else "en"), ascii_only=ascii_only)
+        return RenderOptions(current_language(), ascii_only=ascii_only)
 
 
 def terminal() -> bool:
-    """Whether there is a screen and somebody at it."""
+    """Return True on an interactive terminal."""
     return sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def as_json(options: TopOptions) -> int:
-    """The picture as one document; names of strangers are escaped as JSON has it."""
+    """Print the snapshot as one JSON document."""
     from clusterwright.monitor.gather import gather
 
     cluster_config = find_cluster(options.cluster)
@@ -95,7 +90,7 @@ def as_json(options: TopOptions) -> int:
 
 
 def print_once(options: TopOptions) -> int:
-    """One screen."""
+    """Print the screen once."""
     from dataclasses import replace
 
     from rich.console import Console
@@ -106,23 +101,23 @@ def print_once(options: TopOptions) -> int:
     cluster_config = find_cluster(options.cluster)
     snapshot = gather(cluster_config, connection_to(cluster_config))
     size = shutil.get_terminal_size((WIDTH, ROWS))
-    console = Console(width=size.columns, no_color=True if not options.colour else None)
+    console = Console(width=size.columns, no_color=True if not options.color else None)
     print_snapshot(snapshot, replace(options.render_options(), now=snapshot.taken), console, rows=size.lines)
     return 0
 
 
 def screen(options: TopOptions) -> int:
-    """The screen, until somebody leaves it. The cluster is asked while Textual is loaded."""
+    """Run the screen until the user quits; the first snapshot is gathered while Textual is imported."""
     if find_spec("textual") is None:
         from clusterwright.errors import EXIT_USAGE, WrightError
 
         raise WrightError.from_code(
             "top-needs-textual",
-            _("the screen is drawn with textual, which is not installed"),
-            _('pip install "clusterwright[tui]", or look once: wright top --batch'),
+            _("wright top requires textual, which is not installed"),
+            _('run pip install "clusterwright[tui]", or print the screen once with wright top --batch'),
             exit_code=EXIT_USAGE,
         )
-    if not options.colour:
+    if not options.color:
         os.environ["NO_COLOR"] = "1"
     from clusterwright.edge.clock import SystemClock
     from clusterwright.monitor.gather import SnapshotCache, gather
@@ -143,18 +138,18 @@ def screen(options: TopOptions) -> int:
         cluster_config.control.name,
         runs,
         user,
-        lambda job: _why(cluster_config, remote, job, render_options.lang),
+        lambda job: _why(cluster_config, remote, job),
     )
     Top(snapshot_cache, actions, render_options, cluster_config.control.name).run()
     return 0
 
 
-def _why(cluster: Cluster, remote: Remote, job: str, lang: str) -> str:
-    """What `wright why JOB` says."""
+def _why(cluster: Cluster, remote: Remote, job: str) -> str:
+    """Return the output of `wright why JOB`."""
     from clusterwright.cli.why import of_job, waits
     from clusterwright.diagnose.pending.report import format_waiting
     from clusterwright.diagnose.report import format_report, uncolored
 
     if waiting := waits(cluster, remote, job):
-        return format_waiting(waiting, job, lang)
-    return format_report(of_job(cluster, remote, job, lang), lang, everything=False, paint=uncolored)
+        return format_waiting(waiting, job, current_language())
+    return format_report(of_job(cluster, remote, job), current_language(), everything=False, paint=uncolored)

@@ -1,4 +1,4 @@
-"""`wright train FILE`, `wright train -- PROGRAM`: the job of a file or of a command line; what is typed comes first."""
+"""`wright train FILE`, `wright train -- PROGRAM`: submit a job file or a program; options override the file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from clusterwright.cli._connection import cluster_file, connection_to, follow
-from clusterwright.cli._show import show_message, show_table
+from clusterwright.cli._show import show_message, show_next, show_table
 from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
 from clusterwright.i18n import _
 
@@ -38,38 +38,44 @@ def _flag(text: str) -> Parameter:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Typed:
-    """The options as they were typed; what is left out is the job file's, or as a job file's default."""
+    """Options that override the job file, as typed."""
 
-    nodes: Annotated[int | None, _option("Hosts.")] = None
-    gpus: Annotated[int | None, _option("GPUs, and so processes, on each host.")] = None
-    partition: Annotated[str | None, _option("Slurm partition; the default one if left out.")] = None
+    nodes: Annotated[int | None, _option("Number of nodes.")] = None
+    gpus: Annotated[int | None, _option("GPUs (and ranks) per node.")] = None
+    partition: Annotated[str | None, _option("Slurm partition; default: Slurm's default partition.")] = None
     time: Annotated[
-        str | None, _option("Time limit, e.g. 12h; of a program, 12h or what the partition gives.")
+        str | None, _option("Time limit, such as 12h; default for a program: 12h or the partition's limit.")
     ] = None
-    name: Annotated[str | None, _option("Name of the run; of a program, its script's.")] = None
-    framework: Annotated[str | None, _option("What the program is written with, e.g. lightning.")] = None
+    name: Annotated[
+        str | None, _option("Name of the run; default for a program: the name of its script.")
+    ] = None
+    framework: Annotated[str | None, _option("Framework of the program, such as lightning.")] = None
     launcher: Annotated[
         str | None,
-        _option("agent, torchrun, static, srun, mpirun, host or batch; see `wright explain launcher`."),
+        _option(
+            "Launcher: agent, torchrun, static, srun, mpirun, host or batch; see `wright explain launcher`."
+        ),
     ] = None
     code: Annotated[
         str | None,
-        _option("Folder that is copied into the run; of a program, where one is; none: nothing is."),
+        _option(
+            "Folder to copy into the run; default for a program: the current folder; none: copy nothing."
+        ),
     ] = None
-    array: Annotated[str | None, _option('Runs by number, e.g. "0-9%2".')] = None
+    array: Annotated[str | None, _option('Indices of a job array, such as "0-9%2".')] = None
     dependency: Annotated[
-        str | None, _option("Job ids or runs that must have finished well, separated by commas.")
+        str | None, _option("Job ids or runs that must finish successfully first, separated by commas.")
     ] = None
 
     set: Annotated[
         tuple[str, ...],
         Parameter(
-            negative="", help="Any field of the job file by its path, e.g. recovery.hang=10m; repeatable."
+            negative="", help="Any field of the job file by its path, such as recovery.hang=10m; repeatable."
         ),
     ] = ()
 
     def fields(self) -> dict[str, Any]:
-        """Those that were said, as a job file says them."""
+        """Return the given options as fields of a job file."""
         values = {
             "nodes": self.nodes,
             "gpus_per_node": self.gpus,
@@ -88,41 +94,43 @@ class Typed:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class How:
-    """What is to be done with the job."""
+    """Options of the submission."""
 
     cluster: Annotated[
         Path | None,
         _option(
-            "The cluster file; else $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml, or the one beside the job file."
+            "Cluster file; default: $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml, or cluster.yaml beside the job file."
         ),
     ] = None
-    dry_run: Annotated[bool, _flag("Print the sbatch script, and do nothing.")] = False
+    dry_run: Annotated[bool, _flag("Print the sbatch script; submit nothing.")] = False
     show: Annotated[
-        bool, _flag("Print what the ranks will find in their environment, and from whom, and do nothing.")
+        bool, _flag("Print the environment variables of the ranks and their sources; submit nothing.")
     ] = False
-    local: Annotated[bool, _flag("Run on this machine alone: without root, Slurm or a cluster file.")] = False
-    folder: Annotated[Path, _option("With --local: where runs are kept.")] = Path("runs")
+    local: Annotated[bool, _flag("Run on this machine only, without root, Slurm or a cluster file.")] = False
+    folder: Annotated[Path, _option("With --local: folder of the runs.")] = Path("runs")
     follow: Annotated[
-        bool, Parameter(name=("--follow", "-f"), negative="", help="Show the logs until the run has ended.")
+        bool, Parameter(name=("--follow", "-f"), negative="", help="Follow the logs until the run ends.")
     ] = False
-    as_user: Annotated[str | None, Parameter(name="--as", help="Who runs it, when root submits it.")] = None
-    resume: Annotated[str | None, _option("A run that ended: goes on from its newest checkpoint.")] = None
+    as_user: Annotated[str | None, Parameter(name="--as", help="User of the job, when root submits it.")] = (
+        None
+    )
+    resume: Annotated[str | None, _option("Resume this ended run from its newest checkpoint.")] = None
 
 
-UNSAID, SUBMIT = Typed(), How()
+NO_OPTIONS, SUBMIT = Typed(), How()
 
 
-def train(*program: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
-    """Submit a training, and keep it alive until it is finished.
+def train(*program: str, job: Typed = NO_OPTIONS, how: How = SUBMIT) -> int:
+    """Submit a training job; Clusterwright restarts it after failures until it finishes.
 
     `wright train job.yaml`, or `wright train --nodes 2 --gpus 8 -- python train.py --lr 1e-3`.
 
-    Exit code with --follow or --local: 0 finished, 1 failed, 4 failing at the same step again and again, 143 cancelled.
+    Exit code with --follow or --local: 0 finished, 1 failed, 4 failed at the same step repeatedly, 143 canceled.
 
     Parameters
     ----------
     program
-        The job file; or, behind --, a program and its arguments.
+        Job file; or, after --, a program and its arguments.
     """
     from clusterwright.config.load import load_cluster
     from clusterwright.launch.run import runs_folder
@@ -145,7 +153,7 @@ def train(*program: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
 
 
 def _dry_run(job: Job, cluster: Cluster | None, runs: str) -> int:
-    """The script, which writes job.json itself when somebody submits or starts it by hand."""
+    """Print the batch script, which also writes job.json if it is submitted manually."""
     from clusterwright.launch.record import record, with_record
     from clusterwright.launch.run import run_name
     from clusterwright.launch.script import script
@@ -163,19 +171,19 @@ def _dry_run(job: Job, cluster: Cluster | None, runs: str) -> int:
 
 
 def _show_environment(job: Job, cluster: Cluster) -> int:
-    """Every variable, its value as far as that may be shown, and who said it."""
+    """Print every variable of the ranks with its value (secrets hidden) and its source."""
     from clusterwright.launch.environment import list_variables
 
     rows = [
         (variable.name, variable.value, variable.source)
         for variable in list_variables(job, cluster, os.environ)
     ]
-    show_table(("VARIABLE", "VALUE", "FROM"), rows)
+    show_table(("variable", "value", "source"), rows)
     return 0
 
 
 def _submitted(resolved_job: ResolvedJob | None, resume: str, cluster: Cluster, user: str | None) -> Run:
-    """A new run of the job; without a job, the run of that name once more."""
+    """Submit the job as a new run, or resume the run `resume`."""
     from clusterwright.launch.submit import resume as resumed
     from clusterwright.launch.submit import submit
 
@@ -187,13 +195,14 @@ def _submitted(resolved_job: ResolvedJob | None, resume: str, cluster: Cluster, 
     )
     _show_run(run.runs[0] if run.runs else run.name, run.job_id)
     if run.runs:
+        first, last, count = run.runs[0], run.runs[-1], len(run.runs)
         show_message(
             _(
-                "array {run}: {count} runs, {runs} to {runs2}",
-                run=run.name,
-                count=len(run.runs),
-                runs=run.runs[0],
-                runs2=run.runs[-1],
+                "array {name}: {count} runs, {first} to {last}",
+                name=run.name,
+                count=count,
+                first=first,
+                last=last,
             )
         )
     for warned in run.warnings:
@@ -202,14 +211,16 @@ def _submitted(resolved_job: ResolvedJob | None, resume: str, cluster: Cluster, 
 
 
 def _something(arguments: tuple[str, ...], resume: str | None) -> None:
-    """There is something to train."""
+    """Raise WrightError if there is neither a job nor a run to resume."""
     if not arguments and resume is None:
-        fix = _("wright train job.yaml, wright train -- python train.py, or --resume RUN")
-        raise WrightError.from_code("no-job-file", _("no job file is named"), fix, exit_code=EXIT_USAGE)
+        fix = _("run wright train job.yaml, wright train -- python train.py, or wright train --resume RUN")
+        raise WrightError.from_code(
+            "no-job-file", _("no job file or program is given"), fix, exit_code=EXIT_USAGE
+        )
 
 
 def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
-    """Always followed: an interrupt asks the ranks to save, and ends the run; a second one ends the following."""
+    """Run on this machine and follow the logs: Ctrl-C saves and ends the run, a second one stops following."""
     from clusterwright.launch.local import interrupt, local
 
     if dry_run:
@@ -228,18 +239,19 @@ def _local(resolved_job: ResolvedJob, folder: Path, *, dry_run: bool) -> int:
 
 
 def _draw(run: Path) -> None:
-    """The run's curves, as a page in its folder; a run without a readable event has none."""
+    """Write the curves of the run as a page into its folder, if the run has events."""
     from clusterwright.cli.curves import curve_points, write_curves
 
     try:
-        show_message(f"curves: {write_curves(curve_points(str(run), None), run / 'curves.html')}")
+        path = write_curves(curve_points(str(run), None), run / "curves.html")
+        show_message(_("curves: {file}", file=path))
     except (OSError, WrightError) as error:
-        show_message(_("no curves: {error}", error=error))
+        show_message(_("cannot write the curves: {error}", error=error))
 
 
 def _show_run(name: str, job_id: str) -> None:
     show_message(_("run {name}, job {job_id}", name=name, job_id=job_id))
-    show_message(_("next: wright logs -f {name}   wright jobs   wright cancel {name}", name=name))
+    show_next(f"wright logs -f {name}; wright jobs; wright cancel {name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,22 +264,19 @@ class ResolvedJob:
 
 
 def resolve_job(arguments: Sequence[str], typed: Typed, cluster: Path | None) -> ResolvedJob:
-    """The job; without a cluster file it is held against none.
+    """Return the job, checked against the cluster file if there is one.
 
     Raises:
-        WrightError: everything that is wrong with it.
+        WrightError: with everything that is wrong with the job.
     """
     file = Path(arguments[0])
     if file.suffix in (".yaml", ".yml"):
         if len(arguments) > 1:
-            fix = _(
-                "wright train {file}, or wright train -- {arguments}",
-                file=file,
-                arguments=" ".join(arguments),
-            )
+            command = " ".join(arguments)
+            fix = _("run wright train {file}, or wright train -- {command}", file=file, command=command)
             raise WrightError.from_code(
                 "train-words",
-                _("behind {file} there is `{arguments}`", file=file, arguments=arguments[1]),
+                _("unexpected argument `{argument}` after {file}", argument=arguments[1], file=file),
                 fix,
                 exit_code=EXIT_USAGE,
             )
@@ -303,13 +312,13 @@ def _of_file(file: Path, typed: Typed, cluster: Path | None) -> ResolvedJob:
 
 
 def _with_paths(values: dict[str, Any], typed: Typed) -> dict[str, Any]:
-    """With the fields of `--set`, whose values are read as those of a job file are."""
+    """Return the fields with those of `--set`, whose values are parsed as YAML like in a job file."""
     from clusterwright.config.reader import read
 
     for assignment in typed.set:
         path, is_set, text = assignment.partition("=")
         if not is_set:
-            fix = _("wright train --set {path}=VALUE", path=path)
+            fix = _("write it as --set {path}=VALUE", path=path)
             raise WrightError.from_code(
                 "train-words", _("--set {path} has no value", path=path), fix, exit_code=EXIT_USAGE
             )
@@ -327,7 +336,7 @@ def _with_field(section: Any, path: Sequence[str], value: Any) -> dict[str, Any]
 
 
 def _typed(values: dict[str, Any], cluster: Cluster | None) -> Job:
-    """Read as a job file is, so that what is wrong is said in the same words."""
+    """Parse the fields like a job file, so that errors read the same."""
     from clusterwright.config.load import check_job_against, job_of
     from clusterwright.config.reader import read
 
@@ -343,7 +352,7 @@ def _typed(values: dict[str, Any], cluster: Cluster | None) -> Job:
 
 
 def _usual(cluster: Cluster | None, typed: Typed) -> int:
-    """For a partition that is not there it does not matter: it is refused."""
+    """Return the default time limit in seconds; a partition that does not exist is rejected later."""
     queues = cluster.partitions if cluster else {}
     named = (
         [queues[typed.partition]]

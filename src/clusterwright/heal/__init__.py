@@ -1,1 +1,1 @@
-"""From a diagnosis to an intent, and the intent done."""
+"""Self-healing: from a diagnosis to an intent, and from an intent to an executed action."""

@@ -1,4 +1,4 @@
-"""When something was, on a clock that nobody sets: seconds of one boot of the machine that looks."""
+"""Timestamps of the boot-time clock of the machine that runs heal; changes of the wall clock do not affect them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Seconds since the boot of that id; the time of day has no part in what is decided."""
+    """Seconds since a boot, with the id of that boot; decisions never use the time of day."""
 
     boot: str
     s: float
 
     def seconds_since(self, earlier: Moment) -> float:
-        """Seconds from then to now, or fewer: of a moment before this boot it is known only that it was before it."""
+        """Return the seconds since `earlier`; since this boot, a lower bound, if `earlier` is of another boot."""
         return max(0.0, self.s - earlier.s) if earlier.boot == self.boot else self.s

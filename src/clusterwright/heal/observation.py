@@ -1,4 +1,4 @@
-"""What one look at the cluster has found; values alone."""
+"""The result of one poll of the cluster, as plain values."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ Source = Literal["check", "health", "slurm", "why"]
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """A host as Slurm has it; `holder` is read from the reason."""
+    """A node as Slurm reports it; `holder` is derived from the drain reason."""
 
     name: str
     state: NodeState
-    holder: str = "free"  # who holds it out of service: heal, health, hooks, command, slurm, person, spare
+    holder: str = "free"  # who drained it: heal, health, hooks, command, slurm, person, spare
     reason: str = ""
     partitions: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
-    signed: str = field(default="", compare=False)  # the reason with who and when, as Slurm prints it
+    signed: str = field(default="", compare=False)  # the reason with user and time, as Slurm prints it
 
     def holding(self, jobs: tuple[str, ...]) -> HostStatus:
-        """With these jobs on it."""
+        """Return a copy with these jobs."""
         return replace(self, jobs=jobs)
 
     @property
     def out(self) -> bool:
-        """True when no new job starts there, for what reason ever; a host that power saving has off is not out."""
+        """True if no new job can start on the node; a node in power saving is not out."""
         return not (self.state.is_available or self.state.is_power_saving)
 
     @property
     def drained(self) -> bool:
-        """True when somebody's word keeps jobs away."""
+        """True if the node is drained."""
         return self.state.is_drained
 
     @property
     def changing(self) -> bool:
-        """True while Slurm boots it or switches it."""
+        """True while Slurm reboots or powers the node up or down."""
         return self.state.is_rebooting or self.state.is_power_saving
 
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """A job that runs or waits; `can_requeue` when its user lets Slurm start it anew."""
+    """A running or pending job; `can_requeue` if it was submitted with --requeue."""
 
     id: str
     state: str
@@ -56,15 +56,15 @@ class JobStatus:
     restarts: int = 0
 
     def with_requeue(self, *, can_requeue: bool, restarts: int) -> JobStatus:
-        """With what Slurm says of starting it anew."""
+        """Return a copy with the requeue settings of Slurm's record."""
         return replace(self, can_requeue=can_requeue, restarts=restarts)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong with a host: who says so, by which of its names, and in which words.
+    """One fault of a host: its source, the source's code, and a description.
 
-    `job` is the job whose end told of it: one job is one witness, however often it is looked at.
+    `job` is the failed job that revealed the fault; a job counts as one witness, however often it is polled.
     """
 
     host: str
@@ -77,9 +77,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One look. Where slurmctld did not answer, `slurm` is false and nodes and jobs are empty.
+    """One poll. If slurmctld did not respond, `slurm` is False and nodes and jobs are empty.
 
-    `passed` has, for each host that was checked at this look, the checks that found nothing.
+    `passed` maps each host that was checked in this poll to its passed checks.
     """
 
     now: Moment

@@ -1,4 +1,4 @@
-"""What was seen and done before, as the journal has it; values alone."""
+"""The history of the journal that decisions use, as plain values."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal
 
 from clusterwright.heal.moment import Moment
 
-# proposed: waits for a person's word; begun: written down, and perhaps done; acted: done, and what comes of it is
-# waited for; lost: the loop was killed before it did it.
+# proposed: waits for approval; begun: recorded, perhaps executed; acted: executed, its effect is not verified yet;
+# lost: heal was killed before it executed the action.
 State = Literal["proposed", "approved", "begun", "acted", "done", "failed", "lost", "stale", "undone"]
 OPEN: frozenset[str] = frozenset({"begun", "acted"})
 COUNTS: frozenset[str] = frozenset({"begun", "acted", "done", "failed", "undone"})
@@ -16,7 +16,7 @@ COUNTS: frozenset[str] = frozenset({"begun", "acted", "done", "failed", "undone"
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What is wanted: one action on one host (or on a job of it), by which rule, and on which evidence."""
+    """One action on one host (or on a job of it), with its rule and evidence."""
 
     host: str
     rule: str
@@ -28,13 +28,13 @@ class Intent:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Two of one key are the same action."""
+        """Intents with equal keys are the same action."""
         return (self.host, self.action, self.unit, self.job, self.spare)
 
 
 @dataclass(frozen=True, slots=True)
 class ActionRecord:
-    """An intent in the journal; `time` is when it was written down, `ended` when it came to its end."""
+    """An intent in the journal; `time` is when it was recorded, `ended` when it reached a final state."""
 
     id: int
     incident: int
@@ -46,9 +46,9 @@ class ActionRecord:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """A fault of one host by one rule, from its confirmation to its cure; `good` looks in a row found it gone.
+    """A fault of one host under one rule, from confirmation to recovery; `good` counts consecutive healthy polls.
 
-    `told` has what a person was told of it: each is told once.
+    `told` holds the topics of sent notifications: each is sent once.
     """
 
     id: int
@@ -61,7 +61,7 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Who has told of a fault that is not confirmed yet, and how many looks in a row."""
+    """Evidence of an unconfirmed fault: its source, and the number of consecutive polls."""
 
     host: str
     rule: str
@@ -73,12 +73,12 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """All of it that still counts."""
+    """The open incidents, recent actions and witnesses."""
 
     incidents: tuple[Incident, ...] = ()
     actions: tuple[ActionRecord, ...] = ()
     witnesses: tuple[Witness, ...] = ()
 
     def on_host(self, host: str) -> tuple[ActionRecord, ...]:
-        """Deeds on that host, the oldest first."""
+        """Return the actions on a host, oldest first."""
         return tuple(record for record in self.actions if record.intent.host == host)

@@ -1,4 +1,4 @@
-"""What the cluster file lets heal do."""
+"""What the cluster file allows heal to do."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from clusterwright.config.cluster import Cluster
 
 SETTLE_S = 90.0  # as provision/reboot.py: daemons and links settle after a boot
 ALWAYS = frozenset({"tell"})
-WITH = {"return": "drain"}  # what goes with another: the undo of our own drain
+WITH = {"return": "drain"}  # allowed together: returning a host undoes heal's own drain
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The section `heal`, and which hosts may be touched: compute hosts alone."""
+    """The section `heal` of the cluster file; only compute hosts may be changed."""
 
     mode: Literal["none", "propose", "approve", "act"] = "propose"
     allow: frozenset[str] = frozenset()
@@ -28,18 +28,18 @@ class Policy:
     hosts: frozenset[str] = frozenset()
 
     def may(self, action: str) -> bool:
-        """True when the file lets us do it, asked or unasked."""
+        """Return True if the cluster file allows the action, with or without approval."""
         needed = WITH.get(action, action)
         return action in ALWAYS or (self.mode in ("approve", "act") and needed in self.allow)
 
     @property
     def needs_approval(self) -> bool:
-        """True when a person has to say so each time."""
+        """True if every action requires the approval of an operator."""
         return self.mode == "approve"
 
 
 def policy_of(cluster: Cluster) -> Policy:
-    """What the file says."""
+    """Return the policy of a cluster file."""
     ours = cluster.heal
     return Policy(
         mode=ours.mode,

@@ -1,4 +1,4 @@
-"""Rules are read from `rules/NAME.toml`: what a rule answers, the ladder of actions, and what proves that it helped."""
+"""Rules, read from `rules/NAME.toml`: the faults of a rule, its ladder of actions, and its proof of recovery."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from clusterwright.i18n import _
 FOLDER = Path(__file__).parent / "rules"
 ACTIONS = (
     "restart-service", "exclude", "requeue", "drain", "reapply", "reset-gpu", "reboot", "replace", "return", "tell",
-)  # fmt: skip  # the cheapest first
+)  # fmt: skip  # cheapest first
 SOURCES = ("check", "health", "slurm", "why")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One rung: an action, how often it is tried for one fault, and of which unit."""
+    """One step of the ladder: an action, its maximum number of attempts per fault, and its unit."""
 
     do: str
     times: int = 1
@@ -31,11 +31,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is done about one kind of fault.
+    """How one kind of fault is handled.
 
-    `answers` has, by source, beginnings of codes, of whole words: `xid-7` does not answer `xid-79`. A fault is
-    believed after so many `looks` in a row, or by as many witnesses; a `final` one needs no second look. `proof`
-    names the checks that must pass before the host takes jobs again.
+    `answers` maps a source to prefixes of fault codes that end at a word boundary: `xid-7` does not match `xid-79`. A
+    fault is confirmed after `looks` consecutive polls or by as many witnesses; a `final` fault needs no second poll.
+    `proof` lists the checks that must pass before the host is resumed.
     """
 
     name: str
@@ -48,45 +48,45 @@ class Rule:
     looks: int = 2
 
     def specificity(self, finding: Finding) -> int:
-        """How particularly it answers the finding: the length of what it names; 0 for not at all."""
+        """Return the length of the longest matching code; 0 if the rule does not match the finding."""
         answers = self.answers.get(finding.source, ())
         return max((len(code) for code in answers if _begins(finding.code, code)), default=0)
 
 
 def _begins(code: str, prefix: str) -> bool:
-    """True when the code begins with the word, and the word does not end amid one of the code's."""
+    """Return True if `prefix` is a prefix of the code that ends at a word boundary."""
     return code.startswith(prefix) and not re.match(r"\w\w", code[len(prefix) - 1 :])
 
 
 def rule_for(finding: Finding, rules: Iterable[Rule]) -> Rule | None:
-    """The most particular rule; None where nobody has written one."""
+    """Return the most specific rule; None if no rule matches."""
     best = max(rules, key=lambda rule: rule.specificity(finding), default=None)
     return best if best is not None and best.specificity(finding) else None
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Every rule, by name."""
+    """Return every rule, sorted by name."""
     return tuple(parse(path.stem, tomllib.loads(path.read_text())) for path in sorted(FOLDER.glob("*.toml")))
 
 
 def parse(name: str, table: Mapping[str, Any]) -> Rule:
-    """A rule of its table.
+    """Build a rule from its table.
 
     Raises:
-        ValueError: a key, a source or an action that there is not; with the rule's name.
+        ValueError: a key, source or action is unknown; the message names the rule.
     """
     allowed_keys = {"about", "tell", "answers", "step", "proof", "final", "looks"}
     if strange := (set(table) - allowed_keys) or (set(table["answers"]) - set(SOURCES)):
-        raise ValueError(_("rule {name}: there is no key `{strange}`", name=name, strange=min(strange)))
+        raise ValueError(_("rule {name}: unknown key `{key}`", name=name, key=min(strange)))
     steps = tuple(Step(**step) for step in table.get("step", ()))
     if wrong := [step.do for step in steps if step.do not in ACTIONS]:
         raise ValueError(
             _(
-                "rule {name}: there is no action `{wrong}`; the actions are {actions}",
+                "rule {name}: unknown action `{action}`; use one of {names}",
                 name=name,
-                wrong=wrong[0],
-                actions=", ".join(ACTIONS),
+                action=wrong[0],
+                names=", ".join(ACTIONS),
             )
         )
     answers = {source: tuple(codes) for source, codes in table["answers"].items()}

@@ -1,4 +1,4 @@
-"""Slurm's text as hosts and jobs; pure."""
+"""Parse Slurm's output into nodes and jobs; pure functions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from clusterwright.config.names import expand
 from clusterwright.heal.observation import Finding, HostStatus, JobStatus
+from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import DrainReason, parse_drain_reason
 from clusterwright.slurm.jobs import parse_queue
@@ -20,7 +21,7 @@ ENDED_BADLY = FAILED_BY_HOST | {"FAILED"}
 
 
 def node_of(line: str) -> HostStatus:
-    """One line of `scontrol show node -o`."""
+    """Parse one line of `scontrol show node -o`."""
     return _status(parse_node(line))
 
 
@@ -35,7 +36,7 @@ def _holder(reason: DrainReason) -> str:
 
 
 def nodes_of(text: str, jobs: Mapping[str, JobStatus]) -> dict[str, HostStatus]:
-    """Every host by name, with the jobs that hold it."""
+    """Return every node by name, with its allocated jobs."""
     on: dict[str, list[str]] = {}
     for job in jobs.values():
         for host in job.hosts if is_allocated(job.state) else ():
@@ -45,7 +46,7 @@ def nodes_of(text: str, jobs: Mapping[str, JobStatus]) -> dict[str, HostStatus]:
 
 
 def jobs_of(text: str) -> dict[str, JobStatus]:
-    """Every job by its id; whether it may be started anew is asked for where that matters."""
+    """Return every job by id; its requeue settings are read later, where needed."""
     return {
         job.id: JobStatus(job.id, job.state, _expanded(job.hosts), excludes=_expanded(job.excluded))
         for job in parse_queue(text, _FIELDS)
@@ -53,7 +54,7 @@ def jobs_of(text: str) -> dict[str, JobStatus]:
 
 
 def with_record(job: JobStatus, text: str) -> JobStatus:
-    """With what `scontrol show job -o` says of it."""
+    """Add the requeue settings of `scontrol show job -o`."""
     record = Record.parse(text)
     can_requeue = record["Requeue"] == "1" and record["BatchFlag"] == "1"
     return job.with_requeue(can_requeue=can_requeue, restarts=record.number("Restarts"))
@@ -64,7 +65,7 @@ def _expanded(hostlist: str) -> tuple[str, ...]:
 
 
 def findings_of(nodes: Iterable[HostStatus]) -> Iterator[Finding]:
-    """What Slurm and the hosts' own health programs say."""
+    """Yield the faults that Slurm and the health checks of hosts report."""
     for node in nodes:
         faults = parse_drain_reason(node.signed).faults
         if node.holder == "health":
@@ -75,5 +76,5 @@ def findings_of(nodes: Iterable[HostStatus]) -> Iterator[Finding]:
                 for fault in faults
             )
         if node.out and not node.state.is_up and not node.changing and node.holder in ("free", "heal"):
-            text = f"slurmctld does not hear it ({node.state.text})"
+            text = _("slurmd does not respond to slurmctld ({state})", state=node.state.text)
             yield Finding(node.name, "slurm", "not-heard", text)

@@ -6,44 +6,45 @@ from collections.abc import Mapping
 
 from clusterwright.heal.actions.executor import Executor, Order, failed, unless_changed
 from clusterwright.heal.observation import HostStatus
+from clusterwright.i18n import _
 from clusterwright.slurm import client
 
 COST = "drain"
 UNDO = "scontrol update nodename=HOST state=resume"
-FREE = frozenset({"free", "slurm", "hooks"})  # whose word we may put ours in place of
+FREE = frozenset({"free", "slurm", "hooks"})  # holders whose reason heal may replace
 
 
 def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
-    """The reason that Slurm has now; None where a person or a command has drained it meanwhile."""
+    """Return the current drain reason; None if a person or a command drained the node meanwhile."""
     node = executor.node(order.intent.host)
     return {"reason": node.signed} if node and node.holder in FREE else None
 
 
 def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
-    """Drained with our reason, unless the reason has changed since it was read."""
+    """Drain the node with heal's reason, unless its reason changed since it was read."""
     host = order.intent.host
     update = client.line(client.drain(host, order.reason()))
     return failed(executor.slurm(unless_changed(host, prior["reason"]) + update))
 
 
 def happened(order: Order, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Its reason has our number."""
+    """Return True if the node's reason has the number of this action."""
     node = executor.node(order.intent.host)
     return None if node is None else is_ours(node, order)
 
 
 def is_ours(node: HostStatus, order: Order) -> bool:
-    """True when it is drained by this order, and by nobody since."""
+    """Return True if this action drained the node and no one changed the reason since."""
     return node.drained and node.reason.startswith(order.reason_prefix)
 
 
 def undo(order: Order, executor: Executor) -> str:
-    """It takes jobs again, if the drain is still that one."""
+    """Resume the node if it is still drained by this action."""
     node = executor.node(order.intent.host)
     if node is None:
-        return "Slurm does not answer"
+        return _("Slurm does not respond")
     if not is_ours(node, order):
-        return f"it is not drained by #{order.id} any more: {node.reason or 'in service'}"
+        return _("#{id} no longer drains it: {state}", id=order.id, state=node.reason or _("in service"))
     host = order.intent.host
     update = client.line(client.resume(host))
     return failed(executor.slurm(unless_changed(host, node.signed) + update))

@@ -1,4 +1,4 @@
-"""A job that waits to be started anew does not get the host that it failed on."""
+"""Exclude a host from a pending job that failed on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _excluded(order: Order, executor: Executor) -> set[str]:
 
 
 def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
-    """Who is excluded already; None where the job does not wait any more."""
+    """Return the hosts that the job already excludes; None if the job is no longer pending."""
     job = executor.job(order.intent.job)
     if not job or not is_pending(job_state_of(job)):
         return None
@@ -28,7 +28,7 @@ def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
-    """The host beside those that its user has excluded."""
+    """Add the host to the excluded hosts of the job."""
     hosts = {order.intent.host, *(expand(prior["hosts"]) if prior["hosts"] else ())}
     return failed(executor.slurm(_update(order, hosts)))
 
@@ -38,10 +38,10 @@ def _update(order: Order, hosts: set[str]) -> str:
 
 
 def happened(order: Order, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """It is among those that the job does not get."""
+    """Return True if the job excludes the host."""
     return order.intent.host in _excluded(order, executor)
 
 
 def undo(order: Order, executor: Executor) -> str:
-    """The job may get it again."""
+    """Remove the host from the excluded hosts of the job."""
     return failed(executor.slurm(_update(order, _excluded(order, executor) - {order.intent.host})))

@@ -1,4 +1,4 @@
-"""What an action works with: the cluster, the way to its hosts, and its order."""
+"""The context of an action: the cluster, the connection to its hosts, and the intent with its id."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from clusterwright.edge.ssh import Remote
 from clusterwright.heal.observation import HostStatus
 from clusterwright.heal.past import Intent
 from clusterwright.heal.slurm_text import node_of
+from clusterwright.i18n import _
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import HEAL
 from clusterwright.slurm.records import Record
 
-RUN_FOLDER = "/run/clusterwright/heal"  # on each host: gone with a boot, as it should
-# One of ours at a time on a host: what a killed loop has left running, and what its successor does, come one by one.
+RUN_FOLDER = "/run/clusterwright/heal"  # on each host; a reboot must delete it
+# One script at a time per host: that of a killed heal process may still run when its successor starts one.
 _LOCKED = f"mkdir -p {RUN_FOLDER} && exec 9>{RUN_FOLDER}/lock && flock -w 30 9 || exit 75\n"
-_REASON = 180  # characters; slurmctld keeps more, people read fewer
+_REASON = 180  # characters; slurmctld stores more, people read fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,11 @@ class Order:
 
     @property
     def reason_prefix(self) -> str:
-        """How the reason of a drain by this order begins."""
+        """The prefix of the drain reason of this action."""
         return f"{HEAL} #{self.id} "
 
     def reason(self) -> str:
-        """What Slurm shows: whose it is, which entry of the journal, which rule, and what was seen."""
+        """Return the drain reason for Slurm: heal, the id in the journal, the rule and the evidence."""
         safe_text = "".join(
             sign if sign.isprintable() and sign not in "'\"\\`$" else " " for sign in self.intent.why
         )
@@ -45,49 +46,49 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """How hosts are reached; `source` is the cluster file's path, for what applies it again."""
+    """Runs scripts on hosts; `source` is the path of the cluster file, for reapply."""
 
     cluster: Cluster
     remote: Remote
     source: str = "cluster.yaml"
 
     def slurm(self, script: str, *, timeout_s: float = 60) -> CommandResult:
-        """A shell script on the control host, as root, alone among ours."""
+        """Run a shell script on the control host as root; scripts of heal on a host run one at a time."""
         return self.on(self.cluster.control.name, script, timeout_s=timeout_s)
 
     def on(self, host: str, script: str, *, timeout_s: float = 60) -> CommandResult:
-        """The same on any host."""
+        """Run a shell script on a host as root; scripts of heal on a host run one at a time."""
         command = f"sh -c {shlex.quote(_LOCKED + script)}"
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
     def query(self, host: str, script: str, *, timeout_s: float = 30) -> CommandResult:
-        """A script that changes nothing, and waits for nobody."""
+        """Run a read-only script on a host, without the lock."""
         command = f"sh -c {shlex.quote(script)}"
         return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
     def node(self, host: str) -> HostStatus | None:
-        """A host as Slurm has it now; None where Slurm does not answer."""
+        """Return the node as Slurm reports it now; None if Slurm does not respond."""
         result = self.query(self.cluster.control.name, client.line(client.show_nodes([host])))
         return node_of(result.out) if result.ok else None
 
     def job(self, job: str) -> Record | None:
-        """A job as Slurm has it now; empty once it has forgotten it."""
+        """Return Slurm's record of the job; empty if Slurm no longer has one."""
         return show_job(self.remote, self.cluster.control.name, job)
 
     def is_empty(self, host: str) -> bool:
-        """True when no job holds the host, those that just end too, and none can come."""
+        """Return True if no job, not even a completing one, is on the host, and none can start."""
         node = self.node(host)
         result = self.query(self.cluster.control.name, client.line(client.jobs_on([host])))
         return bool(node and node.out and result.ok and not result.out.strip())
 
 
 def failed(result: CommandResult) -> str:
-    """Why it failed, in a line; nothing where it did not."""
-    return "" if result.ok else f"ended with {result.code}: {result.last_lines(2)}"
+    """Return the error of a command in one line; empty if it succeeded."""
+    return "" if result.ok else _("exit code {code}: {error}", code=result.code, error=result.last_lines(2))
 
 
 def unless_changed(host: str, reason: str) -> str:
-    """Shell that ends at once where the reason of a host is not this one any more; compared as Slurm prints it."""
+    """Return shell that exits if the node's drain reason differs from `reason`, compared as Slurm prints it."""
     pattern = (
         f"*{shlex.quote(f' Reason={reason}')}*) ;; *) exit 0 ;;" if reason else "*' Reason='*) exit 0 ;;"
     )

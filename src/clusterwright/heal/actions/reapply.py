@@ -1,4 +1,4 @@
-"""The host is made what the cluster file says, again."""
+"""Apply the cluster file to the host again."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from clusterwright.edge.secrets import state_folder
 from clusterwright.heal.actions.executor import RUN_FOLDER, Executor, Order, failed
+from clusterwright.i18n import _
 from clusterwright.provision.apply import apply
 
 COST = "restart"
@@ -13,28 +14,26 @@ UNDO = "wright rollback"
 
 
 def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
-    """Nothing need be kept: applying twice is as applying once."""
+    """Nothing to save: applying is idempotent. None if the host has jobs."""
     return {} if executor.is_empty(order.intent.host) else None
 
 
 def execute(order: Order, _prior: Mapping[str, str], executor: Executor) -> str:
-    """Applied by whoever has the cluster's secrets; to make new ones here would shut the host out of the cluster."""
+    """Apply with the cluster's secrets, which must be on this machine: new secrets would lock the host out."""
     if not (state_folder(executor.cluster.name) / "munge.key").exists():
-        return "the cluster's secrets are not on this machine: `wright apply` on the one that has them"
+        return _("the cluster's secrets are not on this machine; run wright apply where they are stored")
     host = order.intent.host
     report = apply(executor.cluster, executor.source, executor.remote, only={host})
     if not report.ok:
-        return (
-            "; ".join(host_report.error for host_report in report.hosts if host_report.error)[:300]
-            or "not all of it was done"
-        )
+        errors = "; ".join(host_report.error for host_report in report.hosts if host_report.error)
+        return errors[:300] or _("apply did not finish")
     return failed(
         executor.query(host, f"mkdir -p {RUN_FOLDER}/{order.id} && touch {RUN_FOLDER}/{order.id}/applied")
     )
 
 
 def happened(order: Order, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Its mark is there; without it, it was not seen to its end, and is made again."""
+    """Return True if the marker file exists; without it, apply did not finish and runs again."""
     result = executor.query(
         order.intent.host, f"test -e {RUN_FOLDER}/{order.id}/applied && echo yes || echo no"
     )

@@ -1,4 +1,4 @@
-"""A host without jobs is booted anew: by itself, or by its power switch where it does not answer."""
+"""Reboot a host without jobs: through systemd, or through Slurm's power control if it does not respond."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _BOOTING = frozenset({"stopping", "initializing", "starting"})  # systemctl(1), 
 
 
 def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
-    """Which boot it is in; None where a job is there.
+    """Return the boot id; None if the host has jobs.
 
     Raises:
-        WrightError: the host does not answer and has no power control: there is nothing to begin.
+        WrightError: the host does not respond and has no power control.
     """
     host, saving = order.intent.host, executor.cluster.slurm.power_saving
     if not executor.is_empty(host):
@@ -31,14 +31,14 @@ def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
     if not result.ok and (saving is None or saving.provider is None):
         raise WrightError.from_code(
             "unreachable",
-            _("{host} does not answer and has no power control", host=host),
+            _("{host} does not respond and has no power control", host=host),
             _("set slurm.power_saving.provider"),
         )
     return {"boot": result.out.strip() if result.ok else ""}
 
 
 def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
-    """Booted, unless it is in another boot already."""
+    """Reboot the host unless its boot id changed already."""
     if not prior["boot"]:
         return _by_switch(order, executor)
     script = f'[ "$(cat {BOOT_ID})" = {shlex.quote(prior["boot"])} ] || exit 0\n{BY_SYSTEMD}'
@@ -46,13 +46,13 @@ def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
 
 
 def _by_switch(order: Order, executor: Executor) -> str:
-    """Slurm's own way off and on; who drained it stays so."""
+    """Power the host down through Slurm; the drain reason stays."""
     off = client.set_state(order.intent.host, "POWER_DOWN_FORCE", order.reason())
     return failed(executor.slurm(client.line(off)))
 
 
 def happened(order: Order, prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """It answers, in another boot, and has come up; one that Slurm has off is switched on again."""
+    """Return True if the host has started with another boot id; power up a host that Slurm powered down."""
     result = executor.query(order.intent.host, f"cat {BOOT_ID}; systemctl is-system-running")
     boot, _, state = result.out.strip().partition("\n")
     if boot:

@@ -1,13 +1,13 @@
-"""Which file does an action."""
+"""The module of each action."""
 
 from __future__ import annotations
 
 import importlib
 from types import ModuleType
 
-_NAMED = {"return": "resume"}  # a word of Python's
+_NAMED = {"return": "resume"}  # `return` is a keyword
 
 
 def action(name: str) -> ModuleType:
-    """The module of an action, such as `restart-service`."""
+    """Return the module of an action such as `restart-service`."""
     return importlib.import_module(f"clusterwright.heal.actions.{_NAMED.get(name, name.replace('-', '_'))}")

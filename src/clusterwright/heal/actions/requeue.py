@@ -1,6 +1,6 @@
-"""A job that its user lets Slurm start anew is put back into the queue, and does not get that host again.
+"""Requeue a job that was submitted with --requeue, and exclude the host from it.
 
-Slurm lets a requeued job wait for two minutes; the host may be back by then.
+Slurm delays a requeued job for two minutes; the host may be back by then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ UNDO = ""
 
 
 def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
-    """How often it was started; None where it does not run any more, or must not be started anew."""
+    """Return its number of restarts; None if it no longer runs or must not be requeued."""
     job = executor.job(order.intent.job)
     if not job or job_state_of(job) != "RUNNING" or job["Requeue"] != "1":
         return None
@@ -24,7 +24,7 @@ def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
-    """Requeued, unless it was started anew since it was looked at."""
+    """Requeue the job, unless it restarted since it was read."""
     job = order.intent.job
     hosts = ",".join(filter(None, (prior["excluded"], order.intent.host)))
     script = (
@@ -32,13 +32,13 @@ def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
         f"case $now in *JobState=RUNNING*) ;; *) exit 0 ;; esac\n"
         f"case $now in *' Restarts={prior['restarts']} '*) ;; *) exit 0 ;; esac\n"
         f"{client.line(client.requeue(job))} || exit\n"
-        # One that asked for this very host by name keeps it: Slurm refuses then, and it waits for the host.
+        # Slurm rejects this for a job that requires the host by name; the job then waits for the host.
         f"{client.line(client.set_job(job, ExcNodeList=hosts))} || true"
     )
     return failed(executor.slurm(script))
 
 
 def happened(order: Order, prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """It was started anew, or waits, or has ended."""
+    """Return True if the job restarted, is pending, or has ended."""
     job = executor.job(order.intent.job)
     return not job or job_state_of(job) != "RUNNING" or str(job.number("Restarts")) != prior["restarts"]

@@ -1,4 +1,4 @@
-"""A GPU of a host without jobs is reset by its driver."""
+"""Reset a GPU of a host without jobs through its driver."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clusterwright.heal.actions.executor import RUN_FOLDER, Executor, Order, fai
 
 COST = "drain"
 UNDO = ""
-# The mark is made before the reset, so that it is done once; what was logged of the GPU before is over after it.
+# The marker is created before the reset, so that it runs once; `repaired` closes the GPU's earlier log entries.
 _RESET = """mkdir {mark} 2>/dev/null || exit 0
 timeout 120 nvidia-smi --gpu-reset{which}; code=$?
 if [ "$code" = 0 ]; then
@@ -24,12 +24,12 @@ _STATUS_SCRIPT = (
 
 
 def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
-    """Nothing need be kept; None where a job is there."""
+    """Nothing to save; None if the host has jobs."""
     return {} if executor.is_empty(order.intent.host) else None
 
 
 def execute(order: Order, _prior: Mapping[str, str], executor: Executor) -> str:
-    """The GPU that the finding names, or all of the host."""
+    """Reset the GPU of the finding, or all GPUs of the host."""
     number = order.intent.unit.removeprefix("gpu").strip()
     which = f" -i {number}" if number.isdigit() else ""
     script = _RESET.format(mark=f"{RUN_FOLDER}/{order.id}", which=which)
@@ -37,7 +37,7 @@ def execute(order: Order, _prior: Mapping[str, str], executor: Executor) -> str:
 
 
 def happened(order: Order, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """Its mark is there, with how the driver ended."""
+    """Return True if the marker file has exit code 0."""
     result = executor.query(order.intent.host, _STATUS_SCRIPT.format(mark=f"{RUN_FOLDER}/{order.id}"))
     status = result.out.strip()
     return {"none": False, "0": True}.get(status) if result.ok else None

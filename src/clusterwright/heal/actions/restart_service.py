@@ -1,4 +1,4 @@
-"""A service of the host is started anew."""
+"""Restart a systemd service of the host."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.heal.actions.executor import Executor, Order, failed
 
 COST = "restart"
 UNDO = ""
-_LAST_START = "systemctl show -p InvocationID -p ActiveEnterTimestampMonotonic"  # another at each start
+_LAST_START = "systemctl show -p InvocationID -p ActiveEnterTimestampMonotonic"  # changes at each start
 
 
 def _last_start_command(unit: str) -> str:
@@ -18,10 +18,10 @@ def _last_start_command(unit: str) -> str:
 
 
 def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
-    """Which start of it is the last.
+    """Return the id of the last start.
 
     Raises:
-        WrightError: the host does not answer.
+        WrightError: the host does not respond.
     """
     host = order.intent.host
     result = checked(executor.query(host, _last_start_command(order.intent.unit)), host, "systemctl")
@@ -29,7 +29,7 @@ def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
 
 
 def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
-    """Started, unless it was since it was looked at; a unit that systemd has given up is let start again."""
+    """Restart the unit unless it was started since; reset-failed allows a unit that systemd gave up to start."""
     unit = shlex.quote(order.intent.unit)
     script = (
         f'[ "$({_last_start_command(order.intent.unit)})" = {shlex.quote(prior["since"])} ] || exit 0\n'
@@ -39,6 +39,6 @@ def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
 
 
 def happened(order: Order, prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """It has been started since."""
+    """Return True if the unit was started since."""
     result = executor.query(order.intent.host, _last_start_command(order.intent.unit))
     return result.out.strip() != prior["since"] if result.ok else None

@@ -1,4 +1,4 @@
-"""The host takes jobs again, from a drain of our own alone."""
+"""Resume a node that heal itself drained."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from clusterwright.heal.actions import drain
 from clusterwright.heal.actions.executor import Executor, Order, failed, unless_changed
+from clusterwright.i18n import _
 from clusterwright.slurm import client
 
 COST = "live"
@@ -13,25 +14,25 @@ UNDO = "scontrol update nodename=HOST state=drain reason=WHY"
 
 
 def prepare(order: Order, executor: Executor) -> dict[str, str] | None:
-    """The reason of our drain; None where it is not ours any more."""
+    """Return the reason of heal's drain; None if the node is not drained by heal."""
     node = executor.node(order.intent.host)
     return {"reason": node.signed} if node and node.holder == "heal" else None
 
 
 def execute(order: Order, prior: Mapping[str, str], executor: Executor) -> str:
-    """Resumed, unless somebody has changed the reason since it was read."""
+    """Resume the node, unless its reason changed since it was read."""
     host = order.intent.host
     update = client.line(client.resume(host))
     return failed(executor.slurm(unless_changed(host, prior["reason"]) + update))
 
 
 def happened(order: Order, _prior: Mapping[str, str], executor: Executor) -> bool | None:
-    """The drain of ours is gone."""
+    """Return True if the node is no longer drained by heal."""
     node = executor.node(order.intent.host)
     return None if node is None else node.holder != "heal"
 
 
 def undo(order: Order, executor: Executor) -> str:
-    """Drained as before."""
+    """Drain the node again."""
     prior = drain.prepare(order, executor)
-    return "somebody else holds it" if prior is None else drain.execute(order, prior, executor)
+    return _("another user or program drained it") if prior is None else drain.execute(order, prior, executor)

@@ -1,4 +1,4 @@
-"""What to do next, from what is seen, what was done, what the file allows, and the rules; pure."""
+"""Decide the next actions from the observation, the history, the policy and the rules; pure."""
 
 from clusterwright.heal.decide.decide import Decision, decide
 

@@ -1,4 +1,4 @@
-"""One look's decision: which incidents are open, which are over, what is done, and who is told."""
+"""The decision of one poll: which incidents open and close, which actions run, and which notifications are sent."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from clusterwright.heal.observation import HostStatus, Observation
 from clusterwright.heal.past import OPEN, Incident, Intent, Past, Witness
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import ACTIONS, Rule
+from clusterwright.i18n import _
 
-FEW = 2  # hosts with one fault at one time are chance; more may have one cause elsewhere
+FEW = 2  # so many hosts may have a fault at the same time by chance; more may share a cause
 
 
 @dataclass(frozen=True, slots=True)
 class DisruptionBudget:
-    """Hosts by partition, and those of them that are out; spares that wait are neither."""
+    """Nodes by partition, and which of them are out; standby spares count as neither."""
 
     members: Mapping[str, frozenset[str]]
     out: frozenset[str]
@@ -25,7 +26,7 @@ class DisruptionBudget:
 
     @classmethod
     def from_nodes(cls, nodes: Iterable[HostStatus], percent: int) -> DisruptionBudget:
-        """As Slurm has them."""
+        """Build the budget from Slurm's nodes."""
         members: dict[str, set[str]] = {}
         taking = [node for node in nodes if node.holder != "spare"]
         for node in taking:
@@ -35,11 +36,11 @@ class DisruptionBudget:
         return cls({name: frozenset(hosts) for name, hosts in members.items()}, out, percent)
 
     def most(self, partition: str) -> int:
-        """One may be out in any case: else the share of a small partition would be none."""
+        """Return how many nodes of a partition may be out: at least 1, also in a small partition."""
         return max(1, len(self.members[partition]) * self.percent // 100)
 
     def has(self, host: str) -> bool:
-        """True when the host may be out beside those that are."""
+        """Return True if the host may be out in addition to those that are."""
         return all(
             len((self.out & members) - {host}) + 1 <= self.most(partition)
             for partition, members in self.members.items()
@@ -47,27 +48,25 @@ class DisruptionBudget:
         )
 
     def with_host_out(self, host: str) -> DisruptionBudget:
-        """With that host out as well."""
+        """Return a copy in which the host is out."""
         return DisruptionBudget(self.members, self.out | {host}, self.percent)
 
     def is_common(self, hosts: frozenset[str]) -> bool:
-        """True when so many hosts of a partition have the same fault that its cause is probably elsewhere."""
+        """Return True if so many nodes of a partition share a fault that its cause is probably elsewhere."""
         return any(
             len(members & hosts) > max(FEW, self.most(partition))
             for partition, members in self.members.items()
         )
 
 
-HEALTHY_POLLS = (
-    2  # looks in a row at which the fault is gone and its checks pass, before the host takes jobs again
-)
+HEALTHY_POLLS = 2  # consecutive polls without the fault and with passed checks before the host is resumed
 _SHAKES = frozenset({"restart-service", "reapply", "reset-gpu", "reboot"})
 _SPREADS = frozenset({"drain", "reapply", "reset-gpu", "reboot", "replace", "requeue"})
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """What a person is told of an incident; `topic` is told once."""
+    """A notification for an operator; each topic is sent once per incident."""
 
     incident: Incident
     topic: str
@@ -76,7 +75,7 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What follows from one look. `incidents` are those that are open after it; a new one has the id 0."""
+    """The result of a decision. `incidents` are those that stay open; a new one has the id 0."""
 
     incidents: tuple[Incident, ...] = ()
     closed: tuple[Incident, ...] = ()
@@ -87,7 +86,7 @@ class Decision:
 
 @dataclass
 class _Context:
-    """What is gathered while hosts are gone through, one after another."""
+    """The state that is collected while the hosts are processed."""
 
     observation: Observation
     past: Past
@@ -101,7 +100,7 @@ class _Context:
     closed: list[Incident] = field(default_factory=list)
 
     def notify(self, incident: Incident, topic: str, text: str) -> Incident:
-        """Once for each topic."""
+        """Add a notification unless its topic was sent before."""
         if topic in incident.told:
             return incident
         notified_incident = replace(incident, told=incident.told | {topic})
@@ -110,7 +109,7 @@ class _Context:
 
 
 def decide(observation: Observation, past: Past, policy: Policy, rules: Iterable[Rule]) -> Decision:
-    """Nothing about compute hosts while slurmctld does not answer: it is waited for."""
+    """Decide for every host with an incident; while slurmctld does not respond, compute hosts stay as they are."""
     rules_by_name = {rule.name: rule for rule in rules}
     active_faults = faults(observation, rules_by_name.values())
     current_witnesses = witnesses(observation, past, active_faults, policy.window_s)
@@ -145,7 +144,7 @@ def decide(observation: Observation, past: Past, policy: Policy, rules: Iterable
 
 
 def _left_drained(observation: Observation, by_host: Iterable[str]) -> set[str]:
-    """Hosts that we drained and no incident is open of: one was closed while Slurm did not answer."""
+    """Return the nodes that heal drained without an open incident: one was closed while Slurm did not respond."""
     return {name for name, node in observation.nodes.items() if node.holder == "heal"} - set(by_host)
 
 
@@ -170,13 +169,13 @@ def _of_host(context: _Context, host: str, incidents: list[Incident]) -> None:
 
 
 def _notify_only(context: _Context, incidents: list[Incident]) -> list[Incident]:
-    """A host that is not Slurm's to drain, the control host first of all: nothing is done to it."""
+    """Only notify: the host (such as the control host) is not a Slurm node to drain."""
     open_incidents = []
     for incident in incidents:
         if _is_resolved(context, incident):
             context.closed.append(incident)
         else:
-            text = f"{_why(context, incident)}. {context.rules[incident.rule].tell}"
+            text = f"{_why(context, incident)}. {_(context.rules[incident.rule].tell)}"
             open_incidents.append(
                 context.notify(incident, "hand-over", text) if _now(context, incident) else incident
             )
@@ -184,16 +183,25 @@ def _notify_only(context: _Context, incidents: list[Incident]) -> list[Incident]
 
 
 def _of_another(context: _Context, incidents: list[Incident], node: HostStatus | None) -> None:
-    """Somebody else has it: what was begun ends here, and is said once."""
+    """Close the incidents of a node that someone else drained or removed, and notify once."""
     for incident in incidents:
         ours = any(record.incident == incident.id for record in context.past.actions) and incident.id
         if ours:
-            state_text = f"drained for: {node.reason}" if node else "no host of Slurm's any more"
-            context.notify(
-                incident,
-                "left",
-                f"{incident.host} is {state_text}; its repair for `{incident.rule}` ends here",
+            text = (
+                _(
+                    "{host} is drained ({reason}); heal stops its repair for `{rule}`",
+                    host=incident.host,
+                    reason=node.reason,
+                    rule=incident.rule,
+                )
+                if node
+                else _(
+                    "{host} is no longer a Slurm node; heal stops its repair for `{rule}`",
+                    host=incident.host,
+                    rule=incident.rule,
+                )
             )
+            context.notify(incident, "left", text)
         context.closed.append(incident)
 
 
@@ -205,7 +213,7 @@ def _has_open_action(context: _Context, host: str) -> bool:
 
 
 def _of_ours(context: _Context, node: HostStatus, incidents: list[Incident]) -> None:
-    """Cured incidents are counted, the host comes back when all are, else one action is chosen."""
+    """Count healthy polls; return the node when all incidents are resolved, else choose one action."""
     counted = [
         replace(incident, good=incident.good + 1 if _is_resolved(context, incident) else 0)
         for incident in incidents
@@ -227,26 +235,29 @@ def _cured(context: _Context, node: HostStatus, incidents: list[Incident]) -> No
     elif node.holder == "free" and node.state.is_up:
         context.closed += incidents
     else:
-        context.open += incidents  # who holds it (its health program) lets it go
+        context.open += incidents  # whoever drained it (its health check) resumes it
 
 
 def _return(
     context: _Context, node: HostStatus, primary: Incident, remaining: Iterable[Incident] = ()
 ) -> tuple[Incident, ...]:
-    """Back to service, unless it came back too often."""
-    intent = Intent(node.name, primary.rule, "return", "the checks of its rule pass")
+    """Resume the node unless it was resumed too often."""
+    intent = Intent(node.name, primary.rule, "return", _("the checks of the rule pass"))
     limit = rate_limit(intent, context.observation, context.past, context.policy)
     if isinstance(limit, Handoff):
-        primary = context.notify(
-            primary, "flaps", f"{node.name}: {limit.why}; it stays drained until a person looks"
+        text = _(
+            "{host}: {reason}; it stays drained until an operator resumes it",
+            host=node.name,
+            reason=limit.why,
         )
+        primary = context.notify(primary, "flaps", text)
     elif limit is None and node.state.is_up:
         context.intents.append((primary, intent))
     return (primary, *remaining) if primary.id else ()
 
 
 def _choose_action(context: _Context, node: HostStatus, sick: list[Incident]) -> dict[str, Incident]:
-    """The cheapest next rung of all that is wrong with the host; what was told of each incident."""
+    """Choose the cheapest next step of all faults of the host; return the incidents with new notifications."""
     changed: dict[str, Incident] = {}
     over = False
     chosen: list[tuple[int, Incident, Intent]] = []
@@ -262,7 +273,7 @@ def _choose_action(context: _Context, node: HostStatus, sick: list[Incident]) ->
             continue
         if isinstance(step, Handoff):
             over = True
-            text = f"{_why(context, sick_incident)}: {step.why}. {fault.rule.tell}"
+            text = f"{_why(context, sick_incident)}: {step.why}. {_(fault.rule.tell)}"
             changed[sick_incident.rule] = context.notify(sick_incident, "hand-over", text)
         elif blocked := _blocked(context, step):
             changed[sick_incident.rule] = context.notify(
@@ -271,7 +282,7 @@ def _choose_action(context: _Context, node: HostStatus, sick: list[Incident]) ->
         else:
             chosen.append((ACTIONS.index(step.action), sick_incident, step))
     if chosen and not over:
-        _, incident, intent = min(chosen, key=lambda choice: (choice[0], choice[1].rule))
+        _index, incident, intent = min(chosen, key=lambda choice: (choice[0], choice[1].rule))
         context.intents.append((incident, intent))
         if intent.action == "drain":
             context.budget = context.budget.with_host_out(node.name)
@@ -279,7 +290,7 @@ def _choose_action(context: _Context, node: HostStatus, sick: list[Incident]) ->
 
 
 def _settles(context: _Context, host: str) -> bool:
-    """True while a host comes to itself after what was done: services start, and Slurm hears of it."""
+    """Return True while the host settles after a disruptive action: services start and register with Slurm."""
     return any(
         record.ended is not None
         and record.intent.action in _SHAKES
@@ -289,14 +300,16 @@ def _settles(context: _Context, host: str) -> bool:
 
 
 def _blocked(context: _Context, intent: Intent) -> str:
-    """Why an action that takes hosts away is not done now."""
+    """Return why a disruptive action must wait; empty if it may run."""
     sick = {host for host, rule in context.active_faults if rule == intent.rule}
     if intent.action in _SPREADS and context.budget.is_common(frozenset(sick)):
-        return f"{len(sick)} hosts have the same fault at the same time, so its cause is elsewhere; nothing is done"
-    if intent.action == "drain" and not context.budget.has(intent.host):
-        return (
-            f"{context.policy.max_unavailable_percent} % of its partition are out already; it is not drained"
+        return _(
+            "{count} hosts have the same fault at the same time: a common cause is likely; no action",
+            count=len(sick),
         )
+    if intent.action == "drain" and not context.budget.has(intent.host):
+        percent = context.policy.max_unavailable_percent
+        return _("not drained: {percent}% of its partition are out already", percent=percent)
     return ""
 
 
@@ -305,11 +318,11 @@ def _now(context: _Context, incident: Incident) -> bool:
 
 
 def _any_fault(context: _Context, host: str) -> bool:
-    return any(name == host for name, _ in context.active_faults)
+    return any(name == host for name, _rule in context.active_faults)
 
 
 def _is_resolved(context: _Context, incident: Incident) -> bool:
-    """Not seen any more, at a look that would have seen it: the checks of the rule were asked, and pass."""
+    """Return True if a poll that would detect the fault does not: the proof checks of the rule ran and passed."""
     passed = context.observation.passed.get(incident.host)
     if _now(context, incident) or passed is None:
         return False
@@ -319,4 +332,4 @@ def _is_resolved(context: _Context, incident: Incident) -> bool:
 def _why(context: _Context, incident: Incident) -> str:
     findings = context.active_faults.get((incident.host, incident.rule), ())
     text = "; ".join(dict.fromkeys(finding.words or finding.code for finding in findings))[:300]
-    return f"{incident.host}: {text or context.rules[incident.rule].about}"
+    return f"{incident.host}: {text or _(context.rules[incident.rule].about)}"

@@ -1,4 +1,4 @@
-"""Which rung of a rule's ladder is next for one host, and what keeps from it; pure."""
+"""The next step of a rule's ladder for one host, and its rate limits; pure."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from clusterwright.heal.observation import Finding, HostStatus, Observation
 from clusterwright.heal.past import COUNTS, ActionRecord, Incident, Intent, Past
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import Rule, Step
+from clusterwright.i18n import _
 
-EMPTY = frozenset({"reset-gpu", "reboot", "reapply", "replace"})  # where no job runs, and none can start
-CHECKED_DRAINS = frozenset(
-    {"heal", "health", "hooks"}
-)  # drains that hold until a check passes: nobody else need drain
+EMPTY = frozenset(
+    {"reset-gpu", "reboot", "reapply", "replace"}
+)  # only on hosts without jobs that cannot get one
+CHECKED_DRAINS = frozenset({"heal", "health", "hooks"})  # holders that resume only after passed checks
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One open incident with its rule and what is seen of it now, on a host as Slurm has it."""
+    """One open incident with its rule, its current findings and the node as Slurm reports it."""
 
     incident: Incident
     rule: Rule
@@ -28,14 +29,14 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing now; `why` is worth telling a person once where it is not empty."""
+    """No action now; a non-empty `why` is sent as a notification once."""
 
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """No rung is left, or the same was tried too often."""
+    """No step is left, or an action was tried too often: an operator takes over."""
 
     why: str
 
@@ -44,7 +45,7 @@ Next = Intent | Wait | Handoff
 
 
 def next_step(fault: Fault, observation: Observation, past: Past, policy: Policy) -> Next:
-    """The first rung that is not used up and has something to do."""
+    """Return the first step that has attempts left and applies."""
     for step in fault.rule.steps:
         for intent in _expand_step(step, fault, observation, past, policy):
             attempts = [
@@ -54,11 +55,11 @@ def next_step(fault: Fault, observation: Observation, past: Past, policy: Policy
             ]
             if len(attempts) < step.times:
                 return rate_limit(intent, observation, past, policy) or _when_empty(intent, fault.node)
-    return Handoff("nothing is left to try" if fault.rule.steps else "this is for a person to fix")
+    return Handoff(_("no action is left to try") if fault.rule.steps else _("an operator must fix this"))
 
 
 def _is_same_action(record: ActionRecord, intent: Intent) -> bool:
-    """The same rung again; each job is its own."""
+    """Return True if the record is an attempt of the intent; each job counts separately."""
     record_intent = record.intent
     return (
         record.state in COUNTS
@@ -68,9 +69,9 @@ def _is_same_action(record: ActionRecord, intent: Intent) -> bool:
 
 
 def rate_limit(intent: Intent, observation: Observation, past: Past, policy: Policy) -> Next | None:
-    """The pause, which doubles, and the number of times; over all rules, so a fault that changes its name counts."""
+    """Apply the pause, which doubles, and the maximum attempts; across all rules, so renamed faults count."""
     if intent.job:
-        return None  # each job is requeued for itself, and once
+        return None  # each job is requeued once
     attempts = [
         record
         for record in past.on_host(intent.host)
@@ -78,9 +79,11 @@ def rate_limit(intent: Intent, observation: Observation, past: Past, policy: Pol
         and (record.intent.action, record.intent.unit) == (intent.action, intent.unit)
         and observation.now.seconds_since(record.time) < policy.window_s
     ]
-    # One drain more than returns, so that a host which comes and goes ends out of service.
+    # One drain more than returns, so that a flapping host ends out of service.
     if len(attempts) >= policy.max_attempts + (intent.action == "drain"):
-        return Handoff(f"{intent.action} was done {len(attempts)} times within its window")
+        return Handoff(
+            _("{action} ran {count} times within the window", action=intent.action, count=len(attempts))
+        )
     last = min((observation.now.seconds_since(record.time) for record in attempts), default=None)
     if last is not None and last < policy.pause_s * 2 ** (len(attempts) - 1):
         return Wait()
@@ -95,7 +98,7 @@ def _when_empty(intent: Intent, node: HostStatus) -> Next:
 
 @dataclass(frozen=True, slots=True)
 class _Rung:
-    """A rung here and now: `intent` is what it means for the host as a whole."""
+    """A step with its context; `intent` is its intent for the whole host."""
 
     intent: Intent
     step: Step
@@ -108,7 +111,7 @@ class _Rung:
 def _expand_step(
     step: Step, fault: Fault, observation: Observation, past: Past, policy: Policy
 ) -> Iterator[Intent]:
-    """What a rung means here and now: nothing where it is done already, one intent for each job."""
+    """Yield the intents of a step: none if it is already done, one per job where jobs are concerned."""
     reasons = dict.fromkeys(
         f"{finding.source}: {finding.words or finding.code}"[:200] for finding in fault.findings[:4]
     )
@@ -128,20 +131,20 @@ def _drain(rung: _Rung) -> Iterator[Intent]:
 
 
 def _service(rung: _Rung) -> Iterator[Intent]:
-    """The rule's unit, or the one that is found: `services:munge.service`."""
+    """Yield the rule's unit, or the unit of the finding's code: `services:munge.service`."""
     unit_name = rung.fault.findings[0].code.partition(":")[2]
     if unit := rung.step.unit or (unit_name if unit_name.endswith(".service") else ""):
         yield replace(rung.intent, unit=unit)
 
 
 def _reset(rung: _Rung) -> Iterator[Intent]:
-    """The GPU that is found, such as `gpu 3`; all of the host's where none is named."""
+    """Yield the GPU of the finding, such as `gpu 3`; all GPUs of the host if none is named."""
     parts = [finding.part for finding in rung.fault.findings if finding.part.startswith("gpu")]
     yield replace(rung.intent, unit=parts[0] if parts else "")
 
 
 def _requeue(rung: _Rung) -> Iterator[Intent]:
-    """Jobs that their users let Slurm start anew; no training of ours: its supervisor goes on without the host."""
+    """Yield jobs that Slurm may requeue; a supervised training is none: its supervisor continues without the host."""
     for name in rung.fault.node.jobs:
         job = rung.observation.jobs.get(name)
         if job and job.can_requeue and job.state == "RUNNING":
@@ -149,7 +152,7 @@ def _requeue(rung: _Rung) -> Iterator[Intent]:
 
 
 def _exclude(rung: _Rung) -> Iterator[Intent]:
-    """A job that failed there, and waits to be started again."""
+    """Yield pending jobs that failed on the host."""
     node = rung.fault.node
     for name in dict.fromkeys(finding.job for finding in rung.fault.findings if finding.job):
         job = rung.observation.jobs.get(name)
@@ -158,7 +161,7 @@ def _exclude(rung: _Rung) -> Iterator[Intent]:
 
 
 def _replace(rung: _Rung) -> Iterator[Intent]:
-    """By the first spare that waits in a partition of the host's, was checked at this look, and has no fault."""
+    """Yield the first spare in a partition of the host that was checked in this poll and has no fault."""
     bad = {finding.host for finding in rung.observation.findings}
     bad |= {
         record.intent.spare

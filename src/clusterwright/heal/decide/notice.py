@@ -1,4 +1,4 @@
-"""When a fault is believed: after some looks in a row, or by as many witnesses, or at once where it is final."""
+"""When a fault is confirmed: after consecutive polls, by as many witnesses, or at once if it is final."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Faults = Mapping[tuple[str, str], tuple[Finding, ...]]  # by host and rule
 
 
 def faults(observation: Observation, rules: Iterable[Rule]) -> Faults:
-    """What is seen now, by host and rule; what no rule answers is left to alerts."""
+    """Group the findings by host and rule; findings without a rule are left to alerts."""
     all_rules = tuple(rules)
     findings_by_key: dict[tuple[str, str], list[Finding]] = {}
     for finding in observation.findings:
@@ -24,7 +24,7 @@ def faults(observation: Observation, rules: Iterable[Rule]) -> Faults:
 def witnesses(
     observation: Observation, past: Past, active_faults: Faults, window_s: float
 ) -> tuple[Witness, ...]:
-    """Everybody who has told of a fault: states as long as they last, ended jobs for the policy's window."""
+    """Return all evidence of faults: states while they last, failed jobs for the policy's window."""
     previous = {
         (witness.host, witness.rule, witness.source, witness.key): witness for witness in past.witnesses
     }
@@ -41,7 +41,7 @@ def witnesses(
 
 
 def _is_valid(witness: Witness, observation: Observation, window_s: float) -> bool:
-    """An ended job stays a witness; a check that was not asked has said nothing else since."""
+    """Return True if old evidence still counts: a failed job, or a check that did not run again since."""
     if witness.key:
         return observation.now.seconds_since(witness.time) < window_s
     return (
@@ -54,7 +54,7 @@ def _is_valid(witness: Witness, observation: Observation, window_s: float) -> bo
 def believed(
     active_faults: Faults, current_witnesses: Iterable[Witness], rules: Mapping[str, Rule]
 ) -> tuple[tuple[str, str], ...]:
-    """Faults that are seen now, and were seen often enough, or are final."""
+    """Return the current faults with enough evidence, or that are final."""
     polls: dict[tuple[str, str], int] = {}
     for witness in current_witnesses:
         polls[witness.host, witness.rule] = polls.get((witness.host, witness.rule), 0) + witness.count
@@ -66,5 +66,5 @@ def believed(
 
 
 def _final(rule: Rule, findings: Iterable[Finding]) -> bool:
-    """A log alone may be misread; a state is what it is."""
+    """Return True for a final fault with other evidence than logs, which may be misread."""
     return rule.final and any(finding.source != "why" for finding in findings)

@@ -1,4 +1,4 @@
-"""What was seen and done, in a file that a kill at any moment leaves whole."""
+"""The journal of polls and actions, in an SQLite file that a kill at any time leaves consistent."""
 
 from clusterwright.heal.journal.journal import Entry, Journal
 

@@ -1,4 +1,4 @@
-"""The journal: SQLite in WAL, an intent written before its act and its end after it."""
+"""The journal: SQLite in WAL mode; an intent is recorded before its action and its result after it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ CREATE TABLE IF NOT EXISTS tells (
   UNIQUE (incident, host, topic));
 """
 _INSERT_NOTIFICATION = (
-    "INSERT OR IGNORE INTO tells (incident, host, rule, topic, "
-    "words, wall, sent) VALUES (?, ?, ?, ?, ?, ?, 0)"
+    "INSERT OR IGNORE INTO tells (incident, host, rule, topic, words, wall, sent)"
+    " VALUES (?, ?, ?, ?, ?, ?, 0)"
 )
 _ENDED = frozenset({"done", "failed", "lost", "stale", "undone"})
 _ACTION_COLUMNS = (
@@ -46,7 +46,7 @@ _ACTION_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A deed with all that is written of it: what was there before it, and what was said at its end."""
+    """An action with its saved prior state and its error."""
 
     record: ActionRecord
     before: Mapping[str, str]
@@ -56,7 +56,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What a person is to be told; `sent` once it has been."""
+    """A notification; `sent` is 1 once it was delivered."""
 
     id: int
     incident: int
@@ -69,7 +69,7 @@ class Telling:
 
 
 class Journal:
-    """One file; every method is one transaction."""
+    """The journal file; every method is one transaction."""
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
@@ -80,11 +80,11 @@ class Journal:
         self._witnesses: frozenset[Witness] | None = None
 
     def close(self) -> None:
-        """The file is left as it is."""
+        """Close the database."""
         self._db.close()
 
     def past(self, now: Moment, window_s: float) -> Past:
-        """What still counts: open incidents, deeds within the window and those that belong to an open incident."""
+        """Return the open incidents, their actions, and the actions within the window."""
         rows = self._db.execute(
             "SELECT id, host, rule, boot, s, good, told FROM incidents WHERE open = 1 ORDER BY id"
         )
@@ -110,9 +110,9 @@ class Journal:
         return witnesses
 
     def record_poll(self, decision: Decision, jobs: Iterable[str], wall: float) -> dict[tuple[str, str], int]:
-        """What a look has found is written, all or nothing; the ids of open incidents by host and rule.
+        """Record a poll in one transaction; return the ids of open incidents by host and rule.
 
-        `jobs` are those whose end was looked into: they are witnesses now, and are not asked again.
+        `jobs` are the failed jobs that were diagnosed; they are not diagnosed again.
         """
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -140,15 +140,8 @@ class Journal:
                 "UPDATE incidents SET good = ?, told = ? WHERE id = ?", (incident.good, topics, incident.id)
             )
             return incident.id
-        row = (
-            incident.host,
-            incident.rule,
-            incident.opened.boot,
-            incident.opened.s,
-            incident.good,
-            topics,
-            wall,
-        )
+        opened = incident.opened
+        row = (incident.host, incident.rule, opened.boot, opened.s, incident.good, topics, wall)
         cursor = self._db.execute(
             "INSERT INTO incidents (host, rule, boot, s, good, told, open, wall) VALUES (?, ?, ?, ?, ?, ?, 1, ?)",
             row,
@@ -164,16 +157,8 @@ class Journal:
         self._db.executemany(
             "INSERT OR REPLACE INTO witnesses VALUES (?, ?, ?, ?, ?, ?, ?)",
             [
-                (
-                    witness.host,
-                    witness.rule,
-                    witness.source,
-                    witness.key,
-                    witness.count,
-                    witness.time.boot,
-                    witness.time.s,
-                )
-                for witness in witnesses - previous
+                (item.host, item.rule, item.source, item.key, item.count, item.time.boot, item.time.s)
+                for item in witnesses - previous
             ],
         )
         self._witnesses = witnesses
@@ -188,7 +173,7 @@ class Journal:
         wall: float,
         prior: Mapping[str, str],
     ) -> int:
-        """An intent, before anything is done; its id."""
+        """Record an intent before its action; return its id."""
         row = (
             incident, intent.host, intent.rule, intent.action, intent.unit, intent.job, intent.spare, intent.why,
             json.dumps(dict(prior)), state, moment.boot, moment.s, wall, "",
@@ -202,7 +187,7 @@ class Journal:
         return int(cursor.lastrowid or 0)
 
     def begin(self, action_id: int, moment: Moment, wall: float, prior: Mapping[str, str]) -> None:
-        """One that a person has approved begins now."""
+        """Mark an approved action as begun."""
         with self._db:
             self._db.execute(
                 "UPDATE deeds SET state = 'begun', boot = ?, s = ?, wall = ?, before = ? WHERE id = ?",
@@ -212,7 +197,7 @@ class Journal:
     def set_state(
         self, action_id: int, state: State, moment: Moment, *, wall: float, error: str = ""
     ) -> None:
-        """How it stands now."""
+        """Set the state of an action."""
         end = (moment.boot, moment.s, wall) if state in _ENDED else (None, None, None)
         with self._db:
             self._db.execute(
@@ -221,13 +206,13 @@ class Journal:
             )
 
     def entries(self, *states: State) -> tuple[Entry, ...]:
-        """Deeds in these states, the oldest first; all of them where none is named."""
+        """Return the actions in these states, oldest first; all actions without states."""
         if not states:
             return self._entries("", ())
         return self._entries(f"WHERE state IN ({', '.join('?' * len(states))})", states)
 
     def entry(self, action_id: int) -> Entry | None:
-        """The deed of that id."""
+        """Return the action with this id."""
         return next(iter(self._entries("WHERE id = ?", (action_id,))), None)
 
     def _entries(self, condition: str, values: tuple[object, ...]) -> tuple[Entry, ...]:
@@ -235,7 +220,7 @@ class Journal:
         return tuple(_entry(row) for row in rows)
 
     def notifications(self, *, unsent: bool = False) -> tuple[Telling, ...]:
-        """What was told, the oldest first; or what is still to be told."""
+        """Return all notifications, or the unsent ones, oldest first."""
         condition = "WHERE sent = 0" if unsent else ""
         rows = self._db.execute(
             f"SELECT id, incident, host, rule, topic, words, wall, sent FROM tells {condition} ORDER BY id"  # noqa: S608 (constants)
@@ -243,12 +228,12 @@ class Journal:
         return tuple(Telling(*row) for row in rows)
 
     def confirm_sent(self, telling: int) -> None:
-        """It was told."""
+        """Mark a notification as sent."""
         with self._db:
             self._db.execute("UPDATE tells SET sent = 1 WHERE id = ?", (telling,))
 
     def new_jobs(self, jobs: Iterable[str]) -> tuple[str, ...]:
-        """Those of these ended jobs that were not looked into yet."""
+        """Return the jobs that were not diagnosed yet."""
         job_ids = {row[0] for row in self._db.execute("SELECT job FROM jobs")}
         return tuple(job for job in jobs if job not in job_ids)
 
@@ -282,7 +267,5 @@ def _entry(row: tuple[object, ...]) -> Entry:
     intent = Intent(str(host), str(rule), str(action), str(reason), str(unit), str(job), str(spare))
     ended = None if e_boot is None else Moment(str(e_boot), float(str(e_s)))
     begun = Moment(str(boot), float(str(s)))
-    record = ActionRecord(
-        int(str(id_)), int(str(incident)), intent, cast("State", state), begun, ended
-    )  # we wrote it
+    record = ActionRecord(int(str(id_)), int(str(incident)), intent, cast("State", state), begun, ended)
     return Entry(record, json.loads(str(prior)), str(error), float(str(wall)))

@@ -1,1 +1,1 @@
-"""Looks, decides, writes down, acts, and looks what came of it; again and again."""
+"""The loop of heal: poll, decide, record, act, verify."""

@@ -1,4 +1,4 @@
-"""An intent is written down, done, and seen to its end; what a killed loop has left is taken up where it was."""
+"""Record an intent, run its action and track it to its end; resume the actions of a killed process."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from clusterwright.heal.journal import Entry, Journal
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.past import ActionRecord, Intent, Past
 from clusterwright.heal.policy import Policy
-from clusterwright.i18n import _
 
 Now = Callable[[], Moment]
-# What a killed loop has started on a host goes on there for a while. Only then is it known that nothing was done.
+# A script that a killed process started may still run on its host; only after this time is an action known to be lost.
 ORPHAN_S = 150.0
 _ERROR_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
 class ActionRunner:
-    """Does what is decided; `wall` is the time of day for people, and decides nothing."""
+    """Runs decided actions; `wall` is the time of day for display only."""
 
     journal: Journal
     executor: Executor
@@ -32,7 +31,7 @@ class ActionRunner:
     orphan_s: float = ORPHAN_S
 
     def handle(self, incident: int, intent: Intent, past: Past) -> None:
-        """Proposed once where it is not allowed or a person has to say so; else done."""
+        """Propose the intent once if it is not allowed or needs approval; else run it."""
         waiting = next((record for record in past.actions if _waits(record, intent)), None)
         if waiting and waiting.state == "approved":
             self._do(waiting.id, incident, intent)
@@ -40,10 +39,10 @@ class ActionRunner:
             self._do(waiting.id if waiting else None, incident, intent)
         elif waiting is None:
             id_ = self.journal.write(incident, intent, "proposed", self.now(), wall=self.wall(), prior={})
-            self.log(_("#{id} proposed: {line}", id=id_, line=line(intent)))
+            self.log(f"#{id_} proposed: {line(intent)}")
 
     def _do(self, action_id: int | None, incident: int, intent: Intent) -> None:
-        """What is true before it is asked first; then it is written down; then it is done."""
+        """Read the prior state, record the intent, then execute it."""
         id_ = action_id or self.journal.write(
             incident, intent, "proposed", self.now(), wall=self.wall(), prior={}
         )
@@ -54,7 +53,7 @@ class ActionRunner:
             self._end(id_, "failed", str(why), intent)
             return
         if prior is None:
-            self._end(id_, "stale", _("what it was for has changed meanwhile"), intent)
+            self._end(id_, "stale", "the state of the host changed meanwhile", intent)
             return
         self.journal.begin(id_, self.now(), self.wall(), prior)
         try:
@@ -68,13 +67,13 @@ class ActionRunner:
         self.log(f"#{id_} {line(intent)}")
 
     def settle(self) -> None:
-        """What was begun and has no end is asked after: it has happened, it never will, or it is waited for."""
+        """Query the result of every begun action: it happened, it is lost, or it is still pending."""
         for entry in self.journal.entries("begun", "acted"):
             try:
                 outcome = action(entry.record.intent.action).happened(
                     Order(entry.record.id, entry.record.intent), entry.before, self.executor
                 )
-            except WrightError:  # slurmctld or the host is away: asked again at the next look
+            except WrightError:  # slurmctld or the host does not respond: queried again at the next poll
                 outcome = None
             self._settle(entry, outcome=outcome)
 
@@ -83,17 +82,17 @@ class ActionRunner:
         if outcome:
             self._end(record.id, "done", "", record.intent)
         elif outcome is False and record.state == "begun" and age_s >= self.orphan_s:
-            self._end(record.id, "lost", _("the loop was ended before it was done"), record.intent)
+            self._end(record.id, "lost", "heal was stopped before the action ran", record.intent)
         elif age_s >= max(self.policy.action_timeout_s, self.orphan_s):
-            self._end(record.id, "failed", _("it did not come about in time"), record.intent)
+            self._end(record.id, "failed", "the action had no effect in time", record.intent)
 
     def _end(self, id_: int, state: str, error: str, intent: Intent) -> None:
-        self.journal.set_state(id_, state, self.now(), wall=self.wall(), error=error[:_ERROR_LENGTH])  # type: ignore[arg-type]  # (one of State's)
+        self.journal.set_state(id_, state, self.now(), wall=self.wall(), error=error[:_ERROR_LENGTH])  # type: ignore[arg-type]  # (a State)
         if error:
             self.log(f"#{id_} {line(intent)}: {state}: {error}")
 
     def stale(self, intent_keys: set[tuple[str, ...]], past: Past) -> None:
-        """Proposals that are not wanted any more are over."""
+        """End proposals that are no longer needed."""
         for record in past.actions:
             if record.state in ("proposed", "approved") and record.intent.key not in intent_keys:
                 self._end(record.id, "stale", "", record.intent)
@@ -104,7 +103,7 @@ def _waits(record: ActionRecord, intent: Intent) -> bool:
 
 
 def line(intent: Intent) -> str:
-    """An intent in a line."""
+    """Format an intent in one line."""
     subject = next(
         (name for name in (intent.unit, intent.job and f"job {intent.job}", intent.spare) if name), ""
     )

@@ -1,4 +1,4 @@
-"""One look at the cluster: Slurm's hosts and jobs, the checks of hosts, and why jobs have failed."""
+"""One poll of the cluster: Slurm's nodes and jobs, the checks of hosts, and the diagnoses of failed jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from clusterwright.heal.slurm_text import (
 )
 from clusterwright.slurm import client
 
-MOST_JOBS = 5  # failed ones that are looked into at one look: each costs a second or two
+MOST_JOBS = 5  # failed jobs diagnosed per poll; each takes a second or two
 _MOST_RECORDS = 64
 _MUTE = ("ssh", "munge_on_host", "services:munge.service")
 
@@ -37,19 +37,19 @@ Check = Callable[[tuple[str, ...]], list[Verdict]]
 
 @cache
 def required_checks() -> tuple[str, ...]:
-    """The checks that a rule answers or is proven by: the others, importing torch among them, cost and tell nothing."""
+    """Return the checks that rules handle or require as proof; others, such as importing torch, only cost time."""
     named = {code.partition(":")[0] for rule in rules() for code in rule.answers.get("check", ())}
     return tuple(sorted(named.union(*(rule.proof for rule in rules()))))
 
 
 def checks_of(cluster: Cluster, remote: Remote) -> Check:
-    """Those checks, over ssh."""
+    """Return a function that runs these checks over SSH."""
     return lambda hosts: run(cluster, remote, hosts=hosts, only=required_checks())
 
 
 @dataclass(frozen=True, slots=True)
 class Gatherer:
-    """How a look is made; `why` says what the end of a job tells of hosts."""
+    """Polls the cluster; `why` diagnoses a failed job."""
 
     cluster: Cluster
     remote: Remote
@@ -57,7 +57,7 @@ class Gatherer:
     why: Why
 
     def slurm(self) -> Slurms | None:
-        """Hosts and jobs; None where slurmctld does not answer, which is not the same as none."""
+        """Return nodes and jobs; None if slurmctld does not respond."""
         script = f"timeout 30 {NODES} && echo @@ && timeout 30 {JOBS}"
         result = Host(self.remote, self.cluster.control.name).run_root(script, timeout_s=90)
         text, separator, queue = result.out.partition("@@\n")
@@ -69,7 +69,7 @@ class Gatherer:
     def observe(
         self, now: Moment, hosts: Iterable[str], ended: Iterable[str], slurm_status: Slurms | None
     ) -> Observation:
-        """Everything; of hosts, these are checked and those that Slurm has out, and of jobs, these ended ones."""
+        """Poll everything: check `hosts` and the nodes that are out, and diagnose the jobs in `ended`."""
         nodes, jobs = slurm_status or ({}, {})
         powered_down = {name for name, node in nodes.items() if node.state.is_power_saving}
         out = (name for name, node in nodes.items() if node.out)
@@ -91,11 +91,11 @@ class Gatherer:
     def _findings_of_job(self, job: str) -> list[Finding]:
         try:
             return list(self.why(job))
-        except WrightError:  # its logs cannot be had: others will tell
+        except WrightError:  # its logs are unreadable; other jobs provide evidence
             return []
 
     def _add_records(self, jobs: Mapping[str, JobStatus], sick: set[str]) -> dict[str, JobStatus]:
-        """Jobs on hosts that are sick, and those that wait again, with Slurm's record of each."""
+        """Add Slurm's records to running jobs on faulty hosts."""
         matter = [job.id for job in jobs.values() if job.state == "RUNNING" and sick.intersection(job.hosts)]
         merged = dict(jobs)
         for name in matter[:_MOST_RECORDS]:
@@ -106,21 +106,18 @@ class Gatherer:
 
 
 def silenced(findings: list[Finding]) -> list[Finding]:
-    """That slurmctld does not hear a host says nothing more where it answers no ssh, or where its munge is broken.
-
-    The fix is another one then: slurmd started anew would be as mute.
-    """
+    """Drop `not-heard` findings of hosts without SSH or with a broken munge: restarting slurmd would not help."""
     mute = {finding.host for finding in findings if finding.code in _MUTE}
     return [finding for finding in findings if finding.code != "not-heard" or finding.host not in mute]
 
 
 def failed_jobs(jobs: Iterable[JobStatus]) -> tuple[str, ...]:
-    """Those that ended in a way that hosts may be to blame for."""
+    """Return the jobs that ended in a way that a host may have caused."""
     return tuple(job.id for job in jobs if job.state in ENDED_BADLY)
 
 
 def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[Finding]:
-    """What failed, by the check's name and each of its codes, such as a service's unit."""
+    """Yield failed checks by the check's name and each of its codes, such as the unit of a service."""
     for verdict in verdicts:
         if verdict.status is Status.FAIL:
             text = f"{verdict.check}{f' ({verdict.part})' if verdict.part else ''}: {verdict.observed}"
@@ -129,7 +126,7 @@ def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[Finding]:
 
 
 def passed(verdicts: Iterable[Verdict], hosts: Iterable[str]) -> dict[str, frozenset[str]]:
-    """By host that was checked, what found nothing wrong: what could not be seen is not among it."""
+    """Return the passed checks by host; unknown results count as not passed."""
     every = frozenset(required_checks())
     wrong: dict[str, set[str]] = {host: set() for host in hosts}
     for verdict in verdicts:

@@ -1,4 +1,4 @@
-"""The loop itself: one look, what follows from it, and when the next is due."""
+"""The loop: one poll, its decision, and its actions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clusterwright.heal.observation import Observation
 from clusterwright.heal.past import Past
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import Rule
-from clusterwright.i18n import _
+from clusterwright.i18n import in_language
 
 
 @dataclass
 class Loop:
-    """What one process of it knows; all that must outlive it is in the journal."""
+    """The state of one process; everything that must survive it is in the journal."""
 
     journal: Journal
     gatherer: Gatherer
@@ -32,7 +32,14 @@ class Loop:
     _is_slurm_down: bool = field(default=False)
 
     def tick(self) -> Decision:
-        """Ends what was begun, looks, writes down what was found, does what follows, and tells whom it must."""
+        """Run one poll: settle earlier actions, observe, decide, record, act and notify.
+
+        Slurm's reasons, alerts and the journal are English.
+        """
+        with in_language("en"):
+            return self._tick()
+
+    def _tick(self) -> Decision:
         self.runner.settle()
         now = self.runner.now()
         past = self.journal.past(now, self.policy.window_s)
@@ -41,7 +48,7 @@ class Loop:
         decision = decide(observation, past, self.policy, self.rules)
         ids = self.journal.record_poll(decision, jobs, self.runner.wall())
         if observation.slurm:
-            self.runner.stale({intent.key for _, intent in decision.intents}, past)
+            self.runner.stale({intent.key for _incident, intent in decision.intents}, past)
             for incident, intent in decision.intents:
                 self.runner.handle(ids.get((incident.host, incident.rule), incident.id), intent, past)
             self.runner.settle()
@@ -49,7 +56,7 @@ class Loop:
         return decision
 
     def observe_all(self) -> Observation:
-        """Every host, now; no ended job is looked into."""
+        """Poll every host now, without diagnosing failed jobs."""
         hosts = [host.name for host in self.gatherer.cluster.hosts()]
         return self.gatherer.observe(self.runner.now(), hosts, (), self.gatherer.slurm())
 
@@ -67,7 +74,7 @@ class Loop:
         return observation, jobs
 
     def _suspects(self, past: Past) -> Iterable[str]:
-        """Hosts with something open, the control host where it is one, and spares that may be needed."""
+        """Return the hosts with open incidents or witnesses, and the spares that may replace them."""
         hosts = {incident.host for incident in past.incidents} | {witness.host for witness in past.witnesses}
         return sorted(hosts | set(self.policy.spares if hosts else ()))
 
@@ -75,13 +82,11 @@ class Loop:
         if observation.slurm == self._is_slurm_down:
             self._is_slurm_down = not observation.slurm
             self.log(
-                _("slurmctld does not answer: waiting")
-                if self._is_slurm_down
-                else _("slurmctld answers again")
+                "slurmctld does not respond: waiting" if self._is_slurm_down else "slurmctld responds again"
             )
 
     def _send_notifications(self) -> None:
-        """Whoever cannot be told now is told at a later look."""
+        """Send notifications; failed ones are retried at the next poll."""
         if self.policy.mode == "propose":
             self._log_notifications()
             return
@@ -89,13 +94,13 @@ class Loop:
         for telling in self.journal.notifications(unsent=True):
             reason = send_notification(telling, rules, self.runner.executor)
             if reason:
-                self.log(_("{telling}: nobody could be told: {reason}", telling=telling.host, reason=reason))
+                self.log(f"{telling.host}: cannot send a notification: {reason}")
             else:
                 self.journal.confirm_sent(telling.id)
-                self.log(f"{telling.host}: told: {telling.words}")
+                self.log(f"{telling.host}: notified: {telling.words}")
 
     def _log_notifications(self) -> None:
-        """With `propose` nothing is written anywhere but here."""
+        """With heal.mode `propose`, notifications only go to the log."""
         for telling in self.journal.notifications(unsent=True):
             self.log(f"{telling.host}: {telling.words}")
             self.journal.confirm_sent(telling.id)

@@ -1,4 +1,4 @@
-"""A person is told: through Alertmanager where it runs, in the control host's journal in any case."""
+"""Notify operators: through Alertmanager if it is deployed, and always in the journal of the control host."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from clusterwright.edge.host import Host
 from clusterwright.heal.actions.executor import Executor, failed
 from clusterwright.heal.journal.journal import Telling
 from clusterwright.heal.rule import Rule
-from clusterwright.i18n import _, bilingual
+from clusterwright.i18n import bilingual
 from clusterwright.slurm import client
 from clusterwright.slurm.drain_reasons import HEAL
 
 ALERT = "ClusterwrightHealHandOver"
-_EXPIRY_S = 24 * 3600  # a person who has not looked by then is told again by the host's other alerts
-# The body comes on stdin, so that no word of it is on a command line. Python: curl may not be there.
+_EXPIRY_S = 24 * 3600  # later, the host's other alerts remind the operator
+# The body is on stdin, not on a command line that others could read. Python, because curl may be missing.
 _POST = """import datetime, json, sys, urllib.request
 body = json.load(sys.stdin)
 now = datetime.datetime.now(datetime.timezone.utc)
@@ -30,7 +30,7 @@ urllib.request.build_opener(urllib.request.ProxyHandler({})).open(ask, timeout=1
 
 
 def send_notification(telling: Telling, rules: Mapping[str, Rule], executor: Executor) -> str:
-    """Told; why not, or nothing."""
+    """Send a notification; return the error, or an empty text."""
     control = executor.cluster.control.name
     if executor.cluster.monitoring.prometheus:
         body = json.dumps([alert(telling, rules)]).encode()
@@ -38,12 +38,7 @@ def send_notification(telling: Telling, rules: Mapping[str, Rule], executor: Exe
         post_result = Host(executor.remote, control).run(f"python3 -c {program}", stdin=body, timeout_s=30)
         if not post_result.ok:
             return failed(post_result)
-    message = _(
-        "wright heal: {telling}: {topic}: {words}",
-        telling=telling.host,
-        topic=telling.topic,
-        words=telling.words,
-    )
+    message = f"wright heal: {telling.host}: {telling.topic}: {telling.words}"
     result = executor.query(control, f"logger -t clusterwright -p daemon.warning -- {shlex.quote(message)}")
     if result.ok and not executor.cluster.monitoring.prometheus:
         _comment(telling, executor)
@@ -51,7 +46,7 @@ def send_notification(telling: Telling, rules: Mapping[str, Rule], executor: Exe
 
 
 def alert(telling: Telling, rules: Mapping[str, Rule]) -> dict[str, dict[str, str]]:
-    """As Alertmanager takes it: the node's label groups it with the node's other alerts."""
+    """Return the alert for Alertmanager; its `node` label groups it with other alerts of the node."""
     rule = rules.get(telling.rule)
     summary, summary_zh = bilingual(
         "{host}: operator action required ({rule})", host=telling.host, rule=telling.rule
@@ -77,7 +72,7 @@ def alert(telling: Telling, rules: Mapping[str, Rule]) -> dict[str, dict[str, st
 
 
 def _comment(telling: Telling, executor: Executor) -> None:
-    """In the node's comment, unless a person has written one; hosts that are not Slurm's have none."""
+    """Set the node's comment in Slurm, unless a person wrote one; other hosts have none."""
     text = "".join(sign for sign in telling.words if sign.isalnum() or sign in " .,:;/()_-#%")[:200]
     executor.slurm(
         f"now=$({client.line(client.show_nodes([telling.host]))}) || exit 0\n"

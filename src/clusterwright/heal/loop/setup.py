@@ -1,4 +1,4 @@
-"""A loop made of a cluster file: its journal, its lock, its way to the hosts."""
+"""Build the loop of a cluster file: its journal, lock and connection to the hosts."""
 
 from __future__ import annotations
 
@@ -33,41 +33,41 @@ from clusterwright.i18n import _
 from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.provision.reboots import BOOT_ID
 
-ON_CONTROL = Path("/etc/clusterwright/heal")  # role `heal` of build puts it there
+ON_CONTROL = Path("/etc/clusterwright/heal")  # deployed by the role `heal`
 STATE_FOLDER = Path("/var/lib/clusterwright/heal")
 
-SURE = 0.6  # ours: below it a diagnosis is a guess, and a guess is no witness
+SURE = 0.6  # our choice; a less certain diagnosis is not evidence
 
 
 def moment() -> Moment:
-    """Now, on this machine."""
+    """Return the current moment of this machine."""
     return Moment(Path(BOOT_ID).read_text().strip(), time.clock_gettime(time.CLOCK_BOOTTIME))
 
 
 def on_control(cluster: Cluster) -> Remote:
-    """With the key of heal's own."""
+    """Return the connection from the control host, with heal's own SSH key."""
     sudo = needs_sudo(cluster.ssh.user, lab=cluster.lab is not None)
     return FromHost(cluster.control.name, Ssh(config=ON_CONTROL / "ssh_config", sudo=sudo))
 
 
 def folder_of(cluster: Cluster, *, is_control: bool) -> Path:
-    """Where the journal is: with the unit on the control host, else with what this machine keeps of the cluster."""
+    """Return the folder of the journal: the unit's on the control host, else in this machine's state folder."""
     folder = STATE_FOLDER if is_control else state_folder(cluster.name) / "heal"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 def journal_of(folder: Path) -> Journal:
-    """The journal in that folder."""
+    """Open the journal in the folder."""
     return Journal(folder / "intents.sqlite")
 
 
 @contextmanager
 def loop_lock(folder: Path) -> Iterator[None]:
-    """One loop at a time; the kernel lets go of the lock when the process ends, however it ends.
+    """Hold the lock of the loop; the kernel releases it when the process ends.
 
     Raises:
-        WrightError: another one runs.
+        WrightError: another process holds it.
     """
     handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -76,8 +76,8 @@ def loop_lock(folder: Path) -> Iterator[None]:
         except BlockingIOError:
             raise WrightError.from_code(
                 "heal-runs-already",
-                _("another `wright heal` holds {folder}/lock", folder=folder),
-                _("let it work, or end it first; `wright heal log` shows what it does"),
+                _("another `wright heal` process holds {folder}/lock", folder=folder),
+                _("wait for it or stop it; `wright heal log` shows its actions"),
             ) from None
         yield
     finally:
@@ -87,7 +87,7 @@ def loop_lock(folder: Path) -> Iterator[None]:
 def loop_of(
     cluster: Cluster, source: str, remote: Remote, journal: Journal, log: Callable[[str], None]
 ) -> Loop:
-    """Everything joined."""
+    """Build the loop."""
     policy, executor = policy_of(cluster), Executor(cluster, remote, source)
     runner = ActionRunner(journal, executor, policy, moment, time.time, log)
     gatherer = Gatherer(cluster, remote, checks_of(cluster, remote), partial(_why, cluster, remote))
@@ -99,7 +99,7 @@ def _why(cluster: Cluster, remote: Remote, job: str) -> Iterable[Finding]:
 
 
 def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
-    """Until somebody ends it; a look that fails as a whole is said, and the next one is made."""
+    """Run the loop until the process is stopped; log polls that fail as a whole."""
     while True:
         begun = time.monotonic()
         try:
@@ -110,10 +110,10 @@ def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
 
 
 def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[Finding]:
-    """The hosts that a root cause names as its own.
+    """Yield the hosts that a root cause of the failed job identifies.
 
     Raises:
-        WrightError: the control host was not reached.
+        WrightError: the control host is unreachable.
     """
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
     sources = list(gather(remote, cluster.control.name, runs, job).sources)
@@ -121,7 +121,7 @@ def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[Finding]:
 
 
 def format_row(diagnoses: list[Diagnosis], job: str) -> Iterator[Finding]:
-    """Root causes that say which host must not be given out again."""
+    """Yield the root causes that exclude a host from further jobs."""
     for diagnosis in diagnoses:
         if diagnosis.role == "root" and diagnosis.exclude and diagnosis.confidence >= SURE:
             yield Finding(
