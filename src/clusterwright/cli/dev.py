@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -15,12 +13,12 @@ from clusterwright.cli._connection import cluster_file
 from clusterwright.cli._show import show_json, show_message, show_note, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
-from clusterwright.units import QuantityError, human_duration, parse_duration, parse_size
+from clusterwright.units import QuantityError, parse_duration, parse_size
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
-    from clusterwright.launch.dev import Kind, Reach, Session, SessionOptions
+    from clusterwright.launch.dev import Kind, SessionOptions
 
 
 def _flag(text: str) -> Parameter:
@@ -67,7 +65,7 @@ class Common:
     def run(self, file: Path | None) -> int:
         """Start or join a session and show how to connect; return 0 also if the job is left in the queue."""
         from clusterwright.cli._connection import connection_to
-        from clusterwright.cli._show import show_message, show_text
+        from clusterwright.cli._dev_output import show, show_event
         from clusterwright.launch import dev
 
         cluster, session_options = read(self, file)
@@ -165,7 +163,7 @@ def stop(job: str, /, *, cluster: Path | None = None, as_user: As = None) -> int
 def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
     """Print one row per session."""
     from clusterwright.cli._connection import connection_to, find_cluster
-    from clusterwright.cli._show import show_json, show_message, show_next, show_records
+    from clusterwright.cli._show import show_next, show_records
     from clusterwright.launch.dev import listed
 
     cluster = find_cluster(file)
@@ -183,7 +181,6 @@ def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
 def end(job: str, file: Path | None, user: str | None) -> int:
     """Stop sessions and print their job ids."""
     from clusterwright.cli._connection import connection_to, find_cluster
-    from clusterwright.cli._show import show_message
     from clusterwright.launch.dev import stop
 
     cluster = find_cluster(file)
@@ -304,109 +301,3 @@ def _check_range(option: str, number: int, least: int, most: int) -> int:
 
 def _refused(code: str, message: str, fix: str) -> WrightError:
     return WrightError.from_code(code, message, fix, exit_code=EXIT_USAGE)
-
-
-_NO_START = ("N/A", "")
-
-
-def show_event(event: Mapping[str, Any]) -> None:
-    """Print a progress event on stderr."""
-    kind, job = event["event"], event.get("job", "")
-    if kind == "submitted":
-        show_message(_("job {id} submitted", id=job))
-    elif kind == "joined":
-        show_message(_("joined running job {id}; --new starts another one", id=job))
-    elif kind == "queue" and event["state"] == "PENDING":
-        start, reason = event["start"], event["why"]
-        show_message(
-            _("job {id} is pending: {reason}", id=job, reason=reason)
-            if start in _NO_START
-            else _(
-                "job {id} is pending: {reason}; Slurm expects to start it at {time}",
-                id=job,
-                reason=reason,
-                time=start,
-            )
-        )
-    elif kind == "queue" and event["state"] == "CONFIGURING":
-        show_message(_("a host is booting for job {id}", id=job))
-    elif kind == "queue":
-        show_message(_("job {id} runs on {host}", id=job, host=event["host"]))
-
-
-def show(
-    session: Session,
-    cluster: Cluster,
-    session_options: SessionOptions,
-    *,
-    key: Path,
-    json: bool,
-    tunnel: bool,
-) -> int:
-    """Print how to connect on stdout; then open the tunnel or the shell if requested."""
-    from clusterwright.launch.dev import reach
-    from clusterwright.onhost.dev import ports
-
-    hosts = key.parent.parent / "known_hosts"
-    connection = reach(
-        session,
-        cluster,
-        local_port=ports.free(session_options.port or session.port),
-        key=str(key),
-        hosts=str(hosts),
-    )
-    if connection.ssh_block:
-        hosts.write_text(f"wright-dev-{session.job} {session.host_key}\n", encoding="utf-8")
-        hosts.with_name("ssh_config").write_text(connection.ssh_block, encoding="utf-8")
-    if json:
-        show_json({**asdict(session), **asdict(connection)})
-    else:
-        _talk(session, connection, session_options, hosts.with_name("ssh_config"))
-    return _open_connection(connection, json=json, tunnel=tunnel)
-
-
-def _talk(session: Session, connection: Reach, session_options: SessionOptions, config: Path) -> None:
-    for note in session.notes:
-        show_note(note)
-    gpus = session.gpus.count(",") + bool(session.gpus)
-    if session.joined and gpus != session_options.gpus:
-        show_note(
-            _(
-                "the running session has {gpus} GPUs, not {requested}; --new starts another one",
-                gpus=gpus,
-                requested=session_options.gpus,
-            )
-        )
-    if connection.tunnel:
-        show_message(_("run this on your machine and leave it running:"))
-        show_text(shlex.join(connection.tunnel))
-        show_message(
-            _("then open this address in a browser there (keep it secret: it grants access to the session):")
-        )
-        show_text(connection.url)
-    if connection.ssh_block:
-        show_message(_("add this to ~/.ssh/config, or once: Include {file}", file=config))
-        show_text(connection.ssh_block)
-        show_message(
-            _("then: ssh wright-dev-{job}, or `Remote-SSH: Connect to Host` in VS Code", job=session.job)
-        )
-    if connection.shell:
-        show_text(shlex.join(connection.shell))
-    show_message(
-        _(
-            "the session ends after {idle} without activity, or with: wright dev stop {job}",
-            idle=human_duration(session.idle_s),
-            job=session.job,
-        )
-    )
-
-
-def _open_connection(connection: Reach, *, json: bool, tunnel: bool) -> int:
-    """Run the tunnel or shell; Ctrl-C ends it and leaves the session running."""
-    from clusterwright.edge.terminal import run_interactive
-
-    if connection.tunnel and tunnel:
-        return run_interactive(connection.tunnel)
-    if connection.shell and not json and sys.stdin.isatty() and sys.stdout.isatty():
-        return run_interactive(connection.shell)
-    return 0

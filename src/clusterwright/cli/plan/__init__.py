@@ -1,4 +1,4 @@
-"""`wright plan`: one module per command, named after it; a module that starts with _ is none."""
+"""`wright plan`: one module per command, named after the command; a module that starts with _ is no command."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from clusterwright.cli._listing import summary_line
 
 plan = App(
     name="plan",
-    help="What to buy, how to cut the model, what it costs and how fast it will be.",
+    help="Plan a cluster or a training: size, parallel layout, speed, network, storage, power and cost.",
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )
 
 
 def listed() -> list[tuple[str, str]]:
-    """Every command of `wright plan` and what it does, in one line."""
+    """Return every command of `wright plan` and its summary line."""
     names = sorted(
         module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")
     )

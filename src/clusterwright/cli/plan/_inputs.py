@@ -1,4 +1,4 @@
-"""What several commands of `wright plan` take: a machine by its options, rows of one's own, tables."""
+"""Inputs of several commands of `wright plan`: the machine, the user's catalog, tables."""
 
 from __future__ import annotations
 
@@ -25,42 +25,50 @@ Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"]
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What is trained."""
+    """The training."""
 
-    model: Annotated[
-        str, Parameter(help="A model of the catalog, or the path of a Hugging Face config.json.")
-    ]
-    seq: Annotated[int, Parameter(help="Tokens of one sequence.")]
-    global_batch: Annotated[int, Parameter(help="Sequences of one step, over all GPUs.")]
-    precision: Annotated[Precision, Parameter(help="Of the matrix products.")] = "bf16"
-    optimizer: Annotated[Literal["adam", "adam8bit", "sgd"], Parameter(help="The optimiser.")] = "adam"
+    model: Annotated[str, Parameter(help="Model of the catalog, or path of a Hugging Face config.json.")]
+    seq: Annotated[int, Parameter(help="Tokens per sequence.")]
+    global_batch: Annotated[int, Parameter(help="Sequences per step, over all GPUs.")]
+    precision: Annotated[Precision, Parameter(help="Precision of the matrix products.")] = "bf16"
+    optimizer: Annotated[Literal["adam", "adam8bit", "sgd"], Parameter(help="Optimizer.")] = "adam"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MachineOptions:
-    """The machines: a GPU and a number, or a node group of a cluster file."""
+    """The machines: a GPU and a number of them, or a node group of a cluster file."""
 
-    gpu: Annotated[str | None, Parameter(help="A GPU of the catalog.")] = None
-    gpus: Annotated[int | None, Parameter(help="How many; all of the node group with --cluster.")] = None
-    gpus_per_node: Annotated[int | None, Parameter(help="8, or 4 for superchips, if left out.")] = None
+    gpu: Annotated[str | None, Parameter(help="GPU of the catalog.")] = None
+    gpus: Annotated[
+        int | None, Parameter(help="Number of GPUs; with --cluster: all GPUs of the node group.")
+    ] = None
+    gpus_per_node: Annotated[
+        int | None, Parameter(help="GPUs per node; default: 8, or 4 for superchips.")
+    ] = None
     network: Annotated[
-        Literal["infiniband", "roce", "ethernet"] | None, Parameter(help="What joins the nodes.")
+        Literal["infiniband", "roce", "ethernet"] | None, Parameter(help="Network between the nodes.")
     ] = None
     nics: Annotated[
-        int | None, Parameter(help="Ports of one node; as in the maker's systems if left out.")
+        int | None, Parameter(help="Network ports per node; default: those of the vendor's system.")
     ] = None
-    nic_rate: Annotated[str | None, Parameter(help="Rate of one port, e.g. 400Gbit/s; likewise.")] = None
-    oversubscription: Annotated[float, Parameter(help="1: full bisection; 2: half of it.")] = 1.0
-    cluster: Annotated[Path | None, Parameter(help="A cluster file, in place of the options above.")] = None
-    group: Annotated[str | None, Parameter(help="Its node group; the one with most GPUs if left out.")] = None
-    catalog: Annotated[Path | None, Parameter(help="GPUs and models of your own.")] = None
+    nic_rate: Annotated[
+        str | None, Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system.")
+    ] = None
+    oversubscription: Annotated[
+        float, Parameter(help="Oversubscription: 1 is full bisection bandwidth, 2 is half of it.")
+    ] = 1.0
+    cluster: Annotated[Path | None, Parameter(help="Cluster file, instead of the options above.")] = None
+    group: Annotated[
+        str | None, Parameter(help="Node group of the cluster file; default: the one with most GPUs.")
+    ] = None
+    catalog: Annotated[Path | None, Parameter(help="File with your own GPUs and models.")] = None
 
 
 def read_options(work: Work, machine_options: MachineOptions) -> tuple[Training, Machine]:
-    """The training and the machines.
+    """Return the training and the machines.
 
     Raises:
-        WrightError: an unknown model or GPU, a bad rate or size, a cluster file that cannot be used: all at once.
+        WrightError: with every unknown model or GPU, invalid rate or size, and error of the cluster file.
     """
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.search.meshes import no_sizes
@@ -70,7 +78,7 @@ def read_options(work: Work, machine_options: MachineOptions) -> tuple[Training,
         "gpus-per-node": machine_options.gpus_per_node, "oversubscription": machine_options.oversubscription,
     }  # fmt: skip
     findings: list[Finding] = []
-    user_catalog = _attempt(lambda: _user_catalog(machine_options.catalog), findings)
+    user_catalog = _attempt(lambda: load_user_catalog(machine_options.catalog), findings)
     training = _attempt(lambda: _training(work, user_catalog), findings)
     machine = _attempt(lambda: machine_for(machine_options, user_catalog), findings)
     findings += no_sizes(sizes)
@@ -80,7 +88,7 @@ def read_options(work: Work, machine_options: MachineOptions) -> tuple[Training,
 
 
 def _attempt(make: Callable[[], Result], findings: list[Finding]) -> Result | None:
-    """What it makes, or nothing and its findings."""
+    """Call `make`; on a WrightError add its findings and return None."""
     from clusterwright.errors import WrightError
 
     try:
@@ -88,11 +96,6 @@ def _attempt(make: Callable[[], Result], findings: list[Finding]) -> Result | No
     except WrightError as error:
         findings.extend(error.findings)
         return None
-
-
-def _user_catalog(catalog: Path | None) -> UserCatalog | None:
-
-    return load_user_catalog(catalog)
 
 
 def _training(work: Work, user_catalog: UserCatalog | None) -> Training:
@@ -109,7 +112,7 @@ def _training(work: Work, user_catalog: UserCatalog | None) -> Training:
 
 
 def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Machine:
-    """The machines alone."""
+    """Return the machines."""
     from clusterwright import catalog
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.machines import machine, machine_of
@@ -123,8 +126,8 @@ def machine_for(machine_options: MachineOptions, user_catalog: UserCatalog | Non
         )
         return replace(cluster_machine, gpus=machine_options.gpus or cluster_machine.gpus)
     if machine_options.gpu is None or machine_options.gpus is None:
-        fix = "give --gpu h100-sxm-80gb --gpus 512, or --cluster cluster.yaml"
-        raise WrightError.from_code("plan-no-machine", _("no machines are named"), fix, exit_code=EXIT_USAGE)
+        fix = _("pass --gpu h100-sxm-80gb --gpus 512, or --cluster cluster.yaml")
+        raise WrightError.from_code("plan-no-machine", _("no machines are given"), fix, exit_code=EXIT_USAGE)
     return machine(
         catalog.gpu(machine_options.gpu, user_catalog), machine_options.gpus, _wiring(machine_options)
     )
@@ -152,10 +155,10 @@ def _wiring(machine_options: MachineOptions) -> Wiring:
 
 
 def load_user_catalog(catalog: Path | None) -> UserCatalog | None:
-    """Rows of `catalog`; without it, of ./catalog.toml, else of ~/.config/clusterwright/catalog.toml; else None.
+    """Load `catalog`, else ./catalog.toml, else ~/.config/clusterwright/catalog.toml; None without a file.
 
     Raises:
-        WrightError: what is wrong with the file, all at once.
+        WrightError: with everything that is wrong with the file.
     """
     file = catalog or next((path for path in _places() if path.is_file()), None)
     if file is None:
@@ -171,29 +174,29 @@ def _places() -> tuple[Path, ...]:
 
 
 def read_table(path: Path, out: Path | None = None) -> bytes:
-    """The bytes of a table; refuses to have it overwritten by its own predictions."""
+    """Read a table; refuse an output file that is the table itself."""
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     try:
         data = path.read_bytes()
     except OSError as error:
-        message, fix = f"{error.strerror}: {path}", "give the path of a CSV that can be read"
+        message, fix = f"{error.strerror}: {path}", _("pass the path of a readable CSV file")
         raise WrightError.from_code("file-unreadable", message, fix, exit_code=EXIT_USAGE) from error
     if out and out.exists() and out.samefile(path):
-        message = _("{out} is the table itself", out=out)
+        message = _("{file} is the input table itself", file=out)
         raise WrightError.from_code(
-            "predict-out-is-in", message, "give --out another name", exit_code=EXIT_USAGE
+            "predict-out-is-in", message, _("choose another file with --out"), exit_code=EXIT_USAGE
         )
     return data
 
 
 def write_table(path: Path, text: str) -> None:
-    """Whole or not at all."""
+    """Write a file atomically."""
     from clusterwright.edge.files import write_file_atomic
     from clusterwright.errors import EXIT_USAGE, WrightError
 
     try:
         write_file_atomic(path, text)
     except OSError as error:
-        message, fix = f"{error.strerror}: {path}", "give --out a path that can be written"
+        message, fix = f"{error.strerror}: {path}", _("choose a writable file")
         raise WrightError.from_code("not-writable", message, fix, exit_code=EXIT_USAGE) from error

@@ -1,4 +1,4 @@
-"""From the options of `wright plan size` to what is sized."""
+"""The options of `wright plan size`, and the sizing problem that they describe."""
 
 from __future__ import annotations
 
@@ -33,37 +33,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Amount:
-    """How much is trained, and until when."""
+    """The size of the training and its deadline."""
 
-    task: Annotated[str, Parameter(help="pretrain, sft or lora; sft with --samples, else pretrain.")] = ""
-    samples: Annotated[str, Parameter(help="Sequences of one epoch, e.g. 52k.")] = ""
-    tokens: Annotated[str, Parameter(help="Tokens of one epoch, e.g. 1e9, in place of --samples.")] = ""
-    seq: Annotated[str, Parameter(help="Tokens of one sequence; as usual for the task if left out.")] = ""
-    epochs: Annotated[float | None, Parameter(help="Times that the data is seen.")] = None
-    global_batch: Annotated[str, Parameter(help="Sequences of one step, over all GPUs.")] = ""
-    precision: Annotated[Precision, Parameter(help="Of the matrix products.")] = "bf16"
-    deadline: Annotated[str, Parameter(help="Until when it has to be done, e.g. 3h.")] = ""
-    slow_nodes: Annotated[str, Parameter(help="Share of the nodes that are a tenth slower, e.g. 1%.")] = "0%"
+    task: Annotated[
+        str, Parameter(help="pretrain, sft or lora; default: sft with --samples, else pretrain.")
+    ] = ""
+    samples: Annotated[str, Parameter(help="Sequences per epoch, such as 52k.")] = ""
+    tokens: Annotated[str, Parameter(help="Tokens per epoch instead of --samples, such as 1e9.")] = ""
+    seq: Annotated[str, Parameter(help="Tokens per sequence; default: typical for the task.")] = ""
+    epochs: Annotated[float | None, Parameter(help="Number of epochs.")] = None
+    global_batch: Annotated[str, Parameter(help="Sequences per step, over all GPUs.")] = ""
+    precision: Annotated[Precision, Parameter(help="Precision of the matrix products.")] = "bf16"
+    deadline: Annotated[str, Parameter(help="Deadline, such as 3h.")] = ""
+    slow_nodes: Annotated[str, Parameter(help="Share of the nodes that are 10% slower, such as 1%.")] = "0%"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Teams:
-    """Who shares the cluster."""
+    """The teams that share the cluster."""
 
-    teams: Annotated[int, Parameter(help="Teams with one such training each at a time.")] = 1
-    headroom: Annotated[str, Parameter(help="Share of the nodes to leave free, e.g. 30%.")] = "0%"
-    busy: Annotated[str, Parameter(help="Share of the time that a team has a training to run.")] = "100%"
+    teams: Annotated[int, Parameter(help="Number of teams with one such training each.")] = 1
+    headroom: Annotated[str, Parameter(help="Share of the nodes to keep free, such as 30%.")] = "0%"
+    busy: Annotated[str, Parameter(help="Share of the time in which a team has a training to run.")] = "100%"
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is sized, compared, or both."""
+    """The problem: a size, a comparison, or both."""
 
     workload: Workload | None
     deadline_s: float
-    context: int  # tokens of a sequence that is served
+    context: int  # tokens per served sequence
     gpu: Gpu | None
-    machine: Machine | None  # that is there: only timed
+    machine: Machine | None  # an existing machine: only timed
     assumptions: Assumptions
     sharing: Sharing
     scenario: Scenario | None
@@ -73,10 +75,10 @@ class Prepared:
 def prepared(
     model: str, amount: Amount, machine_options: MachineOptions, teams: Teams, scenario: str
 ) -> Prepared:
-    """Everything that was typed, read.
+    """Parse all options.
 
     Raises:
-        WrightError: all that is wrong with it at once.
+        WrightError: with everything that is wrong with them.
     """
     from clusterwright.cli.plan._inputs import _attempt, load_user_catalog
     from clusterwright.errors import EXIT_USAGE, WrightError
@@ -100,7 +102,7 @@ def prepared(
 
 
 def answered(inputs: Prepared) -> Answer | None:
-    """The size; None where GPUs are only compared.
+    """Return the size; None if GPUs are only compared.
 
     Raises:
         WrightError: size-does-not-fit, deadline-impossible.
@@ -123,7 +125,7 @@ def answered(inputs: Prepared) -> Answer | None:
 
 
 def compared(inputs: Prepared) -> tuple[Choice, ...]:
-    """The usual GPUs of the scenario, and the one that was named, side by side."""
+    """Return the comparison of the scenario's common GPUs and the named one."""
     if inputs.scenario is None:
         return ()
     from clusterwright import catalog
@@ -142,29 +144,27 @@ def compared(inputs: Prepared) -> tuple[Choice, ...]:
     )
 
 
-CONTEXT = 4096  # tokens of a sequence that is served, where --seq says nothing
+CONTEXT = 4096  # default tokens per served sequence
 
 
 def read_scenario(text: str) -> Scenario | None:
-    """What GPUs are compared for; None: nothing is compared."""
+    """Parse the scenario; None without one."""
     if not text or text in set(Scenario):
         return Scenario(text) if text else None
     suggestion = closest_name(text, list(Scenario))
     fix = (
         _("did you mean `{suggestion}`?", suggestion=suggestion)
         if suggestion
-        else _("take one of {scenario}", scenario=", ".join(Scenario))
+        else _("use one of {names}", names=", ".join(Scenario))
     )
     raise WrightError.from_code(
-        "size-workload", _("there is no scenario `{text}`", text=text), fix, exit_code=EXIT_USAGE
+        "size-workload", _("there is no scenario `{name}`", name=text), fix, exit_code=EXIT_USAGE
     )
 
 
 def read_sharing(teams: Teams) -> Sharing:
-    """Who shares the cluster; everything wrong with it at once."""
-    findings = (
-        [] if teams.teams >= 1 else [_no(_("--teams is {teams}", teams=teams.teams), _("give 1 or more"))]
-    )
+    """Parse the sharing options; raises WrightError with everything that is wrong with them."""
+    findings = [] if teams.teams >= 1 else [_no(_("--teams must be at least 1"), _("pass --teams 1 or more"))]
     headroom = _attempt(lambda: _share("--headroom", teams.headroom), findings)
     busy = 1.0 if teams.busy in {"100%", "1"} else _attempt(lambda: _share("--busy", teams.busy), findings)
     if findings or headroom is None or busy is None:
@@ -173,25 +173,25 @@ def read_sharing(teams: Teams) -> Sharing:
 
 
 def existing_machine(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Machine | None:
-    """Machines that are there: of a cluster file, or so many GPUs; None where the number is to be found."""
+    """Return the machine of a cluster file or of --gpus; None if the number of GPUs is to be found."""
     if not machine_options.cluster and machine_options.gpus is None:
         return None
     if machine_options.gpus is not None and machine_options.gpus < 1:
         raise WrightError(
-            _no(_("--gpus is {gpus}", gpus=machine_options.gpus), _("give 1 or more")), exit_code=EXIT_USAGE
+            _no(_("--gpus must be at least 1"), _("pass --gpus 1 or more")), exit_code=EXIT_USAGE
         )
     return machine_for(machine_options, user_catalog)
 
 
 def read_gpu(machine_options: MachineOptions, user_catalog: UserCatalog | None) -> Gpu | None:
-    """The GPU that was named."""
+    """Return the named GPU."""
     from clusterwright import catalog
 
     return catalog.gpu(machine_options.gpu, user_catalog) if machine_options.gpu else None
 
 
 def read_assumptions(machine_options: MachineOptions, amount: Amount, plan: Planner) -> Assumptions:
-    """Machines of the wiring that was said, cut by the search."""
+    """Return the assumptions: the wiring of the options, and the layout search."""
     from clusterwright.plan.machines import machine
 
     wiring = _wiring(machine_options)
@@ -210,12 +210,12 @@ def _share(option: str, text: str) -> float:
 def work(
     model: str, amount: Amount, kind: Scenario | None, user_catalog: UserCatalog | None
 ) -> tuple[Workload | None, float, int]:
-    """The workload, the deadline in seconds, and the tokens of a sequence that is served."""
+    """Return the workload, the deadline in seconds, and the tokens per served sequence."""
     if kind is Scenario.SCIENCE:
         return None, math.inf, CONTEXT
     findings: list[Finding] = []
     named = _attempt(lambda: _named(model, user_catalog), findings)
-    # what else is wrong is told for any model
+    # With an invalid model, a default model finds the other errors.
     workload_fields = _attempt(
         lambda: _amount(named or next(iter(architectures().values())), amount, kind), findings
     )
@@ -226,7 +226,7 @@ def work(
 
 def _named(model: str, user_catalog: UserCatalog | None) -> Architecture:
     if not model:
-        message, fix = "no model is named", "give --model llama2-7b, or the path of a config.json"
+        message, fix = _("no model is given"), _("pass --model llama2-7b, or the path of a config.json")
         raise WrightError.from_code("size-workload", message, fix, exit_code=EXIT_USAGE)
     return model_of(model, user_catalog)
 
@@ -255,12 +255,14 @@ def _amount(model: Architecture, amount: Amount, kind: Scenario | None) -> tuple
 def missing(
     machine: Machine | None, card: Gpu | None, kind: Scenario | None, deadline_s: float
 ) -> Iterator[Finding]:
-    """What cannot be answered for want of an option."""
+    """Yield the options that are missing."""
     if machine is None and card is None and kind is None:
-        yield _no(_("no GPU is named"), "give --gpu a100-80g, --cluster cluster.yaml, or --scenario training")
+        yield _no(
+            _("no GPU is given"), _("pass --gpu a100-80g, --cluster cluster.yaml or --scenario training")
+        )
     sizing = machine is None and kind in {None, Scenario.TRAINING}
     if sizing and math.isinf(deadline_s):
-        yield _no(_("there is no deadline to find a size for"), "give --deadline 3h, or a number: --gpus 32")
+        yield _no(_("no deadline is given"), _("pass --deadline 3h, or a number of GPUs: --gpus 32"))
 
 
 def _no(message: str, fix: str) -> Finding:

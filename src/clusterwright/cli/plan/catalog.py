@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from clusterwright.errors import EXIT_USAGE, WrightError, closest_name
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
@@ -29,18 +29,18 @@ def catalog(
     catalog: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """List what the planner knows, each row with its source; or show one row in full.
+    """List the planner's catalog, each row with its source; or show one row in full.
 
     Parameters
     ----------
     kind
-        What is listed: GPUs, model architectures, convolutional networks, parts, servers, prices or software.
+        Table: GPUs, model architectures, convolutional networks, parts, servers, prices or software.
     name
-        One row in full, in any spelling that the planner takes.
+        Show this row in full; any spelling that the planner accepts.
     catalog
-        A file with rows of your own, which come first; ./catalog.toml if left out.
+        File with your own rows, which come first; default: ./catalog.toml.
     json
-        The rows as one JSON document, in base units: bytes, bits or FLOP per second, watts, seconds.
+        Print one JSON document in base units: bytes, bits or FLOP per second, watts, seconds.
     """
     from clusterwright.cli._show import show_json, show_table, show_text
     from clusterwright.cli.plan._inputs import load_user_catalog
@@ -56,12 +56,12 @@ def catalog(
 
 
 Row = dict[str, Any]
-# Columns of a list: heading, and what stands in it.
+# Columns of a list: heading and cell.
 Columns = Mapping[str, Callable[[Row], str]]
 
 
 def _in(key: str, unit: float = 1.0, form: str = ",.6g") -> Callable[[Row], str]:
-    """The value in that unit; nothing where it is not known."""
+    """Return a function that formats the value in `unit`; empty if it is not known."""
     return lambda row: format(row[key] / unit, form) if row[key] else ""
 
 
@@ -78,95 +78,95 @@ _UNITS = (
     ("_bytes_per_s", "GB/s", 1e9), ("_bits_per_s", "Gbit/s", 1e9), ("_bytes", "GB", 1e9), ("_power_w", "W", 1.0),
     ("_w", "W", 1.0), ("_s", "us", 1e-6), ("_m", "m", 1.0), ("flops", "GFLOP", 1e9),
 )  # fmt: skip
-_SOURCE = {"source": _as("source")}
+_SOURCE = {N_("source"): _as("source")}
 _COLUMNS: Mapping[str, Columns] = {
     "gpus": {
         "gpu": _as("name"),
         "bf16 TFLOP/s": _peak("bf16"),
         "fp16": _peak("fp16"),
         "fp8": _peak("fp8"),
-        "memory GB": _in("memory_bytes", 1e9),
+        N_("memory GB"): _in("memory_bytes", 1e9),
         "GB/s": _in("memory_bytes_per_s", 1e9),
-        "link GB/s": _in("link_bytes_per_s", 1e9),
+        N_("link GB/s"): _in("link_bytes_per_s", 1e9),
         "W": _in("power_w"),
         **_SOURCE,
     },
     "models": {
-        "model": _as("name"),
-        "parameters": _as("parameters"),
-        "active": _as("active"),
-        "layers": _as("layers"),
-        "hidden": _as("hidden"),
-        "heads": _as("heads"),
+        N_("model"): _as("name"),
+        N_("parameters"): _as("parameters"),
+        N_("active"): _as("active"),
+        N_("layers"): _as("layers"),
+        N_("hidden"): _as("hidden"),
+        N_("heads"): _as("heads"),
         "ffn": _as("ffn"),
         "vocab": _as("vocab"),
-        "experts": _in("experts"),
+        N_("experts"): _in("experts"),
         **_SOURCE,
     },
     "networks": {
-        "network": _as("name"),
-        "parameters": lambda row: _billions(row["parameters"]),
-        "pixels": _as("image"),
-        "GFLOP an image": _in("flops", 1e9, ",.3g"),
+        N_("network"): _as("name"),
+        N_("parameters"): lambda row: _billions(row["parameters"]),
+        N_("pixels"): _as("image"),
+        N_("GFLOP an image"): _in("flops", 1e9, ",.3g"),
         **_SOURCE,
     },
     "nics": {
         "nic": _as("name"),
-        "protocols": _as("protocols"),
-        "ports": _as("ports"),
+        N_("protocols"): _as("protocols"),
+        N_("ports"): _as("ports"),
         "Gbit/s": _in("port_bits_per_s", 1e9),
         "PCIe": _in("pcie_gen"),
         **_SOURCE,
     },
     "switches": {
-        "switch": _as("name"),
-        "protocol": _as("protocol"),
-        "ports": _as("ports"),
+        N_("switch"): _as("name"),
+        N_("protocol"): _as("protocol"),
+        N_("ports"): _as("ports"),
         "Gbit/s": _in("port_bits_per_s", 1e9),
         "ns": _in("latency_s", 1e-9),
         "W": _in("power_w"),
         **_SOURCE,
     },
     "cables": {
-        "cable": _as("name"),
-        "medium": _as("medium"),
+        N_("cable"): _as("name"),
+        N_("medium"): _as("medium"),
         "Gbit/s": _in("bits_per_s", 1e9),
-        "reach m": _in("reach_m"),
-        "W an end": _in("end_power_w"),
+        N_("reach m"): _in("reach_m"),
+        N_("W an end"): _in("end_power_w"),
         **_SOURCE,
     },
     "storage": {
-        "storage": _as("name"),
-        "kind": _as("kind"),
+        N_("storage"): _as("name"),
+        N_("kind"): _as("kind"),
         "TB": _in("capacity_bytes", 1e12),
-        "read GB/s": _in("read_bytes_per_s", 1e9),
-        "write GB/s": _in("write_bytes_per_s", 1e9),
-        "read IOPS": _in("read_iops", 1.0, ",.12g"),
+        N_("read GB/s"): _in("read_bytes_per_s", 1e9),
+        N_("write GB/s"): _in("write_bytes_per_s", 1e9),
+        N_("read IOPS"): _in("read_iops", 1.0, ",.12g"),
         "us": _in("latency_s", 1e-6),
         **_SOURCE,
     },
     "servers": {
-        "server": _as("name"),
-        "for": _as("scenario"),
+        N_("server"): _as("name"),
+        N_("for"): _as("scenario"),
         "GPUs": lambda row: f"{row['gpus']} x {row['gpu']}",
         "CPUs": lambda row: f"{row['cpus']} x {row['cpu']}",
-        "cores": _as("cores"),
-        "memory GB": _in("memory_bytes", 1e9),
+        N_("cores"): _as("cores"),
+        N_("memory GB"): _in("memory_bytes", 1e9),
         "NVMe": lambda row: f"{row['drives']} x {row['drive']}",
         "NICs": lambda row: f"{row['nics']} x {row['nic']}",
         "kW": _in("power_w", 1e3),
         **_SOURCE,
     },
     "prices": {
-        "item": _as("item"),
-        "deal": _as("deal"),
-        "per": _as("per"),
-        "low": _in("low"),
-        "likely": _in("likely"),
-        "high": _in("high"),
+        N_("item"): _as("item"),
+        N_("deal"): _as("deal"),
+        N_("per"): _as("per"),
+        N_("low"): _in("low"),
+        N_("likely"): _in("likely"),
+        N_("high"): _in("high"),
         "": _as("currency"),
-        "date": _as("date"),
-        "quality": _as("quality"),
+        N_("date"): _as("date"),
+        N_("quality"): _as("quality"),
         **_SOURCE,
     },
     "software": {
@@ -175,48 +175,48 @@ _COLUMNS: Mapping[str, Columns] = {
         "CUDA": _as("cuda"),
         "cuDNN": _as("cudnn"),
         "NCCL": _as("nccl"),
-        "driver at least": _as("driver_min"),
-        "GPUs (sm)": lambda row: f"{row['sm_min']} - {row['sm_max']}",
-        "released": _as("released"),
+        N_("driver at least"): _as("driver_min"),
+        N_("GPUs (sm)"): lambda row: f"{row['sm_min']} - {row['sm_max']}",
+        N_("released"): _as("released"),
         **_SOURCE,
     },
 }
 
 
 def listed(kind: str, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
-    """Headings and lines of a list."""
+    """Return the headings and rows of a list."""
     columns = _COLUMNS[kind]
     return list(columns), [[cell(row) for cell in columns.values()] for row in rows]
 
 
 def host_findings(row: Row) -> str:
-    """One row in full, in units that people read; what it has none of is left out."""
+    """Format one row in full with readable units; empty values are omitted."""
     cells = {key: _format_value(key, value) for key, value in row.items() if value not in (0, -1, "", None)}
-    width = max(len(name) for name, _ in cells.values())
+    width = max(len(name) for name, _text in cells.values())
     return "\n".join(f"{name:{width}}  {text}" for name, text in cells.values())
 
 
 def _format_value(key: str, value: Any) -> tuple[str, str]:
-    """Heading and text of one value, by the unit at the end of its name."""
+    """Return the heading and the text of a value, by the unit at the end of its name."""
     for ending, unit, scale in _UNITS:
         if key.endswith(ending) and isinstance(value, int | float):
             name = key.removesuffix(ending) or key
             return f"{name} rate" if "/" in unit else name, f"{value / scale:,.6g} {unit}"
     if isinstance(value, dict):
         return key, ", ".join(f"{name} {rate / 1e12:,.6g} TFLOP/s" for name, rate in value.items())
-    return key, _as(key)({key: value}) if not isinstance(value, bool) else "yes" if value else "no"
+    return key, _as(key)({key: value}) if not isinstance(value, bool) else _("yes") if value else _("no")
 
 
 def rows_of(kind: str, user_catalog: UserCatalog | None) -> list[Row]:
-    """All rows of a kind, the user's own first, in base units."""
+    """Return all rows of a kind in base units, the user's own first."""
     return [_row(kind, record) for record in _records(kind, user_catalog)]
 
 
 def find_row(kind: str, name: str, user_catalog: UserCatalog | None) -> Row:
-    """One row in full.
+    """Return one row in full.
 
     Raises:
-        WrightError: no row of that name; with the nearest.
+        WrightError: there is no such row; with the closest name.
     """
     if kind == "software":
         return _row(kind, _release(name))
@@ -224,10 +224,10 @@ def find_row(kind: str, name: str, user_catalog: UserCatalog | None) -> Row:
 
 
 def prices_of(name: str, user_catalog: UserCatalog | None) -> list[Row]:
-    """All prices of one item: a GPU in any spelling, or any other name.
+    """Return all prices of one item: a GPU in any spelling, or any other name.
 
     Raises:
-        WrightError: nothing of that name has a price; with the nearest.
+        WrightError: the item has no price; with the closest name.
     """
     from clusterwright.catalog import gpu
 
@@ -274,7 +274,7 @@ def _finders() -> Mapping[str, Callable[[str, UserCatalog | None], Any]]:
         "cables": parts.cable,
         "storage": parts.storage,
         "servers": parts.server,
-        "networks": lambda name, _: cnn.network(name),
+        "networks": lambda name, _catalog: cnn.network(name),
     }
 
 
@@ -288,14 +288,14 @@ def _row(kind: str, record: Any) -> Row:
 
         counted = count(
             replace(record, mtp_layers=0)
-        )  # as their makers count: without what predicts further tokens
+        )  # as vendors count: without multi-token prediction layers
         row |= {"parameters": _billions(counted.total)}
         row |= {"active": _billions(counted.active) if record.experts else ""}
     return row
 
 
 def _billions(number: float) -> str:
-    """Three figures of a number of parameters."""
+    """Format a number of parameters with three figures."""
     unit, letter = (1e9, "B") if number >= _BILLION else (1e6, "M")
     return f"{number / unit:.3g}{letter}"
 
@@ -310,16 +310,15 @@ def _release(name: str) -> Any:
 
 
 def _none(kind: str, name: str, names: list[str]) -> WrightError:
-
     suggestion = closest_name(name, names)
     fix = (
         _("did you mean `{suggestion}`?", suggestion=suggestion)
         if suggestion
-        else _("all: wright plan catalog {kind}", kind=kind)
+        else _("run wright plan catalog {table} for all names", table=kind)
     )
     return WrightError.from_code(
         "unknown-part",
-        _("no row of {kind} is called `{name}`", kind=kind, name=name),
+        _("the table {table} has no row `{name}`", table=kind, name=name),
         fix,
         exit_code=EXIT_USAGE,
     )

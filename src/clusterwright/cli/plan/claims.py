@@ -4,14 +4,14 @@ from __future__ import annotations
 
 
 def claims(*, json: bool = False, markdown: bool = False) -> int:
-    """Hold the field guides' own figures against the planner: agree, disagree, by how much, and why.
+    """Compare the figures of published field guides with the planner: agreement, difference and reason.
 
     Parameters
     ----------
     json
-        One JSON document: every claim with its figures, our inputs and the verdict.
+        Print one JSON document: every claim with its figures, our inputs and the verdict.
     markdown
-        The page docs/concepts/guides-checked.md, in Markdown.
+        Print the page docs/concepts/guides-checked.md.
     """
     from clusterwright.cli._show import show_json, show_table, show_text
     from clusterwright.plan.sizing.claims import checked
@@ -27,5 +27,5 @@ def claims(*, json: bool = False, markdown: bool = False) -> int:
             (claim.row, claim.verdict, claim.said, pages.computed(claim), pages.off(claim), claim.why)
             for claim in checked_claims
         ]
-        show_table(("row", "verdict", "the guides say", "we compute", "off by", "why"), rows)
+        show_table(("row", "verdict", "guide", "computed", "difference", "why"), rows)
     return 0

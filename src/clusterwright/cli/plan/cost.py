@@ -9,7 +9,7 @@ from math import isfinite, isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterwright.cli._show import show_message, show_table, show_text
+from clusterwright.cli._show import show_heading, show_note, show_table, show_text
 from clusterwright.i18n import _
 
 if TYPE_CHECKING:
@@ -28,26 +28,26 @@ def cost(
     html: Path | None = None,
     json: bool = False,
 ) -> int:
-    """Hold an own cluster against a rented one: money a GPU-hour, break-even, and what drives it.
+    """Compare the cost of owning and renting a cluster: money per GPU hour, break-even, and the main cost drivers.
 
-    Every figure has a low, a likely and a high value, and a source; --json shows them all.
+    Every figure has a low, a likely and a high value and a source; --json shows them all.
 
     Parameters
     ----------
     gpu
-        A GPU of the catalog; the cheapest server with it is taken.
+        GPU of the catalog; the cheapest server with it is used.
     nodes
-        Servers.
+        Number of servers.
     hours
-        Hours of training a year, of 8760.
+        Hours of training per year, of 8760.
     figure
-        A figure of your own in place of ours, as NAME=LOW:LIKELY:HIGH or NAME=VALUE; may be given several times.
+        Your own figure as NAME=LOW:LIKELY:HIGH or NAME=VALUE; repeatable.
     catalog
-        GPUs, servers and prices of your own.
+        File with your own GPUs, servers and prices.
     html
-        Write a page with the picture here: cost against hours with the break-even.
+        Write a report to this HTML file: cost by hours with the break-even.
     json
-        Everything, with all inputs and their sources, as one JSON document.
+        Print one JSON document with all inputs and sources.
     """
     from clusterwright.cli._show import show_json
     from clusterwright.cli.plan._inputs import write_table
@@ -72,7 +72,7 @@ def cost(
 
 @dataclass(frozen=True)
 class Costed:
-    """The costs, what they are made of, and what is old."""
+    """The costs, their inputs, and warnings about old prices."""
 
     costs: Costs
     gathered: Gathered
@@ -82,12 +82,12 @@ class Costed:
 
     @property
     def title(self) -> str:
-        """The cluster in words."""
+        """The cluster as text."""
         return f"{self.nodes} x {self.gathered.server.name}"
 
 
 def costed(gpu: str, nodes: int, hours: float, figures: tuple[str, ...], catalog: Path | None) -> Costed:
-    """Everything that was typed, reckoned.
+    """Compute the costs.
 
     Raises:
         WrightError: cost-figure, cost-no-price, currency-mixed, unknown-gpu.
@@ -103,63 +103,69 @@ def costed(gpu: str, nodes: int, hours: float, figures: tuple[str, ...], catalog
     gathered = gather(gpu_catalog.gpu(gpu, user_catalog), nodes, user_catalog)
     values = with_user_figures(gathered.values, figures)
     all_costs = costs(values, Fleet(nodes, nodes * gathered.server.gpus), hours)
-    today = date.today().isoformat()  # noqa: DTZ011 (a day, as the price tags have)
+    today = date.today().isoformat()  # noqa: DTZ011 (a day, like the dates of prices)
     return Costed(all_costs, gathered, values, nodes, gathered.warnings(today))
 
 
 def show(result: Costed) -> None:
-    """The answer on stdout, old prices on stderr."""
+    """Print the answer on stdout and warnings on stderr."""
     costs, money = result.costs, result.gathered.currency
     gpus = result.nodes * result.gathered.server.gpus
     show_text(
         _(
-            "{title} ({gpus} GPUs), {hours:,.0f} h of training a year\nbought for {purchase:,.0f} "
-            "{money}; {fixed_a_year:,.0f} {money} a year before any training, and "
-            "{energy_an_hour:,.2f} {money} an hour of it\n",
-            title=result.title,
+            "{cluster} ({gpus} GPUs), {hours:,.0f} h of training per year; purchase {purchase:,.0f} {currency}, "
+            "fixed cost {fixed:,.0f} {currency} per year, energy {energy:,.2f} {currency} per hour of training",
+            cluster=result.title,
             gpus=gpus,
             hours=costs.hours,
             purchase=costs.purchase,
-            money=money,
-            fixed_a_year=costs.fixed_a_year,
-            energy_an_hour=costs.energy_an_hour,
+            currency=money,
+            fixed=costs.fixed_a_year,
+            energy=costs.energy_an_hour,
         )
     )
-    heads = (
-        f"{money}/GPU-h",
-        "at worst and best",
-        f"{money}/year",
-        "goodput",
-        "even at h/year",
-        "months",
-        "saves",
-    )
-    show_table(("", *heads), [_row(option) for option in costs.ways])
-    show_text(_("\nmoney a GPU-hour by how busy it is\n"))
-    names = [option.name for option in costs.ways]
-    show_table(
-        ("busy", *names),
-        [(f"{share:.0%}", *(f"{price:.2f}" for price in row)) for share, row in costs.by_utilisation],
-    )
-    show_text(
-        _("\nwhat drives an owned hour ({money}/GPU-h at the low and at the high end of each)\n", money=money)
-    )
-    show_table(
-        ("figure", "low", "high"),
-        [(bar.name, f"{bar.at_low:.2f}", f"{bar.at_high:.2f}") for bar in costs.drivers[:6]],
-    )
+    _show_costs(costs, money)
     low, likely, high = (kilos / 1000 for kilos in costs.co2_kg)
-    show_text(
+    show_heading(
         _(
-            "\nenergy {kwh:,.0f} MWh a year; CO2 {likely:,.0f} t ({low:,.0f} to {high:,.0f} by the grid)",
-            kwh=costs.kwh / 1000,
+            "energy {mwh:,.0f} MWh per year; CO2 {likely:,.0f} t ({low:,.0f} to {high:,.0f} t, depending on the grid)",
+            mwh=costs.kwh / 1000,
             likely=likely,
             low=low,
             high=high,
         )
     )
     for warning in result.warnings:
-        show_message(f"note: {warning}")
+        show_note(warning)
+
+
+def _show_costs(costs: Costs, money: str) -> None:
+    heads = (
+        _("{currency}/GPU hour", currency=money),
+        _("low - high"),
+        _("{currency}/year", currency=money),
+        _("goodput"),
+        _("break-even (h/year)"),
+        _("break-even (months)"),
+        _("savings"),
+    )
+    show_table(("", *heads), [_row(option) for option in costs.ways])
+    show_heading(_("{currency} per GPU hour by utilization", currency=money))
+    names = [option.name for option in costs.ways]
+    show_table(
+        ("utilization", *names),
+        [(f"{share:.0%}", *(f"{price:.2f}" for price in row)) for share, row in costs.by_utilisation],
+    )
+    show_heading(
+        _(
+            "main drivers of the cost of an owned GPU hour ({currency}, at the low and high value)",
+            currency=money,
+        )
+    )
+    show_table(
+        ("figure", "low", "high"),
+        [(bar.name, f"{bar.at_low:.2f}", f"{bar.at_high:.2f}") for bar in costs.drivers[:6]],
+    )
 
 
 def _row(option: CostOption) -> tuple[str, ...]:
@@ -173,8 +179,8 @@ def _row(option: CostOption) -> tuple[str, ...]:
     )
     if option.even is None:
         return (*cells, "", "", "")
-    even = f"{option.even.hours_a_year:,.0f}" if option.even.reachable else "never"
-    months = "never" if isinf(option.even.months) else f"{option.even.months:,.0f}"
+    even = f"{option.even.hours_a_year:,.0f}" if option.even.reachable else _("never")
+    months = _("never") if isinf(option.even.months) else f"{option.even.months:,.0f}"
     return (*cells, even, months, f"{option.saving:+.0%}")
 
 
@@ -182,7 +188,7 @@ HOURS_A_YEAR = 8760
 
 
 def sized_or_refused(nodes: int, hours: float) -> None:
-    """A cluster has a node or more, and a year so many hours.
+    """Check the number of nodes and hours.
 
     Raises:
         WrightError: cost-figure.
@@ -191,13 +197,13 @@ def sized_or_refused(nodes: int, hours: float) -> None:
 
     findings = []
     if nodes < 1:
-        findings.append(Finding("cost-figure", _("--nodes is {nodes}", nodes=nodes), _("give 1 or more")))
+        findings.append(Finding("cost-figure", _("--nodes must be at least 1"), _("pass --nodes 1 or more")))
     if not 0 < hours <= HOURS_A_YEAR:
         findings.append(
             Finding(
                 "cost-figure",
-                _("--hours is {hours:g}", hours=hours),
-                _("a year has {hours_a_year}; give hours of it", hours_a_year=HOURS_A_YEAR),
+                _("--hours {hours:g} is out of range", hours=hours),
+                _("pass more than 0 and at most {max} hours", max=HOURS_A_YEAR),
             )
         )
     if findings:
@@ -205,10 +211,10 @@ def sized_or_refused(nodes: int, hours: float) -> None:
 
 
 def with_user_figures(values: Mapping[str, Estimate], figures: tuple[str, ...]) -> dict[str, Estimate]:
-    """Ours, with the user's own in their place.
+    """Return the figures with the user's in their place.
 
     Raises:
-        WrightError: cost-figure, for every text that is no figure of ours.
+        WrightError: cost-figure, for every invalid text.
     """
     from clusterwright.errors import EXIT_USAGE, Finding, WrightError, closest_name
     from clusterwright.plan.cost.figures import Estimate
@@ -225,11 +231,11 @@ def with_user_figures(values: Mapping[str, Estimate], figures: tuple[str, ...]) 
             fix = (
                 _("did you mean `{suggestion}`?", suggestion=suggestion)
                 if suggestion
-                else _("the figures are {values}", values=", ".join(values))
+                else _("use one of {names}", names=", ".join(values))
             )
             findings.append(Finding("cost-figure", _("there is no figure `{name}`", name=name), fix))
         except ValueError:
-            message = _("`{text}` is not NAME=LOW:LIKELY:HIGH, the three in order", text=text)
+            message = _("`{text}` is not NAME=LOW:LIKELY:HIGH in ascending order", text=text)
             findings.append(
                 Finding("cost-figure", message, _("write it as server=200000:250000:300000 or pue=1.3"))
             )
@@ -239,7 +245,7 @@ def with_user_figures(values: Mapping[str, Estimate], figures: tuple[str, ...]) 
 
 
 def finite(document: Any) -> Any:
-    """The same as plain values that JSON knows: dataclasses as objects, and nothing in place of the infinite."""
+    """Convert to plain JSON values: dataclasses to objects, infinite numbers to null."""
     if is_dataclass(document) and not isinstance(document, type):
         document = {field.name: getattr(document, field.name) for field in fields(document)}
     if isinstance(document, Mapping):

@@ -8,14 +8,14 @@ _SCALES = {"bytes": (2**30, "GiB"), "bytes/s": (1e9, "GB/s"), "FLOP/s": (1e12, "
 
 
 def expect(file: Path | None = None, /, *, json: bool = False) -> int:
-    """Say what the GPUs, links and collectives of a cluster should measure.
+    """Show the expected performance of the GPUs, links and collectives of a cluster.
 
     Parameters
     ----------
     file
-        The cluster file; ./cluster.yaml if left out.
+        Cluster file; default: ./cluster.yaml.
     json
-        The figures in base units, as one JSON document.
+        Print one JSON document, in base units.
     """
     from clusterwright.cli._show import show_json, show_table
     from clusterwright.config.load import load_cluster
@@ -29,5 +29,5 @@ def expect(file: Path | None = None, /, *, json: bool = False) -> int:
     for figure in figures:
         factor, unit = _SCALES[figure.unit]
         rows.append((figure.group, figure.what, f"{figure.value / factor:.4g} {unit}", figure.measured_by))
-    show_table(("group", "figure", "expected", "measured by"), rows)
+    show_table(("group", "figure", "expected", "benchmark"), rows)
     return 0

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import show_message, show_table, show_text
+from clusterwright.cli._show import show_heading, show_note, show_table, show_text
 from clusterwright.cli.plan._inputs import MachineOptions
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.explained import Explained
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 Flag = Annotated[bool, Parameter(negative="")]
-_NEWEST = "2025"  # software of which no year is said is new
+_NEWEST = "2025"  # software without a year is assumed to be new
 _COLUMNS = {
     "model": "model", "seq": "seq_len", "global_batch": "global_batch", "micro_batch": "micro_batch", "tp": "tp",
     "pp": "pp", "cp": "cp", "ep": "ep", "interleave": "interleave", "zero": "zero_stage", "recompute": "recompute",
@@ -29,26 +29,30 @@ _COLUMNS = {
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The training and how it is cut; what is left out is inferred, and said."""
+    """The training and its layout; missing values are inferred and reported."""
 
-    model: Annotated[str | None, Parameter(help="A model of the catalog, or the path of a config.json.")] = (
+    model: Annotated[str | None, Parameter(help="Model of the catalog, or path of a config.json.")] = None
+    seq: Annotated[int | None, Parameter(help="Tokens per sequence.")] = None
+    global_batch: Annotated[int | None, Parameter(help="Sequences per step, over all GPUs.")] = None
+    micro_batch: Annotated[int | None, Parameter(help="Sequences per microbatch.")] = None
+    tp: Annotated[int | None, Parameter(help="Tensor parallel size.")] = None
+    pp: Annotated[int | None, Parameter(help="Pipeline stages.")] = None
+    cp: Annotated[int | None, Parameter(help="Context parallel size.")] = None
+    ep: Annotated[int | None, Parameter(help="Expert parallel size.")] = None
+    interleave: Annotated[int | None, Parameter(help="Model chunks per pipeline stage.")] = None
+    zero: Annotated[int | None, Parameter(help="ZeRO stage, 0 to 3; 3 is FSDP's full shard.")] = None
+    recompute: Annotated[str | None, Parameter(help="Activation recomputation: none, selective or full.")] = (
         None
     )
-    seq: Annotated[int | None, Parameter(help="Tokens of one sequence.")] = None
-    global_batch: Annotated[int | None, Parameter(help="Sequences of one step, over all GPUs.")] = None
-    micro_batch: Annotated[int | None, Parameter(help="Sequences of one microbatch.")] = None
-    tp: Annotated[int | None, Parameter(help="Tensor parallelism.")] = None
-    pp: Annotated[int | None, Parameter(help="Pipeline stages.")] = None
-    cp: Annotated[int | None, Parameter(help="Context parallelism.")] = None
-    ep: Annotated[int | None, Parameter(help="Expert parallelism.")] = None
-    interleave: Annotated[int | None, Parameter(help="Model chunks of a pipeline stage.")] = None
-    zero: Annotated[int | None, Parameter(help="ZeRO stage 0 to 3; 3 is FSDP's full shard.")] = None
-    recompute: Annotated[str | None, Parameter(help="none, selective or full.")] = None
-    precision: Annotated[str | None, Parameter(help="fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4.")] = None
-    software: Annotated[str | None, Parameter(help="Its name and year: `Megatron 2025`, `FSDP 2024`.")] = None
+    precision: Annotated[
+        str | None, Parameter(help="Precision: fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4.")
+    ] = None
+    software: Annotated[
+        str | None, Parameter(help="Framework and year, such as `Megatron 2025` or `FSDP 2024`.")
+    ] = None
 
     def row(self) -> dict[str, str]:
-        """The same as the cells of a table's row."""
+        """Return the options as a row of a table."""
         values = {column: getattr(self, name) for name, column in _COLUMNS.items()}
         return {column: str(value) for column, value in values.items() if value is not None}
 
@@ -61,16 +65,16 @@ def explain(
     html: Path | None = None,
     json: Flag = False,
 ) -> int:
-    """Take one prediction apart: from ideal FLOP time to wall time, every loss named; memory; what would help most.
+    """Explain one prediction: from ideal FLOP time to wall time with every loss, memory, and the best improvements.
 
     Parameters
     ----------
     row
-        One row of a table in place of the options: IN.csv:17 is the row on line 17.
+        Row of a table instead of the options: IN.csv:17 is the row on line 17.
     html
-        A page with the pictures here, too.
+        Write a report to this HTML file.
     json
-        Everything, in seconds and bytes, as one JSON document.
+        Print one JSON document, in seconds and bytes.
     """
     from clusterwright.cli._show import show_json, show_message
     from clusterwright.cli.plan._inputs import write_table
@@ -82,7 +86,7 @@ def explain(
     )
     if html:
         write_table(html, render_html(explanation))
-        show_message(f"page: {html}")
+        show_message(_("report: {file}", file=html))
     if json:
         show_json(explanation)
     else:
@@ -94,7 +98,7 @@ def _of_row(location: str, machine_options: MachineOptions) -> tuple[Run, tuple[
     from clusterwright.cli.plan._inputs import load_user_catalog, read_table
     from clusterwright.plan.predict.table_prediction import run_at
 
-    path, _, line = location.rpartition(":")
+    path, _colon, line = location.rpartition(":")
     table = Path(path if path and line.isdigit() else location)
     return run_at(
         read_table(table),
@@ -114,8 +118,8 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
     from clusterwright.plan.predict.runs import run_of
 
     if run_options.model is None:
-        fix = "give --model llama3-70b, or --row IN.csv:17"
-        raise WrightError.from_code("explain-no-model", _("no model is named"), fix, exit_code=EXIT_USAGE)
+        fix = _("pass --model llama3-70b or --row IN.csv:17")
+        raise WrightError.from_code("explain-no-model", _("no model is given"), fix, exit_code=EXIT_USAGE)
     user_catalog = load_user_catalog(machine_options.catalog)
     lookup = CatalogLookup(user_catalog)
     lookup.models[run_options.model] = model_of(run_options.model, user_catalog)
@@ -130,32 +134,32 @@ def _of_options(run_options: RunOptions, machine_options: MachineOptions) -> tup
 
 
 _GIB = 2**30
-_BAR = 30  # characters of the whole iteration
+_BAR = 30  # characters per iteration
 _MAX_ROWS = 8  # stages, changes
-_VERDICTS = {"fits": "fits", "tight": "fits, tightly", "oom": "does not fit"}
+_VERDICTS = {"fits": N_("fits"), "tight": N_("fits tightly"), "oom": N_("does not fit")}
 
 
 def show(explanation: Explained) -> None:
-    """Headline, waterfall, memory by stage, what would help, and what it rests on."""
+    """Print the headline, the losses, memory by stage, the best improvements, and the assumptions."""
     show_text(_headline(explanation))
-    show_text(_("\nwhere the time goes"))
-    show_table(("seconds", "share", "", "what"), _steps(explanation))
-    show_text(_("\nmemory of one GPU, GiB, by pipeline stage"))
+    show_heading(_("time"))
+    show_table(("seconds", "share", "", "part"), _steps(explanation))
+    show_heading(_("memory per GPU by pipeline stage (GiB)"))
     show_table(("stage", *_names(explanation.stages[0]), "total"), _stages(explanation))
     usable = explanation.run.machine.gpu.usable_bytes / _GIB
     show_text(
         _(
-            "{verdicts}: {usable:.1f} GiB usable on {gpu}",
-            verdicts=_VERDICTS[str(explanation.fit)],
+            "{verdict}: {usable:.1f} GiB usable on {gpu}",
+            verdict=_(_VERDICTS[str(explanation.fit)]),
             usable=usable,
             gpu=explanation.run.machine.gpu.name,
         )
     )
     _show_changes(explanation)
-    show_text(_("\nwhat it rests on"))
-    show_table(("what", "value", "source"), explanation.origins)
+    show_heading(_("inputs"))
+    show_table(("input", "value", "source"), explanation.origins)
     for note in explanation.notes:
-        show_message(f"note: {note}")
+        show_note(note)
 
 
 def _headline(explanation: Explained) -> str:
@@ -163,12 +167,26 @@ def _headline(explanation: Explained) -> str:
     layout = run.layout
     degrees = f"dp {layout.dp} x tp {layout.tp} x pp {layout.pp} x cp {layout.cp}"
     sort = f", ep {layout.ep}" if run.training.architecture.experts else ""
-    return (
-        f"{run.training.architecture.name} on {run.machine.gpus} x {run.machine.gpu.name}: {degrees}{sort}, "
-        f"microbatch {layout.micro_batch}, ZeRO {layout.zero}\n"
-        f"{total:.4g} s an iteration, in 8 of 10 cases {explanation.low:.4g} to {explanation.high:.4g} s; "
-        f"{explanation.tokens_per_s_per_gpu:,.0f} tokens/s a GPU; MFU {explanation.mfu:.1%}; bound: {explanation.bound}"
+    training = _(
+        "{model} on {gpus} x {gpu}: {sizes}, microbatch {microbatch}, ZeRO {zero}",
+        model=run.training.architecture.name,
+        gpus=run.machine.gpus,
+        gpu=run.machine.gpu.name,
+        sizes=degrees + sort,
+        microbatch=layout.micro_batch,
+        zero=layout.zero,
     )
+    speed = _(
+        "{time:.4g} s per iteration ({low:.4g} to {high:.4g} s, P10 to P90); {rate:,.0f} tokens/s per GPU; MFU "
+        "{mfu:.1%}; bound: {bound}",
+        time=total,
+        low=explanation.low,
+        high=explanation.high,
+        rate=explanation.tokens_per_s_per_gpu,
+        mfu=explanation.mfu,
+        bound=explanation.bound,
+    )
+    return f"{training}\n{speed}"
 
 
 def _steps(explanation: Explained) -> list[tuple[str, str, str, str]]:
@@ -180,7 +198,7 @@ def _steps(explanation: Explained) -> list[tuple[str, str, str, str]]:
         start += share
     return [
         *rows,
-        (f"{float(explanation.time.total):.4g}", "100.0%", "#" * _BAR, "wall time of one iteration"),
+        (f"{float(explanation.time.total):.4g}", "100.0%", "#" * _BAR, _("wall time of one iteration")),
     ]
 
 
@@ -189,7 +207,7 @@ def _names(memory: Memory) -> list[str]:
 
 
 def _stages(explanation: Explained) -> list[tuple[str, ...]]:
-    """Every stage; of many, the first, the second and the last."""
+    """Return every stage; of many, the first, the second and the last."""
     every = list(enumerate(explanation.stages))
     stages = every if len(every) <= _MAX_ROWS else [*every[:2], every[-1]]
     return [
@@ -204,11 +222,11 @@ def _stages(explanation: Explained) -> list[tuple[str, ...]]:
 
 def _show_changes(explanation: Explained) -> None:
     if not explanation.changes:
-        show_text(_("\nno single change that is known here makes it noticeably faster"))
+        show_heading(_("no single known change makes it noticeably faster"))
         return
-    show_text(_("\nwhat would help most, each alone, by the time of one sample"))
+    show_heading(_("best improvements, each alone, by time per sample"))
     rows = [
-        (f"-{change.saved:.1%}", f"{change.seconds:.4g}", _VERDICTS[str(change.fit)], change.words)
+        (f"-{change.saved:.1%}", f"{change.seconds:.4g}", _(_VERDICTS[str(change.fit)]), change.words)
         for change in explanation.changes[:_MAX_ROWS]
     ]
-    show_table(("time", "s an iteration", "memory", "change"), rows)
+    show_table(("time", "iteration (s)", "memory", "change"), rows)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.units import QuantityError, parse_rate
@@ -27,52 +26,61 @@ Flag = Annotated[bool, Parameter(negative="")]
 
 @dataclass(frozen=True, kw_only=True)
 class Join:
-    """What is to be joined, and by what."""
+    """The nodes to connect, and the parts to use."""
 
-    nodes: Annotated[int | None, Parameter(help="Hosts; those of the cluster file with --cluster.")] = None
-    gpu: Annotated[str, Parameter(help="A GPU of the catalog.")] = "h100-sxm-80gb"
-    gpus_per_node: Annotated[int | None, Parameter(help="8, or 4 for superchips, if left out.")] = None
-    nics: Annotated[int | None, Parameter(help="Ports of a node; as in the maker's system.")] = None
-    nic_rate: Annotated[str | None, Parameter(help="Rate of a port, e.g. 400Gbit/s; likewise.")] = None
+    nodes: Annotated[
+        int | None, Parameter(help="Number of nodes; with --cluster: those of the cluster file.")
+    ] = None
+    gpu: Annotated[str, Parameter(help="GPU of the catalog.")] = "h100-sxm-80gb"
+    gpus_per_node: Annotated[
+        int | None, Parameter(help="GPUs per node; default: 8, or 4 for superchips.")
+    ] = None
+    nics: Annotated[
+        int | None, Parameter(help="Network ports per node; default: those of the vendor's system.")
+    ] = None
+    nic_rate: Annotated[
+        str | None, Parameter(help="Rate of a port, such as 400Gbit/s; default: that of the vendor's system.")
+    ] = None
     network: Annotated[
-        Literal["infiniband", "roce", "ethernet"] | None, Parameter(help="InfiniBand if left out.")
+        Literal["infiniband", "roce", "ethernet"] | None,
+        Parameter(help="Network protocol; default: infiniband."),
     ] = None
     switch: Annotated[
-        str | None, Parameter(help="A switch of the catalog, or 64x400G; one with ports of that rate.")
+        str | None, Parameter(help="Switch of the catalog, or 64x400G; default: one with ports of the rate.")
     ] = None
     oversubscription: Annotated[
-        float | None, Parameter(help="Ports down over ports up; 2 for leaf-spine, 1 for the others.")
+        float | None, Parameter(help="Downlinks per uplink; default: 2 for leaf-spine, else 1.")
     ] = None
-    tiers: Annotated[int, Parameter(help="Levels of switches; as few as it takes if left out.")] = 0
-    planes: Annotated[int, Parameter(help="Split every port over so many separate fabrics.")] = 1
-    manager_ports: Annotated[int, Parameter(help="Of a fabric manager.")] = 0
+    tiers: Annotated[int, Parameter(help="Switch tiers; default: as few as possible.")] = 0
+    planes: Annotated[int, Parameter(help="Number of separate fabrics that share every port.")] = 1
+    manager_ports: Annotated[int, Parameter(help="Ports of a fabric manager.")] = 0
     nodes_per_leaf: Annotated[
-        int, Parameter(help="Keep so many together: 18 for the trays of an NVL72 rack.")
+        int, Parameter(help="Nodes that share a leaf switch, such as 18 for an NVL72 rack.")
     ] = 0
-    nodes_per_rack: Annotated[int, Parameter(help="For the lengths of cables.")] = 4
-    cluster: Annotated[Path | None, Parameter(help="A cluster file, in place of nodes and NICs.")] = None
-    catalog: Annotated[Path | None, Parameter(help="GPUs, switches, cables and prices of your own.")] = None
+    nodes_per_rack: Annotated[int, Parameter(help="Nodes per rack, for the lengths of cables.")] = 4
+    cluster: Annotated[Path | None, Parameter(help="Cluster file, instead of nodes and NICs.")] = None
+    catalog: Annotated[
+        Path | None, Parameter(help="File with your own GPUs, switches, cables and prices.")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trained:
-    """A training whose steps are compared."""
+    """A training whose step times are compared."""
 
-    model: Annotated[str | None, Parameter(help="Compare steps of this model too.")] = None
-    seq: Annotated[int, Parameter(help="Tokens of one sequence.")] = 4096
-    global_batch: Annotated[int, Parameter(help="Sequences of one step, over all GPUs.")] = 1024
+    model: Annotated[str | None, Parameter(help="Also compare the step times of this model.")] = None
+    seq: Annotated[int, Parameter(help="Tokens per sequence.")] = 4096
+    global_batch: Annotated[int, Parameter(help="Sequences per step, over all GPUs.")] = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """Files beside what is printed."""
+    """Files to write."""
 
-    svg: Annotated[Path | None, Parameter(help="Draw it into this file.")] = None
-    cables: Annotated[
-        Path | None, Parameter(help="Write every cable, from where to where, into this CSV.")
-    ] = None
+    svg: Annotated[Path | None, Parameter(help="Write a drawing to this SVG file.")] = None
+    cables: Annotated[Path | None, Parameter(help="Write every cable with its ends to this CSV file.")] = None
     html: Annotated[
-        Path | None, Parameter(help="Write a page with the drawing and all kinds side by side here.")
+        Path | None, Parameter(help="Write the drawing and the comparison to this HTML file.")
     ] = None
 
 
@@ -86,16 +94,17 @@ def fabric(
     written: Annotated[Written, Parameter(name="*")] = Written(),
     json: Flag = False,
 ) -> int:
-    """Design the networks of a cluster, and say which kind is worth its switches.
+    """Design the networks of a cluster, and compare topologies by cost and step time.
 
     Parameters
     ----------
     kind
-        This kind in full: levels, cables, topology.conf; all of them side by side if left out.
+        Design this topology in full: levels, cables, topology.conf; default: compare all topologies.
     json
-        Everything, in bit/s, seconds and watts, as one JSON document.
+        Print one JSON document, in bit/s, seconds and watts.
     """
     from clusterwright.cli._show import show_json
+    from clusterwright.cli.plan._fabric_output import show
 
     report: FabricReport = find(join, trained, kind)
     write_files(written, report)
@@ -108,7 +117,7 @@ def fabric(
 
 @dataclass(frozen=True, slots=True)
 class FabricReport:
-    """All that is printed."""
+    """Everything that the command prints."""
 
     requirements: FabricRequirements
     machine: Machine
@@ -116,12 +125,12 @@ class FabricReport:
     rows: tuple[Compared, ...]
     chosen: Fabric
     three: Networks
-    is_single_kind: bool  # one kind was asked for
+    is_single_kind: bool  # one topology was requested
     advice: Advice | None = None
 
 
 def find(join: Join, trained: Trained, kind: str) -> FabricReport:
-    """Design, compare, choose."""
+    """Design, compare and choose."""
     from clusterwright.cli.plan._inputs import load_user_catalog
     from clusterwright.plan.fabric.compare import build, compare
     from clusterwright.plan.fabric.networks import networks
@@ -159,12 +168,10 @@ def _machine(join: Join, user_catalog: UserCatalog | None) -> tuple[Machine, tup
     nodes, per_node = join.nodes or 0, 1 if join.gpus_per_node is None else join.gpus_per_node
     if min(nodes, per_node) < 1:
         message = (
-            _("{nodes} nodes", nodes=nodes) if nodes < 1 else _("{per_node} GPUs a node", per_node=per_node)
+            _("the number of nodes is not given") if nodes < 1 else _("--gpus-per-node must be at least 1")
         )
-        fix = "give --nodes 64, or --cluster cluster.yaml"
-        raise WrightError.from_code(
-            "fabric-size", _("{message} are none", message=message), fix, exit_code=EXIT_USAGE
-        )
+        fix = _("pass --nodes 64, or --cluster cluster.yaml")
+        raise WrightError.from_code("fabric-size", message, fix, exit_code=EXIT_USAGE)
     gpu = catalog.gpu(join.gpu, user_catalog)
     wiring = Wiring(join.gpus_per_node, None, join.network, join.nics, _rate(join.nic_rate))
     per_node = machine(gpu, 1, wiring).gpus_per_node
@@ -183,7 +190,10 @@ def _rate(text: str | None) -> int | None:
         raise WrightError.from_code("bad-quantity", message, error.fix, exit_code=EXIT_USAGE) from error
     if not rate:
         raise WrightError.from_code(
-            "fabric-size", _("a port without a rate"), "give 400Gbit/s", exit_code=EXIT_USAGE
+            "fabric-size",
+            _("--nic-rate must not be 0"),
+            _("pass a rate such as 400Gbit/s"),
+            exit_code=EXIT_USAGE,
         )
     return rate
 
@@ -204,8 +214,8 @@ def _wanted(join: Join, machine: Machine, nodes: int, user_catalog: UserCatalog 
     )
     options = Options(join.tiers, join.planes, join.manager_ports, nodes_per_leaf=join.nodes_per_leaf)
     if join.nodes_per_rack < 1:
-        message = _("{nodes_per_rack} nodes are no rack", nodes_per_rack=join.nodes_per_rack)
-        raise WrightError.from_code("fabric-size", message, "give --nodes-per-rack 4", exit_code=EXIT_USAGE)
+        message, fix = _("--nodes-per-rack must be at least 1"), _("pass --nodes-per-rack 4")
+        raise WrightError.from_code("fabric-size", message, fix, exit_code=EXIT_USAGE)
     nics = join.nics if join.nics is not None else int(network.nics)
     hall = Hall(nodes_per_rack=join.nodes_per_rack)
     return FabricRequirements(
@@ -221,20 +231,15 @@ def _run(trained: Trained, machine: Machine, user_catalog: UserCatalog | None) -
     training = Training(model_of(str(trained.model), user_catalog), trained.seq, trained.global_batch)
     planned_layout = searched(training, machine)
     if planned_layout is None:
-        message = _(
-            "{model} does not fit on {gpus} x {gpu}",
-            model=trained.model,
-            gpus=machine.gpus,
-            gpu=machine.gpu.name,
-        )
-        options = f"--model {trained.model} --gpu {machine.gpu.name} --gpus {machine.gpus}"
-        fix = _("wright plan search {options} says what would help", options=options)
+        gpus, gpu = machine.gpus, machine.gpu.name
+        message = _("{model} does not fit on {gpus} x {gpu}", model=trained.model, gpus=gpus, gpu=gpu)
+        command = f"wright plan search --model {trained.model} --gpu {gpu} --gpus {gpus}"
+        fix = _("run {command} to see what would help", command=command)
         raise WrightError.from_code("fabric-model", message, fix, exit_code=EXIT_USAGE)
     return Run(training, planned_layout.layout, machine, stack_for(training.task))
 
 
 def _advice(run: Run | None) -> Advice | None:
-
     if run is None:
         return None
     from clusterwright.plan.fabric.advice import advise
@@ -248,19 +253,20 @@ def _advice(run: Run | None) -> Advice | None:
 
 
 def document(report: FabricReport) -> dict[str, Any]:
-    """For --json."""
+    """Return the document of --json."""
+    from clusterwright.cli.plan._fabric_output import topology
     from clusterwright.plan.fabric.record import compared_record, networks_record
 
     return {
         "kinds": [compared_record(row) for row in report.rows],
         "networks": networks_record(report.three),
         "advice": report.advice,
-        "topology_conf": _topology(report) if report.is_single_kind else None,
+        "topology_conf": topology(report) if report.is_single_kind else None,
     }
 
 
 def write_files(written: Written, report: FabricReport) -> None:
-    """The drawing in both languages, every cable as a row, and a page with the drawing and the comparison."""
+    """Write the drawing, the list of cables, and the page with the drawing and the comparison."""
     from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.fabric.drawing import svg
     from clusterwright.plan.fabric.html_report import render_html
@@ -273,148 +279,3 @@ def write_files(written: Written, report: FabricReport) -> None:
         write_table(written.cables, "\n".join(["from,to,cables,length_m,class", *rows, ""]))
     if written.html:
         write_table(written.html, render_html(report.chosen, report.rows))
-
-
-def show(report: FabricReport) -> None:
-    """Tables on stdout, and what to ask next on stderr."""
-    switch = report.requirements.switch
-    rate = switch.port_bits_per_s / 1e9
-    show_text(
-        _(
-            "{nodes} nodes of {gpus_per_node} x {gpu}, {ports_per_node} x {rate:g} Gbit/s "
-            "{protocol}, switch {title} ({ports} ports)\n",
-            nodes=report.requirements.nodes,
-            gpus_per_node=report.machine.gpus_per_node,
-            gpu=report.machine.gpu.name,
-            ports_per_node=report.requirements.ports_per_node,
-            rate=rate,
-            protocol=switch.protocol,
-            title=switch.title,
-            ports=switch.ports,
-        )
-    )
-    _show_kinds(report)
-    if report.is_single_kind:
-        _show_kind(report)
-    _show_networks(report.three)
-    if report.advice:
-        _show_advice(report.advice)
-    else:
-        show_message("with --model, steps are compared too, and whether InfiniBand pays")
-
-
-def _show_kinds(report: FabricReport) -> None:
-    steps = any(row.step_s for row in report.rows)
-    head = ("kind", "levels", "switches", "cables", "ports free", "bisection", "oversubscribed", "hops",
-            "all-reduce 1 GiB", "scattered", "power", "switches and cables")  # fmt: skip
-    show_table(
-        (*head, *(("step", "scattered") if steps else ())),
-        [_kind_row(row, steps=steps) for row in report.rows],
-    )
-    for row in report.rows:
-        if row.why_not:
-            show_message(f"{row.kind}: {row.why_not}")
-    for item in sorted({item for row in report.rows if row.cost for item in row.cost.unknown}):
-        show_message(_("no price is known of {item}", item=item))
-
-
-def _kind_row(row: Compared, *, steps: bool) -> tuple[str, ...]:
-    design = row.fabric
-    if design is None:
-        return (str(row.kind), *("-" for _ in range(11 + 2 * steps)))
-    counts = " + ".join(str(level.count) for level in design.levels) or "0"
-    cells = (
-        row.kind,
-        str(design.tiers),
-        counts,
-        str(design.cables),
-        str(sum(level.ports_free for level in design.levels)),
-        f"{design.bisection_bits_per_s / 1e12:.4g} Tbit/s",
-        f"{design.oversubscription:.3g}:1",
-        str(max(0, design.hops)),
-        f"{row.all_reduce_s * 1e3:.3g} ms",
-        f"{row.all_reduce_scattered_s * 1e3:.3g} ms",
-        f"{row.power_w / 1e3:,.1f} kW",
-        _money(row),
-    )
-    trained = (f"{row.step_s:.4g} s", f"{row.step_scattered_s:.4g} s")
-    return (*cells, *(trained if steps else ()))
-
-
-def _money(row: Compared) -> str:
-    if row.cost is None or row.cost.unknown:
-        return "not known"
-    low, likely, high = (round(value / 1e3, 1) for value in (row.cost.low, row.cost.likely, row.cost.high))
-    return f"{likely:,g} k {row.cost.currency} ({low:,g} to {high:,g})"
-
-
-def _show_kind(report: FabricReport) -> None:
-    design = report.chosen
-    show_text("")
-    show_table(
-        ("level", "switches", "cables under it", "ports used", "ports free"),
-        [
-            tuple(map(str, (level.name, level.count, level.cables_down, level.ports_used, level.ports_free)))
-            for level in design.levels
-        ],
-    )
-    show_text(_("\ncables to order (lengths are estimates):"))
-    rows = [
-        (cable.level, cable.item, f"{cable.length_m} m", str(cable.count))
-        for cable in next(iter(report.rows)).cables
-    ]
-    show_table(("from", "class", "length", "cables"), rows)
-    show_text(
-        _(
-            "\ntopology.conf:\n\n{topology}\ncluster.yaml, each group with its other fields:\n",
-            topology=_topology(report),
-        )
-    )
-    from clusterwright.plan.fabric.topology import cluster_lines
-
-    show_text(cluster_lines(design, report.hosts))
-
-
-def _topology(report: FabricReport) -> str:
-    from clusterwright.plan.fabric.topology import block_lines, topology_lines
-
-    trays = report.machine.nvlink_domain // report.machine.gpus_per_node
-    lines = topology_lines(report.chosen, report.hosts)
-    if trays > 1:
-        blocks = block_lines(report.hosts, trays)
-        lines += f"\n# or, with topology/block, so that NVLink's racks stay together:\n{blocks}"
-    return lines
-
-
-def _show_networks(three: Networks) -> None:
-    show_text(_("\nthe three networks:"))
-    rows = []
-    for name, network in (
-        ("compute", three.compute),
-        ("storage", three.storage),
-        ("management", three.management),
-    ):
-        counts = " + ".join(f"{level.count} {level.name}" for level in network.levels) or "none"
-        ports = f"{network.nodes} x {network.ports_per_node} x {network.port_bits_per_s / 1e9:g} Gbit/s"
-        rows.append((name, str(network.kind), network.switch.title, ports, counts, str(network.cables)))
-    show_table(("network", "kind", "switch", "ports", "switches", "cables"), rows)
-
-
-def _show_advice(advice: Advice) -> None:
-    from clusterwright.plan.search.outcome import format_layout
-
-    show_text(
-        _("\nthe training on other networks, cut as suits each; the last three with all ports at their rate:")
-    )
-    rows = [
-        (
-            choice.name,
-            f"{choice.step_s:.4g} s",
-            f"{choice.waiting:.1%}",
-            f"{choice.slower:.1%}",
-            format_layout(choice.layout),
-        )
-        for choice in advice.choices
-    ]
-    show_table(("network", "step", "lost to it", "slower than the fastest", "layout"), rows)
-    show_text(f"\n{advice.verdict}")

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from clusterwright.i18n import _
+from clusterwright.units import human_duration
 
 _FLOAT_BYTES = 4
 
@@ -21,24 +22,24 @@ def gradients(
     rate: str,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """How long steps are over a slow network with each way of adding up gradients, and what each way costs.
+    """Compare ways to reduce gradients over a slow network: step time, efficiency and cost.
 
-    For data parallelism of a whole model on each rank. Times are at line rate, beneath the backward pass.
+    For data parallelism with a full model per rank. Times assume line rate, overlapped with the backward pass.
 
     Parameters
     ----------
     parameters
-        What is trained: 25e6.
+        Number of trained parameters, such as 25e6.
     step
-        Seconds of a step on one host, without the network: 0.25 or 4.
+        Seconds per step on one host without the network, such as 0.25.
     hosts
-        That share the work.
+        Number of hosts.
     rate
-        Of a host's link: 25Gbit/s.
+        Link rate of a host, such as 25Gbit/s.
     json
-        As one JSON document.
+        Print one JSON document.
     """
-    from clusterwright.cli._show import show_json, show_table, show_text
+    from clusterwright.cli._show import show_heading, show_json, show_table
     from clusterwright.plan.gradients import Training, advised, judged
 
     training = Training(parameters * _FLOAT_BYTES, step, hosts, _bytes_per_s(rate))
@@ -47,15 +48,12 @@ def gradients(
         show_json({"ways": [asdict(result) for result in results], "advised": best.way.setting})
         return 0
     rows = [
-        (result.way.setting, f"{result.step_s:.3g} s", f"{result.efficiency:.2f}", result.way.cost)
+        (result.way.setting, human_duration(result.step_s), f"{result.efficiency:.2f}", result.way.cost)
         for result in results
     ]
-    show_table(("in the job file", "step", "efficiency", "cost, as measured"), rows)
-    show_text(
-        _(
-            "\n{setting}: the cheapest that leaves enough of a step, or else the fastest",
-            setting=best.way.setting,
-        )
+    show_table(("setting in the job file", "step", "efficiency", "measured cost"), rows)
+    show_heading(
+        _("recommended: {setting}, the cheapest efficient one, or else the fastest", setting=best.way.setting)
     )
     return 0
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import _, _n
 
 if TYPE_CHECKING:
     from clusterwright.plan.power import Hall, Node, Supply
@@ -20,27 +20,29 @@ if TYPE_CHECKING:
 class Load:
     """What draws power."""
 
-    gpu: Annotated[str, Parameter(help="A GPU of the catalog.")]
-    nodes: Annotated[int, Parameter(help="Hosts; racks of superchips.")] = 1
-    gpus_per_node: Annotated[int | None, Parameter(help="8 if left out; a rack of superchips has 72.")] = None
-    cpus: Annotated[int | None, Parameter(help="Processors of a node; 2 if left out.")] = None
-    cpu_w: Annotated[float | None, Parameter(help="Watts of one; 350 if left out.")] = None
-    dimms: Annotated[int | None, Parameter(help="Memory modules of a node; 32 if left out.")] = None
-    nics: Annotated[int | None, Parameter(help="Ports of a node; 8 if left out.")] = None
-    disks: Annotated[int | None, Parameter(help="NVMe disks of a node; 8 if left out.")] = None
-    network_w: Annotated[float, Parameter(help="Switches and optics: wright plan fabric says how much.")] = (
+    gpu: Annotated[str, Parameter(help="GPU of the catalog.")]
+    nodes: Annotated[int, Parameter(help="Number of nodes; of superchips: racks.")] = 1
+    gpus_per_node: Annotated[
+        int | None, Parameter(help="GPUs per node; default: 8 (a rack of superchips has 72).")
+    ] = None
+    cpus: Annotated[int | None, Parameter(help="CPUs per node; default: 2.")] = None
+    cpu_w: Annotated[float | None, Parameter(help="Watts per CPU; default: 350.")] = None
+    dimms: Annotated[int | None, Parameter(help="DIMMs per node; default: 32.")] = None
+    nics: Annotated[int | None, Parameter(help="Network ports per node; default: 8.")] = None
+    disks: Annotated[int | None, Parameter(help="NVMe disks per node; default: 8.")] = None
+    network_w: Annotated[float, Parameter(help="Watts of switches and optics, from wright plan fabric.")] = (
         0.0
     )
-    catalog: Annotated[Path | None, Parameter(help="GPUs and servers of your own.")] = None
+    catalog: Annotated[Path | None, Parameter(help="File with your own GPUs and servers.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Supplies:
-    """Power supplies of a node."""
+    """The power supplies of a node."""
 
-    psu: Annotated[str | None, Parameter(help="Rating of one, 2200W: says whether they hold.")] = None
-    psus: Annotated[int, Parameter(help="How many there are.")] = 2
-    spare: Annotated[int, Parameter(help="How many of them may fail.")] = 1
+    psu: Annotated[str | None, Parameter(help="Rating of a power supply to check, such as 2200W.")] = None
+    psus: Annotated[int, Parameter(help="Power supplies per node.")] = 2
+    spare: Annotated[int, Parameter(help="Power supplies that may fail.")] = 1
 
 
 def power(
@@ -51,18 +53,18 @@ def power(
     pue: float | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Power and heat of nodes, racks and the hall, and whether power supplies hold.
+    """Plan the power and cooling of nodes, racks and the hall, and check the power supplies.
 
-    Exit code: 1 when the supplies that are left after a failure do not hold.
+    Exit code: 1 if the power supplies that remain after a failure are too weak.
 
     Parameters
     ----------
     rack_limit
-        What the hall gives one rack: 40kW.
+        Power limit of a rack, such as 40kW.
     pue
-        Power of the hall over that of its machines; 1.3 if left out.
+        Power of the hall divided by that of its machines; default: 1.3.
     json
-        Everything in watts, as one JSON document.
+        Print one JSON document, in watts.
     """
     from clusterwright.cli._show import show_json
     from clusterwright.plan.power import LIMITS, hall, node_power, supply
@@ -96,35 +98,46 @@ def _node(load: Load) -> Node:
         for server in servers_by_name.values()
         if (server.gpu, server.gpus) == (gpu.name, base_node.gpus)
     ]
-    if rated and base_node.nvswitch and not overrides:  # a maker's system; other nodes are everybody's own
+    if rated and base_node.nvswitch and not overrides:  # a vendor's system as it is sold
         base_node = replace(base_node, rated_w=max(rated))
     return replace(base_node, **overrides)
 
 
 def _show(load: Load, node: Node, hall_report: Hall, supply_check: Supply | None) -> None:
-    from clusterwright.cli._show import show_table, show_text
+    from clusterwright.cli._show import show_heading, show_table, show_text
     from clusterwright.plan.power import node_power
 
     drawn = node_power(node)
-    show_table(("of one node", "W"), [(name, f"{value:,.0f}") for name, value in drawn.parts if value])
-    rated = f"; its maker rates it at {node.rated_w:,.0f} W, which is planned for" if node.rated_w else ""
-    show_text(_("\n{wall_w:,.0f} W at the wall{rated}\n", wall_w=drawn.wall_w, rated=rated))
+    show_table(("part of a node", "W"), [(name, f"{value:,.0f}") for name, value in drawn.parts if value])
+    show_heading(
+        _(
+            "{power:,.0f} W at the wall; the plan uses the vendor's rating of {rated:,.0f} W",
+            power=drawn.wall_w,
+            rated=node.rated_w,
+        )
+        if node.rated_w
+        else _("{power:,.0f} W at the wall", power=drawn.wall_w)
+    )
+    rack = _(
+        "{power:.1f} kW, cooling: {cooling}", power=hall_report.rack_w / 1e3, cooling=hall_report.cooling
+    )
+    circuits = _(
+        "{count} three-phase, half of them on each of two feeds", count=hall_report.circuits_per_rack
+    )
     rows = [
-        ("nodes in a rack", f"{hall_report.nodes_per_rack}"),
-        ("racks", f"{hall_report.racks}"),
-        ("a full rack", f"{hall_report.rack_w / 1e3:.1f} kW, cooled by {hall_report.cooling}"),
-        (
-            "circuits of a rack",
-            f"{hall_report.circuits_per_rack} three-phase, half of them on each of two feeds",
-        ),
-        ("machines", f"{hall_report.it_w / 1e3:,.1f} kW"),
-        ("hall", f"{hall_report.hall_w / 1e3:,.1f} kW"),
-        ("heat", f"{hall_report.btu_per_h:,.0f} BTU/h"),
-        ("air, if by air", f"{hall_report.air_m3_per_h:,.0f} m3/h"),
+        (_("nodes per rack"), f"{hall_report.nodes_per_rack}"),
+        (_("racks"), f"{hall_report.racks}"),
+        (_("full rack"), rack),
+        (_("circuits per rack"), circuits),
+        (_("machines"), f"{hall_report.it_w / 1e3:,.1f} kW"),
+        (_("hall"), f"{hall_report.hall_w / 1e3:,.1f} kW"),
+        (_("heat"), f"{hall_report.btu_per_h:,.0f} BTU/h"),
+        (_("airflow (air cooling)"), f"{hall_report.air_m3_per_h:,.0f} m3/h"),
     ]
-    show_table((f"{load.nodes} nodes", ""), rows)
+    show_text("")
+    show_table((_n("{count} node", "{count} nodes", load.nodes), ""), rows)
     if supply_check:
-        show_text(f"\nsupplies: {supply_check.reason}")
+        show_heading(_("power supplies: {result}", result=supply_check.reason))
 
 
 _WATTS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(W|kW|MW)")
@@ -132,7 +145,7 @@ _FACTOR = {"W": 1.0, "kW": 1e3, "MW": 1e6}
 
 
 def watts(text: str) -> float:
-    """Watts of `2200W` or `40kW`.
+    """Parse `2200W` or `40kW` to watts.
 
     Raises:
         WrightError: bad-quantity, for a number without a unit.

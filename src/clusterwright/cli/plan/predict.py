@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.predict.table_prediction import Predicted
 
 _LONG = 3000  # rows
-_MAX_MESSAGES = 20  # rows that failed, on a terminal; their notes have all
+_MAX_MESSAGES = 20  # printed; the note column has them all
 
 
 def predict(
@@ -25,21 +25,21 @@ def predict(
     catalog: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Predict every row of a table of training runs, convolutional networks or collective operations.
+    """Predict every row of a CSV table of training runs, convolutional networks or collective operations.
 
-    Which sort it is is told by its header. Every column is kept; measured ones are never looked at. A row that cannot
-    be predicted has the reason in its note, and the others are predicted all the same: exit code 1.
+    The header tells the kind of table. All columns are preserved; measured ones are ignored. A row that cannot be
+    predicted has the reason in its note column; the exit code is then 1.
 
     Parameters
     ----------
     table
-        The table, a CSV with a header.
+        CSV file with a header.
     out
-        Write the table with its predictions here; without it, it goes to stdout.
+        Write the table with predictions to this file; default: stdout.
     catalog
-        GPUs and models of your own.
+        File with your own GPUs and models.
     json
-        The counts and findings as one JSON document on stdout.
+        Print the counts and findings as one JSON document.
     """
     from clusterwright.cli._show import show_json, show_text
     from clusterwright.cli.plan._inputs import load_user_catalog, read_table, write_table
@@ -58,7 +58,7 @@ def predict(
 
 
 def _predicted(data: bytes, name: str, user_catalog: UserCatalog | None) -> Predicted:
-    """In as many processes as there are cores, where the table is long enough to be worth it."""
+    """Predict long tables in as many processes as there are cores."""
     from clusterwright.plan.predict.table_prediction import predict as predicted
 
     if data.count(b"\n") < _LONG:
@@ -70,22 +70,18 @@ def _predicted(data: bytes, name: str, user_catalog: UserCatalog | None) -> Pred
 
 
 def _tell(prediction: Predicted, out: Path | None) -> None:
-    from clusterwright.cli._show import show_message
+    from clusterwright.cli._show import show_message, show_note
 
     for remark in prediction.remarks[:_MAX_MESSAGES]:
-        show_message(f"note: {remark}")
+        show_note(remark)
     for problem in prediction.problems[:_MAX_MESSAGES]:
         show_message(f"{problem}\n")
     hidden = len(prediction.problems) - _MAX_MESSAGES
     if hidden > 0:
-        show_message(_("... and {hidden} more; every row's note names its own\n", hidden=hidden))
-    success_count = prediction.rows - prediction.failed
+        show_message(_("... and {count} more, see the note column", count=hidden))
+    good, rows = prediction.rows - prediction.failed, prediction.rows
     show_message(
-        _(
-            "{success_count} of {rows} {sort} rows predicted{value}",
-            success_count=success_count,
-            rows=prediction.rows,
-            sort=prediction.sort,
-            value=f", in {out}" if out else "",
-        )
+        _("predicted {count} of {total} rows ({kind})", count=good, total=rows, kind=prediction.sort)
     )
+    if out:
+        show_message(_("written: {files}", files=out))

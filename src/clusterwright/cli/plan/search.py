@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import show_message, show_table, show_text
+from clusterwright.cli._show import show_heading, show_message, show_table, show_text
 from clusterwright.cli.plan._inputs import MachineOptions, Work
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
+from clusterwright.units import human_bit_rate, human_duration, human_number
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
@@ -23,16 +24,16 @@ Flag = Annotated[bool, Parameter(negative="")]
 
 @dataclass(frozen=True, kw_only=True)
 class FixedSizes:
-    """Sizes that are not searched."""
+    """Fixed sizes of the layout."""
 
-    tp: Annotated[int | None, Parameter(help="Keep tensor parallelism at this size.")] = None
-    pp: Annotated[int | None, Parameter(help="Keep pipeline parallelism at this size.")] = None
-    cp: Annotated[int | None, Parameter(help="Keep context parallelism at this size.")] = None
-    ep: Annotated[int | None, Parameter(help="Keep expert parallelism at this size.")] = None
-    dp: Annotated[int | None, Parameter(help="Keep data parallelism at this size.")] = None
-    micro_batch: Annotated[int | None, Parameter(help="Keep a microbatch at so many sequences.")] = None
+    tp: Annotated[int | None, Parameter(help="Fixed tensor parallel size.")] = None
+    pp: Annotated[int | None, Parameter(help="Fixed pipeline parallel size.")] = None
+    cp: Annotated[int | None, Parameter(help="Fixed context parallel size.")] = None
+    ep: Annotated[int | None, Parameter(help="Fixed expert parallel size.")] = None
+    dp: Annotated[int | None, Parameter(help="Fixed data parallel size.")] = None
+    micro_batch: Annotated[int | None, Parameter(help="Fixed microbatch size in sequences.")] = None
     max_tp: Annotated[
-        int | None, Parameter(help="Largest tensor parallelism; the NVLink domain if left out.")
+        int | None, Parameter(help="Maximum tensor parallel size; default: the NVLink domain.")
     ] = None
 
 
@@ -47,22 +48,22 @@ def search(
     html: Path | None = None,
     json: Flag = False,
 ) -> int:
-    """Find the fastest way to cut a model over GPUs, and say why every other way is slower or does not fit.
+    """Find the fastest parallel layout of a model on GPUs, and explain why each other one is slower or does not fit.
 
-    Exit code: 1 when nothing fits; what would help is said then.
+    Exit code: 1 if no layout fits; possible remedies are then listed.
 
     Parameters
     ----------
     software
-        Whose efficiency is expected, in its newest version.
+        Framework whose efficiency is assumed, in its newest version.
     top
-        How many layouts are ranked.
+        Number of ranked layouts.
     out
-        Write the best layout's `parallel:` section for job.yaml here.
+        Write the `parallel:` section of the best layout for job.yaml to this file.
     html
-        Write a page with the pictures here: layouts, time, memory.
+        Write a report to this HTML file: layouts, time, memory.
     json
-        Everything, in seconds and bytes, as one JSON document.
+        Print one JSON document, in seconds and bytes.
     """
     from clusterwright.cli.plan._inputs import read_options
     from clusterwright.errors import EXIT_FAILED
@@ -78,7 +79,7 @@ def search(
 
 
 def _timed(training: Training, machine: Machine, options: Options) -> tuple[Outcome, float]:
-    """The outcome, and the seconds it took."""
+    """Return the outcome and the seconds of the search."""
     from time import perf_counter
 
     from clusterwright.plan.search import search as searched
@@ -112,60 +113,71 @@ def _write(outcome: Outcome, out: Path | None, html: Path | None) -> None:
 
 
 _COLUMNS = (
-    "", "dp", "tp", "pp", "cp", "ep", "ZeRO", "micro", "inter", "recompute", "schedule", "offload",
-    "s a step", "MFU", "tokens/s/GPU", "memory",
+    "", "dp", "tp", "pp", "cp", "ep", "ZeRO", "micro", "inter", N_("recompute"), N_("schedule"), N_("offload"),
+    N_("step (s)"), "MFU", N_("tokens/s/GPU"), N_("memory"),
 )  # fmt: skip
 
 
 def show_outcome(outcome: Outcome, seconds: float) -> None:
-    """The answer on stdout; how it was come by on stderr."""
+    """Print the answer on stdout and the statistics of the search on stderr."""
     from clusterwright.plan.search.outcome import format_layout
     from clusterwright.plan.search.record import fragment
 
     show_text(describe_request(outcome))
     if outcome.best:
         show_text(_best(outcome, outcome.best))
-        show_text(_("\nthe fastest layout of each mesh:"))
+        show_heading(_("fastest layout of each mesh"))
         show_table(_COLUMNS, [_row(number, plan) for number, plan in enumerate(outcome.meshes, 1)])
     else:
-        show_text(_("\nnothing fits"))
+        show_heading(_("no layout fits"))
     if outcome.families:
-        show_text(_("\nwhy not:"))
+        show_heading(_("why other layouts are not the best"))
         rows = [(loss.family, format_layout(loss.plan.run.layout), loss.why) for loss in outcome.families]
-        show_table(("family", "its fastest, or smallest", "why it is not the best"), rows)
+        show_table(("family", "fastest or smallest layout", "why"), rows)
     if outcome.best:
-        show_text(
-            _(
-                "\n{pareto}\n\nfor job.yaml:\n\n{fragment}",
-                pareto=_pareto(outcome),
-                fragment=fragment(outcome.best.run),
-            )
-        )
+        show_heading(_pareto(outcome))
+        show_heading(_("for job.yaml:"))
+        show_text(f"\n{fragment(outcome.best.run)}")
     for remedy in outcome.remedies:
         show_text(f"  {remedy}")
     show_message(counted(outcome, seconds))
 
 
 def describe_request(outcome: Outcome) -> str:
-    """The question: the model, the work and the machines, with what was assumed of them."""
+    """Describe the model, the workload and the machines with their assumptions."""
     from clusterwright.plan import parameters
 
     work, model = outcome.training, outcome.training.architecture
     billions = parameters.count(model).total / 1e9
-    return (
-        f"{model.name} ({billions:.3g} B parameters), sequence {work.seq_len}, global batch {work.global_batch},"
-        f" {work.precision}, {work.optimizer}, {outcome.stack.family}\n{_describe_machine(outcome.machine)}"
+    request = _(
+        "{model} ({billions:.3g}B parameters), sequence length {seq}, global batch {batch}, {precision}, {optimizer}, "
+        "{framework}",
+        model=model.name,
+        billions=billions,
+        seq=work.seq_len,
+        batch=work.global_batch,
+        precision=work.precision,
+        optimizer=work.optimizer,
+        framework=outcome.stack.family,
     )
+    return f"{request}\n{_describe_machine(outcome.machine)}"
 
 
 def _describe_machine(on: Machine) -> str:
     net = on.network
-    joined = f"NVLink joins {on.nvlink_domain}" if on.nvlink_domain > 1 else "no NVLink"
-    text = f"{on.gpus} x {on.gpu.name}, {on.gpus_per_node} a node, {joined}"
+    parts = [
+        _("{gpus} x {gpu}, {count} per node", gpus=on.gpus, gpu=on.gpu.name, count=on.gpus_per_node),
+        _("NVLink domain of {count} GPUs", count=on.nvlink_domain)
+        if on.nvlink_domain > 1
+        else _("no NVLink"),
+    ]
     if net.kind == "none":
-        return f"{text}, one node"
-    over = f", oversubscribed {net.oversubscription:g}:1" if net.oversubscription > 1 else ""
-    return f"{text}, {net.nics:g} x {net.nic_bytes_per_s * 8e-9:g} Gbit/s {net.kind} a node{over}"
+        return ", ".join([*parts, _("one node")])
+    rate = human_bit_rate(net.nic_bytes_per_s * 8)
+    parts.append(_("{nics:g} x {rate} {network} per node", nics=net.nics, rate=rate, network=net.kind))
+    if net.oversubscription > 1:
+        parts.append(_("oversubscription {ratio:g}:1", ratio=net.oversubscription))
+    return ", ".join(parts)
 
 
 def _best(outcome: Outcome, best: Plan) -> str:
@@ -176,19 +188,32 @@ def _best(outcome: Outcome, best: Plan) -> str:
     low, high = span(best.run, best.time)
     second = outcome.runner_up
     total, memory = float(best.time.total), float(best.memory.total)
-    takes = f"{total:.4g} s a step ({float(low):.3g} to {float(high):.3g} s in 8 of 10 cases)"
-    memory_use = f"{gib(memory)} of {gib(best.run.machine.gpu.usable_bytes)}"
-    lines = [f"\nbest       {format_layout(best.run.layout)}"]
-    lines += [f"           {takes}, {100 * best.utilization:.1f}% MFU, {memory_use}"]
+    figures = _(
+        "step {step:.4g} s ({low:.3g} to {high:.3g} s, P10 to P90), MFU {mfu:.1%}, memory {memory} of {usable}",
+        step=total,
+        low=float(low),
+        high=float(high),
+        mfu=best.utilization,
+        memory=gib(memory),
+        usable=gib(best.run.machine.gpu.usable_bytes),
+    )
+    rows = [(_("best"), format_layout(best.run.layout)), ("", figures)]
     if best.fit is MemoryFit.TIGHT and (roomy := outcome.roomy):
-        slower = float(roomy.time.total) / total - 1
-        lines += [
-            f"roomier    {format_layout(roomy.run.layout)}",
-            f"           {100 * slower:.1f}% slower, {gib(float(roomy.memory.total))}; the best is tight",
+        slower, size = float(roomy.time.total) / total - 1, gib(float(roomy.memory.total))
+        rows += [
+            (_("less memory"), format_layout(roomy.run.layout)),
+            (
+                "",
+                _(
+                    "{slower:.1%} slower, {memory}; the memory of the best is tight",
+                    slower=slower,
+                    memory=size,
+                ),
+            ),
         ]
     if second:
-        lines += [f"runner-up  {format_layout(second.run.layout)}", f"           {outcome.runner_up_why}"]
-    return "\n".join(lines)
+        rows += [(_("runner-up"), format_layout(second.run.layout)), ("", outcome.runner_up_why)]
+    return "\n" + "\n".join(f"{label:12}  {text}" for label, text in rows)
 
 
 def _row(number: int, plan: Plan) -> tuple[str, ...]:
@@ -209,7 +234,9 @@ def _row(number: int, plan: Plan) -> tuple[str, ...]:
         f"{float(plan.time.total):.4g}",
         f"{100 * plan.utilization:.1f}%",
         f"{plan.tokens_per_s_per_gpu:.4g}",
-        gib(float(plan.memory.total)) + (" tight" if plan.fit is MemoryFit.TIGHT else ""),
+        _("{memory} tight", memory=gib(float(plan.memory.total)))
+        if plan.fit is MemoryFit.TIGHT
+        else gib(float(plan.memory.total)),
     )
 
 
@@ -217,21 +244,32 @@ def _pareto(outcome: Outcome) -> str:
     from clusterwright.plan.search.outcome import format_layout, gib
 
     last = outcome.pareto[-1]
-    return (
-        f"{len(outcome.pareto)} layouts trade time for memory; the smallest takes {gib(float(last.memory.total))}"
-        f" and {float(last.time.total):.3g} s a step: {format_layout(last.run.layout)}"
+    return _(
+        "Pareto front of time and memory: {count} layouts; the smallest: {memory}, {step:.3g} s per step, {layout}",
+        count=len(outcome.pareto),
+        memory=gib(float(last.memory.total)),
+        step=float(last.time.total),
+        layout=format_layout(last.run.layout),
     )
 
 
 def counted(outcome: Outcome, seconds: float) -> str:
-    """How many layouts there are, and what became of them."""
+    """Return the number of layouts and what became of them."""
     count = outcome.counts
     refused = sum(count.indivisible.values())
     reasons = ", ".join(f"{reason} {number}" for reason, number in count.indivisible.items())
     rate = count.considered / max(seconds, 1e-9)
-    return (
-        f"{count.considered:,} layouts in {seconds:.2f} s ({rate:,.0f} a second): {count.too_large:,} do not fit,"
-        f" {count.bounded:,} cannot be faster, {count.evaluated:,} predicted in full; with what is decided without"
-        f" listing, {count.decided:,} plans"
-        + (f"; {refused} meshes do not divide ({reasons})" if refused else "")
+    text = _(
+        "{count:,} layouts in {duration} ({rate}/s): {large:,} do not fit, {bounded:,} cannot be faster, {evaluated:,} "
+        "predicted in full; {decided:,} plans including those excluded without enumeration",
+        count=count.considered,
+        duration=human_duration(seconds),
+        rate=human_number(rate),
+        large=count.too_large,
+        bounded=count.bounded,
+        evaluated=count.evaluated,
+        decided=count.decided,
     )
+    if not refused:
+        return text
+    return f"{text}; " + _("indivisible meshes: {count} ({reasons})", count=refused, reasons=reasons)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import show_message, show_table, show_text
+from clusterwright.cli._show import show_heading, show_note, show_table, show_text
 from clusterwright.cli.plan._inputs import MachineOptions
 from clusterwright.cli.plan._workload import Amount, Teams
-from clusterwright.i18n import _
-from clusterwright.units import HOUR_S, MINUTE_S
+from clusterwright.i18n import _, _n
+from clusterwright.units import HOUR_S, human_duration, human_number, human_percent
 
 if TYPE_CHECKING:
     from clusterwright.plan.cost.figures import Estimate
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
     from clusterwright.plan.sizing.materials import Materials
 
 
-_NOTHING, _ANYWHERE, _SINGLE_TEAM = Amount(), MachineOptions(), Teams()
+_NO_AMOUNT, _NO_MACHINE, _ONE_TEAM = Amount(), MachineOptions(), Teams()
 
 
 def size(
     *,
     model: str = "",
-    amount: Annotated[Amount, Parameter(name="*")] = _NOTHING,
-    machine_options: Annotated[MachineOptions, Parameter(name="*")] = _ANYWHERE,
-    sharing: Annotated[Teams, Parameter(name="*")] = _SINGLE_TEAM,
+    amount: Annotated[Amount, Parameter(name="*")] = _NO_AMOUNT,
+    machine_options: Annotated[MachineOptions, Parameter(name="*")] = _NO_MACHINE,
+    sharing: Annotated[Teams, Parameter(name="*")] = _ONE_TEAM,
     scenario: str = "",
     html: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Find the fewest GPUs and nodes that do a training before its deadline, and all that is bought with them.
+    """Find the fewest GPUs and nodes that finish a training before its deadline, and list everything to buy with them.
 
-    With --gpus or --cluster: how long it takes there. With --scenario: GPUs for training, science or inference
-    side by side. Exit code: 1 when it is not done in time.
+    With --gpus or --cluster: how long the training takes there. With --scenario: GPUs for training, science or
+    inference compared. Exit code: 1 if the training misses its deadline.
 
     Parameters
     ----------
     model
-        A model of the catalog, or the path of a Hugging Face config.json.
+        Model of the catalog, or path of a Hugging Face config.json.
     scenario
-        training, science or inference: the usual GPUs for it, beside the one of --gpu.
+        training, science or inference: compare the common GPUs for it with --gpu.
     html
-        Write a page with the pictures here: scaling, memory, one iteration, the bill.
+        Write a report to this HTML file: scaling, memory, one iteration, the bill of materials.
     json
-        Everything, in seconds, bytes and money, as one JSON document.
+        Print one JSON document, in seconds, bytes and money.
     """
     from clusterwright.cli._show import show_json
     from clusterwright.cli.plan._inputs import write_table
@@ -73,18 +73,18 @@ def size(
 
 
 def show(answer: Answer | None, bought: Materials | None, choices: tuple[Choice, ...]) -> None:
-    """The answer on stdout, what was assumed on stderr."""
+    """Print the answer on stdout and its assumptions on stderr."""
     if answer and bought:
         show_text(_size(answer))
         if answer.shared:
             show_text(_shared(answer))
-        show_text(_("\na node beside its GPUs"))
+        show_heading(_("other parts of a node"))
         show_table(("part", "", "why"), [(part.what, part.shown, part.why) for part in answer.parts])
         _show_bill(bought)
         for note in answer.notes:
-            show_message(f"note: {note}")
+            show_note(note)
     if choices:
-        show_text(_("\nside by side") if answer else _("side by side"))
+        show_heading(_("comparison"))
         _show_choices(choices)
 
 
@@ -93,82 +93,107 @@ def _size(answer: Answer) -> str:
 
     sized = answer.sized
     low, high = sized.hours_range
-    duration = f"{_hours(sized.hours)} h likely ({_hours(low)} to {_hours(high)} h, P10 to P90)"
-    fails = f"a failure every {_hours(sized.goodput.mtbf_s / 3600)} h on average"
-    saved = f"a checkpoint every {_lasting(sized.goodput.checkpoint_every_s)}"
-    throughput = f"{sized.tokens_per_s / sized.gpus:,.0f} tokens/s a GPU, MFU {sized.utilization:.0%}"
-    hosts = f"{sized.gpus} x {sized.machine.gpu.name} in {_nodes(sized.nodes)}"
     lines = [
-        f"{hosts}: {duration}, {sized.gpu_hours:,.0f} GPU-hours",
-        f"  {format_layout(sized.planned_layout.layout)}; {throughput}",
-        f"  goodput {sized.goodput.share:.1%}: {fails}, {saved}",
+        _(
+            "{gpus} x {gpu} in {nodes}: {duration} likely ({low} to {high}, P10 to P90), {gpu_hours} GPU hours",
+            gpus=sized.gpus,
+            gpu=sized.machine.gpu.name,
+            nodes=_nodes(sized.nodes),
+            duration=_hours(sized.hours),
+            low=_hours(low),
+            high=_hours(high),
+            gpu_hours=human_number(sized.gpu_hours),
+        ),
+        _(
+            "{layout}; {rate} tokens/s per GPU, MFU {mfu}",
+            layout=format_layout(sized.planned_layout.layout),
+            rate=human_number(sized.tokens_per_s / sized.gpus),
+            mfu=human_percent(sized.utilization),
+        ),
+        _(
+            "goodput {share:.1%}: mean time between failures {mtbf}, checkpoint interval {interval}",
+            share=sized.goodput.share,
+            mtbf=human_duration(sized.goodput.mtbf_s),
+            interval=human_duration(sized.goodput.checkpoint_every_s),
+        ),
     ]
     if not math.isinf(answer.deadline_h):
-        lines.append(f"  {_deadline(answer)}")
-    return "\n".join(lines)
+        lines.append(_deadline(answer))
+    return "\n  ".join(lines)
 
 
 def _deadline(answer: Answer) -> str:
-    deadline = f"the deadline of {_hours(answer.deadline_h)} h"
+    deadline = _hours(answer.deadline_h)
     if not answer.in_time:
-        return f"{deadline} is missed by {_hours(answer.sized.hours - answer.deadline_h)} h"
+        delay = _hours(answer.sized.hours - answer.deadline_h)
+        return _("misses the deadline of {deadline} by {delay}", deadline=deadline, delay=delay)
     if answer.sure is None:
-        return f"{deadline} is met as likely as not; nothing meets it at the slow end of the prediction"
+        return _("meets the deadline of {deadline} at P50; no size meets it at P90", deadline=deadline)
     if answer.sure.gpus == answer.sized.gpus:
-        return f"{deadline} is met at the slow end of the prediction, too"
-    return (
-        f"{deadline} is likely met; nine times out of ten with "
-        f"{answer.sure.gpus} GPUs in {_nodes(answer.sure.nodes)}"
+        return _("meets the deadline of {deadline} at P90, too", deadline=deadline)
+    return _(
+        "meets the deadline of {deadline} at P50; at P90 with {gpus} GPUs in {nodes}",
+        deadline=deadline,
+        gpus=answer.sure.gpus,
+        nodes=_nodes(answer.sure.nodes),
     )
 
 
 def _shared(answer: Answer) -> str:
     among = answer.shared
-    assert among is not None  # noqa: S101 (asked by the caller)
-    wait = "never ends" if math.isinf(among.wait_hours) else f"is {_hours(among.wait_hours)} h on average"
-    return (
-        f"\n{among.teams} teams with {among.headroom:.0%} of the nodes free: {_nodes(among.nodes)}, "
-        f"{among.slots} trainings side by side, {among.load:.0%} busy\n"
-        f"  each team is sure of {among.share:.0%}; {among.waits:.0%} of the trainings wait, and the wait {wait}"
+    assert among is not None  # noqa: S101 (checked by the caller)
+    size = _(
+        "{teams} teams with {headroom:.0%} of the nodes free: {nodes}, {slots} concurrent trainings, load {load:.0%}",
+        teams=among.teams,
+        headroom=among.headroom,
+        nodes=_nodes(among.nodes),
+        slots=among.slots,
+        load=among.load,
     )
+    waiting = (
+        _(
+            "guaranteed share per team {share:.0%}; {waits:.0%} of the trainings wait, without end",
+            share=among.share,
+            waits=among.waits,
+        )
+        if math.isinf(among.wait_hours)
+        else _(
+            "guaranteed share per team {share:.0%}; {waits:.0%} of the trainings wait, {duration} on average",
+            share=among.share,
+            waits=among.waits,
+            duration=_hours(among.wait_hours),
+        )
+    )
+    return f"\n{size}\n  {waiting}"
 
 
 def _show_bill(bought: Materials) -> None:
     money, total = bought.bill.currency, bought.bill.total
-    show_text(_("\nwhat is bought ({money}; likely, and from low to high)", money=money))
+    show_heading(_("bill of materials ({currency}; likely, and low to high)", currency=money))
     rows = [
         (str(line.count), line.item, _money(line.total), _range(line.total), line.why)
         for line in bought.bill.lines
     ]
     show_table(
-        ("", "item", "together", "from - to", ""), [*rows, ("", "total", _money(total), _range(total), "")]
+        ("", "item", "total", "low - high", ""), [*rows, ("", _("total"), _money(total), _range(total), "")]
     )
     if lacking := bought.bill.without_price:
-        show_message(
-            _("note: no price is known for {lacking}; the total leaves it out", lacking=", ".join(lacking))
-        )
-    if old := bought.bill.old(date.today().isoformat()):  # noqa: DTZ011 (a day, as the price tags have)
-        show_message(
-            _(
-                "note: {count} prices are more than half a year old; give your own with --catalog: {old}",
-                count=len(old),
-                old=", ".join(old),
-            )
+        show_note(_("the total excludes {items}: no price is known", items=", ".join(lacking)))
+    if old := bought.bill.old(date.today().isoformat()):  # noqa: DTZ011 (a day, like the dates of prices)
+        show_note(
+            _("prices older than half a year (pass your own with --catalog): {items}", items=", ".join(old))
         )
     if (hall := bought.hall) is None:
-        show_message(
-            _("note: the power of the GPU is not known, so there are no racks, no power and no cooling")
-        )
+        show_note(_("the power of the GPU is not known: racks, power and cooling are not planned"))
         return
-    racks = "1 rack" if hall.racks == 1 else f"{hall.racks} racks"
-    show_text(
+    show_heading(
         _(
-            "\n{it_w:,.1f} kW, {hall_w:,.1f} with the hall; {racks} of up to {rack_w:,.0f} kW, "
-            "cooled by {cooling}; {btu_per_h:,.0f} BTU/h",
-            it_w=hall.it_w / 1000.0,
-            hall_w=hall.hall_w / 1000.0,
-            racks=racks,
-            rack_w=hall.rack_w / 1000.0,
+            "power {it_kw:,.1f} kW, {hall_kw:,.1f} kW with the hall; racks: {racks} of up to {rack_kw:,.0f} kW; "
+            "cooling: {cooling}, {btu_per_h:,.0f} BTU/h",
+            it_kw=hall.it_w / 1000,
+            hall_kw=hall.hall_w / 1000,
+            racks=hall.racks,
+            rack_kw=hall.rack_w / 1000,
             cooling=hall.cooling,
             btu_per_h=hall.btu_per_h,
         )
@@ -180,12 +205,14 @@ def _show_choices(choices: tuple[Choice, ...]) -> None:
 
     example = next((choice for choice in choices if not choice.why_not), choices[0])
     if example.serving:
-        heads, rows = ("GPU", "cards", "sequences", "tokens/s, one", "all, at most"), _served
+        heads = ("GPU", _("GPUs"), _("sequences"), _("tokens/s per sequence"), _("tokens/s, maximum"))
+        rows = _served
     elif example.roof:
-        heads, rows = ("GPU", "FP64 TFLOP/s", "matrix units", "GB/s", "FLOPs a byte at the ridge"), _roofs
+        heads = ("GPU", "FP64 TFLOP/s", _("matrix units"), "GB/s", _("FLOP/byte at the ridge"))
+        rows = _roofs
     else:
-        heads, rows = ("GPU", "GPUs", "nodes", "hours", "P10 - P90"), _trained
-    columns = (*heads, "kW", f"{currency(choices)} bought", "rented", "")
+        heads, rows = ("GPU", _("GPUs"), _("nodes"), _("duration"), "P10 - P90"), _trained
+    columns = (*heads, "kW", _("{currency}, bought", currency=currency(choices)), _("rented"), "")
     show_table(columns, [_row(choice, rows(choice), len(heads)) for choice in choices])
 
 
@@ -194,7 +221,7 @@ def _row(choice: Choice, cells: tuple[str, ...], width: int) -> tuple[str, ...]:
         return (choice.gpu.name, *[""] * (width - 1), "", "", "", choice.why_not)
     money = choice.money
     if money is None:
-        return (*cells, "", "", "", "no server with it is in the catalog")
+        return (*cells, "", "", "", _("the catalog has no server with it"))
     return (
         *cells,
         f"{money.kw:,.1f}",
@@ -230,7 +257,7 @@ def _roofs(choice: Choice) -> tuple[str, ...]:
     roof = choice.roof
     if roof is None:
         return ()
-    matrix = f"{roof.matrix / 1e12:.1f}" if roof.matrix else "none"
+    matrix = f"{roof.matrix / 1e12:.1f}" if roof.matrix else "-"
     return (
         choice.gpu.name,
         f"{roof.vector / 1e12:.2f}",
@@ -241,17 +268,11 @@ def _roofs(choice: Choice) -> tuple[str, ...]:
 
 
 def _nodes(count: int) -> str:
-    return "1 node" if count == 1 else f"{count} nodes"
+    return _n("{count} node", "{count} nodes", count)
 
 
 def _hours(hours: float) -> str:
-    return f"{hours:,.0f}" if hours >= 100 else f"{hours:.3g}"
-
-
-def _lasting(seconds: float) -> str:
-    units = ((HOUR_S, "h"), (MINUTE_S, "min"), (1, "s"))
-    length, unit = next((entry for entry in units if seconds >= entry[0]), units[-1])
-    return f"{seconds / length:.3g} {unit}"
+    return human_duration(hours * HOUR_S)
 
 
 def _money(amount: Estimate | None) -> str:
@@ -266,7 +287,7 @@ def _range(amount: Estimate | None) -> str:
 
 
 def record(answer: Answer | None, bought: Materials | None, choices: tuple[Choice, ...]) -> dict[str, Any]:
-    """Everything as one document; hours of training, money and power beside the plain values."""
+    """Return everything as one document; hours, money and power beside the raw values."""
     from clusterwright.plan.sizing.choices import currency
 
     document: dict[str, Any] = {

@@ -11,10 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from cyclopts import Parameter
 
-from clusterwright.cli._show import show_message, show_table, show_text
+from clusterwright.cli._show import show_heading, show_message, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.i18n import _
-from clusterwright.units import QuantityError, parse_duration, parse_rate, parse_size
+from clusterwright.i18n import N_, _, _n
+from clusterwright.units import (
+    QuantityError,
+    human_byte_rate,
+    human_duration,
+    human_number,
+    human_size,
+    parse_duration,
+    parse_rate,
+    parse_size,
+)
 
 if TYPE_CHECKING:
     from clusterwright.catalog.records import Architecture
@@ -24,46 +33,51 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """What is read."""
+    """The dataset to read."""
 
-    dataset: Annotated[str, Parameter(help="Its size: 2TB.")]
-    samples: Annotated[str | None, Parameter(help="Sequences or images in it: 1.2M; as many as files.")] = (
-        None
-    )
-    files: Annotated[str | None, Parameter(help="Files it lies in: 1.2M; one a sample if left out.")] = None
-    samples_per_s: Annotated[
-        float | None, Parameter(help="Read while training, by all GPUs; what their peak allows if left out.")
+    dataset: Annotated[str, Parameter(help="Size of the dataset, such as 2TB.")]
+    samples: Annotated[
+        str | None, Parameter(help="Sequences or images, such as 1.2M; default: as many as files.")
     ] = None
-    epochs: Annotated[float, Parameter(help="How often it is read.")] = 1.0
+    files: Annotated[
+        str | None, Parameter(help="Number of files, such as 1.2M; default: one per sample.")
+    ] = None
+    samples_per_s: Annotated[
+        float | None,
+        Parameter(help="Samples per second of all GPUs; default: the limit of their peak FLOP/s."),
+    ] = None
+    epochs: Annotated[float, Parameter(help="How many times the dataset is read.")] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointOptions:
-    """What is written."""
+    """The checkpoints to write."""
 
-    model: Annotated[str | None, Parameter(help="A model of the catalog, or a config.json.")] = None
-    params: Annotated[str | None, Parameter(help="Parameters, in place of a model: 25.6M.")] = None
-    precision: Annotated[Literal["fp32", "fp16", "bf16", "fp8"], Parameter(help="Of the weights.")] = "bf16"
-    optimizer: Annotated[Literal["adam", "adam8bit", "sgd", "none"], Parameter(help="The optimiser.")] = (
-        "adam"
-    )
-    every: Annotated[str, Parameter(help="Between two checkpoints: 30m.")] = "30m"
-    stall: Annotated[float, Parameter(help="Share of that time that a checkpoint may hold the GPUs up.")] = (
+    model: Annotated[str | None, Parameter(help="Model of the catalog, or a config.json.")] = None
+    params: Annotated[
+        str | None, Parameter(help="Number of parameters instead of a model, such as 25.6M.")
+    ] = None
+    precision: Annotated[
+        Literal["fp32", "fp16", "bf16", "fp8"], Parameter(help="Precision of the weights.")
+    ] = "bf16"
+    optimizer: Annotated[Literal["adam", "adam8bit", "sgd", "none"], Parameter(help="Optimizer.")] = "adam"
+    every: Annotated[str, Parameter(help="Checkpoint interval, such as 30m.")] = "30m"
+    stall: Annotated[float, Parameter(help="Share of the interval that a checkpoint may stall the GPUs.")] = (
         0.05
     )
-    save_total_limit: Annotated[int, Parameter(help="Checkpoints on storage at a time.")] = 3
+    save_total_limit: Annotated[int, Parameter(help="Number of retained checkpoints.")] = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class On:
     """The machines."""
 
-    gpu: Annotated[str, Parameter(help="A GPU of the catalog.")] = "h100-sxm-80gb"
-    gpus: Annotated[int, Parameter(help="How many.")] = 8
-    gpus_per_node: Annotated[int, Parameter(help="Of one node.")] = 8
-    disks: Annotated[int, Parameter(help="NVMe disks of a node.")] = 4
-    catalog: Annotated[Path | None, Parameter(help="GPUs and models of your own.")] = None
-    server_nic: Annotated[str, Parameter(help="Network of one storage server.")] = "100Gbit/s"
+    gpu: Annotated[str, Parameter(help="GPU of the catalog.")] = "h100-sxm-80gb"
+    gpus: Annotated[int, Parameter(help="Number of GPUs.")] = 8
+    gpus_per_node: Annotated[int, Parameter(help="GPUs per node.")] = 8
+    disks: Annotated[int, Parameter(help="NVMe disks per node.")] = 4
+    catalog: Annotated[Path | None, Parameter(help="File with your own GPUs and models.")] = None
+    server_nic: Annotated[str, Parameter(help="Network rate of a storage server.")] = "100Gbit/s"
 
 
 def storage(
@@ -73,12 +87,12 @@ def storage(
     on: Annotated[On, Parameter(name="*")] = On(),
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Size storage for a dataset and its checkpoints, and say which kind is enough.
+    """Size the storage for a dataset and its checkpoints, and show which kinds are fast enough.
 
     Parameters
     ----------
     json
-        Everything in bytes and bytes/s, as one JSON document.
+        Print one JSON document, in bytes and bytes/s.
     """
     from clusterwright.cli._show import show_json
 
@@ -94,14 +108,14 @@ Value = TypeVar("Value")
 
 _COUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([kMBT]?)")
 _FACTOR = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
-_TOKENS = 4096  # of one sample, where a model reads text; stated beside the answer
-_SMALL_VOCABULARY = 2**16  # up to here Megatron's token files hold a token in 2 bytes, beyond in 4
-_SERVER_DISKS = 12  # of one storage server, for the RAID levels
+_TOKENS = 4096  # per sample of a text model; printed with the answer
+_SMALL_VOCABULARY = 2**16  # Megatron's token files use 2 bytes per token up to here, else 4
+_SERVER_DISKS = 12  # per storage server, for the RAID levels
 
 
 @dataclass(frozen=True, slots=True)
 class StorageReport:
-    """All that is printed."""
+    """Everything that the command prints."""
 
     work: Workload
     need: Demand
@@ -113,20 +127,13 @@ class StorageReport:
 
 
 def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageReport:
-    """Everything, from what was asked."""
+    """Compute the report."""
     from clusterwright.cli.plan._inputs import load_user_catalog
     from clusterwright.plan.storage import Workload, best_level, demand, options, staging
 
     if min(on.gpus, on.gpus_per_node) < 1 or data.epochs <= 0:
-        message = _(
-            "{gpus} GPUs, {gpus_per_node} a node, read {epochs:g} times",
-            gpus=on.gpus,
-            gpus_per_node=on.gpus_per_node,
-            epochs=data.epochs,
-        )
-        raise WrightError.from_code(
-            "storage-size", message, _("give 1 or more of each"), exit_code=EXIT_USAGE
-        )
+        message = _("--gpus, --gpus-per-node and --epochs must be positive")
+        raise WrightError.from_code("storage-size", message, _("pass at least 1"), exit_code=EXIT_USAGE)
     user_catalog = load_user_catalog(on.catalog)
     model = _model(checkpoint_options, user_catalog)
     size = _read(parse_size, data.dataset, "--dataset")
@@ -135,7 +142,7 @@ def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageRe
     if model is not None and not data.samples:
         token = 2 if model.vocab <= _SMALL_VOCABULARY else 4
         samples = size / (_TOKENS * token)
-        notes.append(f"samples: sequences of {_TOKENS} tokens of {token} bytes")
+        notes.append(_("samples: sequences of {tokens} tokens of {bytes} bytes", tokens=_TOKENS, bytes=token))
     rate = data.samples_per_s
     if rate is None:
         rate, note = _fastest(model, on, user_catalog)
@@ -153,19 +160,22 @@ def find(data: Data, checkpoint_options: CheckpointOptions, on: On) -> StorageRe
         for option in storage_options
         if option.servers
     }
-    arrays = {use: best_level(use, _SERVER_DISKS) for use in ("metadata", "scratch", "capacity")}
+    arrays = {use: best_level(use, _SERVER_DISKS) for use in (N_("metadata"), N_("scratch"), N_("capacity"))}
     return StorageReport(work, need, nodes, storage_options, staged, arrays, tuple(notes))
 
 
 def count(text: str, option: str) -> float:
-    """A number such as 1.2M.
+    """Parse a number such as 1.2M.
 
     Raises:
         WrightError: bad-quantity.
     """
     match = _COUNT.fullmatch(text.strip())
     if match is None:
-        message, fix = f"{option}: `{text[:60]}` is not a number", "write it as 1200000 or 1.2M"
+        message, fix = (
+            _("{option}: `{text}` is not a number", option=option, text=text[:60]),
+            _("write it as 1200000 or 1.2M"),
+        )
         raise WrightError.from_code("bad-quantity", message, fix, exit_code=EXIT_USAGE)
     return float(match[1]) * _FACTOR[match[2]]
 
@@ -192,17 +202,22 @@ def _parameters(checkpoint_options: CheckpointOptions, model: Architecture | Non
     if checkpoint_options.params:
         return count(checkpoint_options.params, "--params")
     if model is None:
-        fix = "give --model llama2-7b, or --params 25.6M"
-        raise WrightError.from_code("storage-size", _("no model is given"), fix, exit_code=EXIT_USAGE)
+        fix = _("pass --model llama2-7b or --params 25.6M")
+        raise WrightError.from_code(
+            "storage-size",
+            _("neither a model nor its number of parameters is given"),
+            fix,
+            exit_code=EXIT_USAGE,
+        )
     return parameters.count(model).total
 
 
 def _fastest(model: Architecture | None, on: On, user_catalog: UserCatalog | None) -> tuple[float, str]:
-    """Samples a second that the GPUs could read at their peak: no training reads more."""
+    """Return the samples per second that the GPUs could read at their peak, an upper bound."""
     if model is None:
-        fix = "give --samples-per-s, or a --model whose rate follows from the GPUs"
+        fix = _("pass --samples-per-s, or a --model to compute it from the GPUs")
         raise WrightError.from_code(
-            "storage-size", _("how fast samples are read is not said"), fix, exit_code=EXIT_USAGE
+            "storage-size", _("the read rate is not known"), fix, exit_code=EXIT_USAGE
         )
     from clusterwright import catalog
     from clusterwright.plan import flops
@@ -210,11 +225,16 @@ def _fastest(model: Architecture | None, on: On, user_catalog: UserCatalog | Non
     gpu = catalog.gpu(on.gpu, user_catalog)
     peak = gpu.peak.get("bf16") or max(gpu.peak.values())
     rate = on.gpus * peak / (flops.training(model, _TOKENS) * _TOKENS)
-    return rate, f"{rate:.3g} samples/s: what {on.gpus} x {gpu.name} could read at their peak"
+    return rate, _(
+        "{rate} samples/s: the limit of {gpus} x {gpu} at their peak FLOP/s",
+        rate=human_number(rate),
+        gpus=on.gpus,
+        gpu=gpu.name,
+    )
 
 
 def document(report: StorageReport) -> dict[str, Any]:
-    """For --json."""
+    """Return the document of --json."""
     return {
         "demand": report.need,
         "options": report.options,
@@ -225,24 +245,26 @@ def document(report: StorageReport) -> dict[str, Any]:
 
 
 def show(report: StorageReport) -> None:
-    """Tables on stdout; what was assumed on stderr."""
+    """Print the tables on stdout and the assumptions on stderr."""
     need = report.need
+    capacity, checkpoint = human_size(need.capacity_bytes), human_size(need.checkpoint_bytes)
+    read, write = human_byte_rate(need.read_bytes_per_s), human_byte_rate(need.write_bytes_per_s)
     show_table(
-        ("wanted", ""),
+        ("required", ""),
         [
-            ("capacity", f"{need.capacity_bytes / 1e12:.3g} TB, a fifth of it free"),
-            ("checkpoint", f"{need.checkpoint_bytes / 1e9:.4g} GB"),
-            ("read", f"{need.read_bytes_per_s / 1e9:.3g} GB/s in pieces of {_small(need.read_bytes)}"),
-            ("write", f"{need.write_bytes_per_s / 1e9:.3g} GB/s while a checkpoint is written"),
-            ("opened", f"{need.opens_per_s:,.0f} files/s"),
+            (_("capacity"), _("{size}, with a fifth of it free", size=capacity)),
+            (_("checkpoint"), checkpoint),
+            (_("read"), _("{rate} in reads of {size}", rate=read, size=human_size(need.read_bytes))),
+            (_("write"), _("{rate} during a checkpoint", rate=write)),
+            (_("open"), _("{rate} files/s", rate=human_number(need.opens_per_s))),
         ],
     )
     show_text("")
     rows = [_option_row(option, report.staging.get(option.name)) for option in report.options]
-    show_table(("storage", "enough", "servers", "read", "write", "why", "copy to the nodes first?"), rows)
-    show_text(_("\nRAID of {server_disks} disks:", server_disks=_SERVER_DISKS))
+    show_table(("storage", "sufficient", "servers", "read", "write", "why", "stage to the nodes first"), rows)
+    show_heading(_("RAID of {disks} disks", disks=_SERVER_DISKS))
     show_table(
-        ("use", "level", "usable", "fails safely", "small writes", "rebuild"),
+        ("use", "level", "usable", "tolerates", "small writes", "rebuild"),
         [_array_row(use, array) for use, array in report.arrays.items()],
     )
     for note in report.notes:
@@ -252,24 +274,17 @@ def show(report: StorageReport) -> None:
 def _option_row(option: Option, staged: Staging | None) -> tuple[str, ...]:
     return (
         option.name,
-        "yes" if option.enough else "no",
+        _("yes") if option.enough else _("no"),
         str(option.servers or ""),
-        f"{option.read_bytes_per_s / 1e9:.3g} GB/s",
-        f"{option.write_bytes_per_s / 1e9:.3g} GB/s",
+        human_byte_rate(option.read_bytes_per_s),
+        human_byte_rate(option.write_bytes_per_s),
         option.reason,
-        "" if staged is None else f"{'yes' if staged.pays else 'no'}: {staged.reason}",
+        "" if staged is None else f"{_('yes') if staged.pays else _('no')}: {staged.reason}",
     )
 
 
 def _array_row(use: str, array: Array) -> tuple[str, ...]:
-    rebuild = f"{array.rebuild_s / 60:.0f} min" if array.rebuild_s else "-"
-    writes = f"{array.write_iops / 1e3:,.0f} k/s"
-    disks = f"{array.survives} disk{'s' * (array.survives != 1)}"
-    return use, f"RAID {array.level}", f"{array.usable_bytes / 1e12:.3g} TB", disks, writes, rebuild
-
-
-def _small(size: float) -> str:
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= factor:
-            return f"{size / factor:.3g} {unit}"
-    return f"{size:.3g} B"
+    rebuild = human_duration(array.rebuild_s) if array.rebuild_s else "-"
+    writes = f"{human_number(array.write_iops)} IOPS"
+    disks = _n("{count} failed disk", "{count} failed disks", array.survives)
+    return _(use), f"RAID {array.level}", human_size(array.usable_bytes), disks, writes, rebuild
