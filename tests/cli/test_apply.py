@@ -92,7 +92,7 @@ def test_the_outcome_names_what_failed_and_what_is_next(capsys):
 
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "unreachable: a[1-2]: ssh: a1: timed out"
-    assert said[1] == "1 changes, 0 restarts; 1 of 3 hosts; 1.0 s"
+    assert said[1] == "changes: 1; restarts: 0; hosts: 1 of 3; time: 1 s"
     assert said[2].startswith("next: fix")
 
 
@@ -104,7 +104,7 @@ def test_hosts_that_were_left_out_are_named_and_pending(capsys):
     show(report, "wright apply c", next_command="", plan_displayed=True, json=False)
 
     said = capsys.readouterr().err.splitlines()
-    assert said[0] == "left out: a[1-2]: jobs run there: pass --drain"
+    assert said[0] == "skipped: a[1-2]: jobs run there: pass --drain"
     assert said[-1] == "next: wright apply c"
     assert (exit_of(report, exit_code=True), exit_of(report, exit_code=False)) == (3, 0)
 
@@ -146,7 +146,7 @@ def test_leave_to_reboot_is_leave_to_drain_and_brings_the_checks_of_a_boot():
         read_disruption_policy(DisruptionOptions(), CLUSTER, remote).empties,
     ) == (True, True, False)
     assert list(wrong) == ["gpu-node1"]
-    assert wrong["gpu-node1"].startswith("after its reboot, ")
+    assert wrong["gpu-node1"].startswith("after the reboot: ")
 
 
 def test_what_is_done_with_hosts_is_said_before_it_is_asked(capsys):
@@ -162,7 +162,7 @@ def test_what_is_done_with_hosts_is_said_before_it_is_asked(capsys):
     Asking(yes=True, quiet=False, disruption=DisruptionOptions(reboot=True))(report)
     said = capsys.readouterr().err
 
-    assert "note: a,d: drained first, rebooted and checked after the change, and given back" in said
+    assert "note: a,d: drained, changed, rebooted, checked and resumed" in said
     assert "note: b: drained first, and given back after the change" in said
     assert "note: d: waits for a reboot, for package:driver" in said
 

@@ -68,7 +68,7 @@ def test_what_is_ok_is_counted_and_not_shown(asked, capsys):
     assert "gpu-node1" not in out
     assert "note: no iperf3 on b" in err
     assert "1 ok, 0 warn, 1 fail, 0 unknown, 0 skipped" in err
-    assert "bench 3: 1 measurements kept" in err
+    assert "bench 3: 1 measurement stored" in err
 
     network(LAB, common=Common(everything=True))
     assert "gpu-node1" in capsys.readouterr().out
@@ -117,6 +117,6 @@ def test_benches_are_listed_and_compared(tmp_path, monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert "-50.0%" in out
     assert "tool iperf3" in out
-    assert "1 of 1 changed" in err
+    assert "their spread: 1 of 1" in err
     compare(LAB, one, other, json=True)
     assert json.loads(capsys.readouterr().out)["changes"][0]["changed"] is True

@@ -99,7 +99,7 @@ def test_a_job_files_container_is_said_to_be_left_out(wright, tmp_path):
     file.write_text("name: tiny\nrecipe: gpt\ntime: 1h\ncontainer: {image: /shared/images/torch.sqsh}\n")
     done = wright(file, "--dry-run", "--cluster", CLUSTER)
 
-    assert "note: image `/shared/images/torch.sqsh` of job `tiny` is left out" in done.stderr
+    assert "note: image `/shared/images/torch.sqsh` of job `tiny` is ignored" in done.stderr
 
 
 @pytest.mark.parametrize(

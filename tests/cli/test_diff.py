@@ -36,14 +36,14 @@ def test_two_files_are_compared_field_by_field(other, capsys):
     assert said.out == (
         "slurm.node_timeout: 15s -> 20s  [reconfigure] Slurm reads its files again; running jobs do not notice\n"
     )
-    assert said.err.startswith("1 fields differ; [reconfigure]")
+    assert said.err.startswith("1 field differs: [reconfigure]")
 
 
 def test_the_exit_code_says_that_there_is_a_difference(other, capsys):
     """Only when asked; none where nothing differs."""
     assert diff(LAB, other("node_timeout: 15s", "node_timeout: 20s"), exit_code=True) == 3
     assert diff(LAB, LAB, exit_code=True) == 0
-    assert "nothing differs" in capsys.readouterr().err
+    assert "the files do not differ" in capsys.readouterr().err
 
 
 def test_hosts_that_come_and_go_are_named(other, capsys):
@@ -60,7 +60,7 @@ def test_a_file_that_is_wrong_is_named(other, capsys):
     with pytest.raises(SpecError, match="unknown-key"):
         diff(LAB, other("node_timeout: 15s", "node_time: 20s"))
 
-    assert "new.yaml is not a good cluster file" in capsys.readouterr().err
+    assert "new.yaml is not a valid cluster file" in capsys.readouterr().err
 
 
 def test_a_difference_says_who_what_why_and_shows_itself():
@@ -74,5 +74,5 @@ def test_a_difference_says_who_what_why_and_shows_itself():
         "a[1-2]: file:/etc/x: by hand; rewrite  [restart]",
         "    -1",
         "    +2",
-        "a3: file:/opt: 5: never",
+        "a3: file:/opt: 5 files: never",
     ]

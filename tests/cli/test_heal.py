@@ -89,7 +89,7 @@ def test_a_loop_beside_the_unit_is_refused(kept):
     """It would do anew what the unit's journal has, and this machine's has not."""
     kept.write_text(kept.read_text() + "\nheal: {watch: true}\n")
 
-    with pytest.raises(WrightError, match="has a unit on control do it"):
+    with pytest.raises(WrightError, match="a unit on control heals the cluster already"):
         run("watch", kept)
 
 
@@ -127,7 +127,7 @@ def test_a_plan_says_what_why_and_what_takes_it_back(capsys):
     shown = capsys.readouterr().out
 
     assert [(row["action"], row["how"]) for row in document["intents"]] == [
-        ("drain", "done"),
+        ("drain", "automatic"),
         ("reboot", "proposed: not in heal.allow"),
     ]
     assert document["intents"][0]["undo"].startswith("scontrol update")

@@ -47,7 +47,7 @@ def test_what_there_is_no_table_for_is_refused(tmp_path, name, slurm):
     """A file that is none of Slurm's five, and a release that never was."""
     (tmp_path / name).write_text("")
 
-    with pytest.raises(WrightError, match="no table of keys"):
+    with pytest.raises(WrightError, match="are not known"):
         lint(tmp_path / name, slurm=slurm)
 
 

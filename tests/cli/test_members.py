@@ -95,7 +95,7 @@ def test_a_leave_that_was_begun_goes_on_from_the_command_line(file, capsys):
     remember("lab", ("gpu-node4",))
 
     assert remove_hosts(file, "gpu-node4", yes=True) == 0
-    assert "gpu-node4: gone" in capsys.readouterr().err
+    assert "gpu-node4: removed" in capsys.readouterr().err
 
 
 def test_hosts_that_were_left_for_later_are_named(capsys):

@@ -9,6 +9,7 @@ from clusterwright.cli import report as made
 from clusterwright.cli.report import job, team
 from clusterwright.config.load import load_cluster
 from clusterwright.errors import WrightError
+from clusterwright.i18n import in_language
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -37,12 +38,13 @@ def test_a_run_of_this_machine(run, capsys):
     shown = capsys.readouterr().out
 
     assert "Where the time went" in shown
-    assert "not known: Slurm and Prometheus are not asked for a folder" in shown
+    assert "not known: a folder has no data of Slurm and Prometheus" in shown
 
 
 def test_all_forms(run, tmp_path, capsys):
     """A page, a table and JSON; text only where nothing else is asked."""
-    job(str(run), html=tmp_path / "r.html", csv=tmp_path / "r.csv", lang="zh")
+    with in_language("zh"):
+        job(str(run), html=tmp_path / "r.html", csv=tmp_path / "r.csv")
     assert capsys.readouterr().out == ""
     job(str(run), json=True)
 
@@ -66,7 +68,7 @@ def test_what_is_no_month(month):
 
 def test_a_month_that_has_not_begun():
     """Nothing could be said of it."""
-    with pytest.raises(WrightError, match="has not begun"):
+    with pytest.raises(WrightError, match="is in the future"):
         team(month="2098-01", cluster=EXAMPLES / "lab" / "cluster.yaml")
 
 
@@ -85,5 +87,5 @@ def test_prices(tmp_path):
 
     assert (own.amount, own.currency) == (1.2, "EUR")
     assert watts == 400
-    assert market.source.startswith("renting a100")
+    assert market.source.startswith("on-demand rental of a100")
     assert made.of_gpus(load_cluster(EXAMPLES / "lab" / "cluster.yaml")) == (None, 0.0)

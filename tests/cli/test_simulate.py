@@ -98,7 +98,7 @@ def test_bad_lines_are_named_counted_and_left_out_only_if_told(trace, capsys):
 
     assert code == "trace-bad-lines"
     assert (
-        "52 lines are no jobs: line 3: 2 columns, and the heading has 9; line 4: `soon` is no span of time"
+        "52 lines are not jobs: line 3: 2 columns, and the heading has 9; line 4: `soon` is no span of time"
         in words
     )
     assert "51 x 2 columns" in words

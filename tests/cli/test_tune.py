@@ -47,8 +47,9 @@ def test_a_winner_is_shown_as_a_difference_and_written_only_when_asked(job, caps
 
     assert kept == JOB
     assert '+gradients:\n+  bucket: "4MiB"\n' in shown.out
-    assert "as it is: 500 ms a step (median of 7; 500 ms a step to 500 ms a step)" in shown.err.replace(
-        "\n", " "
+    assert (
+        "current settings: 500 ms a step (median of 7; 500 ms a step to 500 ms a step)"
+        in shown.err.replace("\n", " ")
     )
     assert "1.50 times the steps a second" in shown.err
     assert "15 of 20 trials, order by seed 7" in shown.err
@@ -63,7 +64,7 @@ def test_what_is_within_the_spread_is_not_written(job, capsys):
     shown = capsys.readouterr()
 
     assert job.read_text() == JOB
-    assert "nothing to set" in shown.err
+    assert "nothing to change" in shown.err
     assert "---" not in shown.out
 
 

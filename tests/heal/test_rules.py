@@ -74,9 +74,9 @@ def test_a_code_is_answered_by_whole_words(code, rule):
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"step": [{"do": "pray"}]}, "no action `pray`"),
-        ({"answers": {"rumour": ["x"]}}, "no key `rumour`"),
-        ({"stop": 1}, "no key `stop`"),
+        ({"step": [{"do": "pray"}]}, "unknown action `pray`"),
+        ({"answers": {"rumour": ["x"]}}, "unknown key `rumour`"),
+        ({"stop": 1}, "unknown key `stop`"),
     ],
 )
 def test_a_rule_that_cannot_be_is_refused(table, words):

@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from clusterwright.cli._connection import cluster_file, connection_to
 from clusterwright.cli._show import show_json, show_message, show_records, show_text
 from clusterwright.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, WrightError
-from clusterwright.i18n import _
+from clusterwright.i18n import N_, _
 from clusterwright.units import human_duration
 
 if TYPE_CHECKING:
@@ -340,7 +340,8 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
     if not slurm:
         show_message(_("slurmctld does not respond: no action runs until it responds"))
     if rows:
-        show_records(("host", "action", "of", "cost", "rule", "why", "how", "undo"), rows)
+        shown = [{**row, "how": _(str(row["how"]))} for row in rows]
+        show_records(("host", "action", "of", "cost", "rule", "why", "how", "undo"), shown)
     for notification in notifications:
         show_text(_("notification: {text}", text=notification["words"]))
     if not rows and not notifications:
@@ -350,8 +351,8 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
 def _how(loop: Loop, name: str) -> str:
     if not loop.policy.may(name):
         acts = loop.policy.mode in ("act", "approve")
-        return _("proposed: not in heal.allow") if acts else _("proposed")
-    return _("after approval") if loop.policy.needs_approval else _("automatic")
+        return N_("proposed: not in heal.allow") if acts else N_("proposed")
+    return N_("after approval") if loop.policy.needs_approval else N_("automatic")
 
 
 def _entry(journal: Journal, id_: int) -> Entry:

@@ -20,8 +20,8 @@ def test_every_part_of_the_answer_is_there(capsys):
 
     said = capsys.readouterr()
     for words in (
-        "llama3-70b on 64 x h100-sxm-80gb", "where the time goes", "model FLOPs at the peak", "wall time",
-        "memory of one GPU", "usable", "what would help most", "what it rests on", "datasheet",
+        "llama3-70b on 64 x h100-sxm-80gb", "\ntime\n", "model FLOPs at the peak", "wall time",
+        "memory per GPU", "usable", "best improvements", "\ninputs\n", "datasheet",
     ):  # fmt: skip
         assert words in said.out
     assert "note: recomputation not given" in said.err
@@ -57,7 +57,7 @@ def test_as_a_page(capsys):
     assert explain(run_options=CUT, machine_options=WHERE, html=Path("page.html")) == 0
 
     assert "<svg" in Path("page.html").read_text()
-    assert "page: page.html" in capsys.readouterr().err
+    assert "report: page.html" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ def test_a_slow_network_needs_8_bits(plan):
     code, out, _ = plan(*SLOW)
 
     assert code == 0
-    assert "gradients: {compress: int8, bucket: 4MiB}: the cheapest that leaves enough" in out
+    assert "recommended: gradients: {compress: int8, bucket: 4MiB}, the cheapest" in out
 
 
 def test_what_it_advises_is_a_job_file_s(plan):

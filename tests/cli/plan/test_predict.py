@@ -34,7 +34,7 @@ def test_a_table_is_written_beside(capsys):
 
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.endswith("1 of 1 training runs rows predicted, in out.csv\n")
+    assert said.err.endswith("predicted 1 of 1 rows (training runs)\nwritten: out.csv\n")
     rows = written()
     assert float(rows[0]["predicted_iter_time_s"]) > 0
 

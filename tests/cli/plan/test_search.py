@@ -22,8 +22,8 @@ def test_the_best_and_why_not_the_others_are_told(capsys):
 
     said = capsys.readouterr()
     for words in (
-        "llama3-70b (70.6 B parameters)", "512 x h100-sxm-80gb", "\nbest ", "\nrunner-up ", "% slower: ",
-        "ZeRO/FSDP", "does not fit: ", "trade time for memory", "parallel:\n  tensor: ",
+        "llama3-70b (70.6B parameters)", "512 x h100-sxm-80gb", "\nbest ", "\nrunner-up ", "% slower: ",
+        "ZeRO/FSDP", "does not fit: ", "Pareto front of time and memory", "parallel:\n  tensor: ",
     ):  # fmt: skip
         assert words in said.out
     assert "layouts in" in said.err
@@ -62,7 +62,7 @@ def test_nothing_fits_is_a_failure_with_remedies(capsys):
 
     assert search(work=WORK, machine_options=small) == 1
     said = capsys.readouterr().out
-    assert "nothing fits" in said
+    assert "no layout fits" in said
     assert "GPUs: fits" in said
 
 

@@ -27,10 +27,10 @@ def test_a_deadline_finds_a_size_and_a_bill(capsys):
     said = capsys.readouterr()
     for words in (
         "a100-sxm-80gb in",
-        "GPU-hours",
+        "GPU hours",
         "goodput",
         "CPU cores",
-        "what is bought",
+        "bill of materials",
         "total",
         "BTU/h",
     ):
@@ -113,8 +113,8 @@ def test_all_that_is_wrong_is_told_at_once():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"amount": TUNING}, "no model is named"),
-        ({"model": "llama2-7b", "amount": TUNING}, "no GPU is named"),
+        ({"amount": TUNING}, "no model is given"),
+        ({"model": "llama2-7b", "amount": TUNING}, "no GPU is given"),
         (
             {
                 "model": "llama2-7b",
@@ -125,7 +125,7 @@ def test_all_that_is_wrong_is_told_at_once():
         ),
         (
             {"model": "llama2-7b", "amount": TUNING, "machine_options": MachineOptions(gpu="h100", gpus=0)},
-            "--gpus is 0",
+            "--gpus must be at least 1",
         ),
     ],
 )

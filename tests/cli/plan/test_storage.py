@@ -11,7 +11,7 @@ def test_a_model_and_a_dataset_are_enough(plan):
     code, out, err = plan("storage", *asked)
 
     assert code == 0, err
-    for word in ("94.34 GB", "NFS", "Lustre", "CephFS", "local NVMe", "RAID 10", "RAID 6"):
+    for word in ("87.9 GiB", "NFS", "Lustre", "CephFS", "local NVMe", "RAID 10", "RAID 6"):
         assert word in out
     assert "at their peak" in err
 

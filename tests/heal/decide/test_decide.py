@@ -207,7 +207,7 @@ def test_a_fault_of_many_hosts_at_once_is_not_theirs(world, acting):
         w.tick()
 
     assert w.done == []
-    assert all("its cause is elsewhere" in tell.text for tell in w.told)
+    assert all("a common cause is likely" in tell.text for tell in w.told)
     assert len(w.told) == 7
 
 

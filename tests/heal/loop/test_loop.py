@@ -136,8 +136,8 @@ def test_slurmctld_gone_is_waited_for(pretended):
     assert during == ["drain gpu-node1"]
     assert made.effects() == ["drain gpu-node1", "reboot gpu-node1", "resume gpu-node1"]
     assert [line for line in said if "slurmctld" in line] == [
-        "slurmctld does not answer: waiting",
-        "slurmctld answers again",
+        "slurmctld does not respond: waiting",
+        "slurmctld responds again",
     ]
 
 
@@ -170,7 +170,7 @@ def test_a_reapply_is_not_tried_where_the_secrets_are_not(pretended, monkeypatch
     given = action("reapply").prepare(order, hands)
 
     assert given == {}
-    assert "`wright apply` on the one that has them" in action("reapply").execute(order, given, hands)
+    assert "run wright apply where they are stored" in action("reapply").execute(order, given, hands)
     assert action("reapply").happened(order, given, hands) is False
 
 

@@ -34,7 +34,7 @@ def test_the_reason_and_the_expected_start_are_said_and_it_is_left_waiting(full)
     assert process.returncode == 0
     assert "waits: Resources" in said or "waits: Priority" in said, said
     assert "Slurm expects it to start at 20" in said, said
-    assert "it waits in the queue; `wright dev` joins it" in said
+    assert "the job is pending; `wright dev` joins it" in said
     full.sh("control", "scancel -u alice")
     up = full.up()
     assert (up["joined"], up["gpus"]) == (True, "0")
