@@ -163,8 +163,8 @@ def test_what_is_done_with_hosts_is_said_before_it_is_asked(capsys):
     said = capsys.readouterr().err
 
     assert "note: a,d: drained, changed, rebooted, checked and resumed" in said
-    assert "note: b: drained first, and given back after the change" in said
-    assert "note: d: waits for a reboot, for package:driver" in said
+    assert "note: b: drained, changed and resumed" in said
+    assert "note: d: a reboot is pending for package:driver" in said
 
 
 def test_applies_that_can_be_undone_are_listed(capsys):

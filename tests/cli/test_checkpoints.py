@@ -22,7 +22,7 @@ def test_list_shows_every_checkpoint(saved, capsys):
     assert out[0].split() == ["step", "saved", "size", "ranks", "torch", "verified", "marks", "next", "save"]
     assert out[1].startswith("20 ")
     assert "2 h ago" in out[1]
-    assert "when saved" in out[1]
+    assert "on save" in out[1]
     assert out[2].rstrip().endswith("goes next")
 
 

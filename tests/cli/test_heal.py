@@ -46,10 +46,10 @@ def test_the_log_has_evidence_and_undo(kept, capsys):
 
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == 1
-    assert [deed["undo"] for deed in document["deeds"]] == ["", "wright heal undo 2", ""]
-    assert document["deeds"][0]["why"] == "check: gpus_answer: gpu 1 is lost"
-    assert document["deeds"][0]["time"] == "2001-09-09 01:46:40Z"
-    assert document["deeds"][0]["wall"] == 1e9
+    assert [deed["undo"] for deed in document["actions"]] == ["", "wright heal undo 2", ""]
+    assert document["actions"][0]["why"] == "check: gpus_answer: gpu 1 is lost"
+    assert document["actions"][0]["time"] == "2001-09-09 01:46:40Z"
+    assert document["actions"][0]["wall"] == 1e9
 
 
 def test_the_log_as_a_table(kept, capsys):
@@ -131,4 +131,4 @@ def test_a_plan_says_what_why_and_what_takes_it_back(capsys):
         ("reboot", "proposed: not in heal.allow"),
     ]
     assert document["intents"][0]["undo"].startswith("scontrol update")
-    assert "a person is told: look at its power" in shown
+    assert "notification: look at its power" in shown

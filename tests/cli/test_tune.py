@@ -51,7 +51,7 @@ def test_a_winner_is_shown_as_a_difference_and_written_only_when_asked(job, caps
         "current settings: 500 ms a step (median of 7; 500 ms a step to 500 ms a step)"
         in shown.err.replace("\n", " ")
     )
-    assert "1.50 times the steps a second" in shown.err
+    assert "1.50x steps a second" in shown.err
     assert "15 of 20 trials, order by seed 7" in shown.err
     assert "--write" in shown.err
     assert job.read_text().startswith(JOB)

@@ -85,7 +85,7 @@ def done(site, folder, host):
     """What was done to a host, in order."""
     return [
         f"{deed['action']} {deed['of']}".strip()
-        for deed in journal(site, folder)["deeds"]
+        for deed in journal(site, folder)["actions"]
         if deed["host"] == host and deed["state"] == "done"
     ]
 
@@ -158,7 +158,7 @@ def test_a_cluster_in_trouble_mends_itself(site, tmp_path):
 def test_a_host_that_is_gone_is_replaced_and_what_is_a_persons_is_left(site, tmp_path):
     """The share lets one more host be out beside the person's; the control host's fault is only told."""
     site.rest()
-    said, told = of_log(tmp_path), lambda: journal(site, tmp_path)["tells"]
+    said, told = of_log(tmp_path), lambda: journal(site, tmp_path)["notifications"]
     site.sh("control", "scontrol update nodename=gpu-node4 state=drain reason='wright: spare'")
     site.sh("control", "scontrol update nodename=gpu-node1 state=drain reason='fan broken'")
     lab.fault(site.cluster.name, "gpu-lost", "gpu-node1", gpu="1")
@@ -226,7 +226,7 @@ def test_the_unit_mends_is_killed_waits_for_slurmctld_and_hears_a_person(unit, t
     assert unit.sh("control", f"systemctl is-active {UNIT}").strip() == "active"
 
     unit.sh("gpu-node2", "systemctl stop prometheus-node-exporter")
-    waits = lambda: [deed for deed in journal(unit, None)["deeds"] if deed["state"] == "proposed"]
+    waits = lambda: [deed for deed in journal(unit, None)["actions"] if deed["state"] == "proposed"]
     proposed = until(waits, said)
     plan = wright("heal", "--plan", unit.file)
     approved = wright("heal", "approve", proposed[0]["id"], "--cluster", unit.file)
@@ -240,7 +240,7 @@ def test_the_unit_mends_is_killed_waits_for_slurmctld_and_hears_a_person(unit, t
     unit.sh("control", "systemctl start slurmctld")
     until(lambda: "return" in ours("gpu-node1"), said)
     restarts = unit.sh("control", f"systemctl show -P NRestarts {UNIT}; systemctl stop {UNIT}")
-    back = next(deed for deed in journal(unit, None)["deeds"] if deed["action"] == "return")
+    back = next(deed for deed in journal(unit, None)["actions"] if deed["action"] == "return")
     undone = wright("heal", "undo", back["id"], "--cluster", unit.file)
 
     assert (proposed[0]["host"], proposed[0]["action"]) == ("gpu-node2", "restart-service")
@@ -250,7 +250,7 @@ def test_the_unit_mends_is_killed_waits_for_slurmctld_and_hears_a_person(unit, t
     assert ours("gpu-node2") == ["restart-service prometheus-node-exporter.service"]
     assert "return" not in away
     assert int(restarts) >= 1
-    assert "slurmctld answers again" in said().partition("slurmctld does not answer: waiting")[2]
+    assert "slurmctld responds again" in said().partition("slurmctld does not respond: waiting")[2]
     assert undone.returncode == 0, undone.stderr
     assert ours("gpu-node1") == ["drain", "reboot"]  # the return is undone, and each was made once
     assert states(unit)["gpu-node1"][0] == "drained"

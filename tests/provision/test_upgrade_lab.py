@@ -125,7 +125,7 @@ def test_a_job_lives_through_an_upgrade(site, upgraded):
     assert site.file.read_text() == upgraded.before.replace(
         'slurm: "24.11"  # what', 'slurm: "26.05"  # what'
     )
-    assert "1 jobs went on" in upgraded.said
+    assert "running jobs: 1" in upgraded.said
     assert hosts == ["gpu-node1", "gpu-node2"]
 
 

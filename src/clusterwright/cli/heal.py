@@ -193,10 +193,12 @@ def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, loca
     journal = target.journal()
     entries, notifications = journal.entries()[-last:], journal.notifications()[-last:]
     if json:
-        show_json({"schema": SCHEMA, "deeds": [_row(entry) for entry in entries], "tells": notifications})
+        show_json(
+            {"schema": SCHEMA, "actions": [_row(entry) for entry in entries], "notifications": notifications}
+        )
         return EXIT_OK
     rows = [_row(entry) for entry in entries]
-    show_records(("id", "time", "host", "action", "state", "rule", "why", "said", "undo"), rows)
+    show_records(("id", "time", "host", "action", "state", "rule", "why", "error", "undo"), rows)
     for notification in notifications:
         show_text(_("{time} notified: {text}", time=_clock(notification.wall), text=notification.words))
     return EXIT_OK
@@ -240,7 +242,7 @@ def _heal_once(file: Path | None, *, local: bool, json: bool) -> int:
         loop.tick()
         fresh = journal.entries()[earlier:]
     if json:
-        show_json({"schema": SCHEMA, "deeds": [_row(entry) for entry in fresh]})
+        show_json({"schema": SCHEMA, "actions": [_row(entry) for entry in fresh]})
     elif not fresh:
         show_message(_("no action was needed"))
     return EXIT_OK
@@ -335,7 +337,7 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
         for notification in decision.notifications
     ]
     if json:
-        show_json({"schema": SCHEMA, "slurm": slurm, "intents": rows, "tells": notifications})
+        show_json({"schema": SCHEMA, "slurm": slurm, "intents": rows, "notifications": notifications})
         return
     if not slurm:
         show_message(_("slurmctld does not respond: no action runs until it responds"))
@@ -381,7 +383,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "state": entry.record.state,
         "rule": intent.rule,
         "why": intent.why,
-        "said": entry.said,
+        "error": entry.said,
         "before": dict(entry.before),
         "undo": f"wright heal undo {entry.record.id}"
         if entry.record.state == "done" and hasattr(how, "undo")

@@ -13,7 +13,7 @@ def test_it_says_what_an_hour_costs_each_way(capsys):
     assert cost(gpu="a100-80g", nodes=4) == 0
 
     said = capsys.readouterr()
-    for word in ("owned", "on-demand", "reserved", "spot", "even at h/year", "what drives"):
+    for word in ("owned", "on-demand", "reserved", "spot", "break-even (h/year)", "main drivers"):
         assert word in said.out
     assert "32 GPUs" in said.out
 

@@ -109,4 +109,4 @@ def test_all_sessions_of_a_user_end_at_once_and_are_listed_before(dev):
     assert "there is no session 9999" in dev.plain("stop", "9999").stderr
     assert dev.plain("stop", "all", "--as", "bob").stderr.count("stopped") == 3
     dev.until("squeue -h", "")
-    assert "no session is queued or up" in dev.plain("list").stderr
+    assert "no session is queued or running" in dev.plain("list").stderr

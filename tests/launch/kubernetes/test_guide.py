@@ -43,7 +43,7 @@ def test_every_command_of_the_guide_ends_well(typed, tmp_path):
     there = {str(path.relative_to(tmp_path / "k8s")) for path in (tmp_path / "k8s").rglob("*.*")}
     assert {"1-teams.yaml", "2-storage.yaml", "3-queues.yaml", "jobs/resnet50.yaml", "README.md"} <= there
     assert "kind: TrainJob" in (tmp_path / "k8s/jobs/resnet50.yaml").read_text()
-    assert "not carried over: job resnet50: launcher: agent" in done.stderr
+    assert "not exported: job resnet50: launcher: agent" in done.stderr
 
 
 def test_a_kubernetes_without_the_kind_is_refused_in_the_guides_words(typed, tmp_path):

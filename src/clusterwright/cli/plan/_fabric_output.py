@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.cli._show import show_heading, show_message, show_table, show_text
@@ -9,10 +10,25 @@ from clusterwright.i18n import N_, _
 from clusterwright.units import human_bit_rate, human_duration
 
 if TYPE_CHECKING:
-    from clusterwright.cli.plan.fabric import FabricReport
     from clusterwright.plan.fabric.advice import Advice
-    from clusterwright.plan.fabric.compare import Compared
+    from clusterwright.plan.fabric.compare import Compared, FabricRequirements
     from clusterwright.plan.fabric.networks import Networks
+    from clusterwright.plan.fabric.parts import Fabric
+    from clusterwright.plan.run import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class FabricReport:
+    """Everything that the command prints."""
+
+    requirements: FabricRequirements
+    machine: Machine
+    hosts: tuple[str, ...]
+    rows: tuple[Compared, ...]
+    chosen: Fabric
+    three: Networks
+    is_single_kind: bool  # one topology was requested
+    advice: Advice | None = None
 
 
 def show(report: FabricReport) -> None:
@@ -78,7 +94,7 @@ def _kind_row(row: Compared, *, steps: bool) -> tuple[str, ...]:
         f"{row.power_w / 1e3:,.1f} kW",
         _money(row),
     )
-    trained = (f"{row.step_s:.4g} s", f"{row.step_scattered_s:.4g} s")
+    trained = (human_duration(row.step_s), human_duration(row.step_scattered_s))
     return (*cells, *(trained if steps else ()))
 
 
@@ -153,7 +169,7 @@ def _show_advice(advice: Advice) -> None:
     rows = [
         (
             choice.name,
-            f"{choice.step_s:.4g} s",
+            human_duration(choice.step_s),
             f"{choice.waiting:.1%}",
             f"{choice.slower:.1%}",
             format_layout(choice.layout),

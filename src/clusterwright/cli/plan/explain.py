@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from clusterwright.cli._show import show_heading, show_note, show_table, show_text
 from clusterwright.cli.plan._inputs import MachineOptions
 from clusterwright.i18n import N_, _
+from clusterwright.units import human_duration
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.explained import Explained
@@ -177,11 +178,11 @@ def _headline(explanation: Explained) -> str:
         zero=layout.zero,
     )
     speed = _(
-        "{time:.4g} s per iteration ({low:.4g} to {high:.4g} s, P10 to P90); {rate:,.0f} tokens/s per GPU; MFU "
+        "{time} per iteration ({low} to {high}, P10 to P90); {rate:,.0f} tokens/s per GPU; MFU "
         "{mfu:.1%}; bound: {bound}",
-        time=total,
-        low=explanation.low,
-        high=explanation.high,
+        time=human_duration(total),
+        low=human_duration(explanation.low),
+        high=human_duration(explanation.high),
         rate=explanation.tokens_per_s_per_gpu,
         mfu=explanation.mfu,
         bound=explanation.bound,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from clusterwright.cli.plan._fabric_output import FabricReport, show, topology
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 from clusterwright.units import QuantityError, parse_rate
@@ -15,9 +16,7 @@ from clusterwright.units import QuantityError, parse_rate
 if TYPE_CHECKING:
     from clusterwright.catalog.user_catalog import UserCatalog
     from clusterwright.plan.fabric.advice import Advice
-    from clusterwright.plan.fabric.compare import Compared, FabricRequirements
-    from clusterwright.plan.fabric.networks import Networks
-    from clusterwright.plan.fabric.parts import Fabric
+    from clusterwright.plan.fabric.compare import FabricRequirements
     from clusterwright.plan.run import Layout, Machine, Run, Training
 
 
@@ -104,29 +103,14 @@ def fabric(
         Print one JSON document, in bit/s, seconds and watts.
     """
     from clusterwright.cli._show import show_json
-    from clusterwright.cli.plan._fabric_output import show
 
-    report: FabricReport = find(join, trained, kind)
+    report = find(join, trained, kind)
     write_files(written, report)
     if json:
         show_json(document(report))
     else:
         show(report)
     return 0
-
-
-@dataclass(frozen=True, slots=True)
-class FabricReport:
-    """Everything that the command prints."""
-
-    requirements: FabricRequirements
-    machine: Machine
-    hosts: tuple[str, ...]
-    rows: tuple[Compared, ...]
-    chosen: Fabric
-    three: Networks
-    is_single_kind: bool  # one topology was requested
-    advice: Advice | None = None
 
 
 def find(join: Join, trained: Trained, kind: str) -> FabricReport:
@@ -254,7 +238,6 @@ def _advice(run: Run | None) -> Advice | None:
 
 def document(report: FabricReport) -> dict[str, Any]:
     """Return the document of --json."""
-    from clusterwright.cli.plan._fabric_output import topology
     from clusterwright.plan.fabric.record import compared_record, networks_record
 
     return {

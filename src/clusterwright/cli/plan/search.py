@@ -189,10 +189,10 @@ def _best(outcome: Outcome, best: Plan) -> str:
     second = outcome.runner_up
     total, memory = float(best.time.total), float(best.memory.total)
     figures = _(
-        "step {step:.4g} s ({low:.3g} to {high:.3g} s, P10 to P90), MFU {mfu:.1%}, memory {memory} of {usable}",
-        step=total,
-        low=float(low),
-        high=float(high),
+        "step {step} ({low} to {high}, P10 to P90), MFU {mfu:.1%}, memory {memory} of {usable}",
+        step=human_duration(total),
+        low=human_duration(float(low)),
+        high=human_duration(float(high)),
         mfu=best.utilization,
         memory=gib(memory),
         usable=gib(best.run.machine.gpu.usable_bytes),
@@ -233,7 +233,7 @@ def _row(number: int, plan: Plan) -> tuple[str, ...]:
         Offload(int(layout.offload)).name.lower(),
         f"{float(plan.time.total):.4g}",
         f"{100 * plan.utilization:.1f}%",
-        f"{plan.tokens_per_s_per_gpu:.4g}",
+        human_number(plan.tokens_per_s_per_gpu),
         _("{memory} tight", memory=gib(float(plan.memory.total)))
         if plan.fit is MemoryFit.TIGHT
         else gib(float(plan.memory.total)),
@@ -245,10 +245,10 @@ def _pareto(outcome: Outcome) -> str:
 
     last = outcome.pareto[-1]
     return _(
-        "Pareto front of time and memory: {count} layouts; the smallest: {memory}, {step:.3g} s per step, {layout}",
+        "Pareto front of time and memory: {count} layouts; the smallest: {memory}, {step} per step, {layout}",
         count=len(outcome.pareto),
         memory=gib(float(last.memory.total)),
-        step=float(last.time.total),
+        step=human_duration(float(last.time.total)),
         layout=format_layout(last.run.layout),
     )
 

@@ -43,8 +43,10 @@ class Wright:
     def deeds(self) -> tuple[Mapping[str, Any], ...]:
         """What `wright heal` has done, proposed or told."""
         report = self._json("heal", "log", "--json", "--last", "500", "--cluster", str(self.file))
-        notifications = [{**notification, "action": "tell"} for notification in report.get("tells", ())]
-        return (*report.get("deeds", ()), *notifications)
+        notifications = [
+            {**notification, "action": "tell"} for notification in report.get("notifications", ())
+        ]
+        return (*report.get("actions", ()), *notifications)
 
     def _json(self, *arguments: str) -> Mapping[str, Any]:
         try:
