@@ -20,10 +20,10 @@ class TranslatedHelp(DefaultFormatter):
         entries = [entry.copy(description=_inline(entry.description)) for entry in panel.entries]
         super().__call__(console, options, panel.copy(title=_(str(panel.title)), entries=entries))
 
-    def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
+    def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:  # noqa: ARG002 (Cyclopts')
         """Print the usage line."""
         text = usage.plain if isinstance(usage, Text) else str(usage)
-        super().render_usage(console, options, Text(text.replace("Usage:", _("Usage:"), 1)))
+        console.print(Text(f"{_('Usage:')} {text.removeprefix('Usage:').strip()}", style="bold"))
 
     def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
         """Print what the command does."""

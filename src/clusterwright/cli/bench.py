@@ -180,57 +180,62 @@ bench = App(
 )
 
 
+File = Annotated[Path, Parameter(help="Cluster file.")]
+Id = Annotated[int, Parameter(help="Number of a benchmark, as in wright bench list.")]
+Json = Annotated[bool, Parameter(help="Print one JSON document on stdout.")]
+
+
 @bench.command
-def network(file: Path, /, *, common: Common = DEFAULTS) -> int:
+def network(file: File, /, *, common: Common = DEFAULTS) -> int:
     """Measure the network between every pair of hosts, in both directions, one partner per host at a time."""
     return common.run("network", file)
 
 
 @bench.command
-def collectives(file: Path, /, *, common: Common = DEFAULTS) -> int:
+def collectives(file: File, /, *, common: Common = DEFAULTS) -> int:
     """Measure all-reduce and other collectives on all hosts, verify the data, and bisect to the slow host or link."""
     return common.run("collectives", file)
 
 
 @bench.command
-def storage(file: Path, /, *, common: Common = DEFAULTS) -> int:
+def storage(file: File, /, *, common: Common = DEFAULTS) -> int:
     """Measure the shared folder and the local disks of every host: large files, random reads, many small files."""
     return common.run("storage", file)
 
 
 @bench.command
-def memory(file: Path, /, *, common: Common = DEFAULTS) -> int:
+def memory(file: File, /, *, common: Common = DEFAULTS) -> int:
     """Measure the memory bandwidth of every host with STREAM."""
     return common.run("memory", file)
 
 
 @bench.command
-def training(file: Path, /, *, common: Common = DEFAULTS) -> int:
+def training(file: File, /, *, common: Common = DEFAULTS) -> int:
     """Train a small model on 1, 2, 4 ... all hosts over each transport, and compare the scaling with the planner."""
     return common.run("training", file)
 
 
 @bench.command
-def loader(file: Path, /, *, common: Common = DEFAULTS) -> int:
+def loader(file: File, /, *, common: Common = DEFAULTS) -> int:
     """Measure how fast a DataLoader reads the shared folder on every host, by number of workers."""
     return common.run("loader", file)
 
 
 @bench.command
-def gpu(file: Path, /, *, common: Common = DEFAULTS) -> int:
+def gpu(file: File, /, *, common: Common = DEFAULTS) -> int:
     """Measure every GPU: matrix products, memory, copies; verify the results; record clocks, temperature and power."""
     return common.run("gpu", file)
 
 
 @bench.command
-def rdma(file: Path, /, *, common: Common = DEFAULTS) -> int:
+def rdma(file: File, /, *, common: Common = DEFAULTS) -> int:
     """Measure every pair of hosts on every rail with perftest: bandwidth both ways, latency, GPUDirect."""
     return common.run("rdma", file)
 
 
 @bench.command
 def burn_in(
-    file: Path,
+    file: File,
     /,
     *,
     lasts: Annotated[str, Parameter(name="--for", help="Duration: 20m, 2h, 1d.")] = "1h",
@@ -244,12 +249,12 @@ def burn_in(
 
 
 @bench.command(name="list")
-def list_(file: Path, /, *, json: bool = False) -> int:
+def list_(file: File, /, *, json: Json = False) -> int:
     """List the stored benchmarks, newest first."""
     return show_list(file, json=json)
 
 
 @bench.command
-def compare(file: Path, a: int, b: int, /, *, json: bool = False) -> int:
+def compare(file: File, a: Id, b: Id, /, *, json: Json = False) -> int:
     """Compare benchmark A with benchmark B: changes larger than the spread, and versions that differ."""
     return show_comparison(file, a, b, json=json)

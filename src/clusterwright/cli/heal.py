@@ -32,6 +32,7 @@ heal = App(
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )
+Id = Annotated[int, Parameter(name="ID")]
 Local = Annotated[bool, Parameter(show=False)]  # set by the unit on the control host
 
 
@@ -92,7 +93,7 @@ def watch(file: Path | None = None, /, *, local: Local = False) -> int:
 
 
 @heal.command
-def approve(id_: int, /, *, cluster: Path | None = None, local: Local = False) -> int:
+def approve(id_: Id, /, *, cluster: Path | None = None, local: Local = False) -> int:
     """Approve a proposed action; it runs at the next poll if it is still needed.
 
     Parameters
@@ -129,7 +130,7 @@ def approve(id_: int, /, *, cluster: Path | None = None, local: Local = False) -
 
 
 @heal.command
-def undo(id_: int, /, *, cluster: Path | None = None, local: Local = False) -> int:
+def undo(id_: Id, /, *, cluster: Path | None = None, local: Local = False) -> int:
     """Undo an action that can be undone: drain, return, replace, exclude.
 
     Parameters

@@ -109,7 +109,17 @@ _FAULT_OPTIONS = N_(
 
 @lab.command(help=f"{_FAULT_HELP}\n\n{_kinds()}\n\n{_FAULT_OPTIONS}")
 def fault(
-    kind: str, host: str, /, *, name: str | None = None, **options: Annotated[str, Parameter(show=False)]
+    kind: Annotated[str, Parameter(help="Kind of fault, or undo.")],
+    host: Annotated[str, Parameter(help="Host of the lab; with undo also all.")],
+    /,
+    *,
+    name: Annotated[
+        str | None,
+        Parameter(
+            help="Name of the lab or its cluster file; default: the lab of ./cluster.yaml, else the only lab."
+        ),
+    ] = None,
+    **options: Annotated[str, Parameter(show=False)],
 ) -> int:
     """Inject a fault, or undo it."""
     from clusterwright import lab as labs

@@ -1,4 +1,4 @@
-"""What the cluster file allows heal to do."""
+"""The policy of heal, from the cluster file."""
 
 from __future__ import annotations
 

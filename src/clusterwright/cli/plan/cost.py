@@ -211,7 +211,7 @@ def sized_or_refused(nodes: int, hours: float) -> None:
 
 
 def with_user_figures(values: Mapping[str, Estimate], figures: tuple[str, ...]) -> dict[str, Estimate]:
-    """Return the figures with the user's in their place.
+    """Return the figures, overridden by the user's.
 
     Raises:
         WrightError: cost-figure, for every invalid text.

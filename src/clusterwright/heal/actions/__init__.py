@@ -1,9 +1,9 @@
-"""Actions: one file each; a file dropped in is an action, called what the file is called, with - for _.
+"""Actions: one module per action, named after it with - as _; adding a file adds an action.
 
-Each has `before(order, hands)`, what is true before it, kept with the intent, or None where it must not be done any
-more; `act(order, hands)`, which does it only if that is still true, and returns why it failed, or nothing; and
-`happened(order, before, hands)`: True, False, or None while that cannot be seen. `UNDO` is what takes it back, in
-words, and `undo(order, hands)` takes it back where that can be done. `COST` is what it costs jobs.
+Each module has `prepare(order, executor)`, which returns the prior state to store with the intent, or None if the
+action must not run; `execute(order, prior, executor)`, which acts only if that state is unchanged, and returns the
+error or an empty text; and `happened(order, prior, executor)`: True, False, or None if unknown. `UNDO` is the command
+that undoes the action, and `undo(order, executor)` runs it where possible. `COST` is its effect on jobs.
 """
 
 from clusterwright.heal.actions.executor import Executor, Order

@@ -13,7 +13,7 @@ from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import ACTIONS, Rule
 from clusterwright.i18n import _
 
-FEW = 2  # so many hosts may have a fault at the same time by chance; more may share a cause
+FEW = 2  # up to 2 hosts may have a fault at the same time by chance; more may share a cause
 
 
 @dataclass(frozen=True, slots=True)
