@@ -68,7 +68,7 @@ def trial(system: System, kills: int, workers: int, seed: int) -> dict[str, Any]
     around = spread(recoveries)
     seconds = {"total": around.median, "least": around.least, "most": around.most} if around else {}
     found = {"outcome": outcome, "seconds": seconds, "figures": figures, "load": busy}
-    return found if outcome == "ok" else {**found, "why": reason}
+    return found if outcome == "ok" else {**found, "reason": reason}
 
 
 def compared(killed: dict[str, Any], calm: dict[str, Any]) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Ours(System):
 
     def end(self) -> None:
         """Wait for the last save, which must have succeeded."""
-        if reason := self._ours.wait().why:
+        if reason := self._ours.wait().reason:
             raise OSError(reason)
 
 

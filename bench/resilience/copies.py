@@ -66,7 +66,7 @@ def trial(system: System, width: int, steps: int) -> dict[str, Any]:
     seconds = [after - before for before, after in pairwise(times)]
     around = spread(seconds)
     if not around or around.count < steps:
-        return {"outcome": "lost", "why": reason, "load": busy}
+        return {"outcome": "lost", "reason": reason, "load": busy}
     figures = {
         "steps": around.count, "copies": sum(each["copies"] for each in copies),
         "copy_bytes": max((each["bytes"] for each in copies), default=0),

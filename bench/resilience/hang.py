@@ -55,7 +55,7 @@ def main() -> None:
     lines, systems = Lines("hang", given.out), chosen(given.systems)
     for each in systems:
         if each.missing:
-            lines.write(each.name, flags=each.flags, outcome="skipped", why=each.missing)
+            lines.write(each.name, flags=each.flags, outcome="skipped", reason=each.missing)
     for trial in _trials([each for each in systems if not each.missing], given.seeds):
         found = _hang(trial)
         known = versions(**trial.system.versions())
@@ -90,13 +90,13 @@ def _hang(trial: Trial) -> dict[str, Any]:
     with launched(trial.system) as training:
         target = dice.randrange(PACE_STEPS, 2 * PACE_STEPS)
         if not training.until(lambda: training.newest_step() >= target, START_S):
-            return {"outcome": "lost", "why": training.last_words(), "load": busy, "seconds": {}}
+            return {"outcome": "lost", "reason": training.last_words(), "load": busy, "seconds": {}}
         order = {"rank": dice.randrange(2), "share": dice.random(), "do": trial.case}
         (training.folder / "order").write_text(json.dumps(order))
         (training.folder / "order").rename(training.folder / "armed")
         fault = training.until(lambda: training.of("fault"), 10)
         if not fault:
-            return {"outcome": "lost", "why": "ended before the fault", "load": busy, "seconds": {}}
+            return {"outcome": "lost", "reason": "ended before the fault", "load": busy, "seconds": {}}
         at, before = fault[0]["time"], training.newest_step()
         # a stopped rank is continued for its stacks and may complete a step: only a new process makes a new step
         old = (
@@ -107,7 +107,12 @@ def _hang(trial: Trial) -> dict[str, Any]:
         new = training.until(lambda: _new(training, before, old), LIMIT_S)
         if not new:
             outcome = "lost" if training.over() else "hung"
-            return {"outcome": outcome, "why": f"no new step in {LIMIT_S:.0f} s", "load": busy, "seconds": {}}
+            return {
+                "outcome": outcome,
+                "reason": f"no new step in {LIMIT_S:.0f} s",
+                "load": busy,
+                "seconds": {},
+            }
         return {"load": busy, **_told(training, order["rank"], at, new[0]["time"])}
 
 
@@ -160,7 +165,9 @@ def _pauses(system: System, *, quick: bool) -> dict[str, Any]:
             "generations": len(starts),
         }  # fmt: skip
         outcome = "false alarm" if alarms else "ok" if reached else "lost"
-        reason = {"why": alarms[0]["words"] if alarms else training.last_words()} if outcome != "ok" else {}
+        reason = (
+            {"reason": alarms[0]["words"] if alarms else training.last_words()} if outcome != "ok" else {}
+        )
     say(f"pauses: {outcome} {json.dumps(figures)} {reason}")
     seconds = {"whole": time.monotonic() - begun}
     return {"load": busy, "outcome": outcome, "figures": figures, "seconds": seconds, **reason}
@@ -189,7 +196,7 @@ def _cost(system: System) -> dict[str, Any]:
         before = sum(map(_cpu_s, agents))
         training.until(lambda: None, 20)
         if not agents or not set(agents) <= set(training.alive()):
-            return {"load": busy, "outcome": "lost", "why": training.last_words()}
+            return {"load": busy, "outcome": "lost", "reason": training.last_words()}
         agent = (sum(map(_cpu_s, agents)) - before) / 20
     shows = (
         "import time; from clusterwright.onhost.supervisor.hang import progress; pages = progress.Pages(1);"

@@ -60,7 +60,7 @@ def main() -> None:
     trials = list(_trials(given))
     if missing := lab.able():
         for each in trials:
-            _write(lines, each, {"outcome": "skipped", "why": missing[0].message})
+            _write(lines, each, {"outcome": "skipped", "reason": missing[0].message})
         return
     with standing(keep=given.keep) as place:
         for each in trials:
@@ -98,11 +98,11 @@ def _write(lines: dict[str, Lines], trial: Trial, found: dict[str, Any]) -> None
 def _made_or_skipped(place: Place, trial: Trial) -> dict[str, Any]:
     """Run a trial; mark it as skipped if something is missing or the lab fails."""
     if trial.system.missing:
-        return {"outcome": "skipped", "why": trial.system.missing}
+        return {"outcome": "skipped", "reason": trial.system.missing}
     try:
         return _made(place, trial)
     except (RuntimeError, WrightError) as error:
-        return {"outcome": "skipped", "why": f"the bench: {error}"}
+        return {"outcome": "skipped", "reason": f"the bench: {error}"}
 
 
 def _made(place: Place, trial: Trial) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _made(place: Place, trial: Trial) -> dict[str, Any]:
     try:
         place.fix()  # hosts of the previous trial boot while this one's ranks import torch
         if not training.until(training.ready, START_S):
-            return {"outcome": "lost", "why": f"did not start: {training.last_words()}", "load": busy}
+            return {"outcome": "lost", "reason": f"did not start: {training.last_words()}", "load": busy}
         trial.case.arrange(training)
         target = training.newest_step() + dice.randrange(PACE_STEPS, 2 * PACE_STEPS)
         training.until(lambda: training.newest_step() >= target, START_S)
@@ -136,7 +136,7 @@ def _without(training: Training) -> dict[str, Any]:
     """Return the outcome of a trial without a new step."""
     over = training.over()
     limit = f"no new step in {training.system.limit_s:.0f} s"
-    return {"outcome": "lost" if over else "hung", "why": training.last_words() if over else limit}
+    return {"outcome": "lost" if over else "hung", "reason": training.last_words() if over else limit}
 
 
 if __name__ == "__main__":

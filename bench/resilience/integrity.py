@@ -269,7 +269,9 @@ def _timed(act: Callable[[], object]) -> float:
 def _tell(lines: Lines, name: str, case: str, busy: float, found: list[Trial]) -> None:
     """Write a line per strategy; `lost_steps` has median and maximum of the trials that could continue."""
     if not found:
-        lines.write(name, case=case, outcome="skipped", why="a disk can be filled by root alone", load=busy)
+        lines.write(
+            name, case=case, outcome="skipped", reason="a disk can be filled by root alone", load=busy
+        )
     for flags in sorted({one["flags"] for one in found}):
         mine = [one for one in found if one["flags"] == flags]
         count = {word: sum(one["outcome"] == word for one in mine) for word in ("ok", "unloadable", "silent")}
@@ -280,7 +282,7 @@ def _tell(lines: Lines, name: str, case: str, busy: float, found: list[Trial]) -
         }  # fmt: skip
         outcome = "silent" if count["silent"] else "lost" if count["unloadable"] else "ok"
         reason = f"{count['silent']} silently wrong, {count['unloadable']} unloadable, of {len(mine)}"
-        more = {} if outcome == "ok" else {"why": reason}
+        more = {} if outcome == "ok" else {"reason": reason}
         lines.write(name, case=case, flags=flags, outcome=outcome, figures=figures, load=busy, **more)
         say(f"{name} ({flags}), {case}: {json.dumps(figures)}")
 

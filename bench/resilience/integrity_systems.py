@@ -42,7 +42,7 @@ def save_ours(folder: Path, step: int, state: State) -> None:
     with _joined() as joined:
         ours = Checkpoints(folder, joined, save_total_limit=KEPT)
         ours.save(step, state, {})
-        if reason := ours.wait().why:
+        if reason := ours.wait().reason:
             raise OSError(reason)
 
 

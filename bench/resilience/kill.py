@@ -31,7 +31,9 @@ def main() -> None:
     systems = chosen(given.systems)
     for system in systems:
         if system.missing:
-            lines.write(system.name, flags=system.flags, case="rank", outcome="skipped", why=system.missing)
+            lines.write(
+                system.name, flags=system.flags, case="rank", outcome="skipped", reason=system.missing
+            )
     able = [each for each in systems if not each.missing]
     for turn, system in interleaved(able, -(-given.seeds // IN_ONE)):
         first = (turn - 1) * IN_ONE + 1
@@ -46,7 +48,7 @@ def _one_training(system: System, seeds: list[int], lines: Lines) -> int:
         if not training.until(lambda: _whole(training, 0), START_S):
             reason = "did not start"
             lines.write(
-                system.name, flags=system.flags, case="rank", seed=seeds[0], outcome="lost", why=reason
+                system.name, flags=system.flags, case="rank", seed=seeds[0], outcome="lost", reason=reason
             )
             say(f"{system.label}: {reason}\n{(training.folder / 'out').read_text()[-3000:]}")
             return 1
@@ -78,13 +80,13 @@ def _trial(training: Launched, seed: int) -> dict[str, Any]:
     order.rename(training.folder / "armed")
     faults = len(training.of("fault"))
     if not training.until(lambda: len(training.of("fault")) > faults, 10):
-        return {"outcome": "lost", "why": "ended before the fault", "seconds": {}, "load": busy}
+        return {"outcome": "lost", "reason": "ended before the fault", "seconds": {}, "load": busy}
     fault = training.of("fault")[-1]["time"]
     before = max(each["step"] for each in training.of("step") if each["time"] <= fault)
     new = training.until(lambda: _beyond(training, before), LIMIT_S)
     if not new:
         outcome = "lost" if training.over() else "hung"
-        return {"outcome": outcome, "why": training.last_words(), "seconds": {}, "load": busy}
+        return {"outcome": outcome, "reason": training.last_words(), "seconds": {}, "load": busy}
     seconds = _parts(training, fault, new["time"])
     if whole := training.until(lambda: _whole(training, before), WHOLE_S):
         seconds["whole"] = whole - fault

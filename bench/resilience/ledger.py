@@ -73,7 +73,7 @@ def trial(run: Path, seed: int, steps: int, kills: int) -> dict[str, Any]:
     differs = wrong or figures["worst_ratio"] > LEAST
     reason = f"printed {printed}, truth {truth}, exit code {code}" if differs else ""
     return {
-        "outcome": "differs" if differs else "ok", "why": reason, "figures": figures,
+        "outcome": "differs" if differs else "ok", "reason": reason, "figures": figures,
         "seconds": {"total": whole, **{f"{name} (truth)": truth[name] for name in truth}},
     }  # fmt: skip
 

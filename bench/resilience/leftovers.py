@@ -40,7 +40,7 @@ def main() -> None:
             continue
         common = {"flags": system.flags, "case": case, "seed": seed}
         if system.missing:
-            lines.write(system.name, **common, outcome="skipped", why=system.missing)
+            lines.write(system.name, **common, outcome="skipped", reason=system.missing)
             continue
         found = trial(system, case)
         lines.write(system.name, **common, **found, versions=versions(**system.versions()))
@@ -74,7 +74,7 @@ def trial(system: System, case: str) -> dict[str, Any]:
     busy = load()
     with TemporaryDirectory() as scratch, launched(system, BENCH_WORKERS="2", TMPDIR=scratch) as training:
         if not training.until(lambda: training.newest_step() >= STEPS, START_S):
-            return {"outcome": "lost", "why": f"did not start: {training.last_words()}", "load": busy}
+            return {"outcome": "lost", "reason": f"did not start: {training.last_words()}", "load": busy}
         doomed = CASES[case](training)
         ranks = {each["pid"] for each in training.of("step")} & doomed
         ports, shared = _ports(doomed), _shared(doomed)
@@ -99,7 +99,7 @@ def trial(system: System, case: str) -> dict[str, Any]:
     }  # zombies hold no resources
     seconds = {"total": gone - begun} if gone else {}
     found = {"outcome": "left" if left else "ok", "seconds": seconds, "figures": figures, "load": busy}
-    return {**found, "why": f"{left} after 1 s"} if left else found
+    return {**found, "reason": f"{left} after 1 s"} if left else found
 
 
 def _gone(training: Launched, doomed: Processes, limit: float) -> float | None:

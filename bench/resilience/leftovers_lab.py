@@ -49,7 +49,7 @@ def main() -> None:
     trials = [(system, case) for system in SYSTEMS for case in CASES]
     if problems := lab.able():
         for system, case in trials:
-            lines.write(system.name, case=case, outcome="skipped", why=str(problems[0]))
+            lines.write(system.name, case=case, outcome="skipped", reason=str(problems[0]))
         return
     with standing(keep=given.keep) as place:
         for seed, (system, case) in interleaved(trials, given.seeds):
@@ -113,7 +113,7 @@ def trial(place: Place, system: System, case: str) -> dict[str, Any]:
         started = training.until(lambda: training.newest_step() >= STEPS, START_S)
         if not started:
             reason = f"did not start: {training.last_words()}"
-            return {"outcome": "lost", "why": reason, "load": busy, "seconds": {}, "figures": {}}
+            return {"outcome": "lost", "reason": reason, "load": busy, "seconds": {}, "figures": {}}
         doomed = alive(training)
         begun = time.time()
         CASES[case](training)
@@ -123,7 +123,7 @@ def trial(place: Place, system: System, case: str) -> dict[str, Any]:
         _until_gone(alive(training), time.time() + 60)
     left = figures["alive_1s"]
     found = {"outcome": "left" if left else "ok", "seconds": seconds, "figures": figures, "load": busy}
-    return {**found, "why": f"{left} processes after 1 s"} if left else found
+    return {**found, "reason": f"{left} processes after 1 s"} if left else found
 
 
 def _after(training: Training, doomed: Processes, begun: float) -> tuple[dict[str, float], dict[str, int]]:

@@ -78,7 +78,7 @@ def steps_of(system: System, steps: int) -> dict[str, object]:
     seconds = [after["time"] - before["time"] for before, after in pairwise(marks)]
     around = spread(seconds)
     if not around or around.count < steps:
-        return {"outcome": "lost", "why": reason, "load": busy, "seconds": {}, "figures": {}}
+        return {"outcome": "lost", "reason": reason, "load": busy, "seconds": {}, "figures": {}}
     found = {"median": around.median, "mean": fmean(seconds), "least": around.least, "most": around.most}
     found |= {name: fmean(each[name] for each in marks) for name in ("outside", "outside_cpu")}
     figures = {"steps": around.count}

@@ -68,7 +68,7 @@ def storm(system: System, kills: int, seed: int) -> dict[str, Any]:
         "lost" if code != 0 else "ok" if figures["same_weights"] and calm and not differing else "differs"
     )
     found = {"outcome": outcome, "seconds": seconds, "figures": figures, "load": busy}
-    return found if outcome == "ok" else {**found, "why": reason}
+    return found if outcome == "ok" else {**found, "reason": reason}
 
 
 def _kill_all(training: Launched, gaps: list[int], dice: random.Random) -> list[float]:

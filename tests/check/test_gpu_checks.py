@@ -92,7 +92,7 @@ def test_without_an_answer_nothing_is_known_of_a_gpu(want, check, case):
     (found,) = judged(want, check, case)
 
     assert found.status.value == "unknown"
-    assert found.observed in ("No such file or directory", read("gpus", case).why)
+    assert found.observed in ("No such file or directory", read("gpus", case).reason)
 
 
 def test_one_lost_gpu_leaves_the_others_judged(want):

@@ -150,7 +150,7 @@ def test_a_control_host_that_is_down_leaves_slurm_unknown(answers):
 
 
 @pytest.mark.parametrize(
-    ("end", "why"),
+    ("end", "reason"),
     [
         ({"out": "", "code": 1, "err": "boot failed\nno such daemon\n"}, "returned 1: no such daemon"),
         (
@@ -161,14 +161,14 @@ def test_a_control_host_that_is_down_leaves_slurm_unknown(answers):
         ({"out": "?? ??\n???", "code": 0}, "printed what cannot be read: ???"),
     ],
 )
-def test_what_cannot_be_seen_is_unknown_with_its_reason(answers, end, why):
+def test_what_cannot_be_seen_is_unknown_with_its_reason(answers, end, reason):
     """A tool that fails, is missing, overran or raves is never read as good."""
     answers.say("gpu-node1", "slurm_version", **end)
 
     (found,) = [v for v in answers.check(only=["slurm_as_declared"]) if v.subject == "gpu-node1"]
 
     assert found.status is Status.UNKNOWN
-    assert found.observed == f"`slurmd -V` {why}"
+    assert found.observed == f"`slurmd -V` {reason}"
 
 
 def test_a_host_without_python_is_told_once_and_otherwise_unknown(answers):

@@ -47,7 +47,7 @@ def test_the_log_has_evidence_and_undo(kept, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == 1
     assert [deed["undo"] for deed in document["actions"]] == ["", "wright heal undo 2", ""]
-    assert document["actions"][0]["why"] == "check: gpus_answer: gpu 1 is lost"
+    assert document["actions"][0]["reason"] == "check: gpus_answer: gpu 1 is lost"
     assert document["actions"][0]["time"] == "2001-09-09 01:46:40Z"
     assert document["actions"][0]["wall"] == 1e9
 

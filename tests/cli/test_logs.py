@@ -18,7 +18,7 @@ def run(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     (folder / "job.json").write_text('{"local": true}')
     (folder / "job.out").write_text("begun\n")
-    (folder / "ended.json").write_text(json.dumps({"outcome": "failed", "code": 1, "why": "x"}))
+    (folder / "ended.json").write_text(json.dumps({"outcome": "failed", "code": 1, "reason": "x"}))
     return folder
 
 

@@ -16,7 +16,7 @@ def run(tmp_path, monkeypatch):
     folder = tmp_path / "runs" / "count-20261121-120000"
     (folder / "events").mkdir(parents=True)
     (folder / "job.json").write_text('{"local": true}')
-    (folder / "ended.json").write_text(json.dumps({"outcome": "failed", "code": 1, "why": "x"}))
+    (folder / "ended.json").write_text(json.dumps({"outcome": "failed", "code": 1, "reason": "x"}))
     start = {"time": 1, "event": "job_start", "job_id": "7", "hosts": ["a"], "ranks": 2}
     end = {"time": 11, "event": "job_end", "outcome": "failed"}
     (folder / "events" / "a.jsonl").write_text(f"{json.dumps(start)}\n{json.dumps(end)}\n")

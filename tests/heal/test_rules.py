@@ -21,7 +21,7 @@ def test_a_rule_names_what_there_is(rule):
     modes = list(knowledge())
 
     assert named <= PERIODIC
-    assert all(any(mode.startswith(code) for mode in modes) for code in rule.answers.get("why", ()))
+    assert all(any(mode.startswith(code) for mode in modes) for code in rule.answers.get("diagnosis", ()))
     assert all(action(step.do).COST for step in rule.steps)
     assert rule.tell.isascii()
     assert not bilingual(rule.tell)[1].isascii()

@@ -38,7 +38,7 @@ def runs(tmp_path):
         (tmp_path / name / "job.json").write_text('{"local": true}')
     old, new = tmp_path / "old-20261120-100000", tmp_path / "new-20261121-100000"
     (old / "ended.json").write_text(
-        json.dumps({"outcome": "no-progress", "code": 4, "why": "again and again"})
+        json.dumps({"outcome": "no-progress", "code": 4, "reason": "again and again"})
     )
     (old / "jobs").write_text("7\n")
     (new / "jobs").write_text("8\n")

@@ -166,15 +166,15 @@ def test_the_code_of_a_run_is_what_it_was(small, here, a_job, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "why"),
+    ("command", "reason"),
     [("other.py", "is not in the copy"), ("SHARED/other.py", "is not there on control")],
 )
-def test_a_script_that_is_not_there_is_refused(small, here, a_job, tmp_path, command, why):
+def test_a_script_that_is_not_there_is_refused(small, here, a_job, tmp_path, command, reason):
     """In the copy of the code, or on shared storage; nothing is left of the run."""
     _, fields = code_beside(tmp_path)
     shared = small.storage["shared"].path
     fields["command"] = [command.replace("SHARED", shared)]
-    with pytest.raises(WrightError, match=why) as refused:
+    with pytest.raises(WrightError, match=reason) as refused:
         submit(a_job(**fields), small, here, base_folder=tmp_path)
 
     assert refused.value.findings[0].code == "script-missing"

@@ -117,7 +117,7 @@ def _node(number, of, dice):
         return node
     _, state, who, _, why = OUT[number // 17 % len(OUT)]
     since = NOW - dice.randrange(60, 90 * HOUR) if who else None
-    return replace(node, state=state, drained=bool(who) and who != "slurm", by=who, why=why, since=since)
+    return replace(node, state=state, drained=bool(who) and who != "slurm", by=who, reason=why, since=since)
 
 
 def _running(hosts, most, dice):
@@ -161,7 +161,7 @@ def _pending(number, dice):
     held = reason == "JobHeldUser"
     name = f"{job.id}_[0-99%4]" if number % 50 == 3 else job.id
     return replace(
-        job, id=name, reason=reason, why=REASONS[reason], node_count=max(1, gpus // GPUS),
+        job, id=name, reason=reason, explanation=REASONS[reason], node_count=max(1, gpus // GPUS),
         priority=0 if held else job.priority,
         expected=NOW + dice.randrange(60, 5 * HOUR) if reason in ("Resources", "BeginTime") else None,
     )  # fmt: skip
@@ -226,10 +226,10 @@ def _teams(queue, dice):
 
 
 def _alerts(picture):
-    out = [node for node in picture.nodes if node.why]
+    out = [node for node in picture.nodes if node.reason]
     rows = [
         Alert("NodeDown" if node.state == "down" else "NodeDrained", "critical" if node.state == "down" else "warning",
-              node.name, node.since, f"{node.name}: {node.why}", f"{node.name}: {node.why} (中文)",
+              node.name, node.since, f"{node.name}: {node.reason}", f"{node.name}: {node.reason} (中文)",
               "https://docs.example/alerts", muted=node.by == "person")
         for node in out[:20]
     ]  # fmt: skip
@@ -251,8 +251,8 @@ def _reason(node):
 
 
 def _state(node):
-    word = next((row[0] for row in OUT if (row[1], row[2], row[4]) == (node.state, node.by, node.why)), "")
-    return word if node.why or node.state == "powered_down" else node.state.upper()
+    word = next((row[0] for row in OUT if (row[1], row[2], row[4]) == (node.state, node.by, node.reason)), "")
+    return word if node.reason or node.state == "powered_down" else node.state.upper()
 
 
 def _node_line(node, reason):

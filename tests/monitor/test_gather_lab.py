@@ -67,7 +67,7 @@ def test_what_slurm_says_is_on_the_picture(slurm, look, lab_cluster, recorded):
         (1, "bob", "vision")
     }
     assert (jobs[held].gpus, jobs[held].node_count, jobs[held].reason) == (8, 2, "JobHeldUser")
-    assert jobs[held].why == "its user holds it"
+    assert jobs[held].explanation == "its user holds it"
     assert f"{array}_[0-9%1]" in jobs
     assert abs(jobs[held].submitted - picture.taken) < 120
 
@@ -75,7 +75,7 @@ def test_what_slurm_says_is_on_the_picture(slurm, look, lab_cluster, recorded):
     said = lab_cluster.sh("control", "sinfo -hN -o '%N %T'").split()
     assert sorted(nodes) == sorted(said[::2])
     assert (nodes["gpu-node4"].drained, nodes["gpu-node4"].by) == (True, "person")
-    assert nodes["gpu-node4"].why == "root: a fan <b>is</b> loud"
+    assert nodes["gpu-node4"].reason == "root: a fan <b>is</b> loud"
     assert sum(node.gpus_used for node in nodes.values()) == len(NAMES)
     assert {(node.group, node.leaf, node.gpus_total) for node in nodes.values()} == {("a100", "leaf1", 4)}
     assert {name for node in nodes.values() for name in node.jobs} == set(ids)

@@ -277,7 +277,7 @@ def test_an_image_without_torch_ends_the_run_before_any_rank(site):
     end, losses = ended(site, run, limit_s=60)
 
     assert end["outcome"] == "failed"
-    assert end["why"] == f"image {IMAGE} (oci, python3): there is no torch in /usr/bin/python3"
+    assert end["reason"] == f"image {IMAGE} (oci, python3): there is no torch in /usr/bin/python3"
     assert losses == []
 
 

@@ -74,9 +74,9 @@ def main():
             tensor.zero_()  # training goes on
         saved = checkpoints.wait()
         resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
-        if saved.why:
+        if saved.reason:
             with (folder / f"failed-{joined.rank}").open("a") as file:
-                file.write(f"{step} {saved.why}\n")
+                file.write(f"{step} {saved.reason}\n")
         elif joined.rank == 0:
             with (folder / "durable").open("a") as file:
                 file.write(f"{step}\n")

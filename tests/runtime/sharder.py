@@ -85,7 +85,7 @@ def main():
             model(torch.randn(4, 8, generator=torch.Generator().manual_seed(3))).square().mean().backward()
             optimizer.step()
         checkpoints.save(1, state(), {"rank": joined.rank})
-        assert checkpoints.wait().why is None
+        assert checkpoints.wait().reason is None
         reference = whole(state())
         if joined.rank == 0:
             torch.save(reference, folder / "reference.pt")

@@ -23,6 +23,6 @@ def test_agent_and_runtime_agree_on_the_causes():
 def test_leaving_has_a_code_for_the_shell_a_cause_for_the_agent_and_words(cause, code):
     """Whoever does not know the cause still sees the code."""
     with pytest.raises(SystemExit) as caught:
-        raise codes.Leaving(cause, "why")
+        raise codes.Leaving(cause, "reason")
 
-    assert (caught.value.code, caught.value.cause, caught.value.message) == (code, cause, "why")
+    assert (caught.value.code, caught.value.cause, caught.value.message) == (code, cause, "reason")

@@ -97,16 +97,16 @@ def test_fewer_ranks_neither_repeat_nor_skip_a_sample(train, undisturbed):
 
 
 @pytest.mark.parametrize(
-    ("ask", "why"),
+    ("ask", "reason"),
     [({"TOY_SIGNAL": "1:5"}, "signal"), ({"TOY_STOP": "5"}, "stop file")],
     ids=["SIGTERM", "stop file"],
 )
-def test_a_training_that_is_asked_to_stop_saves_and_leaves_with_0(train, undisturbed, ask, why):
+def test_a_training_that_is_asked_to_stop_saves_and_leaves_with_0(train, undisturbed, ask, reason):
     """Whichever rank was told, all leave after the same step; what follows is as if they had not left."""
     stopped = train(TOY_UNTIL=5000, **ask)
     assert stopped.codes == [0, 0], stopped.log
     (event,) = stopped.events("stopped")
-    assert event["why"] == why
+    assert event["reason"] == reason
     assert not (stopped.folder / "finished.json").exists()
     (stopped.folder / "stop").unlink(missing_ok=True)
 
@@ -124,7 +124,7 @@ def test_a_training_saves_before_its_deadline(train):
         TOY_UNTIL=100_000, CLUSTERWRIGHT_DEADLINE=deadline, CLUSTERWRIGHT_CHECKPOINT_EVERY="seconds:600"
     )
     assert stopped.codes == [0, 0], stopped.log
-    assert stopped.events("stopped")[0]["why"] == "deadline"
+    assert stopped.events("stopped")[0]["reason"] == "deadline"
     assert stopped.events("step")[0]["time"] < deadline
     assert stopped.checkpoints() == [f"step-{stopped.events('stopped')[0]['step']:08d}"]
 
@@ -167,7 +167,7 @@ def test_a_training_on_a_full_disk_goes_on_and_says_so(train, undisturbed, small
     full = train(CLUSTERWRIGHT_CHECKPOINTS=disk)
     assert full.losses() == undisturbed.losses()
     assert full.codes == [1, 1]
-    assert "No space left on device" in full.events("checkpoint_failed")[0]["why"]
+    assert "No space left on device" in full.events("checkpoint_failed")[0]["reason"]
     assert not full.events("finished")
     assert sorted(path.name for path in disk.iterdir()) == ["latest", "step-00000004", "step-00000008"]
 

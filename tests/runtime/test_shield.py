@@ -24,7 +24,7 @@ def test_workers_outlive_the_signal_and_a_second_one_ends_no_save(train, how):
 
     assert stopped.codes == [0, 0], stopped.log
     (event,) = stopped.events("stopped")
-    assert event["why"] == "signal"
+    assert event["reason"] == "signal"
     assert stopped.checkpoints()[-1] == f"step-{event['step']:08d}"
 
 

@@ -221,4 +221,4 @@ def test_an_exception_is_a_failure(run, tmp_path):
 
     assert done.returncode == 1
     assert json.loads((folder / "ended.json").read_text())["outcome"] == "failed"
-    assert events(folder, "generation_end")[0]["why"] == "ranks-failed"
+    assert events(folder, "generation_end")[0]["reason"] == "ranks-failed"

@@ -104,14 +104,14 @@ def fault(
     return Verdict(subject, "", otherwise, observed, expected, fix, part, codes)
 
 
-def skip(why: str, *, subject: str = "") -> Verdict:
+def skip(reason: str, *, subject: str = "") -> Verdict:
     """Switched off, or not to be had here, and why; not green."""
-    return Verdict(subject, "", Status.SKIPPED, why)
+    return Verdict(subject, "", Status.SKIPPED, reason)
 
 
-def unknown(why: str, *, expected: str = "", subject: str = "", fix: str = "", part: str = "") -> Verdict:
+def unknown(reason: str, *, expected: str = "", subject: str = "", fix: str = "", part: str = "") -> Verdict:
     """Could not be seen, and why; not green."""
-    return Verdict(subject, "", Status.UNKNOWN, why, expected, fix, part)
+    return Verdict(subject, "", Status.UNKNOWN, reason, expected, fix, part)
 
 
 def most_common(have: Mapping[str, T], preferred_host: str) -> T:

@@ -41,7 +41,7 @@ def is_compute(spec: HostSpec) -> bool:
 class Missing:
     """A fact that could not be read, and why, in the tool's own words."""
 
-    why: str
+    reason: str
 
 
 def texts(out: str) -> dict[str, str]:

@@ -90,7 +90,7 @@ def _per_host(
 ) -> Iterator[Verdict]:
     for name, spec in specs.items():
         values = [readings[name].fact_value(needed) for needed in check.needs]
-        reason = next((value.why for value in values if isinstance(value, Missing)), None)
+        reason = next((value.reason for value in values if isinstance(value, Missing)), None)
         answer = check.judge(spec, *values) if reason is None else unknown(reason)
         yield from _named(check, answer, name)
 
@@ -103,7 +103,7 @@ def _cluster_wide(
     for needed in check.needs:
         names = [cluster.control.name] if needed.depends_on else list(specs)
         values = {name: readings[name].fact_value(needed) for name in names if name in readings}
-        missing |= {name: value.why for name, value in values.items() if isinstance(value, Missing)}
+        missing |= {name: value.reason for name, value in values.items() if isinstance(value, Missing)}
         columns.append({name: value for name, value in values.items() if not isinstance(value, Missing)})
     if all(columns):
         yield from _named(check, check.judge(cluster, *columns), cluster.name)

@@ -68,4 +68,4 @@ def no_gpu(spec: HostSpec, have: Driver, expected: str) -> Verdict:
         return skip(
             _("this lab has GPUs as device files alone: the machine had no compiler for their library")
         )
-    return unknown(have.why, expected=expected)
+    return unknown(have.reason, expected=expected)

@@ -139,8 +139,8 @@ def show_list(listing: dict[str, Any], *, json: bool, now: float | None = None) 
     if rows:
         show_table(("step", "saved", "size", "ranks", "torch", "verified", "marks", "next save"), rows)
     for row in listing["checkpoints"]:
-        if row["why"]:
-            show_message(_("step {step}: {reason}", step=row["step"], reason=row["why"]))
+        if row["reason"]:
+            show_message(_("step {step}: {reason}", step=row["step"], reason=row["reason"]))
     for partial in listing["partial"]:
         size, age = human_size(partial["bytes"]), _ago(partial["time"], current_time)
         show_message(
@@ -165,8 +165,8 @@ def show_verified(report: dict[str, Any], *, json: bool) -> int:
         ]
         show_table(("step", "state", "size", "duration"), cells)
         for row in rows:
-            if row["why"]:
-                show_text(_("step {step}: {reason}", step=row["step"], reason=row["why"]))
+            if row["reason"]:
+                show_text(_("step {step}: {reason}", step=row["step"], reason=row["reason"]))
             if not row["noted"]:
                 folder = report["folder"]
                 show_message(

@@ -171,7 +171,7 @@ def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
     if json:
         show_json(rows)
     elif rows:
-        show_records(("job", "kind", "user", "state", "elapsed", "limit", "host", "why"), rows)
+        show_records(("job", "kind", "user", "state", "elapsed", "limit", "host", "reason"), rows)
     else:
         show_message(_("no session is queued or running"))
         show_next("wright dev --gpus 1")

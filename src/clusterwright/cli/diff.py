@@ -103,10 +103,10 @@ def drift_lines(rows: Iterable[Row]) -> list[str]:
     new: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         if row.cause == "new" and not row.id.startswith(("unit:", "records:")):
-            new.setdefault((row.hosts, row.id.rpartition("/")[0], row.why), []).append(row.id)
+            new.setdefault((row.hosts, row.id.rpartition("/")[0], row.reason), []).append(row.id)
             continue
         cost = "" if row.cost is Cost.LIVE else f"  [{row.cost}]"
-        lines.append(f"{row.hosts}: {row.id}: {row.why}; {row.change}{cost}")
+        lines.append(f"{row.hosts}: {row.id}: {row.reason}; {row.change}{cost}")
         diff_lines = (line for line in row.diff.splitlines() if not line.startswith(("--- ", "+++ ")))
         lines += [f"    {line}" for line in diff_lines]
     for (hosts, folder, reason), names in new.items():
@@ -168,7 +168,7 @@ def two_files(old: Path, new: Path, *, json: bool) -> bool:
 def field_line(change: FieldChange) -> str:
     """Format a change: `slurm.kill_wait: 30s (default) -> 1m  [reconfigure] effect`."""
     sides = f"{change.old or _('(not set)')} -> {change.new or _('(removed)')}"
-    return f"{change.path}: {sides}  [{change.cost}] {change.why}"
+    return f"{change.path}: {sides}  [{change.cost}] {change.reason}"
 
 
 def _read_file(path: Path) -> ClusterFile:

@@ -199,7 +199,7 @@ def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, loca
         )
         return EXIT_OK
     rows = [_row(entry) for entry in entries]
-    show_records(("id", "time", "host", "action", "state", "rule", "why", "error", "undo"), rows)
+    show_records(("id", "time", "host", "action", "state", "rule", "reason", "error", "undo"), rows)
     for notification in notifications:
         show_text(_("{time} notified: {text}", time=_clock(notification.wall), text=notification.words))
     return EXIT_OK
@@ -325,7 +325,7 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
             "host": intent.host,
             "action": intent.action,
             "rule": intent.rule,
-            "why": intent.why,
+            "reason": intent.reason,
             "of": intent.unit or intent.job or intent.spare,
             "cost": action(intent.action).COST,
             "how": _how(loop, intent.action),
@@ -344,7 +344,7 @@ def _show_plan(loop: Loop, decision: Decision, *, slurm: bool, json: bool) -> No
         show_message(_("slurmctld does not respond: no action runs until it responds"))
     if rows:
         shown = [{**row, "how": _(str(row["how"]))} for row in rows]
-        show_records(("host", "action", "of", "cost", "rule", "why", "how", "undo"), shown)
+        show_records(("host", "action", "of", "cost", "rule", "reason", "how", "undo"), shown)
     for notification in notifications:
         show_text(_("notification: {text}", text=notification["words"]))
     if not rows and not notifications:
@@ -383,7 +383,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "of": intent.unit or intent.job or intent.spare,
         "state": entry.record.state,
         "rule": intent.rule,
-        "why": intent.why,
+        "reason": intent.reason,
         "error": entry.said,
         "before": dict(entry.before),
         "undo": f"wright heal undo {entry.record.id}"

@@ -35,7 +35,7 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
         show_next("wright train job.yaml")
         return 0
     show_table(
-        ("job", "run", "user", "state", "elapsed", "step", "saved", "hosts", "why"),
+        ("job", "run", "user", "state", "elapsed", "step", "saved", "hosts", "reason"),
         [tuple("-" if cell is None else str(cell) for cell in astuple(row)) for row in rows],
     )
     return 0

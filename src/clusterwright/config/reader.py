@@ -102,12 +102,12 @@ def _events(source: Source) -> Iterator[Event]:
     yield from YAML(typ="safe", pure=True).parse(source.text)
 
 
-def _syntax(source: Source, why: YAMLError) -> Finding:
+def _syntax(source: Source, reason: YAMLError) -> Finding:
     """The parser's own words with both of its places, and the likely fix."""
-    problem, yaml_marks = str(why).splitlines()[0], []
-    if isinstance(why, MarkedYAMLError):
-        problem = " ".join(part for part in (why.context, why.problem) if part)
-        yaml_marks = [mark for mark in (why.context_mark, why.problem_mark) if mark is not None]
+    problem, yaml_marks = str(reason).splitlines()[0], []
+    if isinstance(reason, MarkedYAMLError):
+        problem = " ".join(part for part in (reason.context, reason.problem) if part)
+        yaml_marks = [mark for mark in (reason.context_mark, reason.problem_mark) if mark is not None]
     spots = sorted({(mark.line + 1, mark.column + 1) for mark in yaml_marks})
     places = tuple(source.spot(*spot) for spot in spots) or (Location(source.file),)
     context_lines = [source.line(number) for line, _ignored in spots for number in (line - 1, line) if number]

@@ -24,20 +24,20 @@ _TYPES = {
 _BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 
 
-def findings(why: ValidationError, source: Source, kind: Kind) -> Iterator[Finding]:
+def findings(reason: ValidationError, source: Source, kind: Kind) -> Iterator[Finding]:
     """One finding for each path that is wrong, but for those whose YAML was refused already."""
     teller = _Teller(source, kind)
     reported_locs: set[Loc] = set()
-    for error in why.errors(include_url=False):
+    for error in reason.errors(include_url=False):
         loc = path_of(error["loc"], source.values)
         if loc not in reported_locs and not _echo(loc, source.faulty):
             reported_locs.add(loc)
             yield teller.to_finding(error, loc)
 
 
-def faulty(why: ValidationError, source: Source) -> set[Loc]:
+def faulty(reason: ValidationError, source: Source) -> set[Loc]:
     """The path of everything that is wrong."""
-    return {path_of(error["loc"], source.values) for error in why.errors(include_url=False)}
+    return {path_of(error["loc"], source.values) for error in reason.errors(include_url=False)}
 
 
 def path_of(loc: tuple[int | str, ...], values: Any) -> Loc:

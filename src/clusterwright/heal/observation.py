@@ -9,7 +9,7 @@ from typing import Literal
 from clusterwright.heal.moment import Moment
 from clusterwright.slurm.states import NodeState
 
-Source = Literal["check", "health", "slurm", "why"]
+Source = Literal["check", "health", "slurm", "diagnosis"]
 
 
 @dataclass(frozen=True, slots=True)

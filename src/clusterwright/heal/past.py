@@ -21,7 +21,7 @@ class Intent:
     host: str
     rule: str
     action: str
-    why: str = ""
+    reason: str = ""
     unit: str = ""  # of restart-service
     job: str = ""  # of requeue and exclude
     spare: str = ""  # of replace

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent / "rules"
 ACTIONS = (
     "restart-service", "exclude", "requeue", "drain", "reapply", "reset-gpu", "reboot", "replace", "return", "tell",
 )  # fmt: skip  # cheapest first
-SOURCES = ("check", "health", "slurm", "why")
+SOURCES = ("check", "health", "slurm", "diagnosis")
 
 
 @dataclass(frozen=True, slots=True)

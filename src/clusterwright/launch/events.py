@@ -60,7 +60,7 @@ def parse_events(lines: Iterable[str]) -> tuple[dict[str, Any], ...]:
 def ended(run: Run, reader: RemoteReader | LocalReader) -> Ended | None:
     """How the run ended; None while it goes on."""
     document = _object(reader.text(run.folder, "ended.json"))
-    return Ended(str(document.get("outcome")), str(document.get("why", ""))) if document else None
+    return Ended(str(document.get("outcome")), str(document.get("reason", ""))) if document else None
 
 
 def wait(

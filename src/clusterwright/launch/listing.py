@@ -29,7 +29,7 @@ class Row:
     step: int | None
     checkpoint: int | None
     hosts: str
-    why: str
+    reason: str
 
 
 def listed(cluster: Cluster, remote: Remote) -> tuple[Row, ...]:
@@ -78,9 +78,9 @@ def _job(job: Job, folder: Mapping[str, Any]) -> Row:
 def _run(folder: Mapping[str, Any]) -> Row:
     ended = folder.get("ended") or {
         "outcome": "gone",
-        "why": "no job of it is left, and it did not say how it ended",
+        "reason": "no job of it is left, and it did not say how it ended",
     }
     ids = folder.get("jobs") or ["-"]
-    outcome, reason = str(ended.get("outcome")), str(ended.get("why", ""))
+    outcome, reason = str(ended.get("outcome")), str(ended.get("reason", ""))
     step, saved = folder.get("step"), folder.get("checkpoint")
     return Row(str(ids[-1]), str(folder["run"]), "", outcome, "", step, saved, "", reason)

@@ -33,7 +33,7 @@ class Ended:
     """How a run ended."""
 
     outcome: str
-    why: str
+    reason: str
 
     @property
     def code(self) -> int:

@@ -92,10 +92,10 @@ def _on_lost_host(job: Job, cluster: Cluster) -> list[tuple[str, None, str]]:
     return [("no-kill", None, reason)] if inside is None or inside[0] == "oci" else []
 
 
-def _line(option: str, value: object, why: str) -> str:
+def _line(option: str, value: object, reason: str) -> str:
     # sbatch reads a # after the options of a line as a comment
     text = f"#SBATCH --{option}" + (f"={value}" if value is not None else "")
-    return f"{text:<44} # {why}" if why else text
+    return f"{text:<44} # {reason}" if reason else text
 
 
 def settings(job: Job, cluster: Cluster) -> str:

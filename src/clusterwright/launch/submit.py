@@ -268,9 +268,9 @@ def find_script_path(job: Job, cluster: Cluster, run: str, copy: Snapshot | None
     return path if any(PurePosixPath(path).is_relative_to(top) for top in shared) else None
 
 
-def script_missing(name: str, why: str, fix: str) -> WrightError:
+def script_missing(name: str, reason: str, fix: str) -> WrightError:
     """The error that says so."""
-    return WrightError.from_code("script-missing", f"{name} {why}", fix, exit_code=EXIT_USAGE)
+    return WrightError.from_code("script-missing", f"{name} {reason}", fix, exit_code=EXIT_USAGE)
 
 
 def _script(job: Job) -> str | None:

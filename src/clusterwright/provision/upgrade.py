@@ -341,9 +341,14 @@ _CHECKS: dict[str, Callable[[Upgrade, Step], None]] = {
 }  # fmt: skip
 
 
-def _stopped(step: Step, why: str) -> WrightError:
+def _stopped(step: Step, reason: str) -> WrightError:
     return WrightError.from_code(
         "upgrade-stopped",
-        _("the upgrade stops at {kind} on {fold}: {why}", kind=step.kind, fold=fold(step.hosts), why=why),
+        _(
+            "the upgrade stops at {kind} on {fold}: {reason}",
+            kind=step.kind,
+            fold=fold(step.hosts),
+            reason=reason,
+        ),
         _("fix that, and run the same command again: it goes on from there; no later host was touched"),
     )

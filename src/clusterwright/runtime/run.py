@@ -281,7 +281,7 @@ class Run(Services):
         if self._replicas and not self.stopped and not last:
             self._replicas.run_round(moment, agreed.votes, self._part)
         if self.stopped:
-            self.record("stopped", step=self.completed, why=self.stopped)
+            self.record("stopped", step=self.completed, reason=self.stopped)
 
     def _check_weights(self, *, spoilt: bool, saves: bool) -> None:
         """Exit instead of saving weights that are not finite or that differ between replicas."""

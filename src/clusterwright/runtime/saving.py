@@ -96,14 +96,14 @@ class Saving:
     def settle(self) -> str | None:
         """Wait until the last save is on disk; return why it failed, None if it did not."""
         saved = self._checkpoints.close() if self._checkpoints else None
-        return saved.why if saved else None
+        return saved.reason if saved else None
 
     def _on_saved(self, saved: Saved) -> None:
         """Log a finished save, or its failure, after which the training continues; called in a thread on rank 0."""
         self.slowest_s = max(self.slowest_s, saved.seconds)
-        if saved.why:
-            self._log.log_line(f"cannot save step {saved.step}: {saved.why}; the training continues")
-            self._log.record("checkpoint_failed", step=saved.step, why=saved.why)
+        if saved.reason:
+            self._log.log_line(f"cannot save step {saved.step}: {saved.reason}; the training continues")
+            self._log.record("checkpoint_failed", step=saved.step, reason=saved.reason)
         else:
             self._log.record("checkpoint", step=saved.step, seconds=saved.seconds, bytes=saved.bytes)
 
@@ -138,7 +138,7 @@ class Saving:
         loaded_state, memory, problems = restore.newest(self._group, target)
         if problems:
             self._log.log_line(f"skipping in-memory checkpoints: {problems[0]}")
-            self._log.record("memory_bad", why=problems[0])
+            self._log.record("memory_bad", reason=problems[0])
         return loaded_state, memory
 
     def _exit_if_replaced(self) -> None:
@@ -153,7 +153,7 @@ class Saving:
     def _report_skipped(self, loaded_state: Loaded | None, skipped: list[Skipped]) -> None:
         """Log skipped checkpoints; raise if none loaded and one is only unreadable: its folder may return soon."""
         for checkpoint in skipped:
-            self._log.log_line(f"skipping the checkpoint of step {checkpoint.step}: {checkpoint.why}")
-            self._log.record("checkpoint_bad", step=checkpoint.step, why=checkpoint.why)
+            self._log.log_line(f"skipping the checkpoint of step {checkpoint.step}: {checkpoint.reason}")
+            self._log.record("checkpoint_bad", step=checkpoint.step, reason=checkpoint.reason)
         if not loaded_state and any(not checkpoint.damaged for checkpoint in skipped):
-            raise OSError(f"none of the checkpoints can be read: {skipped[0].why}")
+            raise OSError(f"none of the checkpoints can be read: {skipped[0].reason}")

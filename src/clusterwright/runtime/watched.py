@@ -140,9 +140,9 @@ class Watched:
         outcome, reason = (
             ("failed", "the script raised an exception") if failed else ("finished", "the script ended")
         )
-        self._log.write("generation_end", why="ranks-failed" if failed else "finished")
-        self._log.write("job_end", outcome=outcome, why=reason)
-        document = {"outcome": outcome, "code": int(failed), "why": reason, "time": time.time()}
+        self._log.write("generation_end", reason="ranks-failed" if failed else "finished")
+        self._log.write("job_end", outcome=outcome, reason=reason)
+        document = {"outcome": outcome, "code": int(failed), "reason": reason, "time": time.time()}
         with suppress(OSError):
             (self._run / "ended.json").write_text(json.dumps(document))
 

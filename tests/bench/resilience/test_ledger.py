@@ -19,7 +19,7 @@ def test_the_printed_ledger_is_within_a_hundredth_of_the_truth(tmp_path):
     assert done.returncode == 0, done.stderr
     (line,) = [json.loads(text) for text in (tmp_path / "lines.jsonl").read_text().splitlines()]
 
-    assert line["outcome"] == "ok", line["why"]
+    assert line["outcome"] == "ok", line["reason"]
     assert line["figures"]["kills"] == 3
     assert line["figures"]["worst_ratio"] <= 0.01
     assert line["figures"]["step_ratio"] <= 0.01

@@ -13,13 +13,13 @@ def test_a_line_is_written_whole_and_read_back(tmp_path):
     path = tmp_path / "raw.jsonl"
     lines = Lines("kill", str(path))
     lines.write("ours", seconds={"total": 0.42123456789}, load=0.25)
-    lines.write("torchrun", flags="default", outcome="hung", why="no new step")
+    lines.write("torchrun", flags="default", outcome="hung", reason="no new step")
 
     first, second = read(path)
     assert first["seconds"] == {"total": 0.42123}
     assert (first["load"], first["outcome"], first["flags"]) == (0.25, "ok", "best")
     assert {"time", "versions", "figures", "case", "seed"} <= first.keys()
-    assert (second["outcome"], second["flags"], second["why"]) == ("hung", "default", "no new step")
+    assert (second["outcome"], second["flags"], second["reason"]) == ("hung", "default", "no new step")
     assert second["load"] >= 0
 
 

@@ -32,7 +32,7 @@ def test_nothing_measured_is_nothing_reached():
 
 def test_a_trial_that_was_lost_is_seen(line):
     """In the row of its system, with the word for it, and the row counts it."""
-    lines = [line(total=0.4), line(outcome="hung", why="no new step"), line(system="torchrun", total=4.5)]
+    lines = [line(total=0.4), line(outcome="hung", reason="no new step"), line(system="torchrun", total=4.5)]
     (text,) = (text for path, text in made_from(Seen(lines)).items() if path.suffix == ".md")
 
     assert "| rank | ours | 1 of 2 | 1 hung | 0.4 |" in text

@@ -166,5 +166,5 @@ def test_nccl_is_expected_to_do_what_the_planner_says(site, tmp_path):
     want = expectation(metal, LAB, plan)
     assert plan.backend == "nccl"
     assert plan.sizes[-1] == 2**33
-    assert "16 a100" in want.why
+    assert "16 a100" in want.reason
     assert 1e9 < want.value < 13e9  # one port of 100 Gbit/s is 12.5 GB/s

@@ -28,7 +28,7 @@ def one(index, count=4, *, bf16=265e12, host=24e9, peer=250e9, working=None, wro
     rows = [{**WORK, **(working or {})}]
     rates = {str(other): peer * (0.3 if other in slow_to else 1) for other in range(count) if other != index}
     return {
-        "index": index, "name": "NVIDIA A100-SXM4-80GB", "torch": "2.7.0", "why": "",
+        "index": index, "name": "NVIDIA A100-SXM4-80GB", "torch": "2.7.0", "reason": "",
         "steps": {
             "matrix bf16": {"flop_per_s": bf16, "wrong": list(wrong)},
             "matrix tf32": {"flop_per_s": 135e12, "wrong": []},
@@ -42,7 +42,7 @@ def one(index, count=4, *, bf16=265e12, host=24e9, peer=250e9, working=None, wro
 
 def silent(index, why):
     """A GPU that came to nothing."""
-    return {"index": index, "steps": {}, "why": why, "readings": {"during": {}}}
+    return {"index": index, "steps": {}, "reason": why, "readings": {"during": {}}}
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def test_what_is_expected_is_below_the_line_and_says_its_source(name):
     for quantity, line in lines.items():
         want = expected(quantity, row, nvlink=True)
         assert 0.4 * line * (quantity != "copies to the host") < want.least < line, quantity
-        assert "catalog" in want.why
+        assert "catalog" in want.reason
     assert expected("copies to a peer", row, nvlink=False) is None
 
 

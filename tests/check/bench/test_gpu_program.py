@@ -61,7 +61,7 @@ def on_processors():
 def test_every_figure_is_measured_and_every_element_is_right(on_processors):
     """Products in three precisions, memory, copies, and from each to each."""
     for each in on_processors.devices:
-        assert (each.why, each.wrong) == ("", ())
+        assert (each.reason, each.wrong) == ("", ())
         assert {figure.quantity for figure in each.figures} == {
             "bf16 products", "fp16 products", "tf32 products", "memory copy", "memory triad",
             "copies from the host", "copies to the host", "copies to a peer", "copies from a peer",
@@ -139,7 +139,7 @@ def test_a_gpu_that_is_not_there_ends_alone():
     """The others go on; it says what torch sees."""
     found = ran({"device": "cuda", "count": 1, "steps": []}, CUDA_VISIBLE_DEVICES="")
 
-    assert "finds 0 GPUs" in found.devices[0].why
+    assert "finds 0 GPUs" in found.devices[0].reason
 
 
 def test_a_gpu_that_dies_or_hangs_takes_no_other_along(tmp_path):
@@ -167,7 +167,7 @@ def test_a_gpu_that_dies_or_hangs_takes_no_other_along(tmp_path):
     )
 
     found = gpus(json.loads(done.stdout)).devices
-    assert [each.why for each in found] == [
+    assert [each.reason for each in found] == [
         "",
         "CUDA error: uncorrectable ECC error",
         "no response in 3 s",
@@ -216,7 +216,7 @@ def test_real_gpus_are_measured_and_right():
     assert len(found.devices) == count
     for each in found.devices:
         figures = {figure.quantity: figure.value for figure in each.figures}
-        assert (each.why, each.wrong) == ("", ())
+        assert (each.reason, each.wrong) == ("", ())
         assert figures["fp16 products"] > 5e12
         assert figures["memory copy"] > 1e11
         assert figures["copies from the host"] > 1e9

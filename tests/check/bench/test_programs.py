@@ -139,7 +139,7 @@ def test_a_sweep_has_right_data_of_every_operation(ranks):
     answer = ran("collectives", given)
 
     found = sweep(answer.out)
-    assert answer.why == ""
+    assert answer.reason == ""
     assert [row.kind for row in found.rows] == [kind for kind in KINDS for _ in range(2)]
     assert {row.wrong for row in found.rows} == {0}
     assert found.skipped == {}

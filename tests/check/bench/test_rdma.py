@@ -266,7 +266,7 @@ def test_what_is_expected_says_its_source(cluster):
 
     assert rate_of("send bandwidth", compute, gpus).least == pytest.approx(0.9 * 12.5e9)
     assert rate_of(GDR, compute, gpus).least == pytest.approx(180 / 200 * 12.5e9)
-    assert "gpu_copies.csv" in rate_of(GDR, compute, gpus).why
+    assert "gpu_copies.csv" in rate_of(GDR, compute, gpus).reason
     single = compute.model_copy(update={"kind": "infiniband", "fabric": "single-switch"})
     assert bound_of("send latency", single).most == pytest.approx(2 * 0.73e-6)
     assert bound_of("read latency", single).most == pytest.approx(4 * 0.73e-6)

@@ -65,7 +65,7 @@ def met(rails, port, environment, *, ping=False):
 def figures(rail, said, place=0):
     """By quantity: a value, or why there is none."""
     both = said[0][place], said[1][place]
-    return {each.test.quantity: each.why or each.value for each in readings(rail, rail, both)}
+    return {each.test.quantity: each.reason or each.value for each in readings(rail, rail, both)}
 
 
 def test_two_rails_are_measured_at_the_same_time(stand_ins):
@@ -84,7 +84,7 @@ def test_two_rails_are_measured_at_the_same_time(stand_ins):
 
 
 @pytest.mark.parametrize(
-    ("told", "quantity", "why"),
+    ("told", "quantity", "reason"),
     [
         (
             {"device": "mlx5_7"},
@@ -95,12 +95,12 @@ def test_two_rails_are_measured_at_the_same_time(stand_ins):
         ({}, GDR, "Invalid Command or flag"),
     ],
 )
-def test_a_figure_that_cannot_be_believed_is_none(stand_ins, told, quantity, why):
+def test_a_figure_that_cannot_be_believed_is_none(stand_ins, told, quantity, reason):
     """Another device than asked, a program that cannot start, one that was not built with CUDA."""
     rail = ROCE if quantity == GDR else Rail(0, "mlx5_0", 1, "Ethernet", 0, 3, None)
     found = figures(rail, met([rail], 22000, stand_ins(**told)))
 
-    assert why in found[quantity]
+    assert reason in found[quantity]
 
 
 def test_a_link_of_another_type_is_not_believed(stand_ins):

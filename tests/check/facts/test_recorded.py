@@ -90,7 +90,7 @@ def test_what_is_no_answer_is_missing(name, kind):
         assert not found
     else:
         assert isinstance(found, Missing), found
-        assert found.why.startswith(f"`{name}` printed what cannot be read: ")
+        assert found.reason.startswith(f"`{name}` printed what cannot be read: ")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.stem}")

@@ -53,7 +53,7 @@ def test_json_holds_everything_in_base_units(capsys):
     assert said["ranked"][0] == best
     counts = said["counts"]
     assert counts["considered"] == counts["too_large"] + counts["bounded"] + counts["evaluated"]
-    assert said["runner_up"]["why"]
+    assert said["runner_up"]["reason"]
 
 
 def test_nothing_fits_is_a_failure_with_remedies(capsys):

@@ -135,7 +135,7 @@ def test_a_person_reads_it_in_one_screen():
     chinese = format_waiting(said, "12", "zh")
 
     assert text[0].startswith("12: PENDING (QOSMaxJobsPerUserLimit)")
-    assert [line.split()[0] for line in text[1:4]] == ["why", "starts", "held"]
+    assert [line.split()[0] for line in text[1:4]] == ["reason", "starts", "held"]
     assert text[-1].split()[-1] == "administrator"
     assert "管理员" in chinese
 

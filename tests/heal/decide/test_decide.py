@@ -257,11 +257,11 @@ def test_a_boot_of_the_machine_that_looks_frees_no_try(world, acting):
 
 
 def test_one_log_is_no_witness_but_two_jobs_are(world, acting):
-    """What `why` read from the end of one job is not acted on; a second job on the same host is."""
+    """What `reason` read from the end of one job is not acted on; a second job on the same host is."""
     w = world(policy=acting())
 
     def told(job):
-        return Finding("n1", "why", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)
+        return Finding("n1", "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)
 
     w.tick(told("1"))
     alone = list(w.done)

@@ -240,12 +240,12 @@ def test_a_host_that_still_comes_up_is_left_to_it(pretended):
 
 
 def test_two_jobs_that_blame_a_host_have_it_drained(pretended):
-    """Ended jobs are looked into once each, by `why`."""
+    """Ended jobs are looked into once each, by `reason`."""
     made, asked = pretended(), []
 
     def why(job):
         asked.append(job)
-        return [Finding("gpu-node2", "why", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)]
+        return [Finding("gpu-node2", "diagnosis", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)]
 
     for job in ("1", "2"):
         (made.folder / "jobs" / job).write_text(f"JobId={job} JobState=FAILED NodeList=gpu-node2 \n")

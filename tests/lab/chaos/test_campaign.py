@@ -60,7 +60,7 @@ def test_a_host_is_chosen_whatever_the_order_in_which_they_are_named(hosts, whic
 
 
 def test_every_kind_is_one_that_the_lab_can_plant_and_whose_cause_somebody_can_say():
-    """A fault of the lab with options that it takes; classes that `why` knows."""
+    """A fault of the lab with options that it takes; classes that `reason` knows."""
     classes = {name.partition("/")[0] for name in tables()}
     for kind in kinds().values():
         for fault, options in ((kind.fault, kind.options), (kind.beside.get("fault", ""), kind.beside)):

@@ -88,7 +88,7 @@ class Writer:
             loss_hex=loss(STEPS).hex(),
         )
         self.now += 0.1
-        self.say("supervisor", "generation_end", "gpu-node1", generation, why="finished")
+        self.say("supervisor", "generation_end", "gpu-node1", generation, reason="finished")
         self.now += 0.1
         self.say("supervisor", "job_end", "gpu-node1", generation, outcome="finished")
 
@@ -132,7 +132,7 @@ def lost_host():
     writer.now += 5.2
     writer.say("supervisor", "host_lost", "gpu-node1", 1, lost="gpu-node2", silence_s=5.1)
     writer.now += 0.2
-    writer.say("supervisor", "generation_end", "gpu-node1", 1, why="host lost: gpu-node2")
+    writer.say("supervisor", "generation_end", "gpu-node1", 1, reason="host lost: gpu-node2")
     writer.now += 0.3
     writer.say(
         "supervisor",

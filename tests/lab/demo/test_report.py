@@ -97,9 +97,7 @@ def test_events_that_are_missing_are_said(told):
     """A loss curve with a hole proves nothing."""
     holed = tuple(event for event in told.faulted if event.kind != "step" or event.step != 12)
 
-    assert (
-        "the events lack some steps" in report(dataclasses.replace(told, faulted=holed)).problems
-    )
+    assert "the events lack some steps" in report(dataclasses.replace(told, faulted=holed)).problems
 
 
 def test_what_broke_stands_alone_with_what_it_left(told):

@@ -93,7 +93,7 @@ def test_a_course_tells_each_event_once(run):
 
 def test_a_training_that_ends_too_early_is_an_error_with_its_last_words(run, tmp_path):
     """The reason stands in the job's own output."""
-    (tmp_path / "ended.json").write_text('{"outcome": "failed", "why": "a rank failed", "code": 1}')
+    (tmp_path / "ended.json").write_text('{"outcome": "failed", "reason": "a rank failed", "code": 1}')
     (tmp_path / "slurm-7.out").write_text("Traceback: no such text\n")
     course = RunFollower(run, LocalReader(), Talk(lambda _: None, FakeClock()), FakeClock())
 

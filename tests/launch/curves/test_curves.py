@@ -54,7 +54,7 @@ def run(tmp_path):
             "time": 1100.0,
             "event": "generation_end",
             "generation": 1,
-            "why": "host-lost",
+            "reason": "host-lost",
             "first": "host <b> was lost",
         },
         {"time": 1101.0, "event": "generation_start", "generation": 2, "hosts": ["a"]},
@@ -87,7 +87,7 @@ def test_a_step_that_was_done_again_counts_as_it_was_done_last(found):
 
 def test_restarts_are_marked_with_what_began_them(found):
     """Where the training went on."""
-    assert found["marks"] == [{"step": 500, "generation": 2, "why": "host <b> was lost"}]
+    assert found["marks"] == [{"step": 500, "generation": 2, "reason": "host <b> was lost"}]
     assert found["measures"] == {"validation": [[1000, 3.5]]}
     assert found["series"]["data_wait"][0][1] == pytest.approx(0.05)
     assert found["series"]["communication"][5][1] == pytest.approx(0.1)

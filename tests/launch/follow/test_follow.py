@@ -15,7 +15,7 @@ from clusterwright.launch.follow.screen import Screen, able, strip_control_chara
 from clusterwright.onhost.runs import run_progress
 
 NOW = {
-    "run": "gpt", "state": "running", "why": "", "generation": 2, "hosts": 2, "step": 120, "until": 400,
+    "run": "gpt", "state": "running", "reason": "", "generation": 2, "hosts": 2, "step": 120, "until": 400,
     "steps_per_s": 2.0, "eta_s": 140.0, "loss": 2.34567, "tokens_per_s": 18_800.0, "samples_per_s": 290.0,
     "flops_per_s": None, "mfu": 0.412, "data_wait": 0.031, "lr": 0.1, "norm": 1.0, "memory": 10, "goodput": 0.913,
     "losses": {"import": 0.05, "lost work": 0.02}, "failures": 1, "saved": 100,
@@ -44,12 +44,12 @@ def run(tmp_path):
           for step in range(1, 21)),
         {"time": now - 5, "event": "rank_exit", "local_rank": 1, "code": 1, "words": "ValueError: no", "generation": 1,
          "rank": 1, "host": "local1"},
-        {"time": now - 4, "event": "generation_end", "generation": 1, "why": "ranks-failed"},
+        {"time": now - 4, "event": "generation_end", "generation": 1, "reason": "ranks-failed"},
         {"time": now - 4, "event": "job_end", "outcome": "failed"},
     ]  # fmt: skip
     (run / "events" / "rank-00000.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     why = "too many restarts; first failure: rank 1 (local1, local 1) raised ValueError: no"
-    (run / "ended.json").write_text(json.dumps({"outcome": "failed", "code": 1, "why": why}))
+    (run / "ended.json").write_text(json.dumps({"outcome": "failed", "code": 1, "reason": why}))
     (run / "ledger.json").write_text("{}")
     return run
 
@@ -101,7 +101,8 @@ def test_the_line_says_what_matters_first():
         " goodput 91.3% (import 5.0%, lost work 2.0%), generation 2, saved 100"
     )
     assert (
-        run_progress.line({**NOW, "step": None, "state": "queued", "why": "Resources"}) == "queued: Resources"
+        run_progress.line({**NOW, "step": None, "state": "queued", "reason": "Resources"})
+        == "queued: Resources"
     )
 
 

@@ -58,8 +58,8 @@ def test_a_training_that_is_pushed_aside_goes_on_where_it_left(training):
     resumed = pushed.until("resumed", generation=2)
     pushed.cancel()
 
-    assert stopped["why"] in ("signal", "stop file")
-    assert pushed.events("successor")[0]["why"] == "preempted"
+    assert stopped["reason"] in ("signal", "stop file")
+    assert pushed.events("successor")[0]["reason"] == "preempted"
     assert {one["step"] for one in resumed} == {stopped["step"]}
     assert len(pushed.events("job_start")) == 2
     assert pushed.events("step", generation=2)[0]["step"] == stopped["step"] + 1
@@ -111,7 +111,7 @@ def test_a_host_that_is_back_is_taken_in_without_losing_a_step(training):
 
     hosts = [one["hosts"] for one in shrunk.events("generation_start")]
     assert hosts[1:] == [[batch], [batch, victim]], shrunk.said()
-    assert [one["why"] for one in stopped] == ["regroup"]
+    assert [one["reason"] for one in stopped] == ["regroup"]
     assert grown["source"] == "memory"
     assert first["step"] - 1 == grown["step"] == stopped[0]["step"] == last["step"]
     assert len(shrunk.events("job_start")) == 1

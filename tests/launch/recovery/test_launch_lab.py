@@ -188,7 +188,7 @@ def test_a_missing_framework_ends_the_run_with_what_installs_it(ended):
     end, said = ended("missing")
 
     assert end.outcome == "failed"
-    assert end.why.endswith(
+    assert end.reason.endswith(
         "jax is not installed for /opt/clusterwright/env/bin/python; fix: pip install jax"
     )
     assert ranks(said) == []

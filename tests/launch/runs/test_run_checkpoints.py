@@ -139,7 +139,7 @@ def test_damage_is_found_and_named(saved, how, listed, words):
     found = verify(str(run), None, everything=False)["checkpoints"][0]
 
     assert (found["step"], found["state"]) == (20, "damaged")
-    assert words in found["why"]
+    assert words in found["reason"]
     assert listing(str(run))["checkpoints"][0]["state"] == "damaged"
     assert verify(str(run), 10, everything=False)["checkpoints"][0]["state"] == "verified"
 
@@ -152,7 +152,7 @@ def test_what_was_verified_is_noted_until_it_changes(saved):
     assert row["verified_at"] == row["time"]  # the save itself read it back
     assert verify(str(run), None, everything=True)["checkpoints"][0]["noted"]
     row = listing(str(run))["checkpoints"][0]
-    assert (row["state"], row["why"]) == ("verified", "")
+    assert (row["state"], row["reason"]) == ("verified", "")
     assert row["verified_at"] > row["time"]
     shutil.rmtree(run / "checkpoints" / "step-00000010")
     saved(10)

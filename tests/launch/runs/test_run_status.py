@@ -24,12 +24,12 @@ def run(runs):
         {"time": 100, "event": "job_start", "job_id": "8", "hosts": ["a", "b", "c"], "ranks": 2},
         {"time": 95, "event": "generation_start", "hosts": ["a", "b"], **one},
         {"time": 50, "event": "host_lost", "lost": "b", "silence_s": 2.5, **one},
-        {"time": 50, "event": "generation_end", "why": "host-lost", **one},
+        {"time": 50, "event": "generation_end", "reason": "host-lost", **one},
         {"time": 49, "event": "generation_start", "hosts": ["a", "c"], **two},
     )  # fmt: skip
     write(
         run, now, "agent-a", {"time": 98, "event": "standby", "host": "a", "seconds": 2.0},
-        {"time": 98, "event": "standby", "host": "c", "why": "too little memory"},
+        {"time": 98, "event": "standby", "host": "c", "reason": "too little memory"},
     )  # fmt: skip
     write(
         run, now, "rank-0",
@@ -63,7 +63,7 @@ def test_progress_is_that_of_the_newest_generation(found):
 def test_hosts_are_told_apart(found):
     """Who trains, who is away, who can fork ranks and why one cannot."""
     assert (found["generation"], found["hosts"], found["away"], found["spares"]) == (2, ["a", "c"], ["b"], [])
-    assert [(each["host"], each["ready"], each["why"]) for each in found["standbys"]] == [
+    assert [(each["host"], each["ready"], each["reason"]) for each in found["standbys"]] == [
         ("a", True, ""),
         ("c", False, "too little memory"),
     ]
@@ -118,7 +118,7 @@ def test_a_dead_supervisor_is_seen(run, done_far):
     found = json.loads(out)
 
     assert found["state"] == "gone"
-    assert found["why"].startswith("last heartbeat of its supervisor")
+    assert found["reason"].startswith("last heartbeat of its supervisor")
     assert found["ledger"]["wall_s"] == pytest.approx(112, abs=1)
 
 

@@ -48,7 +48,7 @@ def run(settings):
         kept.append(found)
         end = time.monotonic() + limit_s
         while not until(found):
-            assert time.monotonic() < end, [(each.name, each.why) for each in found.collector_processes]
+            assert time.monotonic() < end, [(each.name, each.reason) for each in found.collector_processes]
             found.turn()
         return found
 
@@ -93,7 +93,7 @@ def test_one_that_hangs_is_ended_and_the_others_go_on(run):
     assert said(found, "hangs") == ""
     assert 'clusterwright_collector_up{collector="hangs"} 0\n' in said(found, "exporter")
     assert 'clusterwright_collector_up{collector="works"} 1\n' in said(found, "exporter")
-    assert "no result in 1 s" in found.collector_processes[0].why
+    assert "no result in 1 s" in found.collector_processes[0].reason
 
 
 def test_one_that_fails_says_why_and_comes_back(run, capfd):
@@ -130,7 +130,7 @@ def test_rests_grow_and_have_an_end(settings):
     )
     rests = []
     for now in range(0, 1000, 100):
-        one._fail(now, "why")
+        one._fail(now, "reason")
         rests.append(one.due - now)
 
     assert rests[:5] == [10, 20, 40, 80, 120]
@@ -147,7 +147,7 @@ def test_one_that_talks_without_end_is_ended(run, monkeypatch):
 
     found = run({"a": Much(counting)}, lambda one: one.collector_processes[0].up is False)
 
-    assert "is larger than 1000 bytes" in found.collector_processes[0].why
+    assert "is larger than 1000 bytes" in found.collector_processes[0].reason
 
 
 def test_one_whose_process_is_killed_is_started_again(run):

@@ -246,7 +246,7 @@ def test_a_counter_of_a_run_never_falls(folder, samples, settings):
         return rows["run_gpu_seconds_total", ("bin", "step"), ("run", "one")]
 
     before = steps()
-    one.write("supervisor-1", "generation_end", 20, generation=1, why="ranks-failed")
+    one.write("supervisor-1", "generation_end", 20, generation=1, reason="ranks-failed")
     one.write("supervisor-1", "generation_start", 21, generation=2, hosts=["n1"])
     one.write("rank-00000", "process_start", 22, generation=2, rank=0)
     one.write("rank-00000", "resumed", 23, generation=2, rank=0, step=10)

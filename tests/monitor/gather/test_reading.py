@@ -169,7 +169,7 @@ def test_who_drained_and_since_when():
     """The reason's own words, its author and its time."""
     found = one("IDLE+DRAIN", "a fan is <b>loud</b> [alice@1795388732]")
 
-    assert (found.by, found.why, found.since) == ("person", "alice: a fan is <b>loud</b>", 1795388732.0)
+    assert (found.by, found.reason, found.since) == ("person", "alice: a fan is <b>loud</b>", 1795388732.0)
     assert one("DOWN*", "Not responding [slurm@1795388732]").by == "slurm"
 
 

@@ -67,7 +67,7 @@ def test_a_line_ending_in_a_mark():
 
 
 @pytest.mark.parametrize(
-    ("line", "why"),
+    ("line", "reason"),
     [
         ("12|2026", "2 columns, and the heading has 17"),
         (LINE.replace("2026-11-23T02:00:00", "yesterday"), "`yesterday` is no time"),
@@ -77,12 +77,12 @@ def test_a_line_ending_in_a_mark():
         ("\x00\x1b[2J" * 9, "1 columns, and the heading has 17"),
     ],
 )
-def test_what_is_no_job_is_named_by_its_line(line, why):
+def test_what_is_no_job_is_named_by_its_line(line, reason):
     """The others are read all the same."""
     good, bad, also = read([HEAD, LINE, line, LINE])
 
     assert (good.id, also.id) == ("12", "12")
-    assert bad == Bad(3, why)
+    assert bad == Bad(3, reason)
 
 
 def test_a_heading_without_the_columns_is_refused():

@@ -20,7 +20,7 @@ LEDGER = {
 }  # fmt: skip
 RUN = {
     "status": {
-        "run": "gpt-1", "ledger": LEDGER, "failures": [{"why": "host-lost", "first": "host gpu-node2 was lost"}],
+        "run": "gpt-1", "ledger": LEDGER, "failures": [{"reason": "host-lost", "first": "host gpu-node2 was lost"}],
     },
     "slow": [[3, "gpu-node1", 1.5, 100.0, None, 40, 0.02]], "saves": [0.4, 0.5],
 }  # fmt: skip

@@ -53,8 +53,8 @@ def test_waits_and_failures(jobs):
 def test_one_team(jobs):
     """Only its jobs, its runs, and what was measured of it."""
     runs = [
-        {"jobs": ["1"], "failures": [{"why": "hung"}], "gpu_s": {"step": 3600.0}},
-        {"jobs": ["2"], "failures": [{"why": "host-lost"}], "gpu_s": {"step": 7200.0}},
+        {"jobs": ["1"], "failures": [{"reason": "hung"}], "gpu_s": {"step": 3600.0}},
+        {"jobs": ["2"], "failures": [{"reason": "host-lost"}], "gpu_s": {"step": 7200.0}},
     ]
     values = {"busy_s": [({"account": "vision"}, 7200.0), ({"account": "language"}, 3600.0)]}
     found = month(Span(0.0, 10 * HOUR, 8, "vision"), jobs, runs, values)

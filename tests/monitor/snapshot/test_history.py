@@ -187,7 +187,7 @@ def test_runs_of_a_month(asked, tmp_path):
     """Those that ended have their ledger; those that go on are worked out; older ones are left out."""
     ended = {
         "gpu_s": {"step": 5.0},
-        "failures": [{"why": "hung", "time": NOW - 5}, {"why": "old", "time": 1.0}],
+        "failures": [{"reason": "hung", "time": NOW - 5}, {"reason": "old", "time": 1.0}],
     }
     run(tmp_path / "runs", "a-20261121-120000", *events(5), jobs="7\n", ledger_json=json.dumps(ended))
     run(tmp_path / "runs", "b-20261121-120000", *events(5, slow=False), jobs="8\n")

@@ -31,7 +31,7 @@ class Acts:
         """With what would act on a terminal."""
         return f"step 1 of {job.id}\x1b[2J\nlast line"
 
-    def why(self, job):
+    def explain(self, job):
         """One line."""
         return f"{job.id}: the reason"
 

@@ -81,4 +81,4 @@ def test_what_is_refused_says_why(code, err, words):
 
 def test_the_reason_is_asked_of_whoever_knows():
     """By the number of the job."""
-    assert acts(FakeRemote(lambda *_: "")).why(job("8_[0-3]")) == "why 8"
+    assert acts(FakeRemote(lambda *_: "")).explain(job("8_[0-3]")) == "why 8"

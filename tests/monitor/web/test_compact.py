@@ -84,7 +84,7 @@ def test_no_text_of_a_stranger_leaves_with_signs_that_act(name, reason, why):
         run=Run(name, state=why, slow_rank=name),
     )
     node = NodeView(
-        name, name, why=why, group=name, partitions=(name,), gpus=(Gpu(0, name, job=name),), jobs=(name,)
+        name, name, reason=why, group=name, partitions=(name,), gpus=(Gpu(0, name, job=name),), jobs=(name,)
     )
     picture = Snapshot(
         name, 0.0, (node,), (job,), (Team(name),), (Alert(name, name, name, 0.0, why, why, why),), (why,)

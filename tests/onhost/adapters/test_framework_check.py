@@ -12,9 +12,9 @@ def test_a_missing_framework_says_what_installs_it(tmp_path, capfd, monkeypatch)
     ended = json.loads((tmp_path / "ended.json").read_text())
 
     assert (code, ended["outcome"], ended["code"]) == (1, "failed", 1)
-    assert "lightning is not installed for /" in ended["why"]
-    assert ended["why"].endswith("pip install lightning")
-    assert ended["why"] in capfd.readouterr().out
+    assert "lightning is not installed for /" in ended["reason"]
+    assert ended["reason"].endswith("pip install lightning")
+    assert ended["reason"] in capfd.readouterr().out
 
 
 def test_what_is_there_is_not_spoken_of(tmp_path):

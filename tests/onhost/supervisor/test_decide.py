@@ -140,7 +140,7 @@ def test_without_successors_left_a_lost_host_ends_the_run():
     action = lose(policy)[1][-1]
 
     assert action.outcome == "failed"
-    assert "recovery.successors" in action.why
+    assert "recovery.successors" in action.reason
 
 
 def test_policy_fail_ends_the_run_even_with_a_spare():
@@ -221,7 +221,7 @@ def test_a_training_that_ends_while_it_is_to_grow_has_ended():
 def test_a_stop_goes_before_growing():
     """The ranks hear of both, and leave for the successor."""
     policy, state = growing()
-    asked = "asked", {"why": "preempted", "now": 500.0}
+    asked = "asked", {"reason": "preempted", "now": 500.0}
     done = [on(kind, "a", generation=2, now=501.0) for kind in ("done", "idle")]
     _, actions = told(policy, asked, on("deaf", "a", generation=2, now=500.5), *done, state=state)
 
@@ -415,7 +415,7 @@ def test_failures_that_lead_no_further_end_the_run():
     action = fail(policy, state, step=7)[1][-1]
 
     assert action.outcome == "no-progress"
-    assert action.why == "ranks failed 3 times in a row without a step beyond 7"
+    assert action.reason == "ranks failed 3 times in a row without a step beyond 7"
 
 
 def test_the_same_failure_twice_at_the_same_step_ends_the_run():
@@ -505,13 +505,13 @@ def test_no_restarts_wanted_means_none():
 
 
 @pytest.mark.parametrize(
-    ("why", "last"),
+    ("reason", "last"),
     [("time-limit", Handoff("time-limit", ())), ("cancelled", End("cancelled", "canceled by the user"))],
 )
-def test_ranks_that_were_asked_leave_and_then_it_is_decided(why, last):
+def test_ranks_that_were_asked_leave_and_then_it_is_decided(reason, last):
     """A time limit leads to a successor, a person's wish to the end."""
-    state, actions = told(SPARE, ("asked", {"why": why}), state=running())
-    assert actions == [RequestStop(why)]
+    state, actions = told(SPARE, ("asked", {"reason": reason}), state=running())
+    assert actions == [RequestStop(reason)]
 
     exits = (on("done", host, generation=1) for host in "ab")
     _, actions = told(
@@ -523,7 +523,7 @@ def test_ranks_that_were_asked_leave_and_then_it_is_decided(why, last):
 
 def test_ranks_that_do_not_leave_are_ended_after_the_grace():
     """A script that knows nothing of the stop file cannot hold the job."""
-    state, _ = told(SPARE, ("asked", {"why": "time-limit", "now": 100}), state=running())
+    state, _ = told(SPARE, ("asked", {"reason": "time-limit", "now": 100}), state=running())
     _, actions = told(SPARE, ("tick", {"now": 100 + SPARE.grace_s}), state=state)
 
     assert actions == [Kill(1, ("a", "b"), "stopped")]
@@ -531,7 +531,7 @@ def test_ranks_that_do_not_leave_are_ended_after_the_grace():
 
 def test_a_training_that_finishes_while_it_is_asked_to_stop_is_finished():
     """finished.json wins over the wish."""
-    state, _ = told(SPARE, ("asked", {"why": "time-limit"}), state=running())
+    state, _ = told(SPARE, ("asked", {"reason": "time-limit"}), state=running())
     exits = (on("done", host, generation=1, finished=True) for host in "ab")
     idles = (on("idle", host, generation=1, finished=True) for host in "ab")
 

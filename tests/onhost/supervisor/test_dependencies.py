@@ -53,6 +53,6 @@ def test_a_run_that_ended_otherwise_ends_this_one(runs, outcome):
     """With its name and how it ended."""
     over(runs, outcome)
     code = look(runs)
-    why = json.loads((runs / "mine" / "ended.json").read_text())["why"]
+    why = json.loads((runs / "mine" / "ended.json").read_text())["reason"]
 
     assert (code, why) == (dependencies.FAILED, f"other did not finish: {outcome}")

@@ -33,9 +33,9 @@ def test_a_training_that_grows_loses_no_step(local_run, monkeypatch):
     (local_run.folder / "cancelled").touch()
 
     assert local_run.process.wait(timeout=150) == 143, local_run.said()
-    assert local_run.events("generation_end", generation=2)[0]["why"] == "grown"
+    assert local_run.events("generation_end", generation=2)[0]["reason"] == "grown"
     assert (len(grown["hosts"]), grown["source"]) == (2, "memory")
-    assert stopped["why"] == "regroup"
+    assert stopped["reason"] == "regroup"
     assert first["step"] - 1 == grown["step"] == stopped["step"] == last["step"]
 
 
@@ -48,7 +48,7 @@ def test_a_script_that_cannot_be_asked_grows_too(local_run):
     resumed = local_run.until(lambda: local_run.events("resumed", generation=3))[0]
 
     assert local_run.finish() == 0, local_run.said()
-    assert local_run.events("generation_end", generation=2)[0]["why"] == "grown"
+    assert local_run.events("generation_end", generation=2)[0]["reason"] == "grown"
     assert len(grown["hosts"]) == 2
     assert resumed["step"] >= 5
     assert local_run.events("stopped") == []

@@ -31,7 +31,7 @@ def recovered(run, rank):
     last = max(event["step"] for event in run.events("step", generation=1))
     run.until(lambda: [one for one in run.events("step", generation=2) if one["step"] > last])
     assert (hung["rank"], hung["generation"]) == (rank, 1)
-    assert run.events("generation_end")[0]["why"] == "hung"
+    assert run.events("generation_end")[0]["reason"] == "hung"
     return hung
 
 

@@ -39,7 +39,7 @@ def srun(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "why"),
+    ("said", "code", "reason"),
     [
         ("", 0, ""),
         (
@@ -52,12 +52,12 @@ def srun(tmp_path, monkeypatch):
         ("", 3, "srun ended with 3"),
     ],
 )
-def test_an_image_that_cannot_train_ends_the_run_with_the_reason(said, code, why, srun, tmp_path, capfd):
+def test_an_image_that_cannot_train_ends_the_run_with_the_reason(said, code, reason, srun, tmp_path, capfd):
     """In the words of whoever refused, where a run's end is read."""
     srun(said, code)
     ended = inside.main([str(tmp_path), "oci", "/shared/images/x", "", "python3"])
     folder = inside.Folder(str(tmp_path))
 
-    assert ended == (1 if why else 0)
-    assert why in folder.read("ended.json").get("why", "")
-    assert ("failed: image /shared/images/x" in capfd.readouterr().out) == bool(why)
+    assert ended == (1 if reason else 0)
+    assert reason in folder.read("ended.json").get("reason", "")
+    assert ("failed: image /shared/images/x" in capfd.readouterr().out) == bool(reason)

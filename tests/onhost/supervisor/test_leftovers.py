@@ -139,7 +139,7 @@ def test_a_script_that_heeds_nothing_is_killed_after_the_grace(local_run):
 
     assert local_run.process.wait(timeout=150) == 143
     (ended,) = local_run.events("generation_end")
-    assert ended["why"] == "stopped"
+    assert ended["reason"] == "stopped"
     assert ended["time"] - asked >= 5
     assert left([*pids, *local_run.processes()]) == []
 

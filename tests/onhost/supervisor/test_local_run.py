@@ -52,7 +52,7 @@ def test_a_killed_torchrun_takes_its_ranks_along(local_run):
     local_run.until(lambda: local_run.events("resumed", generation=2))
 
     assert not ranks & set(local_run.processes())
-    assert local_run.events("generation_end")[0]["why"] == "ranks-failed"
+    assert local_run.events("generation_end")[0]["reason"] == "ranks-failed"
     assert local_run.finish() == 0
 
 
@@ -126,7 +126,7 @@ def test_policy_fail_ends_the_run(local_run):
     kill(agent_of(local_run, "local2"))
 
     assert local_run.process.wait(timeout=150) == 1
-    assert "local2" in local_run.outcome()["why"]
+    assert "local2" in local_run.outcome()["reason"]
 
 
 def test_the_same_failure_again_and_again_ends_the_run(local_run):

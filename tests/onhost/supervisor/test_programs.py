@@ -62,7 +62,7 @@ def test_the_same_bug_is_not_tried_for_ever(local_run):
     local_run.start(script=script, nodes=1, restarts=3)
 
     assert local_run.process.wait(timeout=150) == 4
-    assert "the same failure twice" in local_run.outcome()["why"]
+    assert "the same failure twice" in local_run.outcome()["reason"]
     assert len(local_run.events("generation_start")) == 2
 
 
@@ -158,7 +158,7 @@ def test_without_memory_no_ranks_are_held_ready(monkeypatch, tmp_path):
     os.waitpid(server, 0)
     ranks._server.stdin.close()
 
-    assert said == [{"standby": {"why": "300 of 1024 MiB of memory available; ranks start cold"}}]
+    assert said == [{"standby": {"reason": "300 of 1024 MiB of memory available; ranks start cold"}}]
     assert b"clusterwright.onhost.supervisor.host.stores\0" in line
 
 
@@ -207,5 +207,5 @@ def test_a_fork_server_that_stands_still_is_done_without(tmp_path, monkeypatch):
         os.waitpid(pid, 0)
 
     why = "the fork server was idle for 0 s; ranks start cold until it restarts"
-    assert said == [{"standby": {"why": why}}, {"store": ranks.next_store}]
+    assert said == [{"standby": {"reason": why}}, {"store": ranks.next_store}]
     assert ranks.next_store > 0

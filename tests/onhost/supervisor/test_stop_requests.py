@@ -24,22 +24,22 @@ class Room:
 
 
 @pytest.mark.parametrize(
-    ("number", "cancelled", "why"),
+    ("number", "cancelled", "reason"),
     [
         (signal.SIGUSR1, False, "time-limit"),
         (signal.SIGTERM, False, "preempted"),
         (signal.SIGTERM, True, "cancelled"),
     ],
 )
-def test_each_signal_has_its_reason(tmp_path, number, cancelled, why):
+def test_each_signal_has_its_reason(tmp_path, number, cancelled, reason):
     """Only a cancelled job takes the one that stands by with it."""
     place = Room(cancelled=cancelled)
     wishes = StopRequests(Folder(str(tmp_path)), place, float("inf"))
-    assert wishes.why(0.0, "") == ""
+    assert wishes.reason(0.0, "") == ""
 
     wishes.on_signal(number)
 
-    assert wishes.why(0.0, "") == why
+    assert wishes.reason(0.0, "") == reason
     assert place.stood_by is not cancelled
 
 
@@ -47,21 +47,21 @@ def test_an_agent_that_is_told_to_go_is_as_good_as_a_signal(tmp_path):
     """It comes first where there is a grace time; what was known before stays."""
     wishes = StopRequests(Folder(str(tmp_path)), Room(cancelled=False), float("inf"))
     wishes.leaving()
-    assert wishes.why(0.0, "") == "preempted"
+    assert wishes.reason(0.0, "") == "preempted"
 
     limited = StopRequests(Folder(str(tmp_path)), Room(cancelled=True), float("inf"))
     limited.on_signal(signal.SIGUSR1)
     limited.leaving()
-    assert limited.why(0.0, "") == "time-limit"
+    assert limited.reason(0.0, "") == "time-limit"
 
 
 def test_the_clock_counts_where_slurm_does_not_say_it(tmp_path):
     """A person's wish goes before it."""
     wishes = StopRequests(Folder(str(tmp_path)), Room(cancelled=False), 50.0)
 
-    assert [wishes.why(now, "") for now in (49.0, 50.0)] == ["", "time-limit"]
+    assert [wishes.reason(now, "") for now in (49.0, 50.0)] == ["", "time-limit"]
     (tmp_path / "cancelled").touch()
-    assert wishes.why(51.0, "") == "cancelled"
+    assert wishes.reason(51.0, "") == "cancelled"
 
 
 def test_after_the_end_a_signal_changes_nothing_more(tmp_path):
@@ -82,5 +82,5 @@ def test_a_signal_is_news_until_it_is_asked_about(tmp_path):
 
     wishes.on_signal(signal.SIGTERM)
     assert wishes.news
-    wishes.why(0.0, "")
+    wishes.reason(0.0, "")
     assert not wishes.news

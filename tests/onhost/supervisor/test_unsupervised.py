@@ -105,7 +105,7 @@ exit 1"""
     code, outcome = ended(start(does))
 
     assert (code, outcome["outcome"]) == (1, "failed")
-    assert outcome["why"] == "task 3 on gpu-node2: ValueError: no data"
+    assert outcome["reason"] == "task 3 on gpu-node2: ValueError: no data"
 
 
 def test_it_begins_anew_only_where_the_job_asks_for_it(start, ended, tmp_path):

@@ -17,7 +17,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_at_once(local_run, monkeypatch):
 
     ended = json.loads((local_run.folder / "ended.json").read_text())
     assert ended["outcome"] == "failed"
-    assert "the loss is nan on rank 1 in step 5" in ended["why"]
+    assert "the loss is nan on rank 1 in step 5" in ended["reason"]
     assert len(local_run.events("generation_start")) == 1
 
 

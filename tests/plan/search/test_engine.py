@@ -254,7 +254,7 @@ def test_each_family_is_told_with_its_best():
     for loss in said.families:
         assert loss.plan.family is loss.family
         assert loss.fits == (loss.plan.memory.total <= said.machine.gpu.usable_bytes)
-        assert "slower" in loss.why if loss.fits else "does not fit" in loss.why
+        assert "slower" in loss.reason if loss.fits else "does not fit" in loss.reason
 
 
 def test_what_the_user_fixes_stays():

@@ -51,7 +51,7 @@ def test_more_data_never_takes_less_scratch(work, samples):
 def test_every_part_has_a_reason():
     """A bill without reasons is not believed."""
     for part in host(machine(gpu("l40s"), 4)):
-        assert part.why
+        assert part.reason
         assert part.shown
 
 
@@ -60,4 +60,4 @@ def test_a_supply_may_fail():
     made = parts("h100-sxm-80gb", 16)["power supplies"]
 
     assert 4 <= made.amount <= 6
-    assert made.why.startswith("holds")
+    assert made.reason.startswith("holds")

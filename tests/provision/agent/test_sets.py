@@ -55,7 +55,7 @@ NO_VERSION = "no repository has version 2.0 of driver (available: none)"
 
 
 @pytest.mark.parametrize(
-    ("why", "said", "line", "fix"),
+    ("reason", "said", "line", "fix"),
     [
         (ChangeError(UNREACHABLE), "", "E: Failed to fetch http://10.221.0.254:8580/", sets.FETCH_FIX),
         (ChangeError(UNMET), "", "nvidia-driver-cuda : Depends: libcuda1 (= 580.95.05-1)", sets.VERSION_FIX),
@@ -66,9 +66,9 @@ NO_VERSION = "no repository has version 2.0 of driver (available: none)"
         (MissingError(NO_VERSION, ["http://elsewhere"]), UNREACHABLE, NO_VERSION, sets.VERSION_FIX),
     ],
 )
-def test_each_trouble_has_its_own_mend(why, said, line, fix):
+def test_each_trouble_has_its_own_mend(reason, said, line, fix):
     """A version that is not known may be one that could not be learnt of, where it would come from; not elsewhere."""
-    told = sets.explain_error(why, said)
+    told = sets.explain_error(reason, said)
 
     assert line in told
     assert told.endswith(fix)

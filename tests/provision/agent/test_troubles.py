@@ -94,7 +94,7 @@ def test_a_refused_change_is_the_changes_fault(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("why", "blame"),
+    ("reason", "blame"),
     [
         (
             ChangeError(
@@ -107,9 +107,9 @@ def test_a_refused_change_is_the_changes_fault(tmp_path):
         (OSError(errno.EIO, "Input/output error"), "host"),
     ],
 )
-def test_words_tell_whose_fault_it_is(tmp_path, why, blame):
+def test_words_tell_whose_fault_it_is(tmp_path, reason, blame):
     """A package lock is one host's; a daemon that does not come up is the change's."""
-    assert troubles.explain_error(Host(order(tmp_path)), why)[1] == blame
+    assert troubles.explain_error(Host(order(tmp_path)), reason)[1] == blame
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_a_field_is_shown_with_both_sides_and_its_cost(differ, pair, path, sides
     found = {change.path: change for change in differ(pair)}
 
     assert ((found[path].old, found[path].new), found[path].cost) == (sides, cost)
-    assert found[path].why
+    assert found[path].reason
 
 
 @pytest.mark.parametrize(

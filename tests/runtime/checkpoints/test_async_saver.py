@@ -72,7 +72,7 @@ def test_training_goes_on_before_anything_is_on_disk(alone, tmp_path, gate):
     assert retention.steps(tmp_path) == []
 
     gate.set()
-    assert made.wait().why is None
+    assert made.wait().reason is None
     assert torch.equal(load(tmp_path / "step-00000001")[0]["model"]["w"], torch.ones(1000))
 
 
@@ -85,7 +85,7 @@ def test_a_save_waits_for_the_one_before_it(alone, tmp_path, gate):
 
     assert made.save(2, state(2), {}) > 0.2
     assert made.wait().step == 2
-    assert [(each.step, each.why) for each in told] == [(1, None), (2, None)]
+    assert [(each.step, each.reason) for each in told] == [(1, None), (2, None)]
     assert [load(tmp_path / f"step-0000000{n}")[0]["run"]["value"] for n in (1, 2)] == [1, 2]
 
 
@@ -98,8 +98,8 @@ def test_a_generation_that_was_given_up_saves_nothing_more(alone, tmp_path, gate
     newer.save(7, state(2), {})
 
     gate.set()
-    assert "No such file" in late.wait().why
-    assert newer.wait().why is None
+    assert "No such file" in late.wait().reason
+    assert newer.wait().reason is None
     assert load(tmp_path / "step-00000007")[0]["run"]["value"] == 2
     assert (
         "was replaced"
@@ -111,10 +111,10 @@ def test_a_good_checkpoint_of_the_same_step_is_never_replaced(alone, tmp_path):
     """Two of one generation, which only a person's error can bring about: the first one stays, and all is well."""
     one, other = (Checkpoints(tmp_path, alone, save_total_limit=2) for _ in range(2))
     one.save(3, state(1), {})
-    assert one.wait().why is None
+    assert one.wait().reason is None
     other.save(3, state(2), {})
 
-    assert other.wait().why is None
+    assert other.wait().reason is None
     assert load(tmp_path / "step-00000003")[0]["run"]["value"] == 1
 
 
@@ -133,7 +133,7 @@ def test_what_is_read_back_wrong_is_not_a_checkpoint(alone, tmp_path, monkeypatc
     made = Checkpoints(tmp_path, alone, save_total_limit=2)
     made.save(1, state(1), {})
 
-    assert "other bytes" in made.wait().why
+    assert "other bytes" in made.wait().reason
     assert retention.steps(tmp_path) == []
 
 
@@ -206,12 +206,12 @@ def test_a_folder_that_cannot_be_written_to_is_said_and_tried_again(alone, tmp_p
     told = []
     made = Checkpoints(tmp_path / "runs" / "checkpoints", alone, save_total_limit=2, on_saved=told.append)
     made.save(1, state(1), {})
-    assert "Not a directory" in made.wait().why
-    assert "Not a directory" in told[0].why
+    assert "Not a directory" in made.wait().reason
+    assert "Not a directory" in told[0].reason
 
     (tmp_path / "runs").unlink()
     made.save(2, state(2), {})
-    assert made.wait().why is None
+    assert made.wait().reason is None
 
 
 def test_a_file_that_may_not_grow_on_one_rank_fails_the_save_on_all(train):

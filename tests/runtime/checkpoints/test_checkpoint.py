@@ -37,7 +37,7 @@ def checkpoints(alone, tmp_path):
     """Three checkpoints: steps 1, 2 and 3."""
     made = Checkpoints(tmp_path, alone, save_total_limit=3)
     for step in (1, 2, 3):
-        assert save(made, step, SHARED).why is None
+        assert save(made, step, SHARED).reason is None
     made.wait()
     return made
 
@@ -125,7 +125,7 @@ def test_a_file_cut_short_is_passed_over(checkpoints, tmp_path, left):
 
     loaded, (skipped,) = checkpoints.newest()
     assert loaded.step == 2
-    assert "bytes" in skipped.why
+    assert "bytes" in skipped.reason
 
 
 def test_a_longer_file_is_passed_over(checkpoints, tmp_path):
@@ -142,7 +142,7 @@ def test_a_missing_shard_is_passed_over(checkpoints, tmp_path):
 
     loaded, (skipped,) = checkpoints.newest()
     assert loaded.step == 2
-    assert "part-00000-of-00001.safetensors is missing" in skipped.why
+    assert "part-00000-of-00001.safetensors is missing" in skipped.reason
 
 
 def test_a_folder_without_a_manifest_is_passed_over(checkpoints, tmp_path):
@@ -151,7 +151,7 @@ def test_a_folder_without_a_manifest_is_passed_over(checkpoints, tmp_path):
 
     loaded, (skipped,) = checkpoints.newest()
     assert loaded.step == 2
-    assert "never finished" in skipped.why
+    assert "never finished" in skipped.reason
 
 
 @pytest.mark.parametrize("name", ["step-00000003", "step-00000009"])
@@ -163,7 +163,7 @@ def test_a_stale_manifest_is_passed_over(checkpoints, tmp_path, name):
 
     loaded, (skipped,) = checkpoints.newest()
     assert loaded.step < int(name[5:])
-    assert "belongs to another folder" in skipped.why
+    assert "belongs to another folder" in skipped.reason
 
 
 def test_files_of_another_save_under_the_right_manifest_are_passed_over(checkpoints, alone, tmp_path):
@@ -175,7 +175,7 @@ def test_files_of_another_save_under_the_right_manifest_are_passed_over(checkpoi
 
     loaded, (skipped,) = checkpoints.newest()
     assert loaded.step == 2
-    assert "checksum" in skipped.why
+    assert "checksum" in skipped.reason
 
 
 def test_all_damaged_is_none(checkpoints, tmp_path):
@@ -209,7 +209,7 @@ def test_a_save_takes_the_place_of_a_damaged_one_of_the_same_step(checkpoints, t
     flip(part(tmp_path, 3), 9_000)
     assert checkpoints.newest()[0].step == 2
 
-    assert save(checkpoints, 3, SHARED).why is None
+    assert save(checkpoints, 3, SHARED).reason is None
     assert checkpoints.newest()[0].step == 3
 
 
@@ -234,13 +234,13 @@ def test_a_full_disk_leaves_the_old_ones_and_nothing_else(alone, small_disk):
     folder = small_disk(4)
     made = Checkpoints(folder, alone, save_total_limit=9)
     for step in (1, 2, 3):
-        assert save(made, step, SHARED).why is None
+        assert save(made, step, SHARED).reason is None
 
-    assert "No space left on device" in save(made, 4, SHARED).why
+    assert "No space left on device" in save(made, 4, SHARED).reason
     assert finished(folder) == [f"step-0000000{step}" for step in (1, 2, 3)]
     assert made.newest()[0].step == 3
     retention.remove(folder / "step-00000001")
-    assert save(made, 5, SHARED).why is None
+    assert save(made, 5, SHARED).reason is None
     assert made.newest()[0].step == 5
 
 
@@ -253,5 +253,5 @@ def test_a_file_that_may_not_grow_leaves_the_old_ones_and_nothing_else(checkpoin
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
-    assert "File too large" in saved.why
+    assert "File too large" in saved.reason
     assert finished(tmp_path) == [f"step-0000000{step}" for step in (1, 2, 3)]

@@ -197,7 +197,7 @@ GOOD = LINES[:5]
 
 
 @pytest.mark.parametrize(
-    ("bad", "why"),
+    ("bad", "reason"),
     [
         ('{"prompt": "a", ', "not JSON"),
         ('{"text": "a"}', "neither `messages`, `instruction` nor `prompt`"),
@@ -209,7 +209,7 @@ GOOD = LINES[:5]
         (json.dumps({"prompt": "a" * 99, "response": "b"}), "no answer within --context 48"),
     ],
 )
-def test_a_bad_line_is_named_and_passed_over_only_if_that_is_wanted(lines, bad, why):
+def test_a_bad_line_is_named_and_passed_over_only_if_that_is_wanted(lines, bad, reason):
     """File, number and reason; and those that were passed over are counted."""
     path = lines(*GOOD[:3], bad, *GOOD[3:])
     with pytest.raises(ValueError, match="--skip-bad") as refused:
@@ -217,7 +217,7 @@ def test_a_bad_line_is_named_and_passed_over_only_if_that_is_wanted(lines, bad, 
     read = dialogues.read(str(path), tokens.Bytes(), 48, skip_bad=True)
 
     assert f"{path}: sample 3: " in str(refused.value)
-    assert why in str(refused.value)
+    assert reason in str(refused.value)
     assert len(read.training) + len(read.validation) == 5
     assert [each.startswith(f"{path}: sample 3: ") for each in read.bad] == [True]
 
@@ -234,12 +234,12 @@ def test_bad_lines_are_in_the_runs_events(recipe, model, lines):
 
 
 @pytest.mark.parametrize(
-    ("values", "why"),
+    ("values", "reason"),
     [([], "has no samples"), (GOOD[:1], "has 1 usable of 1 lines; at least two are needed")],
 )
-def test_too_few_lines_are_refused(lines, values, why):
+def test_too_few_lines_are_refused(lines, values, reason):
     """A file without any is named."""
-    with pytest.raises(ValueError, match=why) as refused:
+    with pytest.raises(ValueError, match=reason) as refused:
         dialogues.read(str(lines(*values)), tokens.Bytes(), 48, skip_bad=True)
     assert "data.jsonl" in str(refused.value)
 

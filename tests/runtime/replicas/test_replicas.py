@@ -191,7 +191,7 @@ def test_ranks_that_are_to_regroup_leave_without_losing_a_step(hosts, train_on, 
     _, left = train_on(two, "a", "b", every=every, TOY_PACE=0.1)
     assert left.codes == [0, 0], left.log
     (stopped,) = left.events("stopped")
-    assert (stopped["why"], left.events("checkpoint")) == ("regroup", [])
+    assert (stopped["reason"], left.events("checkpoint")) == ("regroup", [])
     two.regroup_at = LATER
     chosen, resumed = train_on(two, "a", "b")
 

@@ -51,7 +51,7 @@ def test_a_signal_ends_an_evaluation_on_all_ranks(train, rank):
     stopped = train(script="evaluating", TOY_SIGNAL=f"{rank}:3", TOY_BATCHES=12_000)
 
     assert stopped.codes == [0, 0], stopped.log
-    assert stopped.events("stopped")[0]["why"] == "signal"
+    assert stopped.events("stopped")[0]["reason"] == "signal"
     assert not stopped.events("measure")
     assert stopped.checkpoints()[-1] == f"step-{stopped.events('stopped')[0]['step']:08d}"
 

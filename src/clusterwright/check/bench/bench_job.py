@@ -239,16 +239,16 @@ def _too_few(snapshot: Hosts, request: HostRequest, jobs: Iterable[Job]) -> Wrig
     )
 
 
-def _busy(hosts: str, blocking_jobs: str, reason: str, request: HostRequest) -> WrightError:
-    why = _("; Slurm's reason: {reason}", reason=reason) if reason else ""
+def _busy(hosts: str, blocking_jobs: str, pending_reason: str, request: HostRequest) -> WrightError:
+    reason = _("; Slurm's reason: {reason}", reason=pending_reason) if pending_reason else ""
     return WrightError.from_code(
         "bench-hosts-busy",
         _(
-            "{hosts} were not free within {wait_s:.0f} s; allocated to {blocking_jobs}{why}",
+            "{hosts} were not free within {wait_s:.0f} s; allocated to {blocking_jobs}{reason}",
             hosts=hosts,
             wait_s=request.wait_s,
             blocking_jobs=blocking_jobs,
-            why=why,
+            reason=reason,
         ),
         _(
             "wait longer (--wait 2h), or name idle hosts (--hosts); another {job_name} job ends on its own",

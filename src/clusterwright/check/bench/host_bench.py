@@ -56,7 +56,7 @@ def run_pass(site: Site, host_bench: HostBench, hosts: Sequence[str]) -> tuple[F
     """The hosts at the same time: the figures of each, and why there are none."""
     answers = site.stage.do({host: host_bench.part(host) for host in hosts})
     figures: dict[str, tuple[Figure, ...]] = {}
-    failed = {host: answer.why for host, answer in answers.items() if answer.why}
+    failed = {host: answer.reason for host, answer in answers.items() if answer.reason}
     for host, answer in answers.items():
         if host not in failed:
             try:

@@ -22,7 +22,7 @@ class Expectation:
 
     value: float
     unit: str
-    why: str
+    reason: str
     enough: float
 
     @property
@@ -32,11 +32,11 @@ class Expectation:
 
     def __str__(self) -> str:
         return _(
-            "{amount} ({enough:.0%} of {reference}: {why})",
+            "{amount} ({enough:.0%} of {reference}: {reason})",
             amount=amount(self.least, self.unit),
             enough=self.enough,
             reference=amount(self.value, self.unit),
-            why=self.why,
+            reason=self.reason,
         )
 
 

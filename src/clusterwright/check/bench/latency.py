@@ -25,7 +25,7 @@ class Bound:
     """What a message should take, how that was worked out, and how many times as long is still well."""
 
     seconds: float
-    why: str
+    reason: str
     times: float
 
     @property
@@ -35,11 +35,11 @@ class Bound:
 
     def __str__(self) -> str:
         return _(
-            "at most {amount} ({times:g} times {reference}: {why})",
+            "at most {amount} ({times:g} times {reference}: {reason})",
             amount=amount(self.most, "s"),
             times=self.times,
             reference=amount(self.seconds, "s"),
-            why=self.why,
+            reason=self.reason,
         )
 
 

@@ -96,7 +96,9 @@ def _facts(cluster: Cluster, stage: JobStage) -> dict[str, Mapping[str, Any]]:
     """What each host says of itself; one that cannot is lost."""
     hello = Part("hello", {"python": cluster.software.python}, HELLO_S)
     answers = stage.do(dict.fromkeys(stage.hosts, hello))
-    stage.lost_reasons |= {host: f"hello {answer.why}" for host, answer in answers.items() if answer.why}
+    stage.lost_reasons |= {
+        host: f"hello {answer.reason}" for host, answer in answers.items() if answer.reason
+    }
     return {host: answers[host].document for host in stage.hosts}
 
 

@@ -40,7 +40,7 @@ class Answer:
     stopped: str = ""
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """What went wrong, in the program's own words; nothing when it went well."""
         if self.stopped:
             return self.stopped

@@ -60,5 +60,5 @@ def _quiet(findings: Sequence[Finding]) -> str:
     """What was logged but is no fault of a GPU, and why not."""
     if not findings:
         return _("no XID")
-    reasons = dict.fromkeys(f"{finding.name} ({finding.why or finding.meaning})" for finding in findings)
+    reasons = dict.fromkeys(f"{finding.name} ({finding.reason or finding.meaning})" for finding in findings)
     return _("only what is no fault of a GPU: {reasons}", reasons=", ".join(reasons))

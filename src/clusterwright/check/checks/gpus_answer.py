@@ -32,7 +32,7 @@ def gpus_answer(spec: HostSpec, have: Driver) -> Iterator[Verdict]:
         yield no_gpu(spec, have, expected)
         return
     is_complete = len(have.gpus) == count
-    detail = f": {have.why}" if have.messages and not is_complete else ""
+    detail = f": {have.reason}" if have.messages and not is_complete else ""
     codes = (have.code,) if have.code else ()
     yield expect(
         is_complete,

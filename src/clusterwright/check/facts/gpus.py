@@ -137,7 +137,7 @@ class Driver:
     code: str = ""
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """Its own words, where no GPU answers."""
         return "; ".join(self.messages[:3]) or "nvidia-smi names no GPU"
 

@@ -28,7 +28,7 @@ class Finding:
     severity: Severity
     meaning: str
     action: str
-    why: str = ""
+    reason: str = ""
 
     @property
     def name(self) -> str:
@@ -85,7 +85,7 @@ class _Bursts:
 
     group: Sequence[Event]
 
-    def as_(self, severity: Severity, meaning: str, action: str, why: str = "") -> Finding:
+    def as_(self, severity: Severity, meaning: str, action: str, reason: str = "") -> Finding:
         event = self.group[0]
         return Finding(
             pci=event.pci,
@@ -95,7 +95,7 @@ class _Bursts:
             severity=severity,
             meaning=meaning,
             action=action,
-            why=why,
+            reason=reason,
         )
 
 

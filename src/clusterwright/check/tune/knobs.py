@@ -37,7 +37,7 @@ class Knob:
 
     variable: str
     values: tuple[str, ...]
-    why: str
+    reason: str
     numbers: bool = False
 
 
@@ -134,5 +134,5 @@ _NCCL = (
 
 def explain_settings(settings: Settings, knobs: Sequence[Knob]) -> str:
     """Why the settings can matter, for the table."""
-    reasons = {knob.variable: knob.why for knob in knobs}
+    reasons = {knob.variable: knob.reason for knob in knobs}
     return "; ".join(reasons[name] for name, _value in settings.pairs if name in reasons)

@@ -46,7 +46,7 @@ def tune_network(site: Site, budget: Budget, names: Sequence[str] = ()) -> Tuned
         _("{count} hosts", count=len(hosts)),
         _("all-reduce bus bandwidth with {backend}", backend=plan.backend),
     )
-    notes = (_("line rate: {amount}, {why}", amount=amount(line.value, line.unit), why=line.why),)
+    notes = (_("line rate: {amount}, {reason}", amount=amount(line.value, line.unit), reason=line.reason),)
     return Tuned(subject, quantity, "bytes/s", knobs, budget, outcome, notes, line.value)
 
 

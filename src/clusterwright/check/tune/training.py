@@ -123,7 +123,7 @@ class Runs:
         """Steps a second, by the mean, so that stalls of a loader count; None where it did not run well."""
         self.number += 1
         answers = self.site.stage.do(self._parts(self.subject.with_settings(settings)))
-        if wrong := {host: answer.why for host, answer in answers.items() if answer.why}:
+        if wrong := {host: answer.reason for host, answer in answers.items() if answer.reason}:
             host, reason = next(iter(wrong.items()))
             self.site.log(f"{host}: {reason}")
             return None

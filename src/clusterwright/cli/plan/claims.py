@@ -24,8 +24,8 @@ def claims(*, json: bool = False, markdown: bool = False) -> int:
         show_text(pages.render_markdown(checked_claims))
     else:
         rows = [
-            (claim.row, claim.verdict, claim.said, pages.computed(claim), pages.off(claim), claim.why)
+            (claim.row, claim.verdict, claim.said, pages.computed(claim), pages.off(claim), claim.reason)
             for claim in checked_claims
         ]
-        show_table(("row", "verdict", "guide", "computed", "difference", "why"), rows)
+        show_table(("row", "verdict", "guide", "computed", "difference", "reason"), rows)
     return 0

@@ -79,7 +79,7 @@ def show(answer: Answer | None, bought: Materials | None, choices: tuple[Choice,
         if answer.shared:
             show_text(_shared(answer))
         show_heading(_("other parts of a node"))
-        show_table(("part", "", "why"), [(part.what, part.shown, part.why) for part in answer.parts])
+        show_table(("part", "", "reason"), [(part.what, part.shown, part.reason) for part in answer.parts])
         _show_bill(bought)
         for note in answer.notes:
             show_note(note)
@@ -171,7 +171,7 @@ def _show_bill(bought: Materials) -> None:
     money, total = bought.bill.currency, bought.bill.total
     show_heading(_("bill of materials ({currency}; likely, and low to high)", currency=money))
     rows = [
-        (str(line.count), line.item, _money(line.total), _range(line.total), line.why)
+        (str(line.count), line.item, _money(line.total), _range(line.total), line.reason)
         for line in bought.bill.lines
     ]
     show_table(
@@ -309,7 +309,7 @@ def record(answer: Answer | None, bought: Materials | None, choices: tuple[Choic
                     "item": line.item,
                     "count": line.count,
                     "total": line.total,
-                    "why": line.why,
+                    "reason": line.reason,
                 }
                 for line in bought.bill.lines
             ],

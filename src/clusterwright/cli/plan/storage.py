@@ -261,7 +261,9 @@ def show(report: StorageReport) -> None:
     )
     show_text("")
     rows = [_option_row(option, report.staging.get(option.name)) for option in report.options]
-    show_table(("storage", "sufficient", "servers", "read", "write", "why", "stage to the nodes first"), rows)
+    show_table(
+        ("storage", "sufficient", "servers", "read", "write", "reason", "stage to the nodes first"), rows
+    )
     show_heading(_("RAID of {disks} disks", disks=_SERVER_DISKS))
     show_table(
         ("use", "level", "usable", "tolerates", "small writes", "rebuild"),

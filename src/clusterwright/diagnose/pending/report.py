@@ -10,7 +10,7 @@ _CLASSES = {
     "bad-constraints": "slurm-config",
 }  # fmt: skip
 _LABELS = {
-    "en": ("why", "starts", "held by", "change", "run by", "you", "an administrator", "no command starts it now"),
+    "en": ("reason", "starts", "held by", "change", "run by", "you", "an administrator", "no command starts it now"),
     "zh": ("原因", "开始", "占用者", "更改", "执行者", "你", "管理员", "没有命令能让它立即开始"),
 }  # fmt: skip
 

@@ -39,7 +39,7 @@ class Order:
     def reason(self) -> str:
         """Return the drain reason for Slurm: heal, the id in the journal, the rule and the evidence."""
         safe_text = "".join(
-            sign if sign.isprintable() and sign not in "'\"\\`$" else " " for sign in self.intent.why
+            sign if sign.isprintable() and sign not in "'\"\\`$" else " " for sign in self.intent.reason
         )
         return f"{self.reason_prefix}{self.intent.rule}: {safe_text}"[:_REASON].rstrip()
 

@@ -248,7 +248,7 @@ def _return(
         text = _(
             "{host}: {reason}; it stays drained until an operator resumes it",
             host=node.name,
-            reason=limit.why,
+            reason=limit.reason,
         )
         primary = context.notify(primary, "flaps", text)
     elif limit is None and node.state.is_up:
@@ -273,7 +273,7 @@ def _choose_action(context: _Context, node: HostStatus, sick: list[Incident]) ->
             continue
         if isinstance(step, Handoff):
             over = True
-            text = f"{_why(context, sick_incident)}: {step.why}. {_(fault.rule.tell)}"
+            text = f"{_why(context, sick_incident)}: {step.reason}. {_(fault.rule.tell)}"
             changed[sick_incident.rule] = context.notify(sick_incident, "hand-over", text)
         elif blocked := _blocked(context, step):
             changed[sick_incident.rule] = context.notify(

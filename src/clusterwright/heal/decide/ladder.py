@@ -29,16 +29,16 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """No action now; a non-empty `why` is sent as a notification once."""
+    """No action now; a non-empty `reason` is sent as a notification once."""
 
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
     """No step is left, or an action was tried too often: an operator takes over."""
 
-    why: str
+    reason: str
 
 
 Next = Intent | Wait | Handoff

@@ -67,4 +67,4 @@ def believed(
 
 def _final(rule: Rule, findings: Iterable[Finding]) -> bool:
     """Return True for a final fault with other evidence than logs, which may be misread."""
-    return rule.final and any(finding.source != "why" for finding in findings)
+    return rule.final and any(finding.source != "diagnosis" for finding in findings)

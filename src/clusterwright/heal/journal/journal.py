@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS incidents (
   good INTEGER NOT NULL, told TEXT NOT NULL, open INTEGER NOT NULL, wall REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS deeds (
   id INTEGER PRIMARY KEY AUTOINCREMENT, incident INTEGER NOT NULL, host TEXT NOT NULL, rule TEXT NOT NULL,
-  action TEXT NOT NULL, unit TEXT NOT NULL, job TEXT NOT NULL, spare TEXT NOT NULL, why TEXT NOT NULL,
+  action TEXT NOT NULL, unit TEXT NOT NULL, job TEXT NOT NULL, spare TEXT NOT NULL, reason TEXT NOT NULL,
   before TEXT NOT NULL, state TEXT NOT NULL, boot TEXT NOT NULL, s REAL NOT NULL, ended_boot TEXT, ended_s REAL,
   wall REAL NOT NULL, ended_wall REAL, said TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS deeds_by_state ON deeds (state, boot, s);
@@ -39,7 +39,7 @@ _INSERT_NOTIFICATION = (
 )
 _ENDED = frozenset({"done", "failed", "lost", "stale", "undone"})
 _ACTION_COLUMNS = (
-    "id, incident, host, rule, action, unit, job, spare, why, before, "
+    "id, incident, host, rule, action, unit, job, spare, reason, before, "
     "state, boot, s, ended_boot, ended_s, said, wall"
 )
 
@@ -175,12 +175,12 @@ class Journal:
     ) -> int:
         """Record an intent before its action; return its id."""
         row = (
-            incident, intent.host, intent.rule, intent.action, intent.unit, intent.job, intent.spare, intent.why,
+            incident, intent.host, intent.rule, intent.action, intent.unit, intent.job, intent.spare, intent.reason,
             json.dumps(dict(prior)), state, moment.boot, moment.s, wall, "",
         )  # fmt: skip
         with self._db:
             cursor = self._db.execute(
-                "INSERT INTO deeds (incident, host, rule, action, unit, job, spare, why, before, state, boot, s,"
+                "INSERT INTO deeds (incident, host, rule, action, unit, job, spare, reason, before, state, boot, s,"
                 " wall, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )

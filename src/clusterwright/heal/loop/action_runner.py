@@ -49,8 +49,8 @@ class ActionRunner:
         order, how = Order(id_, intent), action(intent.action)
         try:
             prior = how.prepare(order, self.executor)
-        except WrightError as why:
-            self._end(id_, "failed", str(why), intent)
+        except WrightError as reason:
+            self._end(id_, "failed", str(reason), intent)
             return
         if prior is None:
             self._end(id_, "stale", "the state of the host changed meanwhile", intent)
@@ -58,8 +58,8 @@ class ActionRunner:
         self.journal.begin(id_, self.now(), self.wall(), prior)
         try:
             error = how.execute(order, prior, self.executor)
-        except WrightError as why:
-            error = str(why)
+        except WrightError as reason:
+            error = str(reason)
         if error:
             self._end(id_, "failed", error, intent)
             return
@@ -107,4 +107,6 @@ def line(intent: Intent) -> str:
     subject = next(
         (name for name in (intent.unit, intent.job and f"job {intent.job}", intent.spare) if name), ""
     )
-    return f"{intent.host}: {intent.action}{f' {subject}' if subject else ''} ({intent.rule}: {intent.why})"
+    return (
+        f"{intent.host}: {intent.action}{f' {subject}' if subject else ''} ({intent.rule}: {intent.reason})"
+    )

@@ -49,12 +49,12 @@ def checks_of(cluster: Cluster, remote: Remote) -> Check:
 
 @dataclass(frozen=True, slots=True)
 class Gatherer:
-    """Polls the cluster; `why` diagnoses a failed job."""
+    """Polls the cluster; `reason` diagnoses a failed job."""
 
     cluster: Cluster
     remote: Remote
     check: Check
-    why: Why
+    reason: Why
 
     def slurm(self) -> Slurms | None:
         """Return nodes and jobs; None if slurmctld does not respond."""
@@ -90,7 +90,7 @@ class Gatherer:
 
     def _findings_of_job(self, job: str) -> list[Finding]:
         try:
-            return list(self.why(job))
+            return list(self.reason(job))
         except WrightError:  # its logs are unreadable; other jobs provide evidence
             return []
 

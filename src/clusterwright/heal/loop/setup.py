@@ -125,5 +125,5 @@ def format_row(diagnoses: list[Diagnosis], job: str) -> Iterator[Finding]:
     for diagnosis in diagnoses:
         if diagnosis.role == "root" and diagnosis.exclude and diagnosis.confidence >= SURE:
             yield Finding(
-                diagnosis.exclude, "why", diagnosis.mode, f"job {job}: {diagnosis.cause}"[:200], job=job
+                diagnosis.exclude, "diagnosis", diagnosis.mode, f"job {job}: {diagnosis.cause}"[:200], job=job
             )

@@ -38,7 +38,7 @@ class Wright:
     def failures(self, run_: str) -> tuple[str, ...]:
         """What the run itself has noted as broken, the last first."""
         report = self._json("status", run_, "--json", "--cluster", str(self.file))
-        return tuple(str(failure.get("why", "")) for failure in reversed(report.get("failures", ())))
+        return tuple(str(failure.get("reason", "")) for failure in reversed(report.get("failures", ())))
 
     def deeds(self) -> tuple[Mapping[str, Any], ...]:
         """What `wright heal` has done, proposed or told."""

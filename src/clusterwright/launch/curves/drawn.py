@@ -86,7 +86,7 @@ def describe(curve: Curve, points: Sequence[Point], restarts: Sequence[dict[str,
         f"{number(curve, max(p[3] for p in points))}."
     )
     return description + "".join(
-        f" Restarted from step {restart['step']}: {restart['why']}." for restart in restarts
+        f" Restarted from step {restart['step']}: {restart['reason']}." for restart in restarts
     )
 
 
@@ -118,7 +118,7 @@ def _restart_lines(restarts: Sequence[dict[str, Any]], x: Scale) -> Iterator[str
     for restart in restarts:
         title = tag(
             "title",
-            f"restarted from step {restart['step']}: {restart['why']}".replace("<", "(").replace("&", "+"),
+            f"restarted from step {restart['step']}: {restart['reason']}".replace("<", "(").replace("&", "+"),
         )
         position = x(restart["step"])
         yield tag("line", title, x1=position, y1=TOP, x2=position, y2=TOP + HIGH, class_="restart")

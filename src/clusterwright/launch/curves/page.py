@@ -89,7 +89,7 @@ def _drawn(curves: Sequence[tuple[Curve, Sequence[Point]]], report: Mapping[str,
 def _restarts(report: Mapping[str, Any]) -> Iterator[Section]:
     if report["marks"]:
         rows = [
-            (str(restart["generation"]), str(restart["step"]), str(restart["why"]))
+            (str(restart["generation"]), str(restart["step"]), str(restart["reason"]))
             for restart in report["marks"]
         ]
         yield Section(("Restarts", "重启"), table(("generation 代", "from step 自", "why 原因"), rows))

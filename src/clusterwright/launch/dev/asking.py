@@ -179,7 +179,7 @@ def _failed(event: Event) -> WrightError:
     if event["event"] == "ended":
         return WrightError.from_code(
             "dev-did-not-start",
-            _("job {event} has just ended: {event2}", event=event["job"], event2=event["why"]),
+            _("job {event} has just ended: {event2}", event=event["job"], event2=event["reason"]),
             _("run it again"),
         )
     location = f"job {event['job']} on {event['host']}: " if "host" in event else ""

@@ -112,7 +112,7 @@ def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
     records, bad = _records(document)
     if bad:
         missing.append(
-            f"{len(bad)} lines of Slurm's could not be read, the first: line {bad[0].line}: {bad[0].why}"
+            f"{len(bad)} lines of Slurm's could not be read, the first: line {bad[0].line}: {bad[0].reason}"
         )
     values = {
         name: [(dict(labels), float(value)) for labels, value in rows]

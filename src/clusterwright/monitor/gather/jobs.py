@@ -32,7 +32,7 @@ def _view(job: Job, runs: Mapping[str, Mapping[str, Any]]) -> JobView:
         partition=job.partition,
         state=job.state,
         reason=reason if waiting else "",
-        why=waits(reason or "None") if waiting else "",
+        explanation=waits(reason or "None") if waiting else "",
         nodes=() if waiting else _hosts(job.hosts),
         node_count=job.nodes,
         cpus=job.cpus,

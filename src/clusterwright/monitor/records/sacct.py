@@ -41,13 +41,13 @@ class Bad:
     """A line that is no job, and why; `kind` is the same for lines that only differ in a value."""
 
     line: int
-    why: str
+    reason: str
     kind: str = field(default="", compare=False)
 
     @classmethod
-    def from_error(cls, line: int, why: ValueError) -> Bad:
+    def from_error(cls, line: int, reason: ValueError) -> Bad:
         """By an error of its parser."""
-        return cls(line, str(why), why.kind if isinstance(why, UnreadableError) else "")
+        return cls(line, str(reason), reason.kind if isinstance(reason, UnreadableError) else "")
 
 
 def read(lines: Iterable[str], separator: str = "|") -> Iterator[Record | Bad]:

@@ -100,7 +100,7 @@ def communication(facts: JobFacts) -> Bilingual:
 def _failures(accounting: dict[str, Any], failures: Any) -> Part:
     first_symptoms: dict[str, str] = {}
     for failure in failures:
-        first_symptoms.setdefault(str(failure.get("why")), str(failure.get("first") or ""))
+        first_symptoms.setdefault(str(failure.get("reason")), str(failure.get("first") or ""))
     rows = tuple(
         (visible(reason), str(count), visible(first_symptoms.get(reason, ""), 160))
         for reason, count in (accounting.get("failures_by_kind") or {}).items()

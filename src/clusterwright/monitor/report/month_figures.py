@@ -105,7 +105,7 @@ def month(
     figures.top = sorted(figures.top, key=lambda pair: -pair[1])[:TOP]
     for run in runs:
         if not span.team or ids & set(map(str, run.get("jobs") or ())):
-            figures.broken.update(str(failure.get("why")) for failure in run.get("failures") or ())
+            figures.broken.update(str(failure.get("reason")) for failure in run.get("failures") or ())
             for name, seconds in (run.get("gpu_s") or {}).items():
                 figures.lost_h[name] = figures.lost_h.get(name, 0.0) + float(seconds) / HOUR_S
     _add_metrics(figures, values)

@@ -93,7 +93,9 @@ def notes(trace: Trace, results: Sequence[Result]) -> list[str]:
 
 def bad(trace: Trace) -> str:
     """The first of them by number, and how many there are of the commonest kinds."""
-    first_errors = "; ".join(f"line {bad_line.line}: {clean(bad_line.why)}" for bad_line in trace.first_bad)
+    first_errors = "; ".join(
+        f"line {bad_line.line}: {clean(bad_line.reason)}" for bad_line in trace.first_bad
+    )
     kinds = ", ".join(f"{count} x {clean(kind)}" for kind, count in trace.bad_kinds.most_common(3))
     return f"{first_errors} ({kinds})"
 

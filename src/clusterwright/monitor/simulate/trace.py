@@ -62,7 +62,7 @@ def trace(records: Iterable[Record | Bad]) -> Trace:
 
 def _bad(result: Trace, bad_line: Bad) -> None:
     result.bad += 1
-    result.bad_kinds[bad_line.kind or bad_line.why[:60]] += 1
+    result.bad_kinds[bad_line.kind or bad_line.reason[:60]] += 1
     if len(result.first_bad) < MAX_BAD_LINES:
         result.first_bad.append(bad_line)
 

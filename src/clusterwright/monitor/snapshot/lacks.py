@@ -19,9 +19,9 @@ _REASONS = {
 NO_PROMETHEUS, NO_ACCOUNTING = _REASONS
 
 
-def lack(part: str, why: str) -> str:
+def lack(part: str, reason: str) -> str:
     """The line that a picture holds."""
-    return f"{PARTS[part][0]}: {why}"
+    return f"{PARTS[part][0]}: {reason}"
 
 
 def lacks(line: str, lang: str = "en") -> str:

@@ -25,7 +25,7 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """One host as Slurm has it; `why` is the reason of a drain or of its being down.
+    """One host as Slurm has it; `reason` is the reason of a drain or of its being down.
 
     `state` is one of idle, mixed, allocated, completing, planned, reserved, maint, rebooting, powering_up,
     powered_down, not_responding, down, or Slurm's own base state in small letters where it has another.
@@ -37,7 +37,7 @@ class NodeView:
     partitions: tuple[str, ...] = ()
     drained: bool = False
     by: str = ""  # who drained it: health, hooks, command, slurm, person
-    why: str = ""
+    reason: str = ""
     since: Seconds | None = None
     leaf: str = ""  # the switch that it hangs on
     cpus: int = 0
@@ -74,7 +74,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """One job; `why` is what it waits for in plain words, with Slurm's own word in `reason`, which waits.py explains.
+    """One job; `explanation` is what it waits for in plain words, `reason` Slurm's own word, which waits.py explains.
 
     Names are strangers' text and are kept as they are; whoever shows them neutralises them (visible.py).
     """
@@ -86,7 +86,7 @@ class JobView:
     partition: str
     state: str
     reason: str = ""
-    why: str = ""
+    explanation: str = ""
     nodes: tuple[str, ...] = ()
     node_count: int = 0
     cpus: int = 0

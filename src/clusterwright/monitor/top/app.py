@@ -47,7 +47,7 @@ class JobActions(Protocol):
         """The end of what it printed."""
         ...
 
-    def why(self, job: JobView) -> str:
+    def explain(self, job: JobView) -> str:
         """Why it waits or failed."""
         ...
 
@@ -289,7 +289,7 @@ class Top(App[None]):
 
     def _fetch_text(self, topic: str, job: JobView) -> str:
         try:
-            return self._job_actions.output(job) if topic == "output" else self._job_actions.why(job)
+            return self._job_actions.output(job) if topic == "output" else self._job_actions.explain(job)
         except WrightError as error:
             return str(error)
 
@@ -319,7 +319,7 @@ class Top(App[None]):
 
     def _ended(self, job: JobView, refused: str) -> None:
         if refused:
-            text = translate("refused", self._lang, job=job.id, why=visible(refused, 500))
+            text = translate("refused", self._lang, job=job.id, reason=visible(refused, 500))
             self.notify(text, severity="error", markup=False)
         else:
             self.notify(translate("cancelled", self._lang, job=job.id), markup=False)

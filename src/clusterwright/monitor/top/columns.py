@@ -100,14 +100,14 @@ def of_group(row: Group | NodeView, options: RenderOptions) -> Cells:
 
 def _of_node(node: NodeView, options: RenderOptions) -> Cells:
     use = f"{node.gpus_used}/{node.gpus_total}" if node.gpus_total else "-"
-    detail = visible(node.why) if node.why else ", ".join(node.jobs)
+    detail = visible(node.reason) if node.reason else ", ".join(node.jobs)
     return [
         [(f"  {node.name}", "")],
         [_state(node.state, options.lang, drained=node.drained)],
         [],
         [(use, "")],
         strip(node.gpus, gpus_used=node.gpus_used, ascii_only=options.ascii_only),
-        [(detail, "yellow" if node.why else "dim")],
+        [(detail, "yellow" if node.reason else "dim")],
     ]
 
 

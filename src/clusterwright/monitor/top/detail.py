@@ -40,7 +40,7 @@ def _node(node: NodeView, snapshot: Snapshot, options: RenderOptions) -> Lines:
     lines: list[Line | None] = [
         [(node.name, "bold")],
         _field("state", state, options),
-        _field("why", visible(node.why), options),
+        _field("reason", visible(node.reason), options),
         _field("by", node.by, options),
         _field("since", span(options.now - node.since) if node.since else "", options),
         _field("group", node.group, options),
@@ -72,7 +72,7 @@ def _job(job: JobView, options: RenderOptions) -> Lines:
     lines: list[Line | None] = [
         [(f"{job.id} {visible(job.name)}", "bold")],
         _field("state", f"{job.state} ({visible(job.reason)})" if job.reason else job.state, options),
-        _field("why", visible(reason), options),
+        _field("reason", visible(reason), options),
         _field("user", visible(job.user), options),
         _field("team", visible(job.account), options),
         _field("partition", job.partition, options),

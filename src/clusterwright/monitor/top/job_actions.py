@@ -26,8 +26,10 @@ _OUTPUT = """out=$({job} | sed -n '1s/.* StdOut=\\([^ ]*\\).*/\\1/p'); \
 class ByShell:
     """Jobs are ended and read as `user`, whom the control host becomes; as whoever ssh logs in where that is root."""
 
-    def __init__(self, remote: Remote, host: str, runs: str, user: str, why: Callable[[str], str]) -> None:
-        self._remote, self._host, self._runs, self._why = remote, host, runs, why
+    def __init__(
+        self, remote: Remote, host: str, runs: str, user: str, explain: Callable[[str], str]
+    ) -> None:
+        self._remote, self._host, self._runs, self._explain = remote, host, runs, explain
         self.user = user
 
     def cancel(self, job: JobView) -> str:
@@ -58,9 +60,9 @@ class ByShell:
             )
         return slurm.checked(result, self._host, "tail").out
 
-    def why(self, job: JobView) -> str:
+    def explain(self, job: JobView) -> str:
         """Why it waits or failed, by whoever knows that."""
-        return self._why(number(job))
+        return self._explain(number(job))
 
     def _as_user(self, command: str, stdin: bytes, limit_s: float) -> CommandResult:
         line = command if self.user == ROOT else as_user(command, self.user)

@@ -63,7 +63,7 @@ class ClusterActions:
         if node.drained:
             raise WrightError.from_code(
                 "node-drained",
-                _("{node} is out of service already: {why}", node=node.name, why=node.why),
+                _("{node} is out of service already: {reason}", node=node.name, reason=node.reason),
                 _("its reason stays as it is"),
             )
         text = f"{by.name}: {reason}"
@@ -78,7 +78,7 @@ class ClusterActions:
             WrightError: it was not done.
         """
         self._journaled(
-            by, "resume", node.name, node.why, lambda: slurm.resume(self.remote, self.host, [node.name])
+            by, "resume", node.name, node.reason, lambda: slurm.resume(self.remote, self.host, [node.name])
         )
 
     def _journaled(self, by: User, action: str, subject: str, reason: str, work: Callable[[], None]) -> None:

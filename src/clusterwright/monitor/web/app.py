@@ -214,8 +214,8 @@ def _missing() -> Response:
     return JSONResponse({"error": "missing"}, 404)
 
 
-def _refused(why: str) -> Response:
-    return JSONResponse({"error": why}, 403)
+def _refused(reason: str) -> Response:
+    return JSONResponse({"error": reason}, 403)
 
 
 def _respond(request: Request, body: bytes, packed: bytes, kind: str, cache_control: str) -> Response:

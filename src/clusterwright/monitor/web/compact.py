@@ -98,13 +98,13 @@ def team_row(team: Team) -> dict[str, Json]:
 
 def job_row(job: JobView) -> dict[str, Json]:
     """A job as a list shows it, with at most some points of its curve."""
-    text_fields = ("id", "name", "user", "account", "partition", "state", "reason", "why")
+    text_fields = ("id", "name", "user", "account", "partition", "state", "reason", "explanation")
     numbers = (
         "node_count", "cpus", "gpus", "priority", "submitted", "started", "expected", "ends", "utilisation",
     )  # fmt: skip
     row: dict[str, Json] = {key: visible(getattr(job, key)) for key in text_fields}
     row |= {key: getattr(job, key) for key in numbers}
-    row["why_zh"] = visible(waits(job.reason, "zh"))
+    row["explanation_zh"] = visible(waits(job.reason, "zh"))
     row["nodes"] = visible(_folded(job.nodes))
     row["run"] = None if job.run is None else _run(job.run) | {"curve": thinned(job.run.curve, SPARK)}
     return row

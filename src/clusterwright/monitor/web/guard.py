@@ -137,8 +137,8 @@ class Guarded:
         await (refused or self.app)(scope, receive, headed)
 
 
-def _no(code: int, why: str) -> Response:
-    return JSONResponse({"error": why}, code)
+def _no(code: int, reason: str) -> Response:
+    return JSONResponse({"error": reason}, code)
 
 
 def _same_origin(request: Request) -> bool:

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     if not reason:
         return 0
     console.out(f"{time.strftime('%H:%M:%S')} failed: {reason}")
-    Folder(run).write("ended.json", {"outcome": "failed", "code": 1, "why": reason, "time": time.time()})
+    Folder(run).write("ended.json", {"outcome": "failed", "code": 1, "reason": reason, "time": time.time()})
     return 1
 
 

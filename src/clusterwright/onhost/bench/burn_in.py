@@ -40,7 +40,7 @@ class Load:
     def __init__(self, name: str, steps: Callable[[], Iterator[float]]) -> None:
         """Take `steps`, which yields the amount of each step and raises ValueError for a wrong result."""
         self.name, self.steps = name, steps
-        self.amounts, self.wrong, self.why, self.broken = [], [], "", ""  # type: List[float], List[str], str, str
+        self.amounts, self.wrong, self.reason, self.broken = [], [], "", ""  # type: List[float], List[str], str, str
 
     def run(self, began: float, options: Json) -> None:
         """Repeat the steps until the time is over; a wrong result is recorded and the work continues."""

@@ -51,23 +51,23 @@ def main() -> None:
 
 def run_step(group: "List[Worker]", step: Json) -> None:
     """Run one step on these GPUs concurrently."""
-    alive = [gpu for gpu in group if not gpu.why]
+    alive = [gpu for gpu in group if not gpu.reason]
     began = time.monotonic()
     for gpu in alive:
         gpu.send(step["asked"])
     for gpu in alive:
         answer = gpu.answer(step["limit_s"])
-        if not gpu.why:
+        if not gpu.reason:
             gpu.steps[step["name"]] = answer
             gpu.spans[step["name"]] = (began, time.monotonic())
 
 
 class Worker:
-    """The process of one GPU; `why` is the reason of its end, "" while it runs."""
+    """The process of one GPU; `reason` is the reason of its end, "" while it runs."""
 
     def __init__(self, options: Json, index: int) -> None:
         """Start the process; indices are those of nvidia-smi."""
-        self.index, self.why = index, ""
+        self.index, self.reason = index, ""
         self.about, self.steps, self.spans = {}, {}, {}  # type: Json, Json, Dict[str, Tuple[float, float]]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (removed when this process ends)
         about = json.dumps({"device": options["device"], "index": index, "count": options["count"]})
@@ -96,15 +96,15 @@ class Worker:
             pass
 
     def answer(self, limit_s: float) -> Json:
-        """Return the next answer, or {} with `why` set if there is none."""
+        """Return the next answer, or {} with `reason` set if there is none."""
         try:
             line = self.output.get(timeout=limit_s)
         except queue.Empty:
-            self.why = "no response in %g s" % limit_s
+            self.reason = "no response in %g s" % limit_s
             self.process.kill()
             return {}
         if not line:
-            self.why = self.last_error() or "exited with code %s" % self.process.wait()
+            self.reason = self.last_error() or "exited with code %s" % self.process.wait()
             return {}
         return dict(json.loads(line))
 
@@ -126,7 +126,7 @@ class Worker:
 
     def report(self) -> Json:
         """Return the device, the result of each step, and the reason of an early end."""
-        return {"index": self.index, **self.about, "steps": self.steps, "why": self.why}
+        return {"index": self.index, **self.about, "steps": self.steps, "reason": self.reason}
 
 
 class Readings:

@@ -38,7 +38,7 @@ def main() -> int:
             end(ranks)
         output.seek(0)
         if len(steps) <= options["skip"]:
-            sys.stderr.write(why(ranks, output.read().decode(errors="replace")))
+            sys.stderr.write(failure_reason(ranks, output.read().decode(errors="replace")))
             return 1
     timed_steps = steps[options["skip"] :]
     report = {
@@ -125,7 +125,7 @@ def end(ranks: List[processes.Process]) -> None:
         processes.kill_group(rank)
 
 
-def why(ranks: List[processes.Process], output: str) -> str:
+def failure_reason(ranks: List[processes.Process], output: str) -> str:
     """Return the error text: exit codes and the last line of output."""
     last = output.strip().splitlines()[-1:] or ["no output"]
     codes = ", ".join(str(rank.returncode) for rank in ranks)

@@ -40,9 +40,9 @@ def main() -> int:
     return 0
 
 
-def refuse(spec: Spec, why: str) -> int:
+def refuse(spec: Spec, reason: str) -> int:
     """Write the error, which `apply` shows from the unit's log."""
-    sys.stderr.write("environment `%s`: %s; the previous version stays\n" % (spec["name"], why))
+    sys.stderr.write("environment `%s`: %s; the previous version stays\n" % (spec["name"], reason))
     return 1
 
 

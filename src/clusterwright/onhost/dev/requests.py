@@ -95,11 +95,11 @@ def user_folder(runs: str) -> str:
     return path
 
 
-def write_error(path: str, why: OSError) -> Trouble:
+def write_error(path: str, reason: OSError) -> Trouble:
     """Return the error for a failed write to the path."""
     return Trouble(
         "dev-no-room",
-        f"cannot write to {path}: {why.strerror}",
+        f"cannot write to {path}: {reason.strerror}",
         "free space there, or ask an administrator to raise the quota",
     )
 
@@ -150,11 +150,11 @@ def queued(*, everybody: bool = False) -> List[Dict[str, str]]:
     text = run_slurm("squeue", "--noheader", f"--format={'|'.join(_COLUMNS)}", *user_filter)
     if text is None:
         raise Trouble("slurm-said", "squeue failed", "check that slurmctld runs: systemctl status slurmctld")
-    keys = ("job", "user", "state", "elapsed", "limit", "name", "folder", "start", "host", "why")
+    keys = ("job", "user", "state", "elapsed", "limit", "name", "folder", "start", "host", "reason")
     lines = [line.split("|", len(keys) - 1) for line in text.splitlines()]
     rows = [dict(zip(keys, line)) for line in lines if len(line) == len(keys)]
     sessions = [
-        {**row, "kind": row["name"][len(NAME) :], "why": row["why"].replace("None", "")}
+        {**row, "kind": row["name"][len(NAME) :], "reason": row["reason"].replace("None", "")}
         for row in rows
         if (is_pending(row["state"]) or is_allocated(row["state"])) and row["name"].startswith(NAME)
     ]
@@ -199,9 +199,9 @@ class Waiting:
         now = (
             (row["state"], row["host"])
             if row["state"] == "RUNNING"
-            else (row["state"], row["why"], row["start"])
+            else (row["state"], row["reason"], row["start"])
         )
-        if now != self.reported_state and (row["state"] != "PENDING" or row["why"]):
+        if now != self.reported_state and (row["state"] != "PENDING" or row["reason"]):
             self.reported_state = now
             emit_event("queue", **row)
         return True

@@ -57,11 +57,11 @@ def main() -> int:
     with open(os.path.join(folder, "wish.json"), encoding="utf-8") as file:
         request = json.load(file)
     server: Server = KINDS[request["kind"]](folder, request)
-    last: Dict[str, Any] = {"event": "ended", "why": "stopped, or time limit reached"}
+    last: Dict[str, Any] = {"event": "ended", "reason": "stopped, or time limit reached"}
     try:
         server.start()
         append_event(folder, "up", **_about(request), notes=server.notes, **server.facts())
-        last["why"] = _wait_until_idle(server, request["idle_s"])
+        last["reason"] = _wait_until_idle(server, request["idle_s"])
     except Trouble as error:
         last = {
             "event": "failed",

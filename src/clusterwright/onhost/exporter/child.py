@@ -108,7 +108,7 @@ def answer(module: ModuleType, settings: Settings, state: Dict[Any, Any]) -> Any
     except Exception as error:  # noqa: BLE001 (reported in the header; the next collection may succeed)
         reason = f"{type(error).__name__}: {error}"
     data = text.encode("utf-8", "replace")
-    head = {"why": reason[:500], "seconds": round(time.monotonic() - began, 6), "bytes": len(data)}
+    head = {"reason": reason[:500], "seconds": round(time.monotonic() - began, 6), "bytes": len(data)}
     return json.dumps(head).encode() + b"\n" + data, not reason
 
 

@@ -19,7 +19,7 @@ class CollectorProcess:
 
     def __init__(self, name: str, module: ModuleType, settings: Settings, log: Callable[[str], None]) -> None:
         self.name, self.module, self._settings, self._log = name, module, settings, log
-        self.text, self.seconds, self.why = "", 0.0, ""
+        self.text, self.seconds, self.reason = "", 0.0, ""
         self.up: Optional[bool] = None
         self.good_at: Optional[float] = None  # wall-clock time of the last success
         self.due = 0.0
@@ -91,23 +91,23 @@ class CollectorProcess:
         if not head or len(body) < head["bytes"]:
             return False
         self.seconds = head["seconds"]
-        if head["why"]:
-            self._fail(now, head["why"])
+        if head["reason"]:
+            self._fail(now, head["reason"])
             return True
         if self.up is False:
             self._log(f"collector {self.name}: works again")
-        self.text, self.up, self.why, self.good_at = body.decode("utf-8"), True, "", wall
+        self.text, self.up, self.reason, self.good_at = body.decode("utf-8"), True, "", wall
         self.changed, self._deadline, self._rest_s = True, None, 0.0
         self.due = now + self.module.EVERY_S
         if not self.module.STAYS:
             self._stop()
         return True
 
-    def _fail(self, now: float, why: str) -> None:
+    def _fail(self, now: float, reason: str) -> None:
         """Drop the collector's values, kill it, and double the pause until the next start."""
-        if why != self.why:
-            self._log(f"collector {self.name}: {why}")
-        self.text, self.up, self.why, self.changed = "", False, why, True
+        if reason != self.reason:
+            self._log(f"collector {self.name}: {reason}")
+        self.text, self.up, self.reason, self.changed = "", False, reason, True
         self._deadline = None
         self._rest_s = min(LONGEST_REST_S, 2 * self._rest_s or self.module.EVERY_S)
         self.due = now + self._rest_s

@@ -55,10 +55,10 @@ def post(url: str, body: Any, *, through_proxy: bool = False) -> bytes:
         return bytes(answer.read(_MOST_ANSWER))
 
 
-def _reason(why: Exception) -> str:
-    if isinstance(why, urllib.error.HTTPError):
-        return f"HTTP status {why.code}"
-    cause = getattr(why, "reason", why)
+def _reason(reason: Exception) -> str:
+    if isinstance(reason, urllib.error.HTTPError):
+        return f"HTTP status {reason.code}"
+    cause = getattr(reason, "reason", reason)
     return getattr(cause, "strerror", None) or type(cause).__name__
 
 

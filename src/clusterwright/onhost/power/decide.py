@@ -17,10 +17,10 @@ OFF_POLL_INTERVAL_S = 60.0  # between polls of a host that is off
 
 
 class Step(NamedTuple):
-    """The next step: the name of a method of PowerActions or "" for none; `why` is for the log."""
+    """The next step: the name of a method of PowerActions or "" for none; `reason` is for the log."""
 
     do: str
-    why: str = ""
+    reason: str = ""
 
 
 NOTHING = Step("")

@@ -52,8 +52,8 @@ class Keeper:
                 step = decide.decide(nodes[host], record, now, self.settings)
                 if step.do:
                     todo.setdefault(step.do, []).append(host)
-                if step.why:
-                    self.log(f"{host}: {step.why}")
+                if step.reason:
+                    self.log(f"{host}: {step.reason}")
         for verb, hosts in todo.items():
             for some in [[host] for host in hosts] if self.actions.provider.is_per_host else [hosts]:
                 future = self.pool.submit(self.actions.do, verb, some, now)

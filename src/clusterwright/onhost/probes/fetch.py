@@ -18,8 +18,8 @@ try:
         opener = urllib.request.build_opener(direct, urllib.request.HTTPSHandler(context=context))
     with opener.open(sys.argv[1], timeout=4) as answer:
         sys.stdout.write(answer.read().decode(errors="replace"))
-except OSError as why:
-    cause = getattr(why, "reason", why)
+except OSError as reason:
+    cause = getattr(reason, "reason", reason)
     if isinstance(cause, socket.timeout):
         sys.stdout.write("error: timed out\n")
         sys.exit(124)

@@ -62,8 +62,11 @@ def write(path: str, host: str) -> Dict[str, str]:
     for location in places(path, host):
         try:
             write_token(location, token)
-        except OSError as why:
-            error = error or "%s: %s" % (errno.errorcode.get(why.errno or 0, why.errno), why.strerror)
+        except OSError as reason:
+            error = error or "%s: %s" % (
+                errno.errorcode.get(reason.errno or 0, reason.errno),
+                reason.strerror,
+            )
             continue
         return {"token": token, "error": ""}
     return {"token": "", "error": error}

@@ -84,20 +84,20 @@ class MissingError(ChangeError):
         self.places = set(places)
 
 
-def explain_error(why: ChangeError, apt_output: str) -> str:
+def explain_error(reason: ChangeError, apt_output: str) -> str:
     """Return the relevant lines of the error with its fix; `apt_output` is that of `refreshed`."""
-    message = str(why).strip()
+    message = str(reason).strip()
     lines = [line.strip() for line in TROUBLE.findall(message)] or message.splitlines()[:1]
-    if isinstance(why, HoldError):
+    if isinstance(reason, HoldError):
         return message
-    if isinstance(why, MissingError):
+    if isinstance(reason, MissingError):
         unread = [line.strip() for line in TROUBLE.findall(apt_output)]
         lines = [
             message,
             *(
                 line
                 for line in unread
-                if not why.places or any(repository in line for repository in why.places)
+                if not reason.places or any(repository in line for repository in reason.places)
             ),
         ]
     text = "\n".join(list(dict.fromkeys(lines))[:6])

@@ -75,9 +75,9 @@ def main() -> int:
     return watch([*argv, "-f", os.path.join(folder, "slurm.conf")], folder)
 
 
-def untried(why: str) -> int:
+def untried(reason: str) -> int:
     """Print why there was no trial and return 0: the files are not rejected."""
-    sys.stdout.write(f"no trial: {why}\n")
+    sys.stdout.write(f"no trial: {reason}\n")
     return 0
 
 
@@ -189,7 +189,7 @@ def read(path: str) -> Optional[str]:
         return None
 
 
-def refused(folder: str, why: str) -> int:
+def refused(folder: str, reason: str) -> int:
     """Print the daemon's errors, deduplicated and without those of every scratch folder, then the reason; return 1."""
     output_lines = [
         re.sub(r"^(\[[^]]*\]|slurm\w*:) *", "", line) for line in read_output(folder).splitlines()
@@ -199,7 +199,7 @@ def refused(folder: str, why: str) -> int:
     )
     if any(NO_PLUGIN.search(line) for line in bad):
         return untried("this Slurm has no auth/none plugin")
-    sys.stdout.write("\n".join([*(bad or output_lines)[-12:], why]) + "\n")
+    sys.stdout.write("\n".join([*(bad or output_lines)[-12:], reason]) + "\n")
     return 1
 
 

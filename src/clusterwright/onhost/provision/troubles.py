@@ -25,10 +25,10 @@ LOST_GPU_FIX = "a GPU of this host is missing. Read `nvidia-smi` and `dmesg`, re
 WRITTEN = ("/etc", "/var", "/usr", "/opt", "/")  # where an apply writes
 
 
-def explain_error(host: Host, why: Exception) -> Tuple[str, str]:
+def explain_error(host: Host, reason: Exception) -> Tuple[str, str]:
     """Return the error's text with its fix, and its fault domain: `host` or `change`."""
-    message = str(why)
-    number = next((cause.errno for cause in causes(why) if isinstance(cause, OSError)), None)
+    message = str(reason)
+    number = next((cause.errno for cause in causes(reason) if isinstance(cause, OSError)), None)
     if number == errno.EROFS:
         return f"{message}: {READ_ONLY}", "host"
     if number in (errno.ENOSPC, errno.EDQUOT):
@@ -40,7 +40,7 @@ def explain_error(host: Host, why: Exception) -> Tuple[str, str]:
     wrong = disks(host)
     if wrong:
         return f"{message}\n{'; '.join(wrong)}", "host"
-    return message, why.blame if isinstance(why, ChangeError) else "host"
+    return message, reason.blame if isinstance(reason, ChangeError) else "host"
 
 
 def causes(reason: Optional[BaseException]) -> Iterator[BaseException]:

@@ -111,7 +111,7 @@ def about(path: Path, verifications: Dict[str, Row]) -> Row:
         "name": path.name,
         "step": int(path.name[5:]),
         "state": "",
-        "why": "",
+        "reason": "",
         "time": None,
         "bytes": 0,
         "world_size": None,
@@ -119,20 +119,20 @@ def about(path: Path, verifications: Dict[str, Row]) -> Row:
         "value": None,
         "verified_at": None,
     }
-    manifest, row["why"] = read_manifest(path)
-    if not row["why"]:
+    manifest, row["reason"] = read_manifest(path)
+    if not row["reason"]:
         row.update({name: manifest.get(name) for name in ("time", "world_size", "torch", "value")})
         row["bytes"] = sum(part["bytes"] for part in manifest["parts"])
-        row["why"] = missing(path, manifest["parts"])
-    if row["why"]:
+        row["reason"] = missing(path, manifest["parts"])
+    if row["reason"]:
         return {**row, "state": "damaged"}
     # A save reads back its files before it writes the manifest (runtime/checkpoints/async_saver.py).
     row.update(state="verified", verified_at=manifest["time"])
     verification = verifications.get(path.name, {})
     if verification.get("manifest") == manifest["sha256"]:
         row.update(
-            state="damaged" if verification["why"] else "verified",
-            why=verification["why"],
+            state="damaged" if verification["reason"] else "verified",
+            reason=verification["reason"],
             verified_at=verification["time"],
         )
     return row
@@ -233,7 +233,9 @@ def verified(path: Path) -> Row:
     begun = time.monotonic()
     problems = list(damages(path))
     row = about(path, {})
-    row.update(state="damaged" if problems else "verified", why="; ".join(problems), verified_at=time.time())
+    row.update(
+        state="damaged" if problems else "verified", reason="; ".join(problems), verified_at=time.time()
+    )
     row["seconds"] = time.monotonic() - begun
     row["noted"] = note(path.parent, row)
     return row
@@ -299,7 +301,7 @@ def note(folder: Path, row: Row) -> bool:
         "name": row["name"],
         "manifest": manifest.get("sha256"),
         "time": row["verified_at"],
-        "why": row["why"],
+        "reason": row["reason"],
     }
     try:
         handle = os.open(str(folder / VERIFIED_LOG), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)

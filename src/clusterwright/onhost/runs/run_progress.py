@@ -25,7 +25,7 @@ def read_progress(run: str) -> Dict[str, Any]:
     return {
         "run": os.path.basename(run),
         "state": state,
-        "why": reason,
+        "reason": reason,
         "generation": newest.number if newest else 0,
         "hosts": len(newest.hosts) if newest else 0,
         **speed.progress(run_history.events, run_history.record, running=state == "running"),
@@ -51,7 +51,7 @@ def _losses(totals: figures.Figures) -> Dict[str, float]:
 def line(now: Dict[str, Any]) -> str:
     """Format the progress as one line, the most important first, since a terminal may cut off its end."""
     if now["step"] is None:
-        return ": ".join(filter(None, (now["state"], now["why"])))
+        return ": ".join(filter(None, (now["state"], now["reason"])))
     parts: List[Optional[str]] = [
         f"step {now['step']}" + (f"/{now['until']}" if now["until"] else ""),
         None if now["loss"] is None else f"loss {now['loss']:.4g}",
@@ -61,7 +61,7 @@ def line(now: Dict[str, Any]) -> str:
         None if now["goodput"] is None else f"goodput {now['goodput']:.1%}{_named(now['losses'])}",
         f"generation {now['generation']}" if now["generation"] > 1 else None,
         None if now["saved"] is None else f"saved {now['saved']}",
-        None if now["state"] == "running" else ": ".join(filter(None, (now["state"], now["why"]))),
+        None if now["state"] == "running" else ": ".join(filter(None, (now["state"], now["reason"]))),
     ]
     return ", ".join(filter(None, parts))
 

@@ -30,7 +30,7 @@ def status(run: str) -> Dict[str, Any]:
         "run": os.path.basename(run),
         "folder": run,
         "state": state,
-        "why": reason,
+        "reason": reason,
         "code": ended.get("code"),
         "jobs": [job.job_id for job in chain],
         **_members(chain[-1] if chain else None, run_history.events),
@@ -58,7 +58,7 @@ def beat(run: str) -> float:
 def state_of(run: str, ended: Dict[str, Any], alive_at: float) -> Tuple[str, str]:
     """Return the run's state and the reason; Slurm is asked only if outcome and heartbeat do not determine it."""
     if ended:
-        return str(ended.get("outcome")), str(ended.get("why", ""))
+        return str(ended.get("outcome")), str(ended.get("reason", ""))
     heartbeat_age_s = time.time() - alive_at
     if alive_at and heartbeat_age_s < HEARTBEAT_TIMEOUT_S:
         return "running", ""
@@ -93,7 +93,7 @@ def _members(job: Optional[Job], events: Sequence[Event]) -> Dict[str, Any]:
             {
                 "host": host,
                 "ready": "seconds" in event,
-                "why": event.get("why", ""),
+                "reason": event.get("reason", ""),
                 "seconds": event.get("seconds"),
             }
             for host, event in sorted(ready.items())
@@ -136,7 +136,7 @@ def _saved(run: str, events: Sequence[Event]) -> Dict[str, Any]:
 
 def lines(document: Dict[str, Any]) -> List[str]:
     """Format the status document as text."""
-    reason = f": {document['why']}" if document["why"] else ""
+    reason = f": {document['reason']}" if document["reason"] else ""
     hosts = ", ".join(document["hosts"]) or "none yet"
     extra_hosts = f"; standby {', '.join(document['spares'])}" if document["spares"] else ""
     extra_hosts += f"; lost {', '.join(document['away'])}" if document["away"] else ""
@@ -193,7 +193,7 @@ def _standby(document: Dict[str, Any]) -> str:
         return "none; ranks start cold"
     ready = [standby["host"] for standby in document["standbys"] if standby["ready"]]
     cold = [
-        f"{standby['host']}: {standby['why']}" for standby in document["standbys"] if not standby["ready"]
+        f"{standby['host']}: {standby['reason']}" for standby in document["standbys"] if not standby["ready"]
     ]
     return "; ".join([f"ready on {', '.join(ready)}"] * bool(ready) + cold)
 
@@ -203,7 +203,7 @@ def _failure(failure: Dict[str, Any]) -> str:
     recovery_text = ""
     if failure["recovery_s"] is not None:
         recovery_text = f"; new progress after {reading.duration(round(failure['recovery_s'] * SECOND))}"
-    return f"  generation {failure['generation']}, {failure['why']}: {began}{recovery_text}"
+    return f"  generation {failure['generation']}, {failure['reason']}: {began}{recovery_text}"
 
 
 def text(run: str, form: str) -> str:

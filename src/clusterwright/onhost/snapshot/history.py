@@ -86,8 +86,8 @@ def _slurm(result: Document, request: Document, ids: List[str]) -> None:
 
 def _add_output(result: Document, name: str, output: programs.Output) -> None:
     result[name] = output.text
-    if output.why:
-        result["silent"][name] = output.why
+    if output.reason:
+        result["silent"][name] = output.reason
 
 
 def _lines(path: str) -> Iterator[str]:
@@ -195,7 +195,11 @@ def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
                 "gpu_s": written.get("gpu_s", {}),
                 "goodput": written.get("goodput"),
                 "failures": [
-                    {"why": failure.get("why"), "time": when, "first": str(failure.get("first", ""))[:200]}
+                    {
+                        "reason": failure.get("reason"),
+                        "time": when,
+                        "first": str(failure.get("first", ""))[:200],
+                    }
                     for failure, when in zip(written.get("failures", []), times)
                     if begin <= when < end
                 ],

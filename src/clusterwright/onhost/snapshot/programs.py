@@ -22,10 +22,10 @@ _FILTERS = (
 
 
 class Output(NamedTuple):
-    """A program's output; `why` is the error, "" after success."""
+    """A program's output; `reason` is the error, "" after success."""
 
     text: str
-    why: str
+    reason: str
 
 
 def commands(separator: str) -> Dict[str, List[str]]:

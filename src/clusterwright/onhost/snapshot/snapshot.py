@@ -60,8 +60,8 @@ def _program(result: Document, name: str, argv: List[str], limit_s: float) -> Ca
     def part() -> None:
         answer = programs.run_program(argv, limit_s)
         result["said"][name] = answer.text
-        if answer.why:
-            result["silent"][name] = answer.why
+        if answer.reason:
+            result["silent"][name] = answer.reason
 
     return part
 
@@ -93,5 +93,7 @@ def _alerts(result: Document, request: Dict[str, Any], limit_s: float) -> None:
         result["silent"]["alerts"] = _error_text(error)
 
 
-def _error_text(why: Exception) -> str:
-    return str(why).splitlines()[0] if isinstance(why, OSError) and str(why) else "unexpected response"
+def _error_text(reason: Exception) -> str:
+    return (
+        str(reason).splitlines()[0] if isinstance(reason, OSError) and str(reason) else "unexpected response"
+    )

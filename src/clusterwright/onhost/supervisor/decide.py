@@ -63,7 +63,7 @@ class State:
     members: Tuple[str, ...] = ()
     finished_hosts: Tuple[str, ...] = ()
     busy: Tuple[str, ...] = ()
-    why: str = ""
+    reason: str = ""
     stop_reason: str = ""
     stop_requested_at: float = 0
     growing: bool = False  # the ranks are requested to stop for a generation on more hosts
@@ -82,7 +82,7 @@ class Event:
     """One event of the job: joined, lost, idle, done, failed, broken, apart, hung, deaf (of a host), asked, tick.
 
     `broken`: a failure caused by the host itself. `apart`: the host's ranks reach no others. `deaf`: the
-    ranks cannot receive a stop request. `asked`: a stop is requested, `why` is its reason. `exit`: how a rank
+    ranks cannot receive a stop request. `asked`: a stop is requested, `reason` is its reason. `exit`: how a rank
     failed.
     """
 
@@ -90,7 +90,7 @@ class Event:
     now: float
     host: str = ""
     generation: int = 0
-    why: str = ""
+    reason: str = ""
     step: int = 0
     finished: bool = False
     exit: Optional[RankExit] = None
@@ -108,7 +108,7 @@ class Start:
 class RequestStop:
     """Request that the ranks save and leave; with GROWN they save into memory, since others resume at once."""
 
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Kill:
 
     generation: int
     hosts: Tuple[str, ...]
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Drop:
 class Handoff:
     """Let a successor job on other hosts than the lost ones continue the run."""
 
-    why: str
+    reason: str
     lost_hosts: Tuple[str, ...]
 
 
@@ -140,7 +140,7 @@ class End:
     """End the run with this outcome."""
 
     outcome: str
-    why: str
+    reason: str
 
 
 Action = Union[Start, RequestStop, Kill, Drop, Handoff, End]
@@ -153,7 +153,7 @@ def decide(policy: Policy, state: State, event: Event) -> Decision:
         return state, ()
     current = _present(state, event)
     if event.kind == "asked" and not state.stop_reason:
-        current = replace(current, stop_reason=event.why, stop_requested_at=event.now)
+        current = replace(current, stop_reason=event.reason, stop_requested_at=event.now)
     if state.phase == GATHERING:
         return _gathering(policy, current, event)
     if state.phase == RUNNING:
@@ -244,14 +244,14 @@ def _can_grow(policy: Policy, state: State, event: Event) -> bool:
     return bool(few) and not state.stop_reason and not state.finished_hosts and event.now >= earliest
 
 
-def _stop(state: State, event: Event, why: str) -> Decision:
+def _stop(state: State, event: Event, reason: str) -> Decision:
     busy = tuple(
         host
         for host in state.members
         if host in state.ready and not (event.kind == "joined" and host == event.host)
     )
-    stopping = replace(state, phase=STOPPING, phase_start=event.now, busy=busy, why=why)
-    return stopping, (Kill(state.generation, busy, why),) if busy else ()
+    stopping = replace(state, phase=STOPPING, phase_start=event.now, busy=busy, reason=reason)
+    return stopping, (Kill(state.generation, busy, reason),) if busy else ()
 
 
 def _stopping(policy: Policy, state: State, event: Event) -> Decision:
@@ -259,8 +259,8 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
         event.kind == "idle" and event.generation == state.generation
     )
     busy = _exclude(state.busy, event.host) if is_cleared else state.busy
-    if event.kind == "lost" and event.host in state.members and state.why in (RANKS_FAILED, HUNG):
-        state = replace(state, why=HOST_LOST)  # the cause was the lost host
+    if event.kind == "lost" and event.host in state.members and state.reason in (RANKS_FAILED, HUNG):
+        state = replace(state, reason=HOST_LOST)  # the cause was the lost host
     if busy and event.now >= state.phase_start + CLEAR_S:
         reduced = replace(_set_lost(state, *busy), busy=())
         drops: tuple[Action, ...] = tuple(Drop(host) for host in busy)
@@ -274,7 +274,7 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
 
 def _next(policy: Policy, state: State, event: Event) -> Decision:
     """Decide what follows after all ranks of the last generation ended."""
-    if state.why == FINISHED or event.finished:
+    if state.reason == FINISHED or event.finished:
         return _end(state, FINISHED, "every rank exited with code 0")
     if state.stop_reason:
         return _after_stop(policy, state, event)
@@ -282,7 +282,7 @@ def _next(policy: Policy, state: State, event: Event) -> Decision:
     if state.deserted:
         return state, ()
     barred = tuple(host for host in state.members if host in state.barred and host in state.ready)
-    if barred or state.why in (HOST_LOST, GROWN):
+    if barred or state.reason in (HOST_LOST, GROWN):
         return _after_loss(policy, _set_lost(state, *barred), event)
     return _after_failure(policy, state, event)
 
@@ -361,14 +361,14 @@ def _start(policy: Policy, state: State, event: Event) -> Decision:
     return begun, (Start(begun.generation, chosen),)
 
 
-def _handoff(policy: Policy, state: State, why: str) -> Decision:
+def _handoff(policy: Policy, state: State, reason: str) -> Decision:
     if policy.successors <= 0:
-        return _end(state, FAILED, f"{why}; no successor job is left (`recovery.successors`)")
-    return replace(state, phase=ENDED), (Handoff(why, state.lost_hosts),)
+        return _end(state, FAILED, f"{reason}; no successor job is left (`recovery.successors`)")
+    return replace(state, phase=ENDED), (Handoff(reason, state.lost_hosts),)
 
 
-def _end(state: State, outcome: str, why: str) -> Decision:
-    return replace(state, phase=ENDED), (End(outcome, why),)
+def _end(state: State, outcome: str, reason: str) -> Decision:
+    return replace(state, phase=ENDED), (End(outcome, reason),)
 
 
 def _bar(state: State, host: str) -> State:

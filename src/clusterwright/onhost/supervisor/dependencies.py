@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
             return WAITS
         reason = f"{name} did not finish: {ended.get('outcome') or error}"
         console.out(f"{time.strftime('%H:%M:%S')} failed: {reason}")
-        folder.write("ended.json", {"outcome": "failed", "code": 1, "why": reason, "time": time.time()})
+        folder.write("ended.json", {"outcome": "failed", "code": 1, "reason": reason, "time": time.time()})
         return FAILED
     return OVER
 

@@ -37,15 +37,19 @@ class Ending:
         """Submit a successor job; if Slurm refuses it, leave the run to the standby job or end it as failed."""
         job_id, error = self._scheduler.submit_successor(action.lost_hosts)
         if not job_id and self._scheduler.has_standby:
-            self._log(f"{action.why}; Slurm refused a successor: {error}; the standby job continues the run")
+            self._log(
+                f"{action.reason}; Slurm refused a successor: {error}; the standby job continues the run"
+            )
             return 1
         if not job_id:
-            return self.end(d.FAILED, f"{action.why}; Slurm refused a successor: {error}", generation, began)
-        self._log(f"successor {job_id}: {action.why}")
+            return self.end(
+                d.FAILED, f"{action.reason}; Slurm refused a successor: {error}", generation, began
+            )
+        self._log(f"successor {job_id}: {action.reason}")
         self._events.write(
-            "successor", generation, job_id=job_id, exclude=list(action.lost_hosts), why=action.why
+            "successor", generation, job_id=job_id, exclude=list(action.lost_hosts), reason=action.reason
         )
-        self._events.write("job_end", generation, outcome="handed-over", why=action.why)
+        self._events.write("job_end", generation, outcome="handed-over", reason=action.reason)
         return EXIT_HANDOFF if self._local else 0
 
     def end(self, outcome: str, reason: str, generation: int, began: str) -> int:
@@ -53,7 +57,7 @@ class Ending:
         self._scheduler.cancel_standby()
         reason = f"{reason}; first failure: {began}" if began else reason
         self._log(f"{outcome}: {reason}")
-        ended = {"outcome": outcome, "code": EXIT[outcome], "why": reason, "time": time.time()}
+        ended = {"outcome": outcome, "code": EXIT[outcome], "reason": reason, "time": time.time()}
         self._folder.write("ended.json", ended)
-        self._events.write("job_end", generation, outcome=outcome, why=reason)
+        self._events.write("job_end", generation, outcome=outcome, reason=reason)
         return EXIT[outcome]

@@ -164,5 +164,5 @@ def open_run(path: str) -> Tuple[Folder, Record]:
         return folder, read_record(path)
     except InvalidRecordError as error:
         reason = str(error)
-    folder.write("ended.json", {"outcome": "failed", "code": 1, "why": reason, "time": time.time()})
+    folder.write("ended.json", {"outcome": "failed", "code": 1, "reason": reason, "time": time.time()})
     sys.exit(reason)

@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     reason = f"image {image.image} ({image.runtime}, {image.python}): {reason}"
     console.out(f"{time.strftime('%H:%M:%S')} failed: {reason}")
-    Folder(run).write("ended.json", {"outcome": "failed", "code": 1, "why": reason, "time": time.time()})
+    Folder(run).write("ended.json", {"outcome": "failed", "code": 1, "reason": reason, "time": time.time()})
     return 1
 
 

@@ -30,7 +30,7 @@ class PeerEvent(NamedTuple):
     kind: str
     peer: Peer
     message: wire.Message
-    why: str = ""
+    reason: str = ""
 
 
 class Peers:
@@ -80,10 +80,10 @@ class Peers:
             if now - peer.last_message_at > self._timeout_s:
                 self.close(peer, "heartbeat timeout")
 
-    def drop(self, host: str, why: str) -> None:
+    def drop(self, host: str, reason: str) -> None:
         """Close the connection of a host."""
         if host in self.by_host:
-            self.close(self.by_host[host], why)
+            self.close(self.by_host[host], reason)
 
     def farewell(self, limit_s: float = FAREWELL_S) -> None:
         """Request that all agents end their ranks and leave; after `limit_s` Slurm ends the rest with the job."""
@@ -100,7 +100,7 @@ class Peers:
         for peer in [*self.by_host.values(), *self._strangers]:
             self.close(peer, "the supervisor stops")
 
-    def close(self, peer: Peer, why: str) -> None:
+    def close(self, peer: Peer, reason: str) -> None:
         """Close a connection; the loss of an admitted agent becomes a DISCONNECTED event."""
         if peer.line.fileno() < 0:
             return
@@ -110,7 +110,7 @@ class Peers:
             self._strangers.remove(peer)
         if self.by_host.get(peer.host) is peer:
             del self.by_host[peer.host]
-            self._pending.append(PeerEvent(DISCONNECTED, peer, {}, why))
+            self._pending.append(PeerEvent(DISCONNECTED, peer, {}, reason))
 
     def _accept(self) -> None:
         """Accept a connection and send it a challenge."""
@@ -168,8 +168,8 @@ class Peers:
         self.by_host[peer.host] = peer
         self._pending.append(PeerEvent(JOINED, peer, message))
 
-    def _note(self, peer: Peer, why: str) -> None:
-        self._pending.append(PeerEvent(NOTE, peer, {}, why))
+    def _note(self, peer: Peer, reason: str) -> None:
+        self._pending.append(PeerEvent(NOTE, peer, {}, reason))
 
     def _send(self, peer: Peer, message: wire.Message) -> None:
         try:

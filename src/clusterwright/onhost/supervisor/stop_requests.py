@@ -39,7 +39,7 @@ class StopRequests:
         if not self._signalled:
             self.on_signal(signal.SIGTERM)
 
-    def why(self, now: float, reason: str) -> str:
+    def reason(self, now: float, reason: str) -> str:
         """Return the reason to stop, the first one if there are several; empty to continue."""
         self.news = False
         if self._signalled or reason:

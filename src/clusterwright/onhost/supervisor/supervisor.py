@@ -119,7 +119,7 @@ class Supervisor:
         self.log(f"{silent}: failover to {self.host} inside the job")
         host_loss = {"lost": predecessor.host, "silence_s": predecessor.silence_s}
         self.write("takeover", job_id=self.scheduler.job_id, number=self.number, lost=predecessor.host)
-        self.write("host_lost", why="no heartbeat from the supervisor's host", **host_loss)
+        self.write("host_lost", reason="no heartbeat from the supervisor's host", **host_loss)
         self.record_fault("host_lost", **host_loss)
         self.end_generation(d.Kill(self.state.generation, (), d.HOST_LOST))
 
@@ -147,17 +147,17 @@ class Supervisor:
         elif event.kind == DISCONNECTED and self.quorum.is_isolated:
             self.deferred_losses.add(event.peer.host)
         elif event.kind == DISCONNECTED:
-            self.handle_host_loss(event.peer, event.why)
+            self.handle_host_loss(event.peer, event.reason)
         elif event.kind == MESSAGE:
             self.understand(event.peer, event.message)
         else:
-            self.log(event.why)
+            self.log(event.reason)
 
-    def handle_host_loss(self, peer: Peer, why: str) -> None:
+    def handle_host_loss(self, peer: Peer, reason: str) -> None:
         """Record that a host is lost and schedule the restart of its agent."""
         unresponsive_s = round(time.monotonic() - peer.last_message_at, 2)
-        self.log(f"lost {peer.host} ({why}); last message {unresponsive_s} s ago")
-        self.write("host_lost", lost=peer.host, silence_s=unresponsive_s, why=why)
+        self.log(f"lost {peer.host} ({reason}); last message {unresponsive_s} s ago")
+        self.write("host_lost", lost=peer.host, silence_s=unresponsive_s, reason=reason)
         if peer.host in self.state.members:
             self.record_fault("host_lost", lost=peer.host, silence_s=unresponsive_s)
         self.rejoin[peer.host] = time.monotonic() + LONGEST_BEAT_S
@@ -179,8 +179,10 @@ class Supervisor:
             self.handle_isolation(peer.host, message)
         elif "note" in message:
             self.log(f"{peer.host}: {message['note']}")
-        elif "standby" in message and (message["standby"].get("why") or message["standby"].get("problems")):
-            self.log(f"{peer.host}: {message['standby'].get('why') or message['standby']['problems']}")
+        elif "standby" in message and (
+            message["standby"].get("reason") or message["standby"].get("problems")
+        ):
+            self.log(f"{peer.host}: {message['standby'].get('reason') or message['standby']['problems']}")
         for kind in ("done", "idle", "deaf"):
             if kind in message:
                 self.feed(kind, host=peer.host, generation=message[kind])
@@ -207,9 +209,9 @@ class Supervisor:
         """Handle an agent's connection test; a host isolated on the ranks' network is barred from training."""
         for guilty, reason in self.meeting.receive(host, message):
             self.log(f"{guilty}: {reason}")
-            self.write("host_lost", lost=guilty, why=reason)
+            self.write("host_lost", lost=guilty, reason=reason)
             if guilty in self.state.members:
-                self.record_fault("host_lost", lost=guilty, why=reason)
+                self.record_fault("host_lost", lost=guilty, reason=reason)
             self.feed("apart", host=guilty)
 
     def write(self, event: str, **about: Any) -> None:
@@ -255,9 +257,9 @@ class Supervisor:
             return
         if self.state.phase == d.RUNNING:
             self.meeting.reprobe(now)
-        reason = self.stop_requests.why(now, self.state.stop_reason)
+        reason = self.stop_requests.reason(now, self.state.stop_reason)
         if reason:
-            self.feed("asked", why=reason)
+            self.feed("asked", reason=reason)
         for host, due in self.rejoin.items():
             if now >= due:
                 self.rejoin[host] = now + REJOIN_S
@@ -290,41 +292,41 @@ class Supervisor:
             self.waiting = action
             self.start_ranks()
         elif isinstance(action, d.RequestStop):
-            self.request_stop(action.why)
+            self.request_stop(action.reason)
         elif isinstance(action, d.Kill):
             self.end_generation(action)
             self.waiting = None
             self.hangs.end()
             for host in action.hosts:
-                self.peers.send(host, {"kill": action.generation, "stacks": action.why == d.HUNG})
+                self.peers.send(host, {"kill": action.generation, "stacks": action.reason == d.HUNG})
         elif isinstance(action, d.Drop):
             self.peers.drop(action.host, "does not end its ranks")
         elif isinstance(action, d.Handoff):
             self.code = self.ending.end_with_handoff(action, self.state.generation, self.began_with(d.FAILED))
         else:
             began = self.began_with(action.outcome)
-            self.code = self.ending.end(action.outcome, action.why, self.state.generation, began)
+            self.code = self.ending.end(action.outcome, action.reason, self.state.generation, began)
 
-    def request_stop(self, why: str) -> None:
+    def request_stop(self, reason: str) -> None:
         """Request that the ranks save and leave, through the run's `stop` file or, without one, through the agents."""
-        self.log(f"requesting the ranks to save and leave: {why}")
-        if why != d.GROWN:
-            self.folder.write("stop", {"why": why})
-        order = {d.GROWN: "regroup", d.CANCELLED: "leave"}.get(why, "")
+        self.log(f"requesting the ranks to save and leave: {reason}")
+        if reason != d.GROWN:
+            self.folder.write("stop", {"reason": reason})
+        order = {d.GROWN: "regroup", d.CANCELLED: "leave"}.get(reason, "")
         for host in self.state.members if order else ():
             self.peers.send(host, {order: self.state.generation})
 
     def end_generation(self, action: d.Kill) -> None:
         """Log and record why a generation ends and its first failure."""
-        self.log(f"ending generation {action.generation}: {action.why}")
-        began = self.began_with(action.why)
+        self.log(f"ending generation {action.generation}: {action.reason}")
+        began = self.began_with(action.reason)
         if began:
             self.log(f"first failure: {began}")
-        self.events.write("generation_end", action.generation, why=action.why, first=began)
+        self.events.write("generation_end", action.generation, reason=action.reason, first=began)
 
-    def began_with(self, why: str) -> str:
+    def began_with(self, reason: str) -> str:
         """Describe the first failure of this generation; empty when the generation ends for another reason."""
-        if why in (d.FINISHED, d.CANCELLED, *d.REQUESTED_STOPS):
+        if reason in (d.FINISHED, d.CANCELLED, *d.REQUESTED_STOPS):
             return ""
         return first_failure.line(self.faults, self.record.job.gpus_per_node)
 

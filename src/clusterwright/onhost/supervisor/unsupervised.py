@@ -59,8 +59,8 @@ class UnsupervisedJob:
         outcome = "cancelled" if self.stop_reason else "failed" if code else "finished"
         reason = self.stop_reason or reason or "the program exited with code 0"
         console.out(f"{time.strftime('%H:%M:%S')} {outcome}: {reason}")
-        self.events.write("job_end", generation, outcome=outcome, why=reason)
-        document = {"outcome": outcome, "code": CODES[outcome], "why": reason, "time": time.time()}
+        self.events.write("job_end", generation, outcome=outcome, reason=reason)
+        document = {"outcome": outcome, "code": CODES[outcome], "reason": reason, "time": time.time()}
         self.folder.write("ended.json", document)
         closing.close(self.folder, lambda text: console.out(f"{time.strftime('%H:%M:%S')} {text}"))
         return CODES[outcome]
@@ -85,9 +85,9 @@ class UnsupervisedJob:
             cwd=self.record.launch.workdir or self.folder.path,
         )
         code = self.wait(process)
-        reason = "" if code == 0 else self.why(code, log, logs)
+        reason = "" if code == 0 else self.reason(code, log, logs)
         ended = "finished" if code == 0 else "cancelled" if self.stop_reason else "failed"
-        self.events.write("generation_end", generation, why=ended, first=reason)
+        self.events.write("generation_end", generation, reason=ended, first=reason)
         return code, reason
 
     @property
@@ -135,7 +135,7 @@ class UnsupervisedJob:
             time.sleep(TICK_S)
         return int(process.returncode)
 
-    def why(self, code: int, log: str, logs: str) -> str:
+    def reason(self, code: int, log: str, logs: str) -> str:
         """Describe the first failed task by its last output, else by the launcher's."""
         line = next(filter(None, map(_TASK.match, exits.tail(log).splitlines())), None)
         if line is None:

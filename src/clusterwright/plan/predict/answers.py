@@ -47,8 +47,8 @@ def answer(row: dict[str, str], sort: headers.Sort, lookup: CatalogLookup, remar
         cells = _PREDICTORS[sort.name](row, lookup)
     except WrightError as error:
         return refused(*error.findings)
-    except ArithmeticError as why:
-        return refused(_no_result(str(why)))
+    except ArithmeticError as reason:
+        return refused(_no_result(str(reason)))
     if any(cells[name] in {"nan", "inf", "-inf"} for name in sort.added):
         return refused(_no_result("not a finite number"))
     cells["prediction_note"] = "; ".join(part for part in (remark, cells["prediction_note"]) if part)
@@ -65,8 +65,8 @@ def _check_sizes(row: dict[str, str], sort: headers.Sort) -> None:
         raise WrightError(*cells.problems)
 
 
-def _no_result(why: str) -> Finding:
-    message = _("the formulas give no number: {why}", why=why)
+def _no_result(reason: str) -> Finding:
+    message = _("the formulas give no number: {reason}", reason=reason)
     return Finding("predict-no-result", message, _("look for a size that cannot be"))
 
 

@@ -92,5 +92,5 @@ def _memory(plan: Plan, limit: float) -> str:
 
 
 def _why(outcome: Outcome) -> str:
-    rows = [(str(loss.family), format_layout(loss.plan.run.layout), loss.why) for loss in outcome.families]
+    rows = [(str(loss.family), format_layout(loss.plan.run.layout), loss.reason) for loss in outcome.families]
     return table(("family", "its fastest, or smallest", "why it is not the best"), rows)

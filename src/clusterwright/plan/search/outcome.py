@@ -60,7 +60,7 @@ class Loss:
     family: Family
     plan: Plan  # its fastest that fits; the one nearest to fitting where none does
     fits: bool
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

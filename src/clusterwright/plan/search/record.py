@@ -33,12 +33,12 @@ def record(outcome: Outcome, seconds: float) -> dict[str, Any]:
         "stack": asdict(outcome.stack),
         "counts": asdict(outcome.counts) | {"seconds": seconds},
         "best": outcome.best and plan(outcome.best),
-        "runner_up": outcome.runner_up and plan(outcome.runner_up) | {"why": outcome.runner_up_why},
+        "runner_up": outcome.runner_up and plan(outcome.runner_up) | {"reason": outcome.runner_up_why},
         "roomy": outcome.roomy and plan(outcome.roomy),
         "ranked": [plan(entry) for entry in outcome.ranked],
         "meshes": [plan(entry) for entry in outcome.meshes],
         "families": [
-            {"family": loss.family, "fits": loss.fits, "why": loss.why, "plan": plan(loss.plan)}
+            {"family": loss.family, "fits": loss.fits, "reason": loss.reason, "plan": plan(loss.plan)}
             for loss in outcome.families
         ],
         "pareto": [plan(entry) for entry in outcome.pareto],

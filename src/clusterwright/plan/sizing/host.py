@@ -37,7 +37,7 @@ class Part:
     amount: float
     unit: str
     shown: str
-    why: str
+    reason: str
 
 
 def host(machine: Machine, workload: Workload | None = None) -> tuple[Part, ...]:

@@ -28,7 +28,7 @@ def render_html(answer: Answer, bought: Materials, assumptions: Assumptions) -> 
     result, total, money = answer.sized, bought.bill.total, bought.bill.currency
     model, gpu = result.workload.training.architecture.name, result.machine.gpu.name
     memory_rows, usable = [("GPU", result.planned_layout.memory)], result.machine.gpu.usable_bytes
-    parts = [(part.what, part.shown, part.why) for part in answer.parts]
+    parts = [(part.what, part.shown, part.reason) for part in answer.parts]
     return sheet(
         bilingual(
             "{model}: {hours} hours on {count} x {gpu}",
@@ -46,7 +46,7 @@ def render_html(answer: Answer, bought: Materials, assumptions: Assumptions) -> 
             _scaling(result, assumptions),
             Section(bilingual("Memory of one GPU"), drawn(partial(memory_bars, memory_rows, usable))),
             Section(bilingual("One iteration"), drawn(partial(waterfall, result.planned_layout.time))),
-            Section(bilingual("A node beside its GPUs"), table(("", "", "why"), parts)),
+            Section(bilingual("A node beside its GPUs"), table(("", "", "reason"), parts)),
             *([network(bought.networks.compute)] if bought.networks else []),
             Section(bilingual("What is bought"), _bill(bought)),
         ],
@@ -87,7 +87,7 @@ def _bill(bought: Materials) -> str:
                 if line.total
                 else ("no price", "", "")
             ),
-            line.why,
+            line.reason,
         )
         for line in bought.bill.lines
     ]

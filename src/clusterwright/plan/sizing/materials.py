@@ -266,7 +266,7 @@ class Line:
     item: str
     count: int
     price: Price | None
-    why: str = ""
+    reason: str = ""
 
     @property
     def total(self) -> Estimate | None:

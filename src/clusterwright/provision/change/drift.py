@@ -31,7 +31,7 @@ class Row:
     hosts: str
     id: str
     cause: str
-    why: str
+    reason: str
     change: str
     cost: Cost
     diff: str

@@ -68,7 +68,7 @@ class FieldChange:
     old: str
     new: str
     cost: Cost
-    why: str
+    reason: str
 
 
 def diff_fields(old: ClusterFile, new: ClusterFile) -> tuple[FieldChange, ...]:

@@ -80,4 +80,4 @@ def _rule(cluster: Cluster, row: Opening) -> str:
         parts.append(f"ip saddr != {{ {', '.join(map(str, foreign_networks))} }}")
     first_port, last = row.ports
     parts.append(f"{row.protocol} dport {first_port if first_port == last else f'{first_port}-{last}'}")
-    return f'    {" ".join(parts)} accept comment "{row.service}: {row.why}"\n'
+    return f'    {" ".join(parts)} accept comment "{row.service}: {row.reason}"\n'

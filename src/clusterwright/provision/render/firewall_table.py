@@ -61,7 +61,7 @@ class Opening:
     network: NetworkName
     to: IPv4Address | IPv4Network
     peers: Peers
-    why: str
+    reason: str
 
 
 def openings(cluster: Cluster, host: Host) -> tuple[Opening, ...]:
@@ -186,9 +186,9 @@ def _storage(cluster: Cluster, host: Host) -> Iterator[Opening]:
 
 
 def _tcp(
-    service: str, port: int, to: IPv4Address, peers: Peers, why: str, network: NetworkName = "management"
+    service: str, port: int, to: IPv4Address, peers: Peers, reason: str, network: NetworkName = "management"
 ) -> Opening:
-    return Opening(service, "tcp", (port, port), network, to, peers, why)
+    return Opening(service, "tcp", (port, port), network, to, peers, reason)
 
 
 @cache_per_instance

@@ -70,7 +70,7 @@ def _rule(row: Opening) -> str:
     ports = f"{first_port}" if first_port == last else f"{first_port}-{last}"
     source = f'<source ipset="cw-{row.peers.name}"/>' if row.peers.ranges else ""
     return (
-        f"  <!-- {row.service}: {row.why} -->\n"
+        f"  <!-- {row.service}: {row.reason} -->\n"
         f'  <rule family="ipv4">{source}<destination address="{row.to}"/>'
         f'<port port="{ports}" protocol="{row.protocol}"/><accept/></rule>\n'
     )

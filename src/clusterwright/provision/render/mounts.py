@@ -17,7 +17,7 @@ class Option:
     """One mount option, and why it is there; options of the site's have no reason of ours."""
 
     text: str
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,4 +62,4 @@ WantedBy={"remote" if self.remote else "local"}-fs.target
 
 def reasons(options: Iterable[Option]) -> str:
     """A comment for each option that has a reason."""
-    return "".join(f"# {option.text}: {option.why}\n" for option in options if option.why)
+    return "".join(f"# {option.text}: {option.reason}\n" for option in options if option.reason)

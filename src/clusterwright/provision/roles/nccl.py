@@ -38,7 +38,7 @@ def _worked_out(cluster: Cluster, host: Host, context: RoleContext) -> tuple[Res
     """Names of interfaces and adapters are each host's own."""
     params = rdma_params(cluster, host, "NCCL_")
     file = Derived(
-        path=PATH, program="nccl_conf", header=context.header(), given={**params, "why": _WORKED_OUT}
+        path=PATH, program="nccl_conf", header=context.header(), given={**params, "reason": _WORKED_OUT}
     )
     if not params["topology"]:
         return (file,)

@@ -28,7 +28,7 @@ RemainAfterExit=yes
 [Install]
 WantedBy=multi-user.target
 """
-STEP = """# {why}
+STEP = """# {reason}
 ExecStart=/bin/sh -c 'selinuxenabled || exit 0; getsebool {name} | grep -q " on$" || setsebool -P {name}=on'
 """
 
@@ -51,7 +51,7 @@ def selinux(cluster: Cluster, _host: Host, context: RoleContext) -> tuple[Resour
     booleans = _booleans(cluster)
     if not booleans:
         return (config,)
-    steps = "".join(STEP.format(name=name, why=reason) for name, reason in booleans)
+    steps = "".join(STEP.format(name=name, reason=reason) for name, reason in booleans)
     unit = File(path=f"/etc/systemd/system/{NAME}", content=header + UNIT.format(steps=steps))
     return (config, unit, Unit(name=NAME, restart_on=(unit.id,)))
 

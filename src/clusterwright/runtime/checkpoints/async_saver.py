@@ -28,12 +28,12 @@ _NICE = 10  # training's threads have priority when there are more threads than 
 
 @dataclass(frozen=True)
 class Saved:
-    """The result of a save; `why` is the error if it failed, and then its files were removed."""
+    """The result of a save; `reason` is the error if it failed, and then its files were removed."""
 
     step: int
     seconds: float
     bytes: int = 0
-    why: str | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class AsyncSaver:
                     self._complete(order)
             except Exception as error:  # noqa: BLE001 (reported as the result; the next save may succeed)
                 self._last = Saved(
-                    order.step, _elapsed_s(order), why=f"cannot notify the other ranks: {error}"
+                    order.step, _elapsed_s(order), reason=f"cannot notify the other ranks: {error}"
                 )
             del order  # and the memory
             with self._lock:
@@ -145,7 +145,12 @@ class AsyncSaver:
         """On rank 0, wait for all parts, commit the checkpoint and publish the result."""
         parts = self._board.read(f"{order.topic}/part", self._group.world_size)
         reason = next(
-            (f"rank {rank}: {outcome['why']}" for rank, outcome in enumerate(parts) if "why" in outcome), None
+            (
+                f"rank {rank}: {outcome['reason']}"
+                for rank, outcome in enumerate(parts)
+                if "reason" in outcome
+            ),
+            None,
         )
         size = 0
         if not reason:
@@ -154,7 +159,7 @@ class AsyncSaver:
                 order.step, self._group.world_size, torch.__version__, time.time(), part_records, order.value
             )
             size = new_manifest.bytes
-            reason = _run_guarded(self._commit, order, new_manifest).get("why")
+            reason = _run_guarded(self._commit, order, new_manifest).get("reason")
         if reason:
             shutil.rmtree(order.folder, ignore_errors=True)
         self._last = Saved(order.step, _elapsed_s(order), 0 if reason else size, reason)
@@ -200,13 +205,13 @@ class AsyncSaver:
 
 
 def _run_guarded(action: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-    """Return the result, or an error as `why` for the other ranks."""
+    """Return the result, or an error as `reason` for the other ranks."""
     try:
         return action(*arguments)
     except (OSError, Damaged) as error:
-        return {"why": str(error)}
+        return {"reason": str(error)}
     except Exception as error:  # noqa: BLE001 (reported as the result; the next save may succeed)
-        return {"why": f"{type(error).__name__}: {error}"}
+        return {"reason": f"{type(error).__name__}: {error}"}
 
 
 def _elapsed_s(order: Order) -> float:

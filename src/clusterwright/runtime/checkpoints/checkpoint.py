@@ -51,7 +51,7 @@ class Skipped:
     """A checkpoint that a rank could not load, and why; not `damaged` if it could not be read at all."""
 
     step: int
-    why: str
+    reason: str
     damaged: bool
 
 
@@ -95,7 +95,7 @@ class Checkpoints:
         self._saver.wait_for_staging()
         partial_folder = self._open_partial_folder()
         if isinstance(partial_folder, str):
-            self._saver.refuse(Saved(step, time.perf_counter() - begun, why=partial_folder))
+            self._saver.refuse(Saved(step, time.perf_counter() - begun, reason=partial_folder))
             return time.perf_counter() - begun
         chunks = self._dealer.chunks(shared, local)
         plan = self._staging.plan(chunks)

@@ -207,8 +207,8 @@ class _AtomicTarget:
         if isinstance(cause, OSError):
             raise self._refused(cause) from None
 
-    def _refused(self, why: OSError) -> Refused:
-        message = f"cannot write {self._target}: {why.strerror}; no files were left"
+    def _refused(self, reason: OSError) -> Refused:
+        message = f"cannot write {self._target}: {reason.strerror}; no files were left"
         return Refused("checkpoint-not-written", message, "choose a path with free space")
 
 

@@ -45,8 +45,8 @@ def _run_single_process(action: Callable[..., object], *arguments: Any, **named:
 
     try:
         action(*arguments, **named)
-    except CheckpointException as why:
-        error = next(iter(why.failures.values()))[0]
+    except CheckpointException as reason:
+        error = next(iter(reason.failures.values()))[0]
     else:
         return
     raise error  # outside the except block, so that it retains its own cause, such as a full disk

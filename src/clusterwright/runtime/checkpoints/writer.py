@@ -37,8 +37,8 @@ class Unable:
 
     refused = True
 
-    def __init__(self, why: str) -> None:
-        log_line(f"in-memory checkpoints are off: {why}")
+    def __init__(self, reason: str) -> None:
+        log_line(f"in-memory checkpoints are off: {reason}")
 
     def ready(self) -> bool:
         """Return False."""

@@ -11,9 +11,9 @@ class BadSampleError(ValueError):
     """An unreadable sample, with file, index and reason as a single string, so that it can be pickled by workers."""
 
     @classmethod
-    def from_sample(cls, path: object, number: int, why: object) -> BadSampleError:
+    def from_sample(cls, path: object, number: int, reason: object) -> BadSampleError:
         """Build the error for a sample of a file."""
-        return cls(f"{path}: sample {number}: {why}")
+        return cls(f"{path}: sample {number}: {reason}")
 
 
 class Tolerant(Dataset[Any]):
@@ -43,10 +43,10 @@ class Tolerant(Dataset[Any]):
                 self._note(index % len(self), error)
         raise ValueError("no sample of the dataset can be read")
 
-    def _note(self, number: int, why: BadSampleError) -> None:
+    def _note(self, number: int, reason: BadSampleError) -> None:
         if number in self.bad:
             return
         self.bad.add(number)
-        self._report(f"skipping a bad sample: {why}")
+        self._report(f"skipping a bad sample: {reason}")
         if len(self.bad) > self._most:
-            raise ValueError(f"more than {self._most} bad samples; the last: {why}") from why
+            raise ValueError(f"more than {self._most} bad samples; the last: {reason}") from reason

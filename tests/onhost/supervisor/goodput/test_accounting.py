@@ -26,7 +26,7 @@ START = (
 )
 FAULT = (
     (20.0, "rank_exit", {"rank": 1, "code": -9, "signal": 9}),
-    (20.5, "generation_end", {"why": "ranks-failed"}),
+    (20.5, "generation_end", {"reason": "ranks-failed"}),
 )
 
 
@@ -50,7 +50,7 @@ def test_steps_done_again_are_lost_the_first_time():
     again = (
         (21.0, "generation_start", {"hosts": ["a", "b"], "generation": 2}),
         (22.0, "step", {"rank": 0, "step": 2, "seconds": 0.5, "generation": 2}),
-        (22.0, "generation_end", {"why": "finished", "generation": 2}),
+        (22.0, "generation_end", {"reason": "finished", "generation": 2}),
         (22.0, "job_end", {"outcome": "finished", "generation": 2}),
     )
     found = bins(story(*START, *FAULT, *again))
@@ -65,7 +65,7 @@ def test_a_lost_host_is_away_until_it_is_back():
         (0.0, "generation_start", {"hosts": ["a", "b"]}),
         (5.0, "step", {"rank": 0, "step": 1, "seconds": 5.0}),
         (8.0, "host_lost", {"lost": "b", "silence_s": 2.0}),
-        (8.0, "generation_end", {"why": "host-lost"}),
+        (8.0, "generation_end", {"reason": "host-lost"}),
         (9.0, "generation_start", {"hosts": ["a", "c"], "generation": 2}),
         (12.0, "host_ready", {"ready": "b"}),
         (20.0, "step", {"rank": 0, "step": 2, "seconds": 11.0, "generation": 2}),
@@ -89,7 +89,7 @@ def test_imports_ahead_are_imports():
         START[0],
         (11.5, "standby", {"seconds": 1.0}),
         (11.8, "standby", {"seconds": 1.0}),
-        (11.9, "standby", {"why": "no memory"}),
+        (11.9, "standby", {"reason": "no memory"}),
         (12.0, "generation_start", {"hosts": ["a", "b"]}),
         (13.0, "job_end", {"outcome": "failed"}),
     )
@@ -99,7 +99,7 @@ def test_imports_ahead_are_imports():
 
 def test_what_writes_no_events_is_unknown():
     """A script that says nothing may do anything: no guess is made."""
-    lines = (*START[:2], (30.0, "generation_end", {"why": "finished"}), (30.0, "job_end", {}))
+    lines = (*START[:2], (30.0, "generation_end", {"reason": "finished"}), (30.0, "job_end", {}))
 
     assert bins(story(*lines)) == {"launch": 2.0, "unknown": 18.0}
 

@@ -22,14 +22,14 @@ TWICE = events(
     (10, "step", 1, {"rank": 0, "step": 1, "seconds": 10}),
     (20, "step", 1, {"rank": 0, "step": 2, "seconds": 10}),
     (22, "rank_exit", 1, {"rank": 1, "code": -9, "host": "b", "step": 2}),
-    (23, "generation_end", 1, {"why": "ranks-failed"}),
+    (23, "generation_end", 1, {"reason": "ranks-failed"}),
     (24, "generation_start", 2, {"hosts": ["a", "b"]}),
     (35, "step", 2, {"rank": 0, "step": 2, "seconds": 10}),
     (36, "host_lost", 2, {"lost": "b", "silence_s": 1}),
-    (36, "generation_end", 2, {"why": "host-lost"}),
+    (36, "generation_end", 2, {"reason": "host-lost"}),
     (37, "generation_start", 3, {"hosts": ["a"]}),
     (50, "step", 3, {"rank": 0, "step": 3, "seconds": 10}),
-    (50, "generation_end", 3, {"why": "finished"}),
+    (50, "generation_end", 3, {"reason": "finished"}),
     (50, "job_end", 3, {"outcome": "finished"}),
 )
 
@@ -38,9 +38,9 @@ def test_failures_and_how_long_they_took():
     """From the fault to the first step that had never been done: a step that is done again is no progress."""
     killed, lost = figures.work_out(History(TWICE)).failures
 
-    assert (killed.why, killed.at / SECOND, killed.recovered / SECOND) == ("ranks-failed", 22, 28)
+    assert (killed.reason, killed.at / SECOND, killed.recovered / SECOND) == ("ranks-failed", 22, 28)
     assert killed.first_failure == "rank 1 (b, local 0) was killed by SIGKILL at step 2"
-    assert (lost.why, lost.recovered / SECOND, lost.first_failure) == (
+    assert (lost.reason, lost.recovered / SECOND, lost.first_failure) == (
         "host-lost",
         15,
         "host b was lost, no message for 1 s",

@@ -39,7 +39,7 @@ def long_run(run, steps, generations):
         supervisor.append({"time": now + 1, "event": "rank_exit", "rank": 1, "code": -9, **mark})
         now += 1.5
         why = "ranks-failed" if number < generations else "finished"
-        supervisor.append({"time": now, "event": "generation_end", "why": why, **mark})
+        supervisor.append({"time": now, "event": "generation_end", "reason": why, **mark})
         step -= 7
     supervisor.append({"time": now, "event": "job_end", "outcome": "finished"})
     write(run / "events" / "supervisor-1.jsonl", supervisor)

@@ -141,7 +141,7 @@ def _end(history, members, why):
         else:
             history.spend("detect", members, detect)
             history.say("host_lost", lost=members[-1], silence_s=detect / SECOND)
-    history.say("generation_end", why=why)
+    history.say("generation_end", reason=why)
     if why == "host-lost":
         history.away.add(members[-1])
     return why
@@ -164,7 +164,7 @@ EVENT = st.fixed_dictionaries(
     optional={
         "rank": st.integers(0, 3), "step": st.integers(0, 9), "seconds": st.floats(0, 50), "busy": st.floats(0, 50),
         "silence_s": st.floats(0, 50), "started": st.floats(0, 100), "lost": st.sampled_from("abc"),
-        "ready": st.sampled_from("abc"), "why": st.sampled_from(("finished", "host-lost", "odd")),
+        "ready": st.sampled_from("abc"), "reason": st.sampled_from(("finished", "host-lost", "odd")),
         "hosts": st.lists(st.sampled_from("abc"), max_size=3), "job_id": st.sampled_from(("1", "2")),
         "outcome": st.sampled_from(("finished", "handed-over")), "world_size": st.integers(0, 6),
     },

@@ -20,7 +20,7 @@ def found():
         (200, "step", {"rank": 0, "step": 2, "seconds": 98}),
         (200, "checkpoint", {"step": 2, "seconds": 1.5}),
         (205, "rank_exit", {"rank": 1, "code": -9, "host": "b"}),
-        (206, "generation_end", {"why": "ranks-failed"}),
+        (206, "generation_end", {"reason": "ranks-failed"}),
         (207, "job_end", {"outcome": "failed"}),
     )
     events = [{"time": time, "event": kind, "generation": 1, **more} for time, kind, more in lines]

@@ -34,7 +34,7 @@ def test_every_claim_says_why_and_for_what(claims):
     """A verdict without inputs or reasons is worth nothing."""
     for each in claims.values():
         assert each.inputs, each.name
-        assert len(each.why) > 40, each.name
+        assert len(each.reason) > 40, each.name
 
 
 def test_a_claim_that_lacks_inputs_names_the_one_that_would_make_it_true(claims):
@@ -42,7 +42,7 @@ def test_a_claim_that_lacks_inputs_names_the_one_that_would_make_it_true(claims)
     one = claims["llama2-7b-one-server"]
 
     assert one.verdict is Verdict.CANNOT_TELL
-    assert "B tokens" in one.why
+    assert "B tokens" in one.reason
     assert off(one) == ""
 
 
@@ -92,4 +92,4 @@ def test_the_cloud_claim_follows_its_figure(claims):
     one = claims["cloud-under-5000-hours"]
 
     assert (one.verdict is Verdict.AGREE) == (one.computed >= 40)
-    assert "breaks even at" in one.why
+    assert "breaks even at" in one.reason

@@ -107,7 +107,7 @@ NETWORK = {
 }  # fmt: skip
 GIVEN = {
     "addresses": {"compute": "10.20.0.1", "management": "10.10.0.1"},
-    "variables": {}, "topology": "", "nccl": [2, 27], "why": "",
+    "variables": {}, "topology": "", "nccl": [2, 27], "reason": "",
     "roce": {"priority": 3, "dscp": 26, "ecn": True, "cnp_dscp": 48},
 }  # fmt: skip
 

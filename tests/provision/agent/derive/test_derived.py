@@ -17,7 +17,7 @@ from clusterwright.provision.resources import Derived, File
 PATH = "/etc/nccl.conf"
 ME = {"owner": pwd.getpwuid(os.getuid()).pw_name, "group": grp.getgrgid(os.getgid()).gr_name}
 GIVEN = {
-    "addresses": {"management": "10.10.0.1"}, "variables": {}, "topology": "", "nccl": [], "why": "",
+    "addresses": {"management": "10.10.0.1"}, "variables": {}, "topology": "", "nccl": [], "reason": "",
     "roce": {"priority": 3, "dscp": 26, "ecn": True, "cnp_dscp": 48},
     "network": {
         "name": "compute", "kind": "infiniband", "subnet": "10.20.0.0/16", "rails": 2, "gbits": 400.0, "mtu": 4092,

@@ -110,7 +110,7 @@ class Groups:
             first_rank += rank_count
 
     def _complete_answers(self, group: Group, answers: dict[str, Answer]) -> tuple[Answer, ...]:
-        wrong = {host: answers[host].why for host in group if host in answers and answers[host].why}
+        wrong = {host: answers[host].reason for host in group if host in answers and answers[host].reason}
         if wrong or any(host not in answers for host in group):
             for host, reason in list(wrong.items())[:1]:
                 self.site.log(f"{host}: {reason}")

@@ -59,7 +59,7 @@ def in_doubt(run: GpuRun) -> tuple[str, ...]:
     }
     first_pass = run.passes[0]
     failed = {
-        host for host, host_gpus in first_pass.items() for gpu in host_gpus.devices if gpu.wrong or gpu.why
+        host for host, host_gpus in first_pass.items() for gpu in host_gpus.devices if gpu.wrong or gpu.reason
     }
     link_hosts = {
         host for host, host_gpus in first_pass.items() if any(slow_links(Passes((host_gpus.link_rates,))))
@@ -163,15 +163,15 @@ def _of_results(run: GpuRun, host: str, last: Tested) -> Iterator[Verdict]:
         yield Verdict(
             host, BENCH, Status.FAIL, f"{wrong[0]}{more}", _("every element correct"), WRONG, last.part
         )
-    if last.why:
-        is_isolated_failure = any(not gpu.why for gpu in run.last(host).devices)
+    if last.reason:
+        is_isolated_failure = any(not gpu.reason for gpu in run.last(host).devices)
         status = Status.FAIL if is_isolated_failure and len(passes) > 1 else Status.UNKNOWN
         fix = (
             _("check the kernel log of the GPU: wright check (gpu_xids); nvidia-smi on the host")
             if is_isolated_failure
             else ""
         )
-        yield Verdict(host, BENCH, status, last.why, _("results of every GPU"), fix, last.part)
+        yield Verdict(host, BENCH, status, last.reason, _("results of every GPU"), fix, last.part)
 
 
 def _link_verdicts(run: GpuRun, host: str) -> Iterator[Verdict]:

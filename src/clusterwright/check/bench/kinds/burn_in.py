@@ -80,8 +80,8 @@ def _load(site: Site, burned: dict[str, Burned]) -> None:
         pairs = rounds[number % len(rounds)] if rounds else ()
         answers = site.stage.do(_parts(site, pairs, number, seconds))
         for host, answer in answers.items():
-            if answer.why:
-                burned[host].broken["load"] = answer.why
+            if answer.reason:
+                burned[host].broken["load"] = answer.reason
             else:
                 burned[host].add(answer.document)
                 _log_errors(site, burned[host])

@@ -108,7 +108,7 @@ def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
     """Bus bandwidth of the largest all-reduce: by the planner for NCCL, of one port's line for Gloo."""
     if plan.backend == "gloo":
         line = network.expectation(site)
-        reason = _("Gloo sends each host's traffic through one port; {why}", why=line.why)
+        reason = _("Gloo sends each host's traffic through one port; {reason}", reason=line.reason)
         return Expectation(line.value, line.unit, reason, GLOO_ENOUGH)
     host = site.host(group[0])
     machine = replace(

@@ -125,10 +125,10 @@ def _read(answer: Answer) -> Gpus:
     Raises:
         ValueError: nothing; in the program's own words.
     """
-    if answer.why:
-        raise ValueError(answer.why)
+    if answer.reason:
+        raise ValueError(answer.reason)
     host_gpus = gpus(answer.document)
-    whys = {device.why for device in host_gpus.devices}
+    whys = {device.reason for device in host_gpus.devices}
     if "" not in whys and len(whys) == 1:
         raise ValueError(_("no GPU could be measured: {reason}", reason=whys.pop()))
     return host_gpus

@@ -130,8 +130,8 @@ def _streams(server: str, client: str, answer: Answer) -> Streams:
     Raises:
         ValueError: either came to nothing; in the tool's own words.
     """
-    if answer.why:
-        raise ValueError(answer.why)
+    if answer.reason:
+        raise ValueError(answer.reason)
     directions = (((client, server), "there"), ((server, client), "back"))
     return {ends: stream(answer.document[direction]) for ends, direction in directions}
 

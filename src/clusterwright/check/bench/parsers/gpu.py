@@ -35,14 +35,14 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """One GPU: figures, wrong results, its state under load; `why` there is nothing, or nothing more, of it."""
+    """One GPU: figures, wrong results, its state under load; `reason` there is nothing, or nothing more, of it."""
 
     index: int
     name: str
     figures: tuple[Figure, ...]
     wrong: tuple[str, ...]
     load: Load
-    why: str = ""
+    reason: str = ""
 
     @property
     def part(self) -> str:
@@ -82,7 +82,7 @@ def _tested(row: Mapping[str, Any], link_rates: Mapping[Pair, float]) -> Tested:
     steps = row["steps"]
     wrong = tuple(f"{name}: {message}" for name, step in steps.items() for message in step["wrong"])
     figures = (*_figures(steps), *_best_peer_figures(f"gpu {row['index']}", link_rates))
-    return Tested(row["index"], row.get("name", ""), figures, wrong, _load(row["readings"]), row["why"])
+    return Tested(row["index"], row.get("name", ""), figures, wrong, _load(row["readings"]), row["reason"])
 
 
 def _figures(steps: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:

@@ -61,8 +61,8 @@ class Bench:
         variables = self.site.cluster.jobs.variables
         for host, answer in self.site.stage.do(dict.fromkeys(self.site.stage.hosts, part)).items():
             gpus = self.site.host(host).group.gpus
-            if answer.why:
-                self.unresponsive[host] = answer.why
+            if answer.reason:
+                self.unresponsive[host] = answer.reason
             else:
                 self.hosts[host] = rails(answer.document, self.network, variables, gpus.count if gpus else 0)
         if not any(
@@ -129,7 +129,7 @@ class Bench:
         ]
 
     def _read(self, bench_pass: Pass, ends: Pair, answers: tuple[Answer, Answer]) -> None:
-        reason = next((answer.why for answer in answers if answer.why), "")
+        reason = next((answer.reason for answer in answers if answer.reason), "")
         for index, (server_rail, client_rail) in enumerate(self._rails(*ends)):
             rail_ends = end(ends[0], server_rail.number), end(ends[1], client_rail.number)
             if reason:
@@ -144,7 +144,7 @@ class Bench:
             quantity = reading.test.quantity
             bench_pass.readings.setdefault(quantity, {})[rail_ends] = reading
             if reading.value is None:
-                bench_pass.failed.setdefault(quantity, {})[rail_ends] = reading.why
+                bench_pass.failed.setdefault(quantity, {})[rail_ends] = reading.reason
 
     def _ping(self, bench_pass: Pass, rail_ends: Pair, output: Mapping[str, object]) -> None:
         try:

@@ -49,7 +49,7 @@ class Reading:
 
     test: Test
     value: float | None
-    why: str = ""
+    reason: str = ""
     mtu: str = ""
 
     def direction(self, ends: tuple[str, str]) -> tuple[str, str]:

@@ -29,7 +29,7 @@ class Exchange:
     buckets: int
     shows: float
     enough: float  # share of the bandwidth that is enough of it
-    why: str
+    reason: str
 
     @property
     def rule(self) -> str:
@@ -58,7 +58,7 @@ def expected_compute_share(compute_s: float, exchange: Exchange) -> Expectation:
     exposed_s = exchange.exposed_s(compute_s)
     value = compute_s / (compute_s + exposed_s)
     least = STEADY * compute_s / (compute_s + exchange.exposed_s(compute_s, bandwidth=exchange.enough))
-    total = f"{amount(exchange.seconds, 's')} ({exchange.why})"
+    total = f"{amount(exchange.seconds, 's')} ({exchange.reason})"
     reason = _(
         "{without} without communication, plus {exposed} exposed of {total}; {rule}",
         without=amount(compute_s, "s"),

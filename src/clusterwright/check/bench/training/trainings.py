@@ -57,7 +57,7 @@ def exchange(site: Site, route: Route, group: Trained) -> Exchange | None:
     if not route.net:
         line = network.expectation(site)
         return Exchange(
-            group.bus_bytes / line.value, buckets, NOTHING_HIDES, GLOO_ENOUGH, f"{description}; {line.why}"
+            group.bus_bytes / line.value, buckets, NOTHING_HIDES, GLOO_ENOUGH, f"{description}; {line.reason}"
         )
     host = site.host(group.hosts[0])
     machine = machine_of(site.cluster, host.group_name, catalog.gpus().values())

@@ -3,7 +3,7 @@ import { el, put, meter, facts } from "./dom.js";
 import { t, count, brief, percent, fine, loss, bytes, degrees, watts, at, span, since } from "./words.js";
 import { store, hear, ask, NODE } from "./store.js";
 import { curve } from "./curve.js";
-import { LOW, why, useOf, progress } from "./lists.js";
+import { LOW, explanation, useOf, progress } from "./lists.js";
 import { confirm } from "./actions.js";
 
 const jobLink = (id) => el("a", { href: `#/job/${encodeURIComponent(id)}` }, id);
@@ -54,7 +54,7 @@ export function job(id) {
       [t("job.submitted"), when(job.submitted)], [t("job.started"), when(job.started)],
       [t("job.expected"), job.expected && at(job.expected)], [t("job.ends"), job.ends && at(job.ends)],
       [t("job.use"), job.utilisation == null ? null : useOf(job)],
-      [t("job.why"), why(job), true], [t("job.reason"), job.reason, true],
+      [t("job.explanation"), explanation(job), true], [t("job.reason"), job.reason, true],
       [t("job.nodes"), job.hosts.length ? listed(job.hosts.map(nodeLink)) : null, true],
     ]));
     const run = job.run;
@@ -93,7 +93,7 @@ export function node(name) {
     const path = `/api/node/${encodeURIComponent(name)}`;
     const acts = {
       drain: () => confirm(t("node.drain.ask", name), `${path}/drain`, t("node.drain.reason")).then(load),
-      resume: () => confirm(t("node.resume.ask", name, node.why || "–"), `${path}/resume`).then(load),
+      resume: () => confirm(t("node.resume.ask", name, node.reason || "–"), `${path}/resume`).then(load),
     };
     put(whole,
       el("div", { class: "head" }, el("h1", {}, t("view.node", node.name)),
@@ -102,7 +102,7 @@ export function node(name) {
           type: "button", class: act === "drain" ? "bad" : "main", on: { click: acts[act] },
         }, t(`node.${act}`))))),
       el("div", { class: "card" }, facts([
-        [t("node.why"), node.why, true], [t("node.by"), node.by && t(`by.${node.by}`)], [t("node.since"), when(node.since)],
+        [t("node.reason"), node.reason, true], [t("node.by"), node.by && t(`by.${node.by}`)], [t("node.since"), when(node.since)],
         [t("node.state"), node.word], [t("node.group"), node.group], [t("node.leaf"), node.leaf],
         [t("node.partitions"), node.partitions.join(", ")], [t("node.cpus"), `${count(node.cpus_used)} / ${count(node.cpus)}`],
         [t("node.load"), brief(node.load)],

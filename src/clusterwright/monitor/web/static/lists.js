@@ -17,7 +17,7 @@ const cut = (text) => el("span", { class: "cut", title: text }, text);
 const who = (job) => [job.user, el("small", {}, " ", job.account)];
 const where = (job) => el("span", { class: "cut", title: job.nodes }, count(job.gpus), " ",
   el("small", {}, job.nodes || `× ${count(job.node_count)}`));
-export const why = (job) => (lang === "zh" ? job.why_zh || job.why : job.why || job.reason);
+export const explanation = (job) => (lang === "zh" ? job.explanation_zh || job.explanation : job.explanation || job.reason);
 export const useOf = (job) => meter(job.utilisation, { text: percent(job.utilisation), low: job.utilisation < LOW });
 
 /** How far a run is. */
@@ -50,13 +50,13 @@ const WAITING = [
   ["list.name", (job) => cut(job.name)],
   ["list.who", who],
   ["list.where", where],
-  ["list.why", (job) => [why(job), job.reason && job.reason !== why(job) ? el("small", {}, " ", job.reason) : null], "broad"],
+  ["list.explanation", (job) => [explanation(job), job.reason && job.reason !== explanation(job) ? el("small", {}, " ", job.reason) : null], "broad"],
   ["list.waited", (job) => since(job.submitted, store.taken)],
   ["list.expected", (job) => (job.expected ? at(job.expected) : "")],
   ["list.priority", (job) => count(job.priority), "some"],
 ];
 const ALL = [RUNNING[0], RUNNING[1], ["job.state", (job) => job.state], RUNNING[2], RUNNING[3],
-  ["list.why", (job) => why(job), "broad"]];
+  ["list.explanation", (job) => explanation(job), "broad"]];
 const COLUMNS = { running: RUNNING, waiting: WAITING, all: ALL };
 
 /** The view; its wishes stand in the address, so that back and a shared link work. */

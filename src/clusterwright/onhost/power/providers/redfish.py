@@ -78,16 +78,16 @@ class Switch(PerHostProvider):
         document = json.loads(text) if text.strip() else {}
         return document if isinstance(document, dict) else {}
 
-    def _denied(self, host: str, why: HTTPError) -> str:
-        if why.code in (WRONG_PASSWORD, FORBIDDEN):
+    def _denied(self, host: str, error: HTTPError) -> str:
+        if error.code in (WRONG_PASSWORD, FORBIDDEN):
             return self.refusal(host)
-        later = why.headers.get("Retry-After") if why.code == BUSY else None
+        later = error.headers.get("Retry-After") if error.code == BUSY else None
         return "{} responds {} {}{}".format(
-            self.address(host), why.code, why.reason, f", retry after {later} s" if later else ""
+            self.address(host), error.code, error.reason, f", retry after {later} s" if later else ""
         )
 
-    def _unknown_certificate(self, host: str, why: Exception) -> str:
-        reason = getattr(why, "verify_message", "") or why
+    def _unknown_certificate(self, host: str, error: Exception) -> str:
+        reason = getattr(error, "verify_message", "") or error
         return Refusal(
             f"refused: the certificate of {self.address(host)} is not trusted: {reason}. "
             "Set its `authority` in slurm.power_saving.provider"

@@ -31,7 +31,7 @@ def text(host: Host, params: Json, notes: List[str]) -> Optional[str]:
     variables = params["variables"]
     lines = [f"\n# {reason}\n{name}={value}\n" for name, value, reason in rows if name not in variables]
     variable_lines = "".join(f"{name}={value}\n" for name, value in variables.items())
-    reason = str(params["why"])
+    reason = str(params["reason"])
     return (
         reason
         + "".join(lines)

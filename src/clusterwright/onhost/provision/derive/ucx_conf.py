@@ -33,7 +33,7 @@ def text(host: Host, params: Json, _notes: List[str]) -> Optional[str]:
     variables = params["variables"]
     default_lines = [line for line in lines if line.partition("=")[0].split("\n")[-1] not in variables]
     return (
-        str(params["why"])
+        str(params["reason"])
         + "".join(default_lines)
         + "".join(f"{name}={value}\n" for name, value in variables.items())
     )

@@ -113,7 +113,7 @@ def _walk(accounting: Accounting, job: Job) -> None:
         _period(accounting, job, (cursor, generation.begin), members, gap)
         gpus = len(generation.hosts) * job.ranks
         for attempt in generation.attempts:
-            _attempt(accounting, attempt, gpus, going_on=not (generation.why or job.outcome))
+            _attempt(accounting, attempt, gpus, going_on=not (generation.reason or job.outcome))
         _add_idle(accounting, job, (generation.begin, generation.end), members)
         cursor, gap = generation.end, "restart"
     if job.generations and not job.generations[-1].attempts[-1].failed:

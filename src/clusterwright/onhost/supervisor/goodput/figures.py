@@ -30,7 +30,7 @@ FEWEST = 3
 class Failure:
     """One failure of a generation, and when the training had recovered."""
 
-    why: str
+    reason: str
     generation: int
     at: int  # ticks
     detected: int
@@ -42,7 +42,7 @@ class Failure:
     def document(self) -> Dict[str, Any]:
         """Return the failure for ledger.json, in seconds."""
         return {
-            "why": self.why,
+            "reason": self.reason,
             "generation": self.generation,
             "time": self.at / SECOND,
             "first": self.first_failure,
@@ -89,7 +89,7 @@ class Figures:
         """Number of failures of each kind."""
         counts: Dict[str, int] = {}
         for failure in self.failures:
-            counts[failure.why] = counts.get(failure.why, 0) + 1
+            counts[failure.reason] = counts.get(failure.reason, 0) + 1
         return counts
 
     @property
@@ -178,8 +178,8 @@ def _attempts(chain: Sequence[Job]) -> Iterator[Tuple[Job, Generation, Attempt]]
 def _failure(job: Job, generation: Generation, attempt: Attempt) -> Failure:
     last = attempt is generation.attempts[-1]
     reason = (
-        generation.why
-        if last and generation.why
+        generation.reason
+        if last and generation.reason
         else "supervisor-lost"
         if last and job.is_truncated
         else "ranks-failed"

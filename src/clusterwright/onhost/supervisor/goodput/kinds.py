@@ -46,13 +46,13 @@ KINDS = {
         "source": "memory or disk",
     }),
     "generation_end": Kind(SUPERVISOR, "the supervisor ends the ranks", {
-        "why": "finished, stopped, ranks-failed, host-lost, hung, grown",
+        "reason": "finished, stopped, ranks-failed, host-lost, hung, grown",
         "first": "the first failing rank and why, in one line",
     }),
     "host_lost": Kind(SUPERVISOR, "a host sends no heartbeat, or is isolated on the ranks' network", {
         "lost": "the host",
         "silence_s": "seconds since its last message",
-        "why": "heartbeat timeout, the error of the connection, or the host that it cannot reach",
+        "reason": "heartbeat timeout, the error of the connection, or the host that it cannot reach",
     }),
     "host_ready": Kind(SUPERVISOR, "a host's agent is ready", {
         "ready": "the host",
@@ -60,16 +60,16 @@ KINDS = {
     "successor": Kind(SUPERVISOR, "a successor job is submitted", {
         "job_id": "its number",
         "exclude": "hosts excluded from it",
-        "why": "why this job cannot continue",
+        "reason": "why this job cannot continue",
     }),
     "job_end": Kind(SUPERVISOR, "the job ends", {
         "outcome": "finished, failed, no-progress, cancelled, handed-over",
-        "why": "the reason as text",
+        "reason": "the reason as text",
     }),
     "standby": Kind(AGENT, "a host's fork server is ready, or cannot start", {
         "seconds": "how long its imports took",
         "bytes": "its memory",
-        "why": "why ranks start cold on this host",
+        "reason": "why ranks start cold on this host",
         "forkserver": "its process id",
         "problems": "modules that the fork server could not import",
     }),
@@ -167,7 +167,7 @@ KINDS = {
     }),
     "copies_refused": Kind(RANK0, "too little memory for in-memory checkpoints; the training continues without", {}),
     "memory_bad": Kind(RANK0, "an in-memory checkpoint is unusable; the training resumes from storage", {
-        "why": "the reason",
+        "reason": "the reason",
     }),
     "checkpoint_staged": Kind(RANK0, "a checkpoint is copied to memory, and written from there asynchronously", {
         "step": "the step",
@@ -180,11 +180,11 @@ KINDS = {
     }),
     "checkpoint_failed": Kind(RANK0, "a checkpoint could not be written; the training continues", {
         "step": "the step",
-        "why": "the error",
+        "reason": "the error",
     }),
     "checkpoint_bad": Kind(RANK0, "a damaged checkpoint is skipped", {
         "step": "the step",
-        "why": "the damage",
+        "reason": "the damage",
     }),
     "pause": Kind(RANK0, "a pause of the loop ends (`run.pause`)", {
         "name": "its purpose",
@@ -213,7 +213,7 @@ KINDS = {
     }),
     "stopped": Kind(RANK0, "the loop has stopped early on request", {
         "step": "the last complete step",
-        "why": "signal, deadline, a stop file, or regroup (the next generation has more ranks)",
+        "reason": "signal, deadline, a stop file, or regroup (the next generation has more ranks)",
     }),
     "finished": Kind(RANK0, "the training is complete", {
         "step": "the last step",

@@ -40,7 +40,7 @@ class Generation:
     hosts: Tuple[str, ...]
     begin: int
     end: int
-    why: str = ""  # of its generation_end event; empty without one
+    reason: str = ""  # of its generation_end event; empty without one
     attempts: List[Attempt] = field(default_factory=list)
 
 
@@ -170,7 +170,7 @@ def _generations(job: Job, events: Sequence[Event]) -> None:
         generation.attempts = _attempts(generation, generation_events)
         last_attempt = generation.attempts[-1]
         last_attempt.faults += _missed(ending, generation_events)
-        over = generation.why or (job.outcome if last else "cut")
+        over = generation.reason or (job.outcome if last else "cut")
         last_attempt.failed = over not in PLANNED and (
             bool(last_attempt.faults) or over in FAILED or over == "cut" or (last and job.is_truncated)
         )
@@ -181,7 +181,7 @@ def _why(ending: Optional[Event]) -> str:
     """Return the reason of an end; `takeover` means that the supervisor's host was lost."""
     if ending is None:
         return ""
-    return "host-lost" if ending["event"] == "takeover" else str(ending.get("why", ""))
+    return "host-lost" if ending["event"] == "takeover" else str(ending.get("reason", ""))
 
 
 def _missed(ending: Optional[Event], events: Sequence[Event]) -> List[Event]:

@@ -70,9 +70,9 @@ def program(command: Sequence[str]) -> None:
         _REFERENCES.append(runpy.run_path(command[0], run_name="__main__"))
 
 
-def _of_program(why: BaseException) -> Optional[TracebackType]:
+def _of_program(reason: BaseException) -> Optional[TracebackType]:
     """Return the traceback from the program's first frame on, as `python COMMAND` would print it."""
-    frames = why.__traceback__
+    frames = reason.__traceback__
     while frames and frames.tb_next and frames.tb_frame.f_globals.get("__name__") != "__main__":
         frames = frames.tb_next
     return frames

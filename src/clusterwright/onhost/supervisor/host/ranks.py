@@ -77,7 +77,7 @@ class Ranks:
             return []
         self._start_server("stores", (), forks=("store",))
         reason = f"{free_bytes >> 20} of {STANDBY_BYTES >> 20} MiB of memory available; ranks start cold"
-        return [{"standby": {"why": reason}}] if standby else []
+        return [{"standby": {"reason": reason}}] if standby else []
 
     def _start_server(self, module: str, modules: Sequence[str], *, forks: Sequence[str]) -> None:
         self._forks = forks
@@ -287,7 +287,7 @@ class Ranks:
         for order in list(self._pending_orders.values()):
             self._start_cold(order)
         effect = "ranks start" if "rank" in self._forks else "stores start"
-        return [{"standby": {"why": f"the fork server {reason}; {effect} cold until it restarts"}}]
+        return [{"standby": {"reason": f"the fork server {reason}; {effect} cold until it restarts"}}]
 
 
 def cut_log(path: str, most: int = MOST_BYTES, edge_bytes: int = EDGE_BYTES) -> bool:

@@ -116,9 +116,9 @@ class Sending:
         if key[0] == self._generation:
             self._acknowledge(local_rank, NO_PEER)
 
-    def _misses(self, why: str) -> bool:
+    def _misses(self, reason: str) -> bool:
         """Return True once the peer host was unreachable for so long that parts stay on their own host only."""
-        self._log_once(f"cannot send replicas to {self._neighbour}: {why}")
+        self._log_once(f"cannot send replicas to {self._neighbour}: {reason}")
         self._missed = self._missed or time.monotonic()
         if time.monotonic() - self._missed < UNREACHABLE_S:
             return False

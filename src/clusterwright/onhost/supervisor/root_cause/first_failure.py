@@ -39,7 +39,7 @@ def line(events: Iterable[Event], ranks: int = 0) -> str:
         return ""
     if event["event"] == "host_lost":
         unresponsive_text = f", no message for {event['silence_s']:g} s" if event.get("silence_s") else ""
-        reason = f": {event['why']}" if event.get("why") and not unresponsive_text else ""
+        reason = f": {event['reason']}" if event.get("reason") and not unresponsive_text else ""
         return f"host {event.get('lost', '?')} was lost{unresponsive_text}{reason}"
     return f"{describe_rank(event, ranks)} {describe_failure(event)}{_step_text(event)}"
 

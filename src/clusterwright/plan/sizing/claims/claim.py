@@ -31,7 +31,7 @@ class Checked:
     unit: str
     inputs: str  # what it was computed for
     verdict: Verdict
-    why: str
+    reason: str
 
     @property
     def off_by(self) -> float | None:

@@ -46,7 +46,7 @@ def off(claim: Checked) -> str:
 
 
 def _section(claim: Checked) -> str:
-    return f"\n## {claim.row}: {claim.verdict}\n\n{claim.said}.\n\nComputed for: {claim.inputs}.\n\n{claim.why}\n"
+    return f"\n## {claim.row}: {claim.verdict}\n\n{claim.said}.\n\nComputed for: {claim.inputs}.\n\n{claim.reason}\n"
 
 
 def _short(value: float) -> str:
