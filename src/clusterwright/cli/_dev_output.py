@@ -28,7 +28,7 @@ def show_event(event: Mapping[str, Any]) -> None:
     elif kind == "joined":
         show_message(_("joined running job {id}; --new starts another one", id=job))
     elif kind == "queue" and event["state"] == "PENDING":
-        start, reason = event["start"], event["why"]
+        start, reason = event["start"], event["reason"]
         show_message(
             _("job {id} is pending: {reason}", id=job, reason=reason)
             if start in _NO_START
