@@ -1,1 +1,1 @@
-"""What a cluster measures: judged by what is declared and by its own fleet, bisected to the part, remembered."""
+"""Benches: measurements of a cluster, judged by declared parts and fleet, bisected to the part, and stored."""

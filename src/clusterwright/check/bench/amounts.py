@@ -1,4 +1,4 @@
-"""Amounts as people write them: 23.6 MB/s, 14.2 Gbit/s, 3.1 us; pure."""
+"""Format measured values with prefixed units: 23.6 MB/s, 14.2 Gbit/s, 3.1 us; pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SHORT = {"bytes/s": "B/s", "bytes": "B", "1/s": "/s"}
 
 
 def amount(value: float, unit: str) -> str:
-    """Three digits and the unit with its prefix; units of other kinds are left as they are."""
+    """Format a value with three digits and a prefixed unit; a unit outside `_PREFIXED` gets no prefix."""
     if unit not in _PREFIXED or not value:
         return f"{value:.3g} {unit}".strip()
     size, letter = next((pair for pair in _PREFIXES if abs(value) >= pair[0]), _PREFIXES[-1])

@@ -1,4 +1,4 @@
-"""Hosts taken for a bench: idle ones, by one exclusive job; and given back whatever happens."""
+"""Choose idle hosts for a bench, allocate them by one exclusive Slurm job, and cancel the job in any case."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ JOB_LIMIT_S = 4 * 3600
 
 @dataclass(frozen=True, slots=True)
 class HostRequest:
-    """Whose job, on which hosts, and how long to wait for them; no hosts: those that are idle now."""
+    """User, hosts and timeout of a bench job; with no hosts named, the hosts that are idle now."""
 
     user: str | None = None
     hosts: tuple[str, ...] = ()
@@ -43,21 +43,21 @@ class HostRequest:
     reservation: str = ""
     wait_s: float = 600.0
     fewest: int = 1
-    lasts_s: int = 0  # what the bench itself takes, where that is asked for
+    lasts_s: int = 0  # how long the bench itself runs, where the user sets it (burn-in)
 
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The hosts of a partition: free, held by a job, or not to be had, with Slurm's word for why."""
+    """The hosts of a partition: idle, busy with a job, or unavailable with Slurm's state."""
 
     free: tuple[str, ...]
     busy: tuple[str, ...]
     unavailable: Mapping[str, str]
-    ending: tuple[str, ...] = ()  # of the busy ones, those cleaned up after a job, and those that are COMING
+    ending: tuple[str, ...] = ()  # busy hosts that are completing a job or not yet registered with slurmctld
 
 
 def sort(text: str, requested_hosts: Iterable[str]) -> Hosts:
-    """Of the nodes of sinfo, only the wanted ones, where any are."""
+    """Sort the nodes of sinfo's output into idle, busy and unavailable; only the requested ones, if any are."""
     only = frozenset(requested_hosts)
     nodes = {name: node for name, node in parse_sinfo(text).items() if not only or name in only}
     coming = {name for name, node in nodes.items() if _is_coming(node.state)}
@@ -73,14 +73,14 @@ def sort(text: str, requested_hosts: Iterable[str]) -> Hosts:
 
 
 def _is_coming(state: NodeState) -> bool:
-    """True when slurmctld has just started and not heard of it yet; where it never does, it is down soon."""
+    """True for a node that has not registered since slurmctld started; a node that never does becomes DOWN."""
     return state.base == "UNKNOWN" or (
         state.base == "IDLE" and len(state.flags) == 1 and not state.is_responding
     )
 
 
 def holders(jobs: Iterable[Job], hosts: Iterable[str]) -> str:
-    """The jobs that hold hosts, as people would say it."""
+    """Return the jobs that are allocated on the hosts, as text for a message."""
     host_set = frozenset(hosts)
     blocking_jobs = [
         job for job in jobs if job.is_allocated and job.hosts and host_set & {*expand(job.hosts)}
@@ -99,10 +99,10 @@ def holders(jobs: Iterable[Job], hosts: Iterable[str]) -> str:
 
 
 def poll_hosts(cluster: Cluster, remote: Remote, request: HostRequest) -> Hosts:
-    """How the hosts are doing.
+    """Read the state of the partition's hosts from sinfo.
 
     Raises:
-        WrightError: the control host or slurmctld does not answer.
+        WrightError: The control host or slurmctld does not answer.
     """
     name = cluster.control.name
     argv = client.node_states(partition=request.partition or partition_of(cluster))
@@ -110,10 +110,10 @@ def poll_hosts(cluster: Cluster, remote: Remote, request: HostRequest) -> Hosts:
 
 
 def choose(cluster: Cluster, remote: Remote, request: HostRequest, clock: Clock) -> Hosts:
-    """Hosts to measure: the named ones that are there, else those that are idle or about to be, once there are enough.
+    """Wait until there are enough hosts to measure: the requested ones, else the idle ones and those that soon will be.
 
     Raises:
-        WrightError: there are not enough within the limit; with the jobs that hold the others.
+        WrightError: There are too few within the timeout; names the jobs on the others.
     """
     deadline = clock.monotonic() + request.wait_s
     while True:
@@ -136,10 +136,10 @@ def reserve_hosts(
     clock: Clock,
     log: Callable[[str], None],
 ) -> Iterator[JobStage]:
-    """The hosts on stage; afterwards the job is ended and its folder gone.
+    """Run the bench job on the hosts and yield its stage; afterwards cancel the job and delete its folder.
 
     Raises:
-        WrightError: Slurm refuses, or the job does not start within the limit.
+        WrightError: Slurm rejects the job, or it does not start within the timeout.
     """
     control, folder = cluster.control.name, _folder(cluster, clock)
     job = _submit(cluster, remote, hosts, request, folder)
@@ -167,7 +167,7 @@ def _folder(cluster: Cluster, clock: Clock) -> str:
 
 
 def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], request: HostRequest, folder: str) -> str:
-    """The folder, the programs, the script in it, and sbatch, in one ssh; the id of the job."""
+    """Create the bench's folder with programs and job script and run sbatch, in one SSH command; return the job ID."""
     text = script(
         cluster,
         hosts,
@@ -187,7 +187,7 @@ def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], request: Hos
         f"umask 022; mkdir -p {above} && mkdir {path} && cd {path} && mkdir orders answers programs && {fill}"
         f"sbatch --parsable job.sh || {{ code=$?; cd / && rm -rf {path}; exit $code; }}"
     )
-    # every user's benches lie side by side, and each belongs to its user: as in /tmp
+    # every user's bench folder lies in this folder and belongs to that user: sticky, as /tmp
     shared = f'[ "$(id -u)" != 0 ] || [ -d {above} ] || install -d -m 1777 {above}; '
     command = shared + as_user(steps, request.user)
     result = Host(remote, cluster.control.name).run(command, stdin=stdin.encode())
@@ -195,10 +195,10 @@ def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], request: Hos
 
 
 def _started(stage: JobStage, request: HostRequest, clock: Clock) -> None:
-    """The job runs.
+    """Wait until the job runs.
 
     Raises:
-        WrightError: it does not within the limit, or it ended at once.
+        WrightError: It does not start within the timeout, or it ended at once.
     """
     deadline = clock.monotonic() + request.wait_s
     while True:

@@ -1,4 +1,4 @@
-"""Two stored benches beside each other: what changed by more than its own spread, and which versions differ; pure."""
+"""Compare two stored benches: values that changed by more than their spread, and versions that differ; pure."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from clusterwright.check.bench.measure import Condition, Measurement
 from clusterwright.check.bench.store import Stored
 
-# What SuperBench takes for a variance against its baseline by default.
+# SuperBench's default for the variance allowed against a baseline.
 LEAST_CHANGE = 0.05
-UNIMPORTANT = frozenset({"pass"})  # conditions that need not be equal
+UNIMPORTANT = frozenset({"pass"})  # conditions that may differ
 
 Key = tuple[str, str, str, tuple[tuple[str, Condition], ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One quantity of one subject in both runs, by the best of its repeats; `changed` when beyond the spread."""
+    """One quantity of one subject in both runs, best of its repeats; `changed` if the difference exceeds the spread."""
 
     subject: str
     quantity: str
@@ -30,13 +30,13 @@ class Change:
 
     @property
     def ratio(self) -> float:
-        """After over before."""
+        """After divided by before."""
         return self.after / self.before if self.before else float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What both runs measured, what only one did, and the versions that are not the same."""
+    """The changes between two runs, the subjects measured in one run only, and the versions that differ."""
 
     changes: tuple[Change, ...]
     only_before: tuple[str, ...]
@@ -45,7 +45,7 @@ class Comparison:
 
 
 def compare(baseline: Stored, current: Stored) -> Comparison:
-    """The later run against the earlier one."""
+    """Compare the later run with the earlier one."""
     baseline_values, current_values = _values(baseline.measurements), _values(current.measurements)
     changes = [
         _change(key, baseline_values[key], current_values[key])
@@ -87,7 +87,7 @@ def _change(key: Key, baseline_values: list[float], current_values: list[float])
 
 
 def _spread(values: list[float]) -> float:
-    """Of repeats, as a share of their median."""
+    """Return the range of the repeats as a share of their median."""
     middle = statistics.median(values)
     return (max(values) - min(values)) / middle if middle else 0.0
 
@@ -101,5 +101,5 @@ def _versions(baseline: Stored, current: Stored) -> list[tuple[str, str, str]]:
 
 
 def _host_versions(run: Stored, part: str) -> str:
-    """The versions of a part on all hosts, as one text."""
+    """Return a part's versions on all hosts as one text."""
     return ", ".join(sorted({host.get(part) or "none" for host in run.versions.values()}))

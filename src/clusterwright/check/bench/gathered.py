@@ -1,4 +1,4 @@
-"""Many verdicts on one part told as few: everything that is not well, or one for all that is; pure."""
+"""Reduce many verdicts on one part to a few: every bad one, or a single OK; pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.i18n import _
 
 
 def gathered(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
-    """By subject and part; where all is well the first one stands for all."""
+    """Group verdicts by subject and part; yield the bad ones of each group, or its first one if all are OK."""
     parts: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in verdicts:
         parts.setdefault((verdict.subject, verdict.part), []).append(verdict)

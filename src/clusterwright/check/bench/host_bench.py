@@ -1,4 +1,4 @@
-"""Benches of hosts by themselves: all at the same time, and once more where one is in doubt; judged by the fleet."""
+"""Benches of single hosts: all hosts at the same time, repeated if one is in doubt, judged by the fleet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterwright.i18n import _
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One quantity that a host measured; higher is better."""
+    """One quantity that a host measured; a higher value is better."""
 
     quantity: str
     unit: str
@@ -29,7 +29,7 @@ Figures = Mapping[str, tuple[Figure, ...]]  # by host
 
 @dataclass(frozen=True, slots=True)
 class HostBench:
-    """What each host runs, how its answer is read, and what to look at where a figure is low."""
+    """What each host runs, how its answer is read, and the fix for a low figure."""
 
     bench: str
     part: Callable[[str], Part]
@@ -38,7 +38,7 @@ class HostBench:
 
 
 def measure(site: Site, host_bench: HostBench) -> Outcome:
-    """All hosts; where some are behind, all once more: one alone would have a file server to itself."""
+    """Measure all hosts; if one is slow, all once more: a single host would have a file server to itself."""
     first_pass, failed = run_pass(site, host_bench, site.stage.hosts)
     passes = [first_pass]
     if doubtful := {
@@ -53,7 +53,7 @@ def measure(site: Site, host_bench: HostBench) -> Outcome:
 
 
 def run_pass(site: Site, host_bench: HostBench, hosts: Sequence[str]) -> tuple[Figures, dict[str, str]]:
-    """The hosts at the same time: the figures of each, and why there are none."""
+    """Run the bench on the hosts at the same time; return each host's figures, and the errors of hosts without any."""
     answers = site.stage.do({host: host_bench.part(host) for host in hosts})
     figures: dict[str, tuple[Figure, ...]] = {}
     failed = {host: answer.reason for host, answer in answers.items() if answer.reason}
@@ -67,7 +67,7 @@ def run_pass(site: Site, host_bench: HostBench, hosts: Sequence[str]) -> tuple[F
 
 
 def observations(passes: Sequence[Figures]) -> list[Observation]:
-    """Each quantity of each host, beside that of the others."""
+    """Return each quantity of each host, with the fleet statistics of all hosts."""
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     for figures in passes:
         for host, several in figures.items():
@@ -84,12 +84,12 @@ def observations(passes: Sequence[Figures]) -> list[Observation]:
 
 
 def unknown(bench: str, failed: Mapping[str, str], part: str = "") -> Iterator[Verdict]:
-    """Hosts that measured nothing, in the words of what ran there."""
+    """Yield an `unknown` verdict with the error for each host that measured nothing."""
     return (Verdict(host, bench, Status.UNKNOWN, reason, part=part) for host, reason in failed.items())
 
 
 def rows(bench: str, passes: Sequence[Figures], **about: Condition) -> Iterator[Measurement]:
-    """All that was measured, to be kept."""
+    """Yield all figures as measurements for the store; `about` adds conditions."""
     for number, figures in enumerate(passes, 1):
         for host, several in figures.items():
             for figure in several:

@@ -1,6 +1,6 @@
-"""Verdicts on what was measured: by what is expected of the declared parts, and by the fleet's own median; pure.
+"""Verdicts on measurements: against the expected value of the declared parts, and against the fleet's median; pure.
 
-Both must agree before a part fails, and nothing fails on one measurement.
+A part fails only if it is low against both, and only after two measurements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LEAST_REPEATS = 2
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What the declared parts should measure, how that was worked out, and the share of it that is enough."""
+    """The value that the declared parts should reach, its derivation, and the share of it that is enough."""
 
     value: float
     unit: str
@@ -27,7 +27,7 @@ class Expectation:
 
     @property
     def least(self) -> float:
-        """Less than this is too little."""
+        """The lowest acceptable value."""
         return self.value * self.enough
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one part measured, once or several times, and what the same parts of the whole fleet did."""
+    """The values that one part measured in one or more passes, and the fleet statistics of the same quantity."""
 
     subject: str
     values: Sequence[float]
@@ -52,31 +52,31 @@ class Observation:
 
     @property
     def best(self) -> float:
-        """The highest: disturbances only take away."""
+        """The highest value: disturbances only lower a rate."""
         return max(self.values)
 
 
 def below(observation: Observation, expectation: Expectation | None) -> bool:
-    """Less than enough of what is expected."""
+    """True if the best value is less than the lowest acceptable one; False without an expectation."""
     return expectation is not None and observation.best < expectation.least
 
 
 def is_outlier(observation: Observation) -> bool:
-    """Far below the fleet's median."""
+    """True if the best value is far below the fleet's median."""
     distance = observation.fleet.distance(observation.best)
     return distance is not None and distance < -OUTLIER_DEVIATIONS
 
 
 def suspect(observation: Observation, expectation: Expectation | None) -> bool:
-    """Worth measuring again: it is below what is expected, or behind the fleet."""
+    """True if the part should be measured again: it is below the expectation or an outlier of the fleet."""
     return below(observation, expectation) or is_outlier(observation)
 
 
 def judge(bench: str, observation: Observation, expectation: Expectation | None, fix: str) -> Verdict:
-    """One part's verdict.
+    """Judge one part.
 
-    `fail`: below and behind, in two measurements at least. `warn`: only one of the two, or measured once.
-    `unknown`: nothing is expected, and the fleet is too small to say.
+    `fail`: below the expectation and an outlier, in at least two measurements. `warn`: only one of the two, or measured
+    once. `unknown`: there is no expectation, and the fleet is too small to compare.
     """
     distance = observation.fleet.distance(observation.best)
     low, odd = below(observation, expectation), is_outlier(observation)

@@ -1,7 +1,7 @@
-"""Verdicts on how long a message takes: at most so long, and no longer than to and from others; pure.
+"""Verdicts on message latency: against an absolute bound, and against the fleet; pure.
 
-As with rates, an end is as quick as with its best partner, both opinions must agree before it fails, and nothing
-fails on one measurement.
+As with rates, an end counts by its best partner, it fails only if it is slow against both, and only after
+two measurements.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Times = Mapping[Pair, float]  # by the two ends, seconds
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a message should take, how that was worked out, and how many times as long is still well."""
+    """The expected latency, its derivation, and the factor of it that is still acceptable."""
 
     seconds: float
     reason: str
@@ -30,7 +30,7 @@ class Bound:
 
     @property
     def most(self) -> float:
-        """More than this is too long."""
+        """The highest acceptable latency."""
         return self.seconds * self.times
 
     def __str__(self) -> str:
@@ -44,12 +44,12 @@ class Bound:
 
 
 def late(passes: Sequence[Times], bound: Bound) -> tuple[Pair, ...]:
-    """Pairs of the first pass that took too long, to be measured again."""
+    """Return the pairs of the first pass that exceed the bound, to be measured again."""
     return tuple(ends for ends, seconds in passes[0].items() if seconds > bound.most) if passes else ()
 
 
 def verdicts(bench: str, passes: Sequence[Times], bound: Bound, fix: str) -> Iterator[Verdict]:
-    """One for each end, by its quickest partner; one for each way that is late while both its ends are not."""
+    """Yield a verdict on each end, by its fastest partner, and on each late path between two ends that are fast."""
     ends = _of_ends(passes)
     usual = fleet(min(several) for several in ends.values())
     well = set()
@@ -72,7 +72,7 @@ def verdicts(bench: str, passes: Sequence[Times], bound: Bound, fix: str) -> Ite
 
 
 def _of_ends(passes: Sequence[Times]) -> dict[str, list[float]]:
-    """Of each end the shortest time of each pass that it took part in."""
+    """Return each end's shortest time in each pass that included it."""
     best_times: dict[str, list[float]] = {}
     for times in passes:
         best: dict[str, float] = {}

@@ -1,7 +1,7 @@
-"""From what pairs measured to what each host and each way can do; pure.
+"""Derive each host's and each path's speed from the speeds of pairs; pure.
 
-A host is as fast as with its best partner: so one slow host does not make its partners look slow, and a way
-between two hosts is slow only where both do better with others.
+A host counts by its best partner: so one slow host does not make its partners look slow, and a path
+between two hosts is slow only where both are faster with others.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from clusterwright.i18n import N_, _
 
 Speeds = Mapping[Pair, float]  # by source and target, bytes/s
 SENDS, RECEIVES = "sending", "receiving"
-DIRECTIONS = {SENDS: 0, RECEIVES: 1}  # place of the host in the pair
-# Ours: less is no noise of one run, and more than a flow that shares an uplink with one other can lose unnoticed.
+DIRECTIONS = {SENDS: 0, RECEIVES: 1}  # index of the host in the pair
+# Ours: smaller differences are noise of one run; a flow that shares an uplink with one other loses more.
 OF_ENDS = Expectation(1.0, N_("of that"), N_("rate of both ends with other hosts"), 0.8)
 REPEATS_WITH = 2  # partners that a host in doubt is measured with again: one of them may be at fault itself
 
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """The speeds of each pass over the pairs; the first one has all of them."""
+    """The speeds of each pass over the pairs; the first pass has all pairs."""
 
     passes: tuple[Speeds, ...]
 
     def hosts(self) -> tuple[str, ...]:
-        """Everyone that measured something."""
+        """Return every host that measured something."""
         return tuple(dict.fromkeys(host for ends in self.passes[0] for host in ends)) if self.passes else ()
 
 
 def in_doubt(passes: Passes, expectation: Expectation | None) -> tuple[Pair, ...]:
-    """Pairs to measure once more: those of hosts in doubt with their best partners, and ways in doubt."""
+    """Return pairs to measure once more: hosts in doubt with their best partners, and paths in doubt."""
     hosts = dict.fromkeys(
         observation.subject for observation in _hosts(passes) if suspect(observation, expectation)
     )
@@ -46,7 +46,7 @@ def in_doubt(passes: Passes, expectation: Expectation | None) -> tuple[Pair, ...
 
 
 def verdicts(passes: Passes, expectation: Expectation | None, network: str) -> tuple[Verdict, ...]:
-    """One for each host, the worse of its two directions; one for each way that is slow."""
+    """Return a verdict on each host, the worse of its two directions, and one on each slow path."""
     fix = _(
         "check the host's port on {network}: cable, switch port, negotiated rate, errors (ethtool -S)",
         network=network,
@@ -60,7 +60,7 @@ def verdicts(passes: Passes, expectation: Expectation | None, network: str) -> t
 
 
 def unmeasured(passes: Passes, failed: Mapping[Pair, str], hosts: Iterable[str]) -> Iterator[Verdict]:
-    """Hosts that no pair could be measured with, and ways that failed twice though both their ends do well."""
+    """Yield verdicts on hosts without any measured pair, and on paths that failed twice between two working hosts."""
     reachable = frozenset(passes.hosts())
     failed_hosts = {
         host: reason
@@ -101,7 +101,7 @@ def _slow_link_verdicts(passes: Passes, network: str) -> Iterator[Verdict]:
 
 
 def _hosts(passes: Passes) -> Iterator[Observation]:
-    """Each host and direction, by its best partner in each pass that it took part in."""
+    """Yield each host's speed in each direction, with its best partner in each pass that included it."""
     for direction in DIRECTIONS:
         best = [_best(speeds, direction) for speeds in passes.passes]
         values = {host: tuple(rates[host] for rates in best if host in rates) for host in passes.hosts()}
@@ -112,7 +112,7 @@ def _hosts(passes: Passes) -> Iterator[Observation]:
 
 
 def slow_links(passes: Passes) -> Iterator[tuple[Pair, Observation]]:
-    """Ways with less than enough of what both ends do with others, as far as was known when each was measured."""
+    """Yield paths slower than both ends are with others, by the best rates known when each was measured."""
     shares: dict[Pair, tuple[float, ...]] = {}
     sends: dict[str, float] = {}
     receives: dict[str, float] = {}
@@ -129,7 +129,7 @@ def slow_links(passes: Passes) -> Iterator[tuple[Pair, Observation]]:
 
 
 def _best(speeds: Speeds, direction: str) -> dict[str, float]:
-    """What each host did with its best partner in one direction."""
+    """Return each host's speed with its best partner in one direction."""
     rates: dict[str, float] = {}
     for ends, rate in speeds.items():
         host = ends[DIRECTIONS[direction]]
@@ -142,7 +142,7 @@ def _larger(rates: Mapping[str, float], other_rates: Mapping[str, float]) -> dic
 
 
 def _best_partners(speeds: Speeds) -> dict[str, list[Pair]]:
-    """Each host's fastest pairs, in either direction."""
+    """Return each host's fastest pairs, in either direction."""
     pairs_by_host: dict[str, dict[frozenset[str], Pair]] = {}
     for ends in sorted(speeds, key=lambda ends: -speeds[ends]):
         for host in ends:

@@ -1,11 +1,11 @@
-"""One measurement: of what, how much, in which unit, and under which conditions."""
+"""One measurement: subject, quantity, value, unit and conditions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-ARROW = ">"  # between two hosts of a pair, in the direction in which bytes went
+ARROW = ">"  # between two hosts of a pair, in the direction of the bytes
 
 Condition = str | float | int | bool
 
@@ -15,7 +15,7 @@ class Measurement:
     """A value of one quantity of one subject, in a base unit (bytes/s, s, FLOP/s, 1/s).
 
     `subject` is a host, a pair (`gpu-node1>gpu-node2`) or a group; `hosts` are those that took part.
-    `conditions` say what else must be equal for two values to be compared: sizes, tools, the transport in use.
+    `conditions` must be equal for two values to be comparable: sizes, tools, the transport in use.
     """
 
     bench: str
@@ -28,5 +28,5 @@ class Measurement:
 
 
 def pair(source: str, target: str) -> str:
-    """The subject of what goes from one host to another."""
+    """Return the subject name of a directed pair: `SOURCE>TARGET`."""
     return f"{source}{ARROW}{target}"

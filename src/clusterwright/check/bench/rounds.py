@@ -1,4 +1,4 @@
-"""Who measures with whom, and when: each pair once, each host with one other at a time; pure."""
+"""Schedule pairs of hosts into rounds, each host with one other at a time; pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Round = tuple[Pair, ...]
 
 
 def round_robin(hosts: Sequence[str]) -> tuple[Round, ...]:
-    """Every pair once, in N - 1 rounds (N for an odd number: in each of them another host rests).
+    """Return every pair once, in N - 1 rounds (N for an odd number: in each round another host rests).
 
-    The circle method: the first host stays in its place, the others move on by one place a round.
+    Circle method: the first host stays in its place, the others move on by one place a round.
     """
     places: list[str | None] = [*hosts, *([None] if len(hosts) % 2 else [])]
     rounds = []
@@ -24,7 +24,7 @@ def round_robin(hosts: Sequence[str]) -> tuple[Round, ...]:
 
 
 def disjoint_rounds(pairs: Iterable[Pair]) -> tuple[Round, ...]:
-    """Any pairs in rounds in which no host is twice: each pair goes into the first round that has room for it."""
+    """Schedule any pairs into rounds without a host twice: each pair goes into the first round with both hosts free."""
     rounds: list[list[Pair]] = []
     for host, peer in dict.fromkeys(pairs):
         free = (group for group in rounds if not any({host, peer} & {*pair} for pair in group))

@@ -1,4 +1,4 @@
-"""One bench from beginning to end: hosts taken, asked what they are, measured, judged, given back, remembered."""
+"""Run one bench: allocate hosts, read their facts, measure, judge, release the hosts, and store the results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FEWEST = {
     "network": 2, "collectives": 2, "storage": 1, "memory": 1, "training": 2, "loader": 1, "gpu": 1, "rdma": 2,
     "burn_in": 1,
 }  # fmt: skip
-HELLO_S = 150.0  # ours: on a machine with 25 processes a core, asking took up to 26
+HELLO_S = 150.0  # ours: on a machine with 25 processes a core, an answer took up to 26 s
 
 
 def run(
@@ -39,10 +39,10 @@ def run(
     log: Callable[[str], None] = lambda _text: None,
     clock: Clock | None = None,
 ) -> Stored:
-    """What the bench measured and what that means, as it was stored.
+    """Run the bench and return its measurements and verdicts, as stored.
 
     Raises:
-        WrightError: hosts cannot be had, Slurm refuses, or the control host does not answer.
+        WrightError: There are too few hosts, Slurm rejects the job, or the control host does not answer.
     """
     clock, request = clock or SystemClock(), replace(request, fewest=max(request.fewest, FEWEST[kind]))
     chosen = choose(cluster, remote, request, clock)
@@ -75,10 +75,10 @@ def on_site(
     log: Callable[[str], None],
     clock: Clock,
 ) -> Iterator[tuple[JobStage, Site]]:
-    """The hosts held, and what each said of itself; given back afterwards.
+    """Allocate the hosts, read each one's facts, and yield both; release the hosts afterwards.
 
     Raises:
-        WrightError: Slurm refuses, or the job does not start within the limit.
+        WrightError: Slurm rejects the job, or it does not start within the timeout.
     """
     with reserve_hosts(cluster, remote, chosen.free, request, clock, log) as stage:
         log(_("job {job} runs on {hosts}", job=stage.job, hosts=fold(list(stage.names))))
@@ -87,13 +87,13 @@ def on_site(
 
 
 def bench_of(kind: Kind) -> Callable[[Site], Outcome]:
-    """The bench of that name: a file of kinds/ and the function in it."""
+    """Return the bench of that name: the function in a file of kinds/ of the same name."""
     bench: Callable[[Site], Outcome] = getattr(importlib.import_module(f"{__package__}.kinds.{kind}"), kind)
     return bench
 
 
 def _facts(cluster: Cluster, stage: JobStage) -> dict[str, Mapping[str, Any]]:
-    """What each host says of itself; one that cannot is lost."""
+    """Read each host's facts; a host that fails counts as lost."""
     hello = Part("hello", {"python": cluster.software.python}, HELLO_S)
     answers = stage.do(dict.fromkeys(stage.hosts, hello))
     stage.lost_reasons |= {
@@ -109,7 +109,7 @@ def _versions(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str
 
 
 def _lost_hosts(kind: Kind, stage: JobStage) -> Iterator[Verdict]:
-    """Hosts that stopped answering fail, whatever they measured before."""
+    """Fail hosts that stopped answering, whatever they measured before."""
     for host, when in stage.lost_hosts.items():
         fix = _("see scontrol show node {host}; journalctl -u slurmd on the host", host=host)
         yield Verdict(host, kind, Status.FAIL, when, _("a reply to every request"), fix)

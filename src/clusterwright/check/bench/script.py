@@ -1,4 +1,4 @@
-"""The job of a bench as an sbatch script: it holds whole hosts, and does on each what it is told; pure."""
+"""The sbatch script of a bench's job: it allocates whole hosts, and starts a worker on each; pure."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def script(
     partition: str,
     reservation: str = "",
 ) -> str:
-    """The whole text; the same hosts and folder always give the same."""
+    """Return the script's text; the same arguments give the same text."""
     gpus = [cluster.host(host).group.gpus for host in hosts]
-    # Slurm gives no host that has fewer than are asked for.
+    # Slurm allocates no host that has fewer GPUs than the job requests.
     least = min(gpu_spec.count if gpu_spec else 0 for gpu_spec in gpus)
     lines = [
         ("job-name", JOB_NAME),
@@ -56,6 +56,6 @@ def script(
 
 
 def partition_of(cluster: Cluster) -> str:
-    """The default partition, else the first one."""
+    """Return the default partition, else the first one."""
     names = list(cluster.partitions)
     return next((name for name in names if cluster.partitions[name].default), names[0] if names else "")

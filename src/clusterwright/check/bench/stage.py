@@ -1,4 +1,4 @@
-"""Hosts held by one Slurm job, that do what they are told: each order one ssh, each answer of one host."""
+"""Run programs on the hosts of one Slurm job: one SSH command an order, one answer a host."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import _
 from clusterwright.onhost.bench.conduct import MARKER, RUNNING
 
-GRACE_S = 15.0  # ours: what a loaded host and a shared folder take to see an order, and its answer to be seen
+GRACE_S = 15.0  # ours: how long a loaded host and a shared folder take to show an order, and its answer
 SSH_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one host does: a program of ours, what it is given, and its limit; `python` where it needs torch."""
+    """What one host runs: a program of ours, its arguments and timeout; `python` if it needs torch."""
 
     program: str
     given: Mapping[str, Any]
@@ -41,7 +41,7 @@ class Answer:
 
     @property
     def reason(self) -> str:
-        """What went wrong, in the program's own words; nothing when it went well."""
+        """The program's error message; empty if it succeeded."""
         if self.stopped:
             return self.stopped
         last = (self.err.strip() or self.out.strip()).splitlines()[-1:]
@@ -58,7 +58,7 @@ class Answer:
 
 
 class Stage(Protocol):
-    """What a bench sees of the hosts."""
+    """A bench's view of its hosts."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -67,17 +67,17 @@ class Stage(Protocol):
 
     @property
     def lost_hosts(self) -> Mapping[str, str]:
-        """Hosts that stopped answering, and when."""
+        """Hosts that stopped answering, each with the order that it missed."""
         ...
 
     def do(self, parts: Mapping[str, Part]) -> dict[str, Answer]:
-        """One order: the parts at the same time; a host that does not answer is lost, and missing here."""
+        """Run the parts on their hosts at the same time; a host that does not answer is lost and not in the result."""
         ...
 
 
 @dataclass(slots=True)
 class JobStage:
-    """The hosts of a job, through the control host."""
+    """The hosts of a Slurm job, reached through the control host."""
 
     remote: Remote
     control: str
@@ -96,14 +96,14 @@ class JobStage:
 
     @property
     def lost_hosts(self) -> Mapping[str, str]:
-        """Hosts that stopped answering, and when."""
+        """Hosts that stopped answering, each with the order that it missed."""
         return self.lost_reasons
 
     def do(self, parts: Mapping[str, Part]) -> dict[str, Answer]:
-        """One order: the parts at the same time; a host that does not answer is lost, and missing here.
+        """Run the parts on their hosts at the same time; a host that does not answer is lost and not in the result.
 
         Raises:
-            WrightError: the control host does not answer, or the job has ended.
+            WrightError: The control host does not answer, or the job has ended.
         """
         live_parts = {host: part for host, part in parts.items() if host not in self.lost_reasons}
         if not live_parts:
@@ -141,7 +141,7 @@ class JobStage:
 
 
 def find_command(folder: str) -> str:
-    """The shell line that ends the workers of a bench and takes its folder away."""
+    """Return the shell line that stops the workers of a bench and deletes its folder."""
     quoted = shlex.quote(folder)
     return f"touch {quoted}/orders/stop; sleep 0.3; rm -rf {quoted}"
 

@@ -1,4 +1,4 @@
-"""What benches measured, in one sqlite file of the cluster: one row a measurement, each with its versions."""
+"""Store bench results in one SQLite file per cluster: one row a measurement, each with its versions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Versions = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One bench that was run; `versions` by host."""
+    """One stored run of a bench; `versions` by host."""
 
     id: int
     bench: str
@@ -55,7 +55,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One line of the list."""
+    """One row of the list of runs."""
 
     id: int
     bench: str
@@ -67,15 +67,15 @@ class Listed:
 
 
 def file_of(cluster: str) -> Path:
-    """Where the results of that cluster are."""
+    """Return the path of the cluster's results."""
     return state_folder(cluster) / FILE
 
 
 def save(path: Path, run: Stored) -> int:
-    """The run is stored, whole or not at all; its number.
+    """Store the run in one transaction; return its number.
 
     Raises:
-        WrightError: the file is of a newer version of ours.
+        WrightError: A newer version of Clusterwright wrote the file.
     """
     with _opened(path) as base, base:
         number = base.execute(
@@ -97,10 +97,10 @@ def save(path: Path, run: Stored) -> int:
 
 
 def read(path: Path, number: int) -> Stored:
-    """One run.
+    """Read one run.
 
     Raises:
-        WrightError: there is none of that number.
+        WrightError: There is no run of that number.
     """
     with _opened(path) as base:
         run = base.execute(
@@ -132,7 +132,7 @@ def read(path: Path, number: int) -> Stored:
 
 
 def runs(path: Path) -> list[Listed]:
-    """All runs, the newest first."""
+    """Return all runs, the newest first."""
     with _opened(path) as base:
         rows = base.execute(
             "SELECT id, bench, time, job, hosts, (SELECT count(*) FROM measurements WHERE run = id)"
@@ -149,7 +149,7 @@ def runs(path: Path) -> list[Listed]:
 
 
 def latest(path: Path) -> list[Stored]:
-    """The newest run of each bench; none where nothing was ever measured."""
+    """Return the newest run of each bench; empty if nothing was measured."""
     if not path.exists():
         return []
     newest = {run.bench: run.id for run in reversed(runs(path))}
@@ -158,10 +158,10 @@ def latest(path: Path) -> list[Stored]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The file, made if missing.
+    """Open the file; create it if missing.
 
     Raises:
-        WrightError: it is of a newer version of ours.
+        WrightError: A newer version of Clusterwright wrote the file.
     """
     with closing(sqlite3.connect(path, timeout=BUSY_S)) as base:
         base.execute("PRAGMA journal_mode = WAL")

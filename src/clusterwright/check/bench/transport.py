@@ -1,6 +1,6 @@
-"""What carried the bytes, as NCCL, iperf3 and the kernel's own counters tell; pure.
+"""Which transport carried the bytes, read from NCCL, iperf3 and the kernel's counters; pure.
 
-A figure of the wrong transport is a good figure of something else: it is looked at before the figure is believed.
+A figure of the wrong transport measures something else: the transport is checked before the figure counts.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _GDR = "GDRDMA"
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """Between hosts: `NET/IB`, `NET/Socket` or nothing seen; its devices; what else stood in the lines."""
+    """Between hosts: `NET/IB`, `NET/Socket` or empty, its devices; then the transports within a host."""
 
     net: str = ""
     devices: tuple[str, ...] = ()
-    gdr: bool | None = None  # None: no channel over the network was told of
+    gdr: bool | None = None  # None: the log shows no channel over the network
     inside: tuple[str, ...] = ()  # P2P, SHM: within a host
     nvls: bool = False
 
@@ -43,7 +43,7 @@ class Transport:
 
 
 def of_nccl(lines: Iterable[str]) -> Transport:
-    """From the lines that NCCL_DEBUG=INFO prints."""
+    """Parse the lines that NCCL_DEBUG=INFO prints."""
     net, devices, over_net, inside, nvls = "", (), [], set(), False
     for line in lines:
         if using := _USING.search(line):
@@ -59,12 +59,12 @@ def of_nccl(lines: Iterable[str]) -> Transport:
 
 
 def strangers(ends: Iterable[tuple[str, str]], subnet: IPv4Network) -> tuple[str, ...]:
-    """Addresses of connections that lie outside the network that was to be measured."""
+    """Return addresses of connections outside the network to be measured."""
     addresses = dict.fromkeys(address for pair in ends for address in pair)
     return tuple(address for address in addresses if IPv4Address(address) not in subnet)
 
 
 def carrier(bytes_by_interface: Mapping[str, float]) -> str:
-    """The interface that carried most; nothing where none carried any."""
+    """Return the interface that carried most bytes; empty if none carried any."""
     busiest = max(bytes_by_interface, key=lambda name: bytes_by_interface[name], default="")
     return busiest if bytes_by_interface.get(busiest) else ""

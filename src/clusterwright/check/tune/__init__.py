@@ -1,1 +1,1 @@
-"""Settings that make a cluster faster, found by experiment: what may be set, the search, and what it concludes."""
+"""Find settings that make a cluster faster, by experiment: the knobs, the search, and the result."""

@@ -1,4 +1,4 @@
-"""What may be set for a job, and to what; a knob per variable or field, with the reason why it can matter."""
+"""The settings worth trying for a job: a knob per variable or field, with the reason why it can matter."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from clusterwright.i18n import N_, _
 
 @dataclass(frozen=True, slots=True, order=True)
 class Settings:
-    """What is set beside the defaults: (name, value) by name; nothing is the default itself."""
+    """Settings that differ from the default, as sorted (name, value) pairs; empty is the default itself."""
 
     pairs: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_default(self) -> bool:
-        """True when nothing is set."""
+        """True if nothing is set."""
         return not self.pairs
 
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in self.pairs) or "default"
 
     def merged(self, overrides: Settings) -> Settings:
-        """Both; where they set the same variable, the other's value."""
+        """Merge both; on a conflict the value of `overrides` wins."""
         return Settings(tuple(sorted({**dict(self.pairs), **dict(overrides.pairs)}.items())))
 
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """One variable or field, the values worth trying beside what it is now, and why it can matter.
+    """One variable or field, the values worth trying besides the current one, and why it can matter.
 
-    `numbers` is True for one that changes what is computed by more than the order of a sum.
+    `numbers`: whether it changes results by more than the order of a sum.
     """
 
     variable: str
@@ -45,17 +45,17 @@ DEFAULT = Settings()
 
 
 def singles(knobs: Iterable[Knob]) -> tuple[Settings, ...]:
-    """Every knob at every value, alone."""
+    """Return settings of one knob each, for every value of every knob."""
     return tuple(Settings(((knob.variable, value),)) for knob in knobs for value in knob.values)
 
 
 def chosen(
     knobs: Iterable[Knob], names: Sequence[str], now: Mapping[str, str], *, numbers: bool
 ) -> tuple[Knob, ...]:
-    """The named ones, all if none is named, each without the value that it has now.
+    """Return the named knobs (all if none is named), each without its current value.
 
     Raises:
-        WrightError: there is no such knob here, or it changes numbers and that is not allowed.
+        WrightError: There is no such knob here, or it changes numbers and `numbers` is False.
     """
     knobs_by_variable = {knob.variable: knob for knob in knobs}
     if unknown := [name for name in names if name not in knobs_by_variable]:
@@ -84,10 +84,10 @@ def _none(message: str, fix: str) -> WrightError:
 
 
 def of_network(backend: str, interface: str) -> tuple[Knob, ...]:
-    """Knobs of collectives over that interface.
+    """Return the knobs of collectives over that interface.
 
     NCCL's are those of its user guide, "Environment Variables"; Gloo opens a connection for each name in its list of
-    interfaces, so the same name twice gives two that run side by side (torch, ProcessGroupGloo).
+    interfaces, so the same name twice gives two parallel connections (torch, ProcessGroupGloo).
     """
     which = _("the network declared for gradients")
     if backend == "nccl":
@@ -133,6 +133,6 @@ _NCCL = (
 
 
 def explain_settings(settings: Settings, knobs: Sequence[Knob]) -> str:
-    """Why the settings can matter, for the table."""
+    """Return the reasons of the settings' knobs, for the table."""
     reasons = {knob.variable: knob.reason for knob in knobs}
     return "; ".join(reasons[name] for name, _value in settings.pairs if name in reasons)

@@ -1,4 +1,4 @@
-"""Settings of collectives, tried on hosts that one job holds: all-reduce of pieces, as gradients are summed."""
+"""Tune settings of collectives on the hosts of one job: all-reduce in pieces, as gradients are summed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ KIND, ITERATIONS = "all_reduce_pieces", 7
 
 
 def tune_network(site: Site, budget: Budget, names: Sequence[str] = ()) -> Tuned:
-    """All-reduce over all hosts on stage, once for each trial, beside what the cluster file sets now.
+    """Run an all-reduce over all hosts on the stage for each trial, on top of the cluster file's current variables.
 
     Raises:
-        WrightError: nothing ran with that, or there is no such knob.
+        WrightError: The default run failed, or there is no such knob.
     """
     plan, groups, hosts = _plan(site), Groups(site), site.stage.hosts
     now = site.cluster.jobs.variables
@@ -51,14 +51,14 @@ def tune_network(site: Site, budget: Budget, names: Sequence[str] = ()) -> Tuned
 
 
 def value_of(sweep: Sweep) -> float | None:
-    """Bus bandwidth over the sizes, as a geometric mean: a gain at each counts alike; None where data was wrong."""
+    """Return the geometric mean of the sizes' bus bandwidths: a gain at each counts alike; None if data was wrong."""
     rates = [row.bus_bw for row in sweep.rows if row.kind == KIND]
     wrong = any(row.wrong for row in sweep.rows)
     return statistics.geometric_mean(rates) if rates and min(rates) > 0 and not wrong else None
 
 
 def _plan(site: Site) -> Plan:
-    """A bucket, and a quarter of one, or what fits into a quarter of a second."""
+    """Return a sweep of a bucket and a quarter of one, limited to what takes a quarter of a second."""
     usual = plan_of(site)
     largest = min(BUCKET_BYTES, max(usual.sizes)) // 1024 * 1024
     return Plan(usual.backend, (KIND,), (largest // 4 // 1024 * 1024, largest), ITERATIONS, usual.seconds)

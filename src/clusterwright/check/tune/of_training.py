@@ -1,4 +1,4 @@
-"""What may be set for a training without a change of its program; pure."""
+"""The knobs of a training that need no change of its program; pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterwright.units import MiB, format_size
 
 @dataclass(frozen=True, slots=True)
 class RunTarget:
-    """Where it runs: the backend of its collectives, the interface for gradients, and CPUs of a host."""
+    """Where the training runs: the backend of its collectives, the interface for gradients, and CPUs of a host."""
 
     backend: str
     interface: str
@@ -22,7 +22,7 @@ class RunTarget:
 
 
 def knobs(job: Job, target: RunTarget) -> tuple[Knob, ...]:
-    """Those that can matter to this job."""
+    """Return the knobs that can matter to this job."""
     return (
         *_threads(job, target),
         *(_gradients(target) if job.nodes > 1 else ()),
@@ -32,7 +32,7 @@ def knobs(job: Job, target: RunTarget) -> tuple[Knob, ...]:
 
 
 def usual(job: Job, target: RunTarget) -> dict[str, str]:
-    """What is so without being said: by our launcher, by torch, or by the file in other words."""
+    """Return the current values that no variable sets: defaults of our launcher and torch, and job file fields."""
     gradients = job.gradients
     return {
         "OMP_NUM_THREADS": str(_threads_of_a_rank(job, target)),
@@ -45,7 +45,7 @@ def usual(job: Job, target: RunTarget) -> dict[str, str]:
 
 
 def _argument(job: Job, name: str) -> str:
-    """Of our recipe, as it is now; nothing where there is none of that name."""
+    """Return the current value of a recipe's argument; empty if there is none."""
     arguments = {**arguments_of(job.recipe), **job.arguments} if job.recipe else {}
     return str(arguments.get(name, ""))
 
@@ -55,12 +55,12 @@ def _threads_of_a_rank(job: Job, target: RunTarget) -> int:
 
 
 def _doubled_up_to(most: int) -> tuple[str, ...]:
-    """1, 2, 4 and so on."""
+    """Return 1, 2, 4 and so on, up to `most`."""
     return tuple(str(2**power) for power in range(most.bit_length()))
 
 
 def _threads(job: Job, target: RunTarget) -> Iterator[Knob]:
-    """Up to twice the share of a rank; binding only where one rank has the host, as it binds all to the same CPUs."""
+    """Up to twice a rank's share of CPUs; binding only with one rank a host, as it binds all to the same CPUs."""
     counts = _doubled_up_to(2 * _threads_of_a_rank(job, target))
     yield Knob("OMP_NUM_THREADS", counts, _("too many threads wait for each other, too few leave CPUs idle"))
     if job.gpus_per_node == 1:
@@ -80,7 +80,7 @@ def _gradients(target: RunTarget) -> Iterator[Knob]:
 
 
 def _pieces(job: Job) -> Iterator[Knob]:
-    """A recipe keeps the batch of a step by accumulation, whatever its pieces; statistics of a piece are its own."""
+    """A recipe keeps the batch of a step by accumulation, whatever its pieces; batch-norm statistics are per piece."""
     microbatch, norm = _argument(job, "microbatch"), _argument(job, "norm")
     if microbatch.isdecimal() and norm != "batch" and not (job.parallel and job.parallel.micro_batch > 1):
         now = int(microbatch)
@@ -92,7 +92,7 @@ def _pieces(job: Job) -> Iterator[Knob]:
 
 
 def _readers(job: Job, target: RunTarget) -> Iterator[Knob]:
-    """Processes that read ahead, as many as a rank has CPUs; the recipe's own way is to choose by its first steps."""
+    """Loader processes, up to a rank's number of CPUs; by default the recipe chooses by its first steps."""
     if _argument(job, "workers"):
         counts = ("0", *_doubled_up_to(_threads_of_a_rank(job, target)))
         yield Knob("arguments.workers", counts, _("too few workers delay the step, too many take its CPUs"))

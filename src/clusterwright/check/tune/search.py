@@ -1,6 +1,6 @@
-"""Which settings win: each knob's values, halved by what they measure, then the best of each together; pure.
+"""Search for the best settings: halve each knob's values by their results, then combine the best of each; pure.
 
-Every batch holds the default, so that all is compared with what was measured beside it and not with an hour ago.
+Every batch includes the default, so that values are compared with it at the same time, not with an hour ago.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from random import Random
 from clusterwright.check.tune.knobs import DEFAULT, Knob, Settings, singles
 
 Batch = tuple[Settings, ...]  # to measure once each, in this order
-TrialValues = Mapping[Settings, float | None]  # larger is better; None where it did not run at all
+TrialValues = Mapping[Settings, float | None]  # larger is better; None if it did not run
 Search = Generator[Batch, TrialValues, "Outcome"]
 
-ROUNDS = 4  # ours: in which the values of a knob are halved; of eight, one is left
-FINAL = 7  # ours: repeats of the default and the winner side by side; of 7 pairs all but one must agree
+ROUNDS = 4  # ours: rounds in which the values of a knob are halved; of eight, one is left
+FINAL = 7  # ours: repeats of the default and the winner side by side; 6 of the 7 pairs must agree
 AGREE = 6 / 7
-LEAST_GAIN = 0.01  # ours: below one part in a hundred nobody should have to carry a setting along
+LEAST_GAIN = 0.01  # ours: a gain below one part in a hundred is not worth an extra setting
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One measurement: of what, in which batch, how much; None where it did not run."""
+    """One measurement: batch, settings and value; None if it did not run."""
 
     batch: int
     settings: Settings
@@ -33,7 +33,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How it ended: every trial, and what won; the winner is the default when nothing beat it for certain."""
+    """The result: every trial, and the best settings; `won`: whether they beat the default with confidence."""
 
     trials: tuple[Trial, ...]
     best: Settings
@@ -48,14 +48,14 @@ class Outcome:
 
     @property
     def winner(self) -> Settings:
-        """What to set from now on."""
+        """The settings to use from now on."""
         return self.best if self.won else DEFAULT
 
 
 def search(knobs: Sequence[Knob], budget: int, seed: int) -> Search:
-    """Ask for batches until `budget` trials are spent, the final included; larger values are better.
+    """Yield batches to measure until `budget` trials are spent, the final included; larger values are better.
 
-    The budget is kept whatever happens: with too few trials for all single changes, a random choice of them is tried.
+    The budget is a hard limit: with too few trials for all single changes, a random choice of them is tried.
     """
     random, trials, number = Random(seed), list[Trial](), 0  # noqa: S311 (an order of trials, no secret)
     spare = budget - 2 * FINAL
@@ -79,7 +79,7 @@ def search(knobs: Sequence[Knob], budget: int, seed: int) -> Search:
 
 
 def better(default: Sequence[float], tuned: Sequence[float]) -> bool:
-    """True when nearly every pair agrees, and the gain is more than the default's own spread."""
+    """True if nearly every pair agrees, and the gain exceeds the default's own spread."""
     pairs = list(zip(default, tuned, strict=True))
     if len(pairs) < FINAL:
         return False
@@ -90,13 +90,13 @@ def better(default: Sequence[float], tuned: Sequence[float]) -> bool:
 
 
 def _spread(values: Sequence[float]) -> float:
-    """Half the distance between the quartiles."""
+    """Return half the interquartile range."""
     low, _, high = statistics.quantiles(values, n=4)
     return (high - low) / 2
 
 
 def _mixed(some: Sequence[Settings], random: Random) -> Batch:
-    """In a random order, with the default, so that a drift meets all alike."""
+    """Shuffle the settings with the default among them, so that a drift affects all alike."""
     batch = [DEFAULT, *some]
     random.shuffle(batch)
     return tuple(batch)
@@ -107,7 +107,7 @@ def _to_trials(number: int, values: TrialValues) -> list[Trial]:
 
 
 def _ratios(trials: Sequence[Trial]) -> dict[Settings, list[float]]:
-    """By settings: each value over the default's of the same batch; empty for what did not run once."""
+    """Return each setting's values over the default's of the same batch; settings that failed once are left out."""
     baselines = {trial.batch: trial.value for trial in trials if trial.settings.is_default}
     ratios: dict[Settings, list[float]] = {}
     broken = {trial.settings for trial in trials if trial.value is None}
@@ -124,7 +124,7 @@ def _ratios(trials: Sequence[Trial]) -> dict[Settings, list[float]]:
 
 
 def _halved(alive: Sequence[Settings], trials: Sequence[Trial]) -> list[Settings]:
-    """The better half of each knob's values, without those that are worse than the default so far."""
+    """Keep the better half of each knob's values, without those that are worse than the default so far."""
     ratios = _ratios(trials)
     survivors: list[Settings] = []
     for variable in dict.fromkeys(settings.pairs[0][0] for settings in alive):
@@ -137,7 +137,7 @@ def _halved(alive: Sequence[Settings], trials: Sequence[Trial]) -> list[Settings
 
 
 def _combine_best(alive: Sequence[Settings], trials: Sequence[Trial]) -> Settings:
-    """The best value of each knob that is worth setting, all at once."""
+    """Combine the best value of each knob whose gain is large enough."""
     ratios = _ratios(trials)
     winners = [settings for settings in alive if statistics.median(ratios[settings]) > 1 + LEAST_GAIN]
     winners.sort(key=lambda settings: statistics.median(ratios[settings]))

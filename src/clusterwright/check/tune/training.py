@@ -1,4 +1,4 @@
-"""Settings of a training, tried on hosts that one job holds: its own program, for some steps each time."""
+"""Tune settings of a training on the hosts of one job: its own program runs some steps each time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from clusterwright.config.reader import read
 from clusterwright.i18n import _
 from clusterwright.plan.gradients import ENOUGH, Training, advised
 
-SKIPPED = 3  # steps: caches and the workers of a loader fill, torch chooses its kernels
+SKIPPED = 3  # steps: caches and loader workers fill, torch chooses its kernels
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A training: the job file's text, and how a job becomes the shell script of a rank."""
+    """A training: the job file's text, and a function from a job to the shell script of a rank."""
 
     text: str
     script: Callable[[Job], str]
@@ -33,24 +33,24 @@ class Subject:
 
     @property
     def job(self) -> Job:
-        """As the file says it now."""
+        """The job, as the file declares it now."""
         return self.with_settings(Settings())
 
     def with_settings(self, settings: Settings) -> Job:
-        """As the file would say it with these settings: what is tried is what would be written."""
+        """Return the job as the file would declare it with these settings: the trial runs what would be written."""
         return job_of(read(with_settings(self.text, settings, OF_JOB), _("the job file with trial settings")))
 
 
 def tune_training(
     site: Site, subject: Subject, budget: Budget, names: Sequence[str] = (), *, numbers: bool = False
 ) -> Tuned:
-    """Steps a second of the training, once for each trial.
+    """Tune the training's steps a second, with one run of the training for each trial.
 
     Raises:
-        WrightError: it does not run as it is, or there is no such knob.
+        WrightError: It does not run as it is, or there is no such knob.
     """
     job, runs = subject.job, Runs(site, subject)
-    _knobs(site, job, runs, names, numbers=numbers)  # refuses unknown names before anything runs
+    _knobs(site, job, runs, names, numbers=numbers)  # rejects unknown names before anything runs
     trials = Trials(runs.measure, lambda value: format_measurement(value, "1/s"), site.log)
     trials.rehearse()
     knobs = _knobs(site, job, runs, names, numbers=numbers)  # now that the CPUs of a host are known
@@ -67,7 +67,7 @@ def tune_training(
 
 
 def _knobs(site: Site, job: Job, runs: Runs, names: Sequence[str], *, numbers: bool) -> tuple[Knob, ...]:
-    """Those to try, each without the value that it has now."""
+    """Return the knobs to try, each without its current value."""
     target = of_training.RunTarget(plan_of(site).backend, runs.interface(site.stage.hosts[0]), runs.cpus)
     variables = {**site.cluster.jobs.variables, **job.environment.variables}
     now = {**of_training.usual(job, target), **variables}
@@ -86,7 +86,7 @@ def _losses(runs: Runs, best: Settings) -> Iterator[str]:
 
 
 def _network(site: Site, job: Job, runs: Runs, rates: Sequence[float]) -> Iterator[str]:
-    """Where gradients would take a part of the step even at line rate, what spares the network."""
+    """Advise a gradient setting that spares the network, if gradients take a large part of a step even at line rate."""
     if not runs.parameters or not rates or job.nodes == 1:
         return
     rate, step_s = site.network.rate / site.rate_divisor, 1 / statistics.median(rates)
@@ -110,17 +110,17 @@ def _network(site: Site, job: Job, runs: Runs, rates: Sequence[float]) -> Iterat
 
 @dataclass(slots=True)
 class Runs:
-    """Runs the training, each time at ports of its own; keeps what it learns on the way."""
+    """Runs the training, each time at its own ports; stores CPUs, parameters and losses as they become known."""
 
     site: Site
     subject: Subject
     number: int = 0
-    cpus: int = 1  # of a host, as its ranks see them
-    parameters: int | None = None  # that the training tracks
+    cpus: int = 1  # of a host, as its ranks count them
+    parameters: int | None = None  # of the model, as far as reported
     losses: dict[Settings, float] = field(default_factory=dict)
 
     def measure(self, settings: Settings) -> float | None:
-        """Steps a second, by the mean, so that stalls of a loader count; None where it did not run well."""
+        """Return steps a second, by the mean, so that stalls of a loader count; None if the run failed."""
         self.number += 1
         answers = self.site.stage.do(self._parts(self.subject.with_settings(settings)))
         if wrong := {host: answer.reason for host, answer in answers.items() if answer.reason}:
@@ -130,7 +130,7 @@ class Runs:
         return self._value(settings, answers)
 
     def interface(self, host: str) -> str:
-        """That of the network for gradients."""
+        """Return the host's interface on the network for gradients."""
         interface_name: str = self.site.facts[host]["interfaces"].get(self.site.address(host), "")
         return interface_name
 

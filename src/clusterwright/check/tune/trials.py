@@ -1,4 +1,4 @@
-"""The search, driven: every trial measured and told, within the budget."""
+"""Run the search: every trial is measured and logged, within the budget."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from clusterwright.check.tune.search import FINAL, Outcome, search
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
-Measure = Callable[[Settings], float | None]  # larger is better; None where it did not run
-# The rehearsal, one batch of the default beside one setting, and the last comparison.
+Measure = Callable[[Settings], float | None]  # larger is better; None if it did not run
+# The first run, one batch of the default and one setting, and the final comparison.
 LEAST = 1 + 2 + 2 * FINAL
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many trials may be spent, and the seed of their order.
+    """The number of trials, and the seed of their order.
 
     Raises:
-        WrightError: nothing could be tried with so few.
+        WrightError: There are too few trials to try one setting.
     """
 
     trials: int
@@ -43,7 +43,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What came of it, and what was tried; values are of `quantity` in `unit`, larger is better."""
+    """The outcome, and what was tried; values are of `quantity` in `unit`, larger is better."""
 
     subject: str
     quantity: str
@@ -52,15 +52,15 @@ class Tuned:
     budget: Budget
     outcome: Outcome
     notes: tuple[str, ...] = ()
-    line: float = 0.0  # what could be reached at most, where that is known
+    line: float = 0.0  # the highest possible value, if known
 
     def format_value(self, value: float) -> str:
-        """For people."""
+        """Format a value for messages."""
         return format_measurement(value, self.unit, self.line)
 
 
 def format_measurement(value: float, unit: str, line: float = 0.0) -> str:
-    """A rate of steps as the time of one; a bandwidth beside the line's, where that is known."""
+    """Format steps a second as the time of a step; a bandwidth with its share of the line, if known."""
     if unit == "1/s":
         return _("{amount} per step", amount=amount(1 / value, "s"))
     return amount(value, unit) + (_(", {value:.0%} of line rate", value=value / line) if line else "")
@@ -68,7 +68,7 @@ def format_measurement(value: float, unit: str, line: float = 0.0) -> str:
 
 @dataclass(slots=True)
 class Trials:
-    """Counts trials, and tells of each."""
+    """Counts trials, and logs each."""
 
     measure: Measure
     format_value: Callable[[float], str]
@@ -76,10 +76,10 @@ class Trials:
     spent: int = 0
 
     def rehearse(self) -> None:
-        """The default once, before anything is compared with it.
+        """Run the default once, before anything is compared with it.
 
         Raises:
-            WrightError: it does not run.
+            WrightError: It does not run.
         """
         if self._run_trial(DEFAULT) is None:
             raise WrightError.from_code(
@@ -89,7 +89,7 @@ class Trials:
             )
 
     def search(self, knobs: Sequence[Knob], budget: Budget) -> Outcome:
-        """The outcome, after as many trials as are left."""
+        """Run the search with the trials that are left."""
         search_run = search(knobs, budget.trials - self.spent, budget.seed)
         try:
             batch = next(search_run)

@@ -1,4 +1,4 @@
-"""A file's text with what tuning has found; pure.
+"""Write tuned settings into a file's text; pure.
 
 A setting with a dot in its name is a field of the job file; any other is an environment variable.
 """
@@ -15,7 +15,7 @@ OF_CLUSTER, OF_JOB = ("jobs", "variables"), ("environment", "variables")
 
 
 def with_settings(text: str, settings: Settings, variables: Iterable[str] = OF_CLUSTER) -> str:
-    """Each setting at its place, instead of its older value; all else stays to the letter."""
+    """Set each setting at its place in the text, in place of an older value; all other text stays unchanged."""
     for name, value in settings.pairs:
         key_path = tuple(name.split(".")) if "." in name else (*variables, name)
         text = set_value(text, key_path, value)
@@ -23,7 +23,7 @@ def with_settings(text: str, settings: Settings, variables: Iterable[str] = OF_C
 
 
 def difference(original: str, updated: str, name: str) -> str:
-    """What is written, as `patch` reads it; `patch -R` takes it back."""
+    """Return the change as a unified diff for `patch`; `patch -R` reverts it."""
     lines = unified_diff(original.splitlines(keepends=True), updated.splitlines(keepends=True), name, name)
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines

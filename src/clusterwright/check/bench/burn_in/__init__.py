@@ -1,1 +1,1 @@
-"""Hours of load: what is sampled meanwhile, and what is made of it."""
+"""Burn-in: hours of load, the checks sampled during it, and the verdicts."""

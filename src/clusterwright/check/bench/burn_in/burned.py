@@ -1,4 +1,4 @@
-"""What hosts did under load for a long time: was every result right, and did any of them become slower; pure."""
+"""Verdicts on hosts after a burn-in: whether every result was right, and whether any host slowed down; pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from clusterwright.check.verdict import Status, Verdict
 from clusterwright.i18n import _
 
 BENCH = "burn_in"
-ENOUGH = 0.9  # ours: a GPU that is held back for heat loses more, and a fan that slows down less
-LEAST_QUARTER = 3  # slices; of fewer, one that was disturbed decides
+ENOUGH = 0.9  # ours: a GPU throttled by heat loses more, a fan that slows down costs less
+LEAST_QUARTER = 3  # slices; with fewer, one disturbed slice decides
 
 
 @dataclass(slots=True)
 class Burned:
-    """One host: how much it did in each slice by kind of load, what was wrong, what could not be run."""
+    """One host's burn-in: its rate in each slice by load, wrong results, and loads that could not run."""
 
     host: str
     rates: dict[str, list[float]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Burned:
     pairs_failed: list[str] = field(default_factory=list)
 
     def add(self, document: Mapping[str, Any]) -> None:
-        """One more order that it carried out."""
+        """Add the results of one more order."""
         for name, rates in document["rates"].items():
             self.rates.setdefault(name, []).extend(rates)
         for name, messages in document["wrong"].items():
@@ -48,14 +48,14 @@ class Burned:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The last quarter's rate over the first's; `is_disjoint`: no slice of the last is as fast as one of the first."""
+    """The last quarter's median rate over the first's; `is_disjoint`: every last slice is below every first one."""
 
     share: float
     is_disjoint: bool
 
 
 def drift(rates: Sequence[float]) -> Drift | None:
-    """Of one load of one host; None where there are too few slices to say."""
+    """Return the drift of one load's rates per slice; None with too few slices."""
     quarter = len(rates) // 4
     if quarter < LEAST_QUARTER:
         return None
@@ -65,7 +65,7 @@ def drift(rates: Sequence[float]) -> Drift | None:
 
 
 def verdicts(burned: Sequence[Burned]) -> Iterator[Verdict]:
-    """On every host's results, on loads that could not be run, and on every load that became slower."""
+    """Yield verdicts on every host's results, on loads that could not run, and on every load's drift."""
     for record in burned:
         yield _of_results(record)
         for name, reason in record.broken.items():
@@ -79,7 +79,7 @@ def verdicts(burned: Sequence[Burned]) -> Iterator[Verdict]:
 
 
 def _of_results(record: Burned) -> Verdict:
-    """One wrong result is too many; so is another one for the same product on another minute."""
+    """Fail a host with one wrong result, or whose same product gives another result at another time."""
     errors = [
         _("{name}: {message}, {count} times", name=name, message=messages[0], count=len(messages))
         for name, messages in record.wrong.items()
@@ -106,7 +106,7 @@ def _of_results(record: Burned) -> Verdict:
 
 
 def _of_drift(name: str, drifts: Mapping[str, Drift]) -> Iterator[Verdict]:
-    """A host fails that became slower, slice by slice, and further than the others; all together are a warning."""
+    """Fail a host that slowed down beyond the spread of the others; warn where it is no outlier among them."""
     if not drifts:
         return
     shares = {host: max(host_drift.share, TINY) for host, host_drift in drifts.items()}

@@ -1,7 +1,7 @@
-"""The checks of the occasion `burn-in`, asked again and again while hosts are under load, and once afterwards.
+"""Run the checks of the occasion `burn-in` repeatedly while hosts are under load, and once afterwards.
 
-What is bad under load alone fails when it was seen twice; in a lab it is a warning, because there the load of all
-hosts falls on one machine, and makes answers late that are soon given on metal.
+A check that is bad only under load fails when it failed twice; in a lab it is a warning, because there the load of
+all hosts is on one machine and delays answers that are on time on real hosts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Key = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Sampled:
-    """The worst that each check said under load, and what all said afterwards."""
+    """The bad verdicts of each check under load, and all verdicts afterwards."""
 
     hosts: tuple[str, ...]
     lab: bool
@@ -35,14 +35,14 @@ class Sampled:
     final_verdicts: tuple[Verdict, ...] = ()
 
     def add(self, sample: list[Verdict]) -> None:
-        """One sample."""
+        """Add the verdicts of one sample."""
         self.samples += 1
         for verdict in sample:
             if verdict.status in BAD:
                 self.bad.setdefault((verdict.subject, verdict.check, verdict.part), []).append(verdict)
 
     def verdicts(self) -> Iterator[Verdict]:
-        """All of afterwards, then those that were bad under load alone; each names its check in its part."""
+        """Yield all final verdicts, then those that were bad only under load; each names its check in `part`."""
         bad = {
             (verdict.subject, verdict.check, verdict.part)
             for verdict in self.final_verdicts
@@ -70,7 +70,7 @@ class Sampled:
 
 @contextmanager
 def sampling(site: Site) -> Iterator[Sampled]:
-    """Asked while the block runs, and when it has ended."""
+    """Sample the checks while the block runs, and once after it."""
     state, over = Sampled(site.stage.hosts, site.cluster.lab is not None), threading.Event()
     pause_s = min(EVERY_S, site.lasts_s / 4)
 
@@ -89,7 +89,7 @@ def sampling(site: Site) -> Iterator[Sampled]:
 
 
 def _run_checks(site: Site, state: Sampled) -> list[Verdict]:
-    """What the checks say of the hosts; nothing where they cannot be asked now."""
+    """Return the checks' verdicts on the bench's hosts; an empty list where the checks cannot run now."""
     try:
         return [verdict for verdict in site.check() if verdict.subject in state.hosts]
     except WrightError as error:

@@ -1,1 +1,1 @@
-"""Which host, link or switch makes a group slow, in few rounds."""
+"""Find the host, link or switch that makes a group slow, in few rounds."""

@@ -1,9 +1,9 @@
-"""Finds slow hosts among many: a slow group is halved, and a host alone is measured beside one known to be good.
+"""Find slow hosts among many: halve a slow group, and measure a single host together with a healthy one.
 
-Pure. `slow` measures some disjoint groups at the same time and says for each whether it was slow: one round.
+Pure. `slow` measures disjoint groups at the same time and returns whether each was slow: one round.
 One slow host of N is found in log2(N) + 2 rounds at most; several need little more, because all halves are
-measured together. Where both halves are well and their whole is not, something between them is at fault, which
-`across.py` finds.
+measured together. Where both halves are fast and the group is not, the fault lies between them, which
+`culprits.py` finds.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from clusterwright.check.bench.rounds import round_robin
 Group = tuple[str, ...]
 Slow = Callable[[tuple[Group, ...]], tuple[bool, ...]]
 
-FEW = 3  # so many hosts have no more pairs than halving has rounds, and pairs leave nothing open
+FEW = 3  # with so few hosts all pairs take no more rounds than halving, and leave no case open
 
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
-    """Slow hosts; groups that are well by themselves and slow together; groups that nothing tells apart."""
+    """Slow hosts; pairs of groups fast alone and slow together; groups (`open`) whose slow host stays unknown."""
 
     hosts: Group = ()
     slow_pairs: tuple[tuple[Group, Group], ...] = ()
@@ -32,9 +32,9 @@ class Bisection:
 def bisect(
     hosts: Sequence[str], slow: Slow, *, is_slow: bool = False, healthy_hosts: Sequence[str] = ()
 ) -> Bisection:
-    """What makes the group of all these hosts slow, which may be `is_slow`; nothing where it is not.
+    """Find what makes the group of all these hosts slow; empty if the group is not slow.
 
-    `healthy_hosts` are other hosts, known to be so, that single hosts are measured beside.
+    `is_slow`: already measured slow. `healthy_hosts`: other hosts, known to be fast, as partners for single hosts.
     """
     search, all_hosts = _Search(slow, healthy_hosts=dict.fromkeys(healthy_hosts)), tuple(hosts)
     if len(hosts) <= FEW and not healthy_hosts:
@@ -54,12 +54,12 @@ class _Search:
     slow: Slow
     answers: dict[Group, bool] = field(default_factory=dict)
     healthy_hosts: dict[str, None] = field(default_factory=dict)  # in the order in which they were found
-    waiting: list[str] = field(default_factory=list)  # alone, and not yet measured beside a good one
+    waiting: list[str] = field(default_factory=list)  # single hosts not yet measured with a healthy one
     halved: list[tuple[Group, Group]] = field(default_factory=list)
     rounds: int = 0
 
     def measure(self, groups: Iterable[Group]) -> None:
-        """One round; the hosts of a group that is well are good from then on."""
+        """Measure the groups in one round; the hosts of a fast group count as healthy from then on."""
         batch = tuple(groups)
         if not batch:
             return
@@ -71,7 +71,7 @@ class _Search:
                 self.answers |= {(host,): False for host in group}
 
     def halve(self, suspects: list[Group]) -> list[Group]:
-        """One round with the halves of all suspects; those of more than one host that are slow."""
+        """Measure the halves of all suspects in one round; return the slow halves of more than one host."""
         pairs = [_halves(group) for group in suspects]
         self.halved += pairs
         parts = [part for halves in pairs for part in halves]
@@ -86,7 +86,7 @@ class _Search:
         return [part for part in larger if self.answers[part]]
 
     def find_good(self) -> bool:
-        """Hosts alone in pairs that have not been together yet, until one pair is well."""
+        """Measure pairs of single hosts that were not paired yet, until one pair is fast."""
         for pairs in round_robin(self.waiting):
             self.measure(pair for pair in pairs if pair not in self.answers)
             if self.healthy_hosts:
@@ -94,7 +94,7 @@ class _Search:
         return False
 
     def by_pairs(self, hosts: Group) -> Bisection:
-        """From all pairs of a few hosts."""
+        """Bisect a few hosts by measuring all their pairs."""
         for pairs in round_robin(hosts):
             self.measure(pairs)
         bad = [pair for pair, slow in self.answers.items() if slow]
@@ -105,7 +105,7 @@ class _Search:
         return Bisection(shared, slow_pairs, rounds=self.rounds)
 
     def result(self) -> Bisection:
-        """What the answers come to."""
+        """Derive the bisection from all answers so far."""
         singles = {group[0]: bad for group, bad in self.answers.items() if len(group) == 1}
         slow_pairs = [pair for pair in self.halved if all(self.answers.get(half) is False for half in pair)]
         open_hosts = tuple(host for host in self.waiting if host not in singles)

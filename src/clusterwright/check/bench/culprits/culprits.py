@@ -1,7 +1,7 @@
-"""Finds what makes a group slow: hosts, a switch's uplink, or the way between two hosts or two switches; pure.
+"""Find what makes a group slow: hosts, a switch's uplink, or the path between two hosts or two switches; pure.
 
-The hosts of each switch are measured by themselves first: what is slow inside one is a host's; where none is,
-one host of each switch stands for it. So an uplink is not laid on the hosts behind it.
+The hosts of each switch are measured on their own first: a slow result there is a host's fault. Where there is none,
+one host of each switch represents it. So an uplink's fault is not attributed to the hosts behind it.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from clusterwright.i18n import N_, _
 
 @dataclass(frozen=True, slots=True)
 class SlowLink:
-    """The way between two hosts, and the rounds that it took to find."""
+    """The slow path between two hosts, and the number of rounds it took to find."""
 
     ends: Group
     rounds: int
 
 
 def find_slow_link(source: Group, target: Group, slow: Slow) -> SlowLink:
-    """The slow way from `source` to `target`: one side is halved while the other is held, one group a round."""
+    """Find the slow path from `source` to `target`: halve one side while the other is fixed, one group a round."""
     source_host, rounds = _narrowed(source, target, slow)
     target_host, more = _narrowed(target, (source_host,), slow)
     return SlowLink((source_host, target_host), rounds + more)
 
 
 def _narrowed(group: Group, peers: Group, slow: Slow) -> tuple[str, int]:
-    """The host of the group that is slow with the held ones, and the rounds it took."""
+    """Return the host of the group that is slow with the fixed peers, and the number of rounds."""
     rounds = 0
     while len(group) > 1:
         head, tail = group[: len(group) // 2], group[len(group) // 2 :]
@@ -47,7 +47,7 @@ def _narrowed(group: Group, peers: Group, slow: Slow) -> tuple[str, int]:
 class Culprit:
     """One part at fault: its kind, and the hosts or switches that it is, or lies between.
 
-    `open` is a group that is slow as a whole, and in which nothing tells one from another.
+    `open` is a group that is slow as a whole, and in which no measurement separates the hosts.
     """
 
     kind: Literal["host", "uplink", "way", "switches", "open"]
@@ -79,7 +79,7 @@ OBSERVED_AND_FIX = {
 
 
 def culprit_verdict(bench: str, part: Culprit, expectation: Expectation) -> Verdict:
-    """The verdict on a part that was found; it failed together with others, and they were well without it."""
+    """Return the verdict on a part at fault: fail, but warn for an `open` group."""
     observed, fix = OBSERVED_AND_FIX[part.kind]
     status = Status.WARN if part.kind == "open" else Status.FAIL
     subject = fold(part.names) if part.kind in {"host", "open"} else " - ".join(part.names)
@@ -97,19 +97,19 @@ def culprit_verdict(bench: str, part: Culprit, expectation: Expectation) -> Verd
 
 @dataclass(slots=True)
 class Counted:
-    """`slow`, and how often it was asked."""
+    """A `slow` function that counts its rounds."""
 
     slow: Slow
     rounds: int = 0
 
     def __call__(self, groups: tuple[Group, ...]) -> tuple[bool, ...]:
-        """One round."""
+        """Measure one round."""
         self.rounds += 1
         return self.slow(groups)
 
 
 def culprits(hosts: Group, slow: Slow, switches: Mapping[str, str] | None = None) -> tuple[Culprit, ...]:
-    """What makes the group of these hosts slow, which it is known to be."""
+    """Find what makes the group of these hosts slow; the group is known to be slow."""
     hosts_by_leaf = _hosts_by_leaf(hosts, switches or {})
     if len(hosts_by_leaf) < 2:
         return _inside(hosts, slow)
@@ -121,7 +121,7 @@ def culprits(hosts: Group, slow: Slow, switches: Mapping[str, str] | None = None
 
 
 def _hosts_by_leaf(hosts: Group, switches: Mapping[str, str]) -> dict[str, Group]:
-    """The hosts by switch, in the order of the hosts; those without one are together."""
+    """Group the hosts by switch, in the order of the hosts; hosts without a switch form one group."""
     groups: dict[str, Group] = {}
     for host in hosts:
         leaf = switches.get(host, "")
@@ -140,7 +140,7 @@ def _inside(hosts: Group, slow: Slow, healthy_hosts: Group = ()) -> tuple[Culpri
 
 
 def _compare_switches(hosts_by_leaf: Mapping[str, Group], slow: Slow) -> tuple[Culprit, ...]:
-    """One host stands for each switch; nothing when they are well together."""
+    """Measure one host per switch; return slow uplinks and pairs of switches, empty if all are fast together."""
     name = {leaf[0]: switch for switch, leaf in hosts_by_leaf.items()}
     bisection: Bisection = bisect(tuple(name), slow)
     links = [find_slow_link(*pair, slow).ends for pair in bisection.slow_pairs]

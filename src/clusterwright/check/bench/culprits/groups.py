@@ -1,4 +1,4 @@
-"""Groups of hosts that run collectives at the same time: who is which rank, and what each group came to."""
+"""Run collectives on several groups of hosts at the same time: number the ranks and read each group's result."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from clusterwright.check.bench.parsers.sweep import Sweep, sweep
 from clusterwright.check.bench.site import Site, port
 from clusterwright.check.bench.stage import Answer, Part
 
-# One rank imports torch, and meets the others: 3 s on an idle host, 120 s seen on one with 25 processes a core.
+# One rank imports torch and joins the others: 3 s on an idle host, 120 s measured on one with 25 processes a core.
 START_S = 240.0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What every group runs."""
+    """The sweep of collectives that every group runs."""
 
     backend: str
     kinds: tuple[str, ...]
     sizes: tuple[int, ...]
     iterations: int
-    seconds: float  # what the sweep itself may take
-    environment: Mapping[str, str] = field(default_factory=dict)  # beside what every rank is told
+    seconds: float  # time limit of the sweep itself
+    environment: Mapping[str, str] = field(default_factory=dict)  # added to the environment of every rank
 
     @property
     def ranks(self) -> Ranks:
-        """As it is started."""
+        """The plan as the program and arguments of its ranks."""
         arguments = {"kinds": self.kinds, "sizes": self.sizes, "iterations": self.iterations}
         return Ranks("sweep", self.backend, arguments, self.seconds, self.environment)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """A program that all ranks of a group run, what it is given, and its limit once it is started."""
+    """A program that all ranks of a group run, its arguments, and its time limit after the start."""
 
     program: str
     backend: str
@@ -45,13 +45,13 @@ class Ranks:
 
 @dataclass(slots=True)
 class Groups:
-    """Runs groups on stage; each order has ports of its own."""
+    """Runs groups of hosts on the stage; each order uses its own ports."""
 
     site: Site
     orders: int = 0
 
     def run(self, groups: Sequence[Group], plan: Plan) -> dict[Group, Sweep | None]:
-        """What each group came to; None where it did not end well. Once more without hosts that were lost."""
+        """Run the plan on each group; None for a group that failed. A group that lost hosts runs again without them."""
         alive_groups = {group: self._alive(group) for group in groups}
         results = self._sweep_groups([group for group in alive_groups.values() if len(group) > 1], plan)
         shrunk = {group: self._alive(group) for group in alive_groups.values() if self._alive(group) != group}
@@ -75,7 +75,7 @@ class Groups:
         }
 
     def answers(self, groups: Sequence[Group], ranks: Ranks) -> dict[Group, tuple[Answer, ...]]:
-        """What the hosts of each group said, all groups at the same time; nothing where one did not end well."""
+        """Run the program on all groups at the same time; return each group's answers, empty if it failed."""
         if not groups:
             return {}
         self.orders += 1
@@ -119,6 +119,6 @@ class Groups:
 
 
 def ranks_of(site: Site, host: str, backend: str) -> int:
-    """One for each GPU; on the CPU one."""
+    """Return the number of ranks on a host: one per GPU with NCCL, else one."""
     gpus = site.host(host).group.gpus
     return gpus.count if backend == "nccl" and gpus else 1

@@ -1,1 +1,1 @@
-"""GPUs by themselves: what is expected of the model, and how equal ones are compared."""
+"""GPUs one by one: expected rates of the model, and comparison with GPUs of the same model."""

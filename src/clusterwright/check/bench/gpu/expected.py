@@ -1,4 +1,4 @@
-"""What a GPU of a kind should measure, by the catalog; pure."""
+"""The rates that a GPU model should measure, by the catalog; pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterwright.check.bench.parsers.gpu import FROM_PEER, TO_PEER
 from clusterwright.i18n import _
 
 PRECISIONS = ("bf16", "fp16", "tf32")
-# Ours: one shape is measured, and for seconds; the catalog's best rates are those of the best shape of a sweep.
+# Ours: the bench measures one shape for seconds; the catalog's best rates are those of the best shape of a sweep.
 OF_BEST = 0.85
 # The planner's prior for what a copy in device memory reaches, and its spread (bench/accuracy/fit_cnn.py, STREAM).
 STREAM_SHARE, STREAM_ENOUGH = 0.85, 0.9
@@ -20,7 +20,7 @@ TABLE = "catalog/data/gpu_copies.csv"
 
 
 def expected(quantity: str, gpu: Gpu, *, nvlink: bool) -> Expectation | None:
-    """Of one quantity; None where nothing is known to expect."""
+    """Return the expected value of one quantity of a GPU; None where the catalog gives none."""
     if quantity.endswith(" products"):
         return _matrix(gpu, quantity.removesuffix(" products"))
     if quantity.startswith("memory ") and gpu.memory_bytes_per_s:
@@ -38,7 +38,7 @@ def expected(quantity: str, gpu: Gpu, *, nvlink: bool) -> Expectation | None:
 
 
 def precisions(gpu: Gpu | None) -> tuple[str, ...]:
-    """Those that it has a peak for; all where nothing is known of it."""
+    """Return the precisions that the GPU has a peak for; all of them for an unknown GPU."""
     return tuple(precision for precision in PRECISIONS if gpu is None or gpu.peak.get(precision))
 
 
@@ -60,7 +60,7 @@ def _matrix(gpu: Gpu, precision: str) -> Expectation | None:
 
 
 def _least_share() -> float:
-    """The lowest share of peak that the best product of any GPU in the catalog reaches, of those that were measured."""
+    """Return the lowest measured share of bf16 peak among the catalog's NVIDIA GPUs."""
     gpus = [
         gpu for gpu in catalog.gpus().values() if gpu.vendor == "NVIDIA" and (gpu.achieved or {}).get("bf16")
     ]
@@ -82,7 +82,7 @@ def _peer(gpu: Gpu) -> Expectation | None:
 def _copy(
     gpu: Gpu, description: str, row_rate: Callable[[CopyRates], float], line: Callable[[Gpu], float]
 ) -> Expectation | None:
-    """What the table holds this GPU to; for others their line, at the least share of it that the table asks of any."""
+    """Return the table's rate for this GPU; for others the link's line rate times the lowest share in the table."""
     if row := copy_rates().get(gpu.name):
         return Expectation(
             row_rate(row), "bytes/s", _("accepted minimum of {gpu} ({table})", gpu=gpu.name, table=TABLE), 1.0

@@ -1,4 +1,4 @@
-"""Verdicts on GPUs: each quantity by what its model should do and by the other GPUs of the model; pure."""
+"""Verdicts on GPUs: each quantity against the model's expected value and against other GPUs of the model; pure."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ BRAKED = N_("check power supplies and their cables")
 SLOWED = N_("check power and cooling of the host (nvidia-smi -q -d PERFORMANCE); reset the GPU when idle")
 
 Hosts = Mapping[str, Gpus]
-Expect = Callable[[str, str], Expectation | None]  # of a host's GPUs and a quantity
+Expect = Callable[[str, str], Expectation | None]  # of a host and a quantity
 
 
 @dataclass(frozen=True, slots=True)
 class GpuRun:
-    """All passes over some hosts, the model of each host's GPUs, and what is expected of them."""
+    """All passes over some hosts, the GPU model of each host, and a function that returns expected values."""
 
     passes: Sequence[Hosts]
     model: Mapping[str, str]
     expect: Expect
 
     def last(self, host: str) -> Gpus:
-        """Of the pass that a host took part in last."""
+        """Return the host's result in the last pass that included it."""
         return next(hosts[host] for hosts in reversed(self.passes) if host in hosts)
 
 
 def in_doubt(run: GpuRun) -> tuple[str, ...]:
-    """Hosts to measure once more: those of GPUs in doubt, that computed wrongly, or that failed."""
+    """Return hosts to measure once more: those with a slow, wrong or failed GPU, or a slow link between GPUs."""
     doubtful = {
         observation.subject
         for observation, quantity in _observations(run)
@@ -68,7 +68,7 @@ def in_doubt(run: GpuRun) -> tuple[str, ...]:
 
 
 def verdicts(run: GpuRun) -> Iterator[Verdict]:
-    """Of each GPU everything that is not well, or one verdict for all of it; then ways between two."""
+    """Yield each GPU's bad verdicts, or one OK verdict; then the slow links between two GPUs."""
     rates = tuple(_of_rate(run, observation, quantity) for observation, quantity in _observations(run))
     for host in run.passes[0]:
         results = (verdict for gpu in run.last(host).devices for verdict in _of_results(run, host, gpu))
@@ -79,7 +79,7 @@ def verdicts(run: GpuRun) -> Iterator[Verdict]:
 
 
 def _observations(run: GpuRun) -> Iterator[tuple[Observation, str]]:
-    """Each quantity of each GPU, beside the same of all GPUs of the model."""
+    """Yield each quantity of each GPU, with the fleet statistics of all GPUs of the model."""
     values: dict[tuple[str, str, str], dict[tuple[str, str], list[float]]] = {}
     for hosts in run.passes:
         for host, host_gpus in hosts.items():
@@ -94,7 +94,7 @@ def _observations(run: GpuRun) -> Iterator[tuple[Observation, str]]:
 
 
 def _of_rate(run: GpuRun, observation: Observation, quantity: str) -> Verdict:
-    """With how the GPU was under load, and that fix first, where it is not well."""
+    """Judge one rate; a bad verdict adds the GPU's state under load, and the fix for its throttling first."""
     fix = next(text for name, text in FIXES.items() if name in quantity)
     verdict = judge(BENCH, observation, run.expect(observation.subject, quantity), fix)
     observed = f"{quantity} {verdict.observed}"
@@ -107,7 +107,7 @@ def _of_rate(run: GpuRun, observation: Observation, quantity: str) -> Verdict:
 
 
 def _state(load: Load) -> str:
-    """`; at 1.2 GHz of 1.98 GHz, 88 C (31 before), 412 W, slowed by heat`; nothing where nothing was read."""
+    """Format the state: `; at 1.2 GHz of 1.98 GHz, 88 C (31 before), 412 W, slowed by heat`; empty without readings."""
     of_most = _(" of {amount}", amount=amount(load.sm_most_hz, "Hz")) if load.sm_most_hz else ""
     initial = "" if load.before_c is None else _(" ({before_c:g} before)", before_c=load.before_c)
     parts = (
@@ -123,7 +123,7 @@ def _state(load: Load) -> str:
 
 
 def _link(load: Load) -> str:
-    """`; over 8 of 16 lanes of PCIe 4.0 (it can 5.0)`."""
+    """Format its PCIe link: `; over 8 of 16 lanes of PCIe 4.0 (it can 5.0)`."""
     if load.pcie is None:
         return ""
     gen, gen_most, width, width_most = load.pcie
@@ -138,7 +138,7 @@ def _link(load: Load) -> str:
 
 
 def _fix(load: Load) -> str:
-    """What fixes that which slows it; nothing where nothing does."""
+    """Return the fix for the GPU's throttling; empty if it is not throttled."""
     if load.reasons & slowdown.HEAT:
         return HOT
     if load.reasons & slowdown.POWER_BRAKE:
@@ -147,7 +147,7 @@ def _fix(load: Load) -> str:
 
 
 def _of_results(run: GpuRun, host: str, last: Tested) -> Iterator[Verdict]:
-    """Wrong values in any pass fail; a GPU that came to nothing fails when it does so twice, and others do not."""
+    """Fail a GPU with wrong values in any pass, or with no results in two passes while the host's others have some."""
     passes = [hosts[host] for hosts in run.passes if host in hosts]
     wrong = next(
         (
@@ -175,7 +175,7 @@ def _of_results(run: GpuRun, host: str, last: Tested) -> Iterator[Verdict]:
 
 
 def _link_verdicts(run: GpuRun, host: str) -> Iterator[Verdict]:
-    """Two GPUs that are slow to each other, and well with others."""
+    """Yield verdicts on pairs of GPUs that are slow with each other and fast with others."""
     passes = tuple(hosts[host].link_rates for hosts in run.passes if host in hosts)
     for _ends, observation in slow_links(Passes(passes)):
         verdict = judge(BENCH, observation, OF_ENDS, FIXES["peer"])

@@ -1,1 +1,1 @@
-"""The benches: one file each, what it runs, what it reads from it, and what the planner expects of it."""
+"""The benches, one file each: what it runs, how it reads the results, and the planner's expected values."""

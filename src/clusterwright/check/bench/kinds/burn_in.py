@@ -1,7 +1,7 @@
-"""Burn-in: every host under load for as long as asked, every result verified, and checked all the while.
+"""Burn-in: every host under load for a requested time; every result is verified, and the checks run meanwhile.
 
 Orders of two minutes, so that an interrupt loses no more. At the end the checks of the occasion `burn-in` are judged,
-and what they said under load where that was worse.
+together with the verdicts under load that were worse.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from clusterwright.units import GiB, MiB, format_duration
 
 ORDER_S, SLICES, LONGEST_SLICE_S = 120, 20, 6.0
 START_S = 240.0  # importing torch on a busy host, and the last step of each load
-PAIR_REST_S = 5.0  # of an order, in which streams begin and end
+PAIR_REST_S = 5.0  # of an order, in which streams start and stop
 SIZE, LAB_SIZE, GPU_SIZE = 2048, 256, 8192
 DISK_BYTES, LAB_DISK_BYTES, LAB_MEMORY_BYTES = GiB, 8 * MiB, 64 * MiB
 MEMORY_SHARE = 2  # half of a host's memory
@@ -33,10 +33,10 @@ HEAT = {"temperature": ("C", max), "clock": ("MHz", min), "power": ("W", max)}
 
 
 def burn_in(site: Site) -> Outcome:
-    """Load until the time is over, the job ends or somebody interrupts: what was measured then is judged.
+    """Load all hosts until the time is over, the job ends or the user interrupts; then judge what was measured.
 
     Raises:
-        WrightError: the job ended before anything was measured.
+        WrightError: The job ended before anything was measured.
     """
     burned = {host: Burned(host) for host in site.stage.hosts}
     notes: list[str] = []
@@ -61,7 +61,7 @@ def burn_in(site: Site) -> Outcome:
 
 
 def orders(lasts_s: int) -> list[float]:
-    """Seconds of each order; equally long."""
+    """Split the duration into orders of equal length, in seconds."""
     count = max(1, ceil(lasts_s / ORDER_S))
     return [lasts_s / count] * count
 
@@ -116,7 +116,7 @@ def _parts(site: Site, pairs: Round, number: int, seconds: float) -> dict[str, P
 
 
 def _arguments(site: Site, host: str, seconds: float, folders: list[str]) -> dict[str, Any]:
-    """A lab's hosts share one machine, and get little."""
+    """Return the load program's arguments; small sizes in a lab, whose hosts share one machine."""
     lab = site.cluster.lab is not None
     return {
         "seconds": seconds,
@@ -144,7 +144,7 @@ def _end(site: Site, pair: tuple[str, str], role: str, number: int, seconds: flo
 
 
 def _of_network(burned: list[Burned]) -> list[str]:
-    """Streams that did not come about; the counters of links are judged by the checks."""
+    """Note network streams that failed; the checks judge the counters of links."""
     failed = [f"{record.host}: {record.pairs_failed[-1]}" for record in burned if record.pairs_failed]
     count, total = sum(len(record.pairs_failed) for record in burned), sum(record.pairs for record in burned)
     return (

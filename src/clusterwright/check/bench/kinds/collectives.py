@@ -1,4 +1,4 @@
-"""All-reduce and its kin over all hosts: a sweep with verified data; a slow group is bisected to the part."""
+"""Collectives (all-reduce and others) over all hosts: a sweep with verified data; a slow group is bisected."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from clusterwright.plan.machines import machine_of
 KINDS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all")
 NCCL_SIZES = (8, 2**13, 2**20, 2**25, 2**30, 2**33)
 NCCL_ENOUGH = 0.8  # stas00/ml-engineering, network/benchmarks: 80 % of the advertised rate
-# Gloo's ring waits for each step in turn: 0.93 of the line on four hosts of a lab, less where cores are busy.
+# Gloo's ring waits for each step in turn: 0.93 of line rate on four hosts of a lab, less where cores are busy.
 GLOO_ENOUGH = 0.6
 GLOO_STEP_S, GLOO_MOST = 0.25, 2**26
 ITERATIONS = 5
 
 
 def collectives(site: Site) -> Outcome:
-    """The sweep over all hosts; where the largest all-reduce is slow twice, what makes it so."""
+    """Sweep all collectives over all hosts; if the largest all-reduce is slow twice, find the part at fault."""
     groups, plan, hosts = Groups(site), plan_of(site), site.stage.hosts
     site.log(
         _(
@@ -43,7 +43,7 @@ def collectives(site: Site) -> Outcome:
         )
     )
     sweep = groups.run([hosts], plan)[hosts]
-    hosts = site.stage.hosts  # without those that were lost meanwhile
+    hosts = site.stage.hosts  # without hosts lost during the sweep
     if sweep is None:
         return Outcome(verdicts=tuple(_of_failure(site, groups, plan, hosts)))
     _log_sweep(site, sweep)
@@ -67,7 +67,7 @@ def collectives(site: Site) -> Outcome:
         if slow
         else notes
     )
-    status = Status.WARN if slow else Status.OK  # the whole is no part: what fails is named by itself
+    status = Status.WARN if slow else Status.OK  # a culprit fails in its own verdict
     verdicts.append(_of_rate(hosts, rate, least, status))
     verdicts += [culprit_verdict("collectives", part, least) for part in parts]
     rows = tuple(
@@ -87,7 +87,7 @@ def collectives(site: Site) -> Outcome:
 
 
 def plan_of(site: Site) -> Plan:
-    """NCCL where every host has its library and a driver, else Gloo; no message longer than a quarter of a second."""
+    """Return NCCL's plan if every host has NCCL and a driver, else Gloo's, with messages of at most 0.25 s."""
     versions = [site.facts[host]["versions"] for host in site.stage.hosts]
     if (
         all(host_versions["nccl"] and host_versions["driver"] for host_versions in versions)
@@ -100,12 +100,12 @@ def plan_of(site: Site) -> Plan:
 
 
 def ranks(site: Site, group: Group, plan: Plan) -> int:
-    """Of the whole group."""
+    """Return the number of ranks of the group."""
     return sum(ranks_of(site, host, plan.backend) for host in group)
 
 
 def expectation(site: Site, group: Group, plan: Plan) -> Expectation:
-    """Bus bandwidth of the largest all-reduce: by the planner for NCCL, of one port's line for Gloo."""
+    """Return the expected bus bandwidth of the largest all-reduce: the planner's for NCCL, one port's for Gloo."""
     if plan.backend == "gloo":
         line = network.expectation(site)
         reason = _("Gloo sends each host's traffic through one port; {reason}", reason=line.reason)
@@ -136,7 +136,7 @@ def _rate(sweep: Sweep) -> float:
 
 
 def _culprits(site: Site, groups: Groups, plan: Plan, hosts: Group) -> tuple[tuple[Culprit, ...], int]:
-    """What makes the whole slow, and the rounds it took; a group that did not end well counts as slow."""
+    """Find what makes the group slow, and count the rounds; a group that failed counts as slow."""
     all_reduce_plan = _all_reduce_plan(plan)
 
     def slow(batch: tuple[Group, ...]) -> tuple[bool, ...]:
@@ -185,7 +185,7 @@ def _of_rate(hosts: Group, rate: float, expected_rate: Expectation, status: Stat
 
 
 def _of_failure(site: Site, groups: Groups, plan: Plan, hosts: Group) -> Iterator[Verdict]:
-    """Nothing came of the whole; smaller groups may do better, and tell which host is behind it."""
+    """Report that the sweep over all hosts failed, and search for the host at fault with smaller groups."""
     observed, fix = _("the sweep failed"), _("see the messages above")
     yield Verdict(fold(list(hosts)), "collectives", Status.UNKNOWN, observed, fix=fix, part="rate")
     if len(hosts) > 1:
@@ -203,7 +203,7 @@ def _transport(plan: Plan, sweep: Sweep) -> str:
 
 
 def _led_astray(site: Site, hosts: Group, sweep: Sweep) -> tuple[str, ...]:
-    """The bytes of rank 0's host went by another interface than that of the network that was to be measured."""
+    """Return a note if rank 0's host sent its bytes over another interface than that of the measured network."""
     expected_interface = site.facts[hosts[0]]["interfaces"].get(site.address(hosts[0]))
     interface = carrier({name: byte_count for name, byte_count in sweep.carried.items() if name != "lo"})
     if sweep.transport.net == "NET/IB" or interface in ("", expected_interface):

@@ -1,7 +1,7 @@
 """Every GPU of every host: matrix products, memory, copies to the host and to its peers; every result is verified.
 
-Products and memory by all GPUs of a host at the same time, as a training does it, with the heat and the power that
-come of it; copies by one GPU after the other, as some share their way to the host.
+Products and memory run on all GPUs of a host at the same time, as in a training, with its heat and power; copies run
+on one GPU after the other, as some share their path to the host.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from clusterwright.errors import WrightError
 from clusterwright.i18n import N_, _
 from clusterwright.plan.machines import gpu_like
 
-SIDE, SECONDS = 8192, 4.0  # sums of so many small whole numbers are exact in fp32
+SIDE, SECONDS = 8192, 4.0  # sums of this many small integers are exact in fp32
 MEMORY_BYTES = 2**30  # more than the caches of any GPU; three of them fit into the smallest
-COPY_BYTES, COPY_SECONDS = 2**28, 0.5  # of each direction, and with each peer
-STEP_S = 120.0  # ours: longest that a GPU may be silent in one step
-LIMIT_S = 560.0  # START_S of programs/gpu.py; steps of eight GPUs come to a minute; the rest is for slow ones
+COPY_BYTES, COPY_SECONDS = 2**28, 0.5  # for each direction and each peer
+STEP_S = 120.0  # ours: the longest time without output from a GPU in one step
+LIMIT_S = 560.0  # START_S of programs/gpu.py; a minute for steps of eight GPUs; the rest is for slow ones
 SIMULATED = N_("GPUs of a lab are simulated: their rates cannot be measured")
 
 Hosts = dict[str, Gpus]
@@ -37,7 +37,7 @@ Failed = dict[str, str]
 
 
 def gpu(site: Site) -> Outcome:
-    """All hosts that have GPUs; those in doubt once more."""
+    """Measure all hosts with GPUs; those in doubt once more."""
     hosts = tuple(host for host in site.stage.hosts if site.host(host).group.gpus)
     if not hosts or site.cluster.lab:
         reason = SIMULATED if hosts else _("none of these hosts has GPUs (nodes.*.gpus)")
@@ -57,7 +57,7 @@ def gpu(site: Site) -> Outcome:
 
 
 def row_of(site: Site, host: str) -> Gpu | None:
-    """The catalog's, of the GPUs that the file declares; None where it has none like them."""
+    """Return the catalog's row of the GPUs that the cluster file declares for a host; None if there is no match."""
     try:
         return gpu_like(_declared(site, host), catalog.gpus().values())
     except WrightError:
@@ -65,7 +65,7 @@ def row_of(site: Site, host: str) -> Gpu | None:
 
 
 def steps(row: Gpu | None) -> list[dict[str, Any]]:
-    """What every GPU does; the reference is made first, so that all begin their products together."""
+    """Return the steps that every GPU runs; the reference comes first, so that all GPUs start products together."""
     parallel_steps: dict[str, dict[str, Any]] = {
         "reference": {"do": "reference", "side": SIDE},
         **{f"{MATRIX}{precision}": {"do": "matrix", "precision": precision} for precision in precisions(row)},
@@ -87,12 +87,12 @@ def _step(name: str, options: Mapping[str, Any], seconds: float, *, parallel: bo
 
 def _declared(site: Site, host: str) -> nodes.Gpus:
     group_gpus = site.host(host).group.gpus
-    assert group_gpus is not None  # noqa: S101 (7 B parameters fit on a server, whatever is fitted)
+    assert group_gpus is not None  # noqa: S101 (only hosts with GPUs are measured)
     return group_gpus
 
 
 def _gpu_count(site: Site) -> int:
-    """GPUs of each host: one job asks all its hosts for as many (script.py)."""
+    """Return the smallest GPU count of all hosts: one job requests the same count on each (script.py)."""
     return min(gpus.count for host in site.facts if (gpus := site.host(host).group.gpus))
 
 
@@ -102,7 +102,7 @@ def _expectation(site: Site, rows: Mapping[str, Gpu | None], host: str, quantity
 
 
 def _measure(site: Site, hosts: tuple[str, ...], rows: Mapping[str, Gpu | None]) -> tuple[Hosts, Failed]:
-    """What each host said, and why some said nothing."""
+    """Run the steps on each host; return the results, and the errors of hosts without any."""
     parts = {host: _part(site, rows[host]) for host in hosts}
     results: Hosts = {}
     failed: Failed = {}
@@ -120,10 +120,10 @@ def _part(site: Site, row: Gpu | None) -> Part:
 
 
 def _read(answer: Answer) -> Gpus:
-    """What a host measured.
+    """Parse what a host measured.
 
     Raises:
-        ValueError: nothing; in the program's own words.
+        ValueError: No GPU was measured; has the program's message.
     """
     if answer.reason:
         raise ValueError(answer.reason)

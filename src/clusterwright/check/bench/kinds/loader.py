@@ -1,6 +1,6 @@
-"""How fast every host's DataLoader is fed from the folder that trainings read, all hosts at the same time.
+"""Measure the rate of every host's DataLoader on the folder that trainings read, all hosts at the same time.
 
-Nothing is expected of it in figures: a host is compared with the others, by its best number of workers.
+There is no expected rate: a host is compared with the others, at its best number of workers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIX = N_("check the host's route to the file server (wright bench storage FILE) 
 
 
 def loader(site: Site) -> Outcome:
-    """With no workers, 1, 2, 4 ...; what the page cache has, and what it has not."""
+    """Measure with 0, 1, 2, 4 ... workers, for data in the page cache and for data that is not."""
     samples = LAB_SAMPLES if site.cluster.lab else SAMPLES
     arguments = {
         "folder": f"{site.cluster.shared_folder}/bench",
@@ -37,7 +37,7 @@ def loader(site: Site) -> Outcome:
 
 
 def figures(answer: Answer) -> tuple[Figure, ...]:
-    """What one host measured; one quantity has a figure for each number of workers."""
+    """Parse what one host measured; a quantity has one figure for each number of workers."""
     document = answer.document
     return tuple(
         Figure(
@@ -51,7 +51,7 @@ def figures(answer: Answer) -> tuple[Figure, ...]:
 
 
 def best(rows: Sequence[Measurement]) -> Iterator[str]:
-    """The number of workers with which each host was fastest, and what that came to on the median host."""
+    """Note the number of workers at which each host was fastest, and the median host's rate."""
     for quantity in dict.fromkeys(row.quantity for row in rows):
         fastest: dict[str, Measurement] = {}
         for row in rows:

@@ -1,6 +1,6 @@
-"""Memory bandwidth of every host, as STREAM counts it.
+"""Measure the memory bandwidth of every host, counted as STREAM counts it.
 
-The cluster file does not say which memory a host has, so a host is compared with the others alone.
+The cluster file does not declare the kind of memory, so a host is only compared with the others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FIX = N_(
 
 
 def memory(site: Site) -> Outcome:
-    """On all cores, with the Python that has torch."""
+    """Run on all cores of every host, with the Python that has torch."""
     python = site.cluster.software.python
 
     def part(host: str) -> Part:
@@ -27,10 +27,10 @@ def memory(site: Site) -> Outcome:
 
 
 def figures(answer: Answer) -> tuple[Figure, ...]:
-    """What one host measured.
+    """Parse what one host measured.
 
     Raises:
-        ValueError: what it computed was wrong.
+        ValueError: A computed sum was wrong.
     """
     document = answer.document
     if not document["right"]:

@@ -1,4 +1,4 @@
-"""Bandwidth of every pair of hosts, both ways, each host with one other at a time."""
+"""Measure the TCP bandwidth of every pair of hosts in both directions, each host with one other at a time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECONDS = 2
 TIMEOUT_S = 10  # programs/pair.py
 # stas00/ml-engineering, network/benchmarks: aim at 80 % of the advertised rate; raw RDMA is held to 90 %.
 ENOUGH = 0.8
-STREAM_BITS_PER_S = 10 * GB  # one stream of TCP fills no more on one core
+STREAM_BITS_PER_S = 10 * GB  # one TCP stream on one core fills no more
 MOST_STREAMS = 8
 HEADERS_IN_MTU, FRAME_BYTES = (
     52,
@@ -29,7 +29,7 @@ HEADERS_IN_MTU, FRAME_BYTES = (
 
 
 def network(site: Site) -> Outcome:
-    """All pairs in rounds, then once more those in doubt."""
+    """Measure all pairs in rounds, then those in doubt once more."""
     expected_rate, tool = expectation(site), "iperf3" if site.have("iperf3") else "tcp"
     notes = (
         ()
@@ -68,7 +68,7 @@ def network(site: Site) -> Outcome:
 
 
 def expectation(site: Site) -> Expectation:
-    """The declared rate of a port, less headers; no more than what TCP reaches on a port of Ethernet or RoCE."""
+    """Return a port's declared rate less headers, at most the rate that TCP reaches on an Ethernet or RoCE port."""
     declared, name, mtu = site.network, site.network_name, site.network.mtu
     share = (mtu - HEADERS_IN_MTU) / (mtu + FRAME_BYTES)
     reason = _("networks.{name}.rate {rate}", name=name, rate=format_rate(declared.rate))
@@ -85,7 +85,7 @@ def expectation(site: Site) -> Expectation:
 
 
 def streams_for(bits_per_s: float) -> int:
-    """Streams at once that fill such a line."""
+    """Return the number of parallel streams that fills the line."""
     return int(max(1, min(MOST_STREAMS, -(-bits_per_s // STREAM_BITS_PER_S))))
 
 
@@ -94,7 +94,7 @@ Failed = dict[Pair, str]
 
 
 def _measure(site: Site, rounds: tuple[Round, ...], tool: str) -> tuple[Streams, Failed]:
-    """What each direction of each pair did, and why pairs whose ends are both there came to nothing."""
+    """Measure the pairs; return each direction's stream, and the errors of pairs whose hosts both answered."""
     streams: Streams = {}
     failed: Failed = {}
     for number, pairs in enumerate(rounds):
@@ -125,10 +125,10 @@ def _parts(site: Site, pairs: list[Pair], tool: str, number: int) -> dict[str, P
 
 
 def _streams(server: str, client: str, answer: Answer) -> Streams:
-    """Both directions.
+    """Parse both directions of a pair.
 
     Raises:
-        ValueError: either came to nothing; in the tool's own words.
+        ValueError: A direction failed; has the tool's message.
     """
     if answer.reason:
         raise ValueError(answer.reason)
@@ -153,7 +153,7 @@ def _rows(site: Site, streams: Mapping[Pair, Stream], how: Mapping[str, Conditio
 
 
 def _led_astray(site: Site, streams: Mapping[Pair, Stream]) -> Iterator[str]:
-    """Connections that did not go over the network that was to be measured."""
+    """Note connections that did not go over the network to be measured."""
     for ends, result in streams.items():
         if astray := strangers(result.ends, site.network.subnet):
             yield _(

@@ -1,8 +1,8 @@
-"""RDMA between every pair of hosts, on all rails at once: bandwidth both ways, latency, and GPUDirect where it can.
+"""Measure RDMA between every pair of hosts, on all rails at once: bandwidth, latency, and GPUDirect if possible.
 
-A bench of its own beside `network`: over the same ports TCP is another path with another limit, that rendezvous and
-storage take; here each rail is an end of its own, and is named by its device. No figure is believed before both
-ends have said that they went by the declared device and link. Never run on hardware of ours.
+A bench apart from `network`: on the same ports TCP is another path with another limit, used by rendezvous and
+storage; here each rail is an endpoint of its own, named by its device. A figure counts only after both
+ends have reported the declared device and link. Never run on hardware of ours.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ FIXES = {
 
 
 def rdma(site: Site) -> Outcome:
-    """All pairs in rounds, once in each direction; then once more those in doubt."""
+    """Measure all pairs in rounds, once in each direction; then those in doubt once more."""
     network = site.cluster.networks.compute
     if reason := _not_at_all(site, network):
         return Outcome(verdicts=tuple(Verdict(host, BENCH, *reason) for host in site.stage.hosts))
-    assert network is not None  # noqa: S101 (said above)
+    assert network is not None  # noqa: S101 (checked above)
     bench = Bench(site, network)
     bench.discover_rails()
     rounds = round_robin(site.stage.hosts)
@@ -69,7 +69,7 @@ def rdma(site: Site) -> Outcome:
 
 
 def _not_at_all(site: Site, network: Network | None) -> tuple[Status, str, str, str] | None:
-    """Why nothing can be measured: status, what was seen, what was wanted, what fixes it."""
+    """Return why nothing can be measured: status, observed, expected, fix."""
     if network is None or network.kind == "ethernet":
         return Status.SKIPPED, _("the cluster file declares no RDMA (networks.compute.kind)"), "", ""
     if site.cluster.lab:
@@ -86,7 +86,7 @@ def _not_at_all(site: Site, network: Network | None) -> tuple[Status, str, str, 
 
 
 def _in_doubt(bench: Bench, first_pass: Pass) -> tuple[Pair, ...]:
-    """Pairs of hosts of which some rail is in doubt, by any figure, or came to nothing."""
+    """Return pairs of hosts with a rail that is in doubt in any quantity, or failed."""
     suspects: list[Pair] = []
     for quantity in RATES:
         passes = links.Passes((first_pass.values(quantity),))
@@ -101,7 +101,7 @@ def _in_doubt(bench: Bench, first_pass: Pass) -> tuple[Pair, ...]:
 
 
 def _judged(bench: Bench, passes: list[Pass]) -> Iterator[Verdict]:
-    """By every quantity, in the words of hosts and rails."""
+    """Judge every quantity; name hosts and rails in the verdicts."""
     for quantity in QUANTITIES:
         quantity_passes = links.Passes(
             tuple(values for bench_pass in passes if (values := bench_pass.values(quantity)))
@@ -130,7 +130,7 @@ def _expected_rate(bench: Bench, quantity: str) -> Expectation:
 
 
 def _rail_verdict(bench: Bench, quantity: str, verdict: Verdict) -> Verdict:
-    """Of a host and its rail, or of the way between two hosts on a rail."""
+    """Turn a verdict on a `HOST/rail N` end, or a pair of them, into one on the host or pair, with the rail as part."""
     source, _, second = verdict.subject.partition(ARROW)
     host, _, rail = source.partition("/")
     if second:
@@ -152,7 +152,7 @@ def _rail_verdict(bench: Bench, quantity: str, verdict: Verdict) -> Verdict:
 
 
 def _missing_rails(bench: Bench) -> Iterator[Verdict]:
-    """Hosts that said nothing of their ports, and declared rails that are not there."""
+    """Yield verdicts on hosts that did not report their ports, and on declared rails that are missing."""
     for host, reason in bench.unresponsive.items():
         yield Verdict(
             host,

@@ -1,7 +1,7 @@
-"""The shared folder from every host at the same time, and the local disks of every host.
+"""Measure the shared folder from every host at the same time, and the local disks of every host.
 
-The cluster file does not say what a file server or a disk can do: a host is compared with the others, all hosts
-together with one by itself, and a cluster with itself of another day (`wright bench compare`).
+The cluster file does not declare rates of a file server or disk: a host is compared with the others, all hosts
+together with a single one, and a cluster with its own earlier runs (`wright bench compare`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIX = N_("check the host's route to the file server: mount options (nconnect), M
 
 
 def storage(site: Site) -> Outcome:
-    """Fio and small files; without fio the small files alone, and that is said."""
+    """Measure with fio and small files; without fio only small files, with a verdict that says so."""
     path = site.cluster.shared_folder or ""
     part = folder.part(site, f"{path}/bench")
     outcomes = (

@@ -1,6 +1,6 @@
-"""A real training on every host by itself, and on groups of 2, 4, 8 ... and all: the scaling table.
+"""Run a real training on every host alone, and on groups of 2, 4, 8 ... and all hosts: the scaling table.
 
-Groups of one size train at the same time, over each transport that is there.
+Groups of one size train at the same time, over each available transport.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from clusterwright.check.bench.training.trials import Case, Trials
 from clusterwright.config.names import fold
 from clusterwright.i18n import _
 
-NOTABLE_SHARE = 0.2  # ours: more of a step than this, lost or won, is told of
+NOTABLE_SHARE = 0.2  # ours: a larger share of a step, lost or gained, is noted
 
 
 def training(site: Site) -> Outcome:
-    """Each host alone, then groups over each route; once more what is in doubt."""
+    """Train on each host alone, then on groups over each transport; repeat the cases in doubt."""
     trials = Trials(site, shape_of(site), Groups(site))
     site.log(_("{shape}; on {hosts}", shape=trials.shape, hosts=fold(list(site.stage.hosts))))
     cases = _cases(trials)
@@ -61,7 +61,7 @@ def _rows(trials: Trials, cases: Sequence[Case]) -> list[Row]:
 
 
 def _notes(rows: Sequence[Row]) -> Iterator[str]:
-    """Where single hosts and groups do not fit together, because the hosts were not equally busy all the time."""
+    """Note cases where single hosts and groups disagree because the hosts' load varied."""
     for row in (row for row in rows if row.single_host_s):
         hosts, varies = (
             _("{count} hosts, {route}", count=len(row.groups[0].hosts), route=row.route),

@@ -1,1 +1,1 @@
-"""What measuring programs print, as values; each parser is pure, and takes the forms of several versions."""
+"""Parsers of measuring programs' output; each is pure, and reads the formats of several versions."""

@@ -1,4 +1,4 @@
-"""What fio --output-format=json prints, 2.1.5 and later; pure."""
+"""Parse the output of fio --output-format=json, 2.1.5 and later; pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterwright.i18n import _
 
 @dataclass(frozen=True, slots=True)
 class Fio:
-    """One job, of reads or writes: bytes/s, operations/s, and completion latency in seconds."""
+    """One fio job, of reads or writes: bytes/s, operations/s, and completion latency in seconds."""
 
     bytes_per_s: float
     iops: float
@@ -19,10 +19,10 @@ class Fio:
 
 
 def fio(out: str) -> Fio:
-    """The job of a run; fio may print warnings before its JSON.
+    """Parse the first job of a run; skips warnings that fio prints before its JSON.
 
     Raises:
-        ValueError: there is no job, or it ended with an error.
+        ValueError: There is no job, or it ended with an error.
     """
     start = out.find("{")
     if start < 0:

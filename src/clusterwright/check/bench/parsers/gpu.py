@@ -1,4 +1,4 @@
-"""What `programs/gpu.py` prints of a host: each GPU's figures, what was wrong, and how it was under load; pure."""
+"""Parse what `gpu.py` prints on a host: each GPU's figures, wrong results, and state under load; pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from clusterwright.check.bench.rounds import Pair
 from clusterwright.i18n import _
 
 TO_PEER, FROM_PEER = "copies to a peer", "copies from a peer"
-MATRIX = "matrix "  # the steps in which it computes; their names go on with the precision
+MATRIX = "matrix "  # prefix of the compute steps' names; the precision follows
 MHZ = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How a GPU was while it computed, and its PCIe link while it copied; None where nothing was read."""
+    """A GPU's state while it computed, and its PCIe link while it copied; None where nothing was read."""
 
     temperature_c: float | None = None
     before_c: float | None = None
@@ -28,9 +28,7 @@ class Load:
     sm_most_hz: float | None = None
     power_w: float | None = None
     reasons: int = 0
-    pcie: tuple[int, int, int, int] | None = (
-        None  # generation, the most it can have, lanes, the most it can have
-    )
+    pcie: tuple[int, int, int, int] | None = None  # generation, its maximum, lanes, their maximum
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +44,15 @@ class Tested:
 
     @property
     def part(self) -> str:
-        """As verdicts name it."""
+        """The GPU's name in verdicts."""
         return f"gpu {self.index}"
 
 
 @dataclass(frozen=True, slots=True)
 class Gpus:
-    """All GPUs of a host, the rates from each to each by their parts, and why nvidia-smi said nothing.
+    """All GPUs of a host, the copy rates between each two by their part names, and nvidia-smi's error (`blind`).
 
-    A way is `direct` where bytes do not go by the host's memory.
+    `direct`: whether a copy bypasses the host's memory.
     """
 
     devices: tuple[Tested, ...]
@@ -64,10 +62,10 @@ class Gpus:
 
 
 def gpus(report: Mapping[str, Any]) -> Gpus:
-    """Everything that a host measured.
+    """Parse everything that a host measured.
 
     Raises:
-        ValueError: a part of it is missing.
+        ValueError: A key is missing.
     """
     try:
         rows = report["gpus"]
@@ -105,7 +103,7 @@ def _peer_values(rows: Iterable[Mapping[str, Any]], key: str) -> Iterator[tuple[
 
 
 def _best_peer_figures(part: str, link_rates: Mapping[Pair, float]) -> Iterator[Figure]:
-    """With its best partner, each way: so a bad GPU does not make its peers look bad."""
+    """Return the copy rates with the best partner in each direction: so a bad GPU does not make its peers look bad."""
     for position, quantity in ((0, TO_PEER), (1, FROM_PEER)):
         rates = [rate for ends, rate in link_rates.items() if ends[position] == part]
         if rates:
@@ -134,7 +132,7 @@ def _all(rows: Iterable[Mapping[str, Any]], field: str) -> list[float]:
 
 
 def _pcie(rows: list[Mapping[str, Any]]) -> tuple[int, int, int, int] | None:
-    """The link at its best while copies went over it: an idle one rests at a lower generation."""
+    """Return the link's best values during copies: an idle link rests at a lower generation."""
     names = [f"pcie.link.{attribute}.{when}" for attribute in ("gen", "width") for when in ("current", "max")]
     values = [_all(rows, name) for name in names]
     if not all(values):

@@ -1,4 +1,4 @@
-"""What ibping (infiniband-diags, 1.5 to rdma-core 5x) prints at its end; pure."""
+"""Parse the summary of ibping (infiniband-diags, 1.5 to rdma-core 5x); pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TIMES = re.compile(r"rtt min/avg/max = ([\d.]+)/([\d.]+)/([\d.]+) ms")
 
 @dataclass(frozen=True, slots=True)
 class Ibping:
-    """Packets, and the round trip's seconds; the times are None where nothing came back."""
+    """Packet counts and round-trip times in seconds; the times are None if no packet came back."""
 
     packets_sent: int
     received: int
@@ -21,10 +21,10 @@ class Ibping:
 
 
 def ibping(out: str) -> Ibping:
-    """The statistics of a run.
+    """Parse the statistics of a run.
 
     Raises:
-        ValueError: there are none; with its last words.
+        ValueError: There are none; has the last lines of output.
     """
     counts, times = _COUNTS.search(out), _TIMES.search(out)
     if counts is None:

@@ -1,4 +1,4 @@
-"""What `pair.py` prints of one direction: iperf3's JSON less its intervals, or our own stream's count."""
+"""Parse what `pair.py` prints of one direction: iperf3's JSON without its intervals, or our own stream's count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.i18n import _
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One direction, as the receiving end counted it, and the addresses that the connections had."""
+    """One direction, as counted by the receiving end, and the addresses of its connections."""
 
     bytes_per_s: float
     tool: str
@@ -20,10 +20,10 @@ class Stream:
 
 
 def stream(report: Mapping[str, Any]) -> Stream:
-    """The stream; of iperf3 3.1 (2016) and later.
+    """Parse one direction; reads iperf3 3.1 (2016) and later.
 
     Raises:
-        ValueError: it came to nothing; in the tool's own words.
+        ValueError: The stream failed; has the tool's message.
     """
     if report.get("error"):
         raise ValueError(str(report["error"]))
@@ -33,7 +33,7 @@ def stream(report: Mapping[str, Any]) -> Stream:
     if report["tool"] == "tcp":
         return Stream(report["bytes"] / report["seconds"], "tcp", ends)
     end = report.get("end", {})
-    # up to 3.6 a run in one direction has no other sums; with --bidir of later ones they are not what we ask for
+    # up to 3.6 a run in one direction has no other sums; with --bidir of later ones they are not the ones needed here
     total = end.get("sum_received") or end.get("sum") or {}
     if "bits_per_second" not in total:
         raise ValueError(_("iperf3 printed no sum: {end}", end=sorted(end)))

@@ -1,4 +1,4 @@
-"""What ib_write_bw, ib_read_bw, ib_send_bw and the latency programs of linux-rdma/perftest print, 3.0 to 25.x."""
+"""Parse ib_write_bw, ib_read_bw, ib_send_bw and the latency programs of linux-rdma/perftest, 3.0 to 25.x."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _TIME = re.compile(r"-?\d+\.\d{2}|-?\d+")
 _NAME = re.compile(r"[\w.#%]+(?: (?:peak|average|percentile))?\[[^\]]+\]|#bytes|#iterations|tps average")
 _SETTING = re.compile(r"([A-Za-z][\w .*-]*?)\s*: (\S+)")
 _GPU = "allocated GPU buffer"  # with --use_cuda, from 3.0 on
-_BITS = {"MB/sec": 8 * MiB, "MiB/sec": 8 * MiB, "Gb/sec": 10**9}  # perftest's MB are of 2^20 bytes
+_BITS = {"MB/sec": 8 * MiB, "MiB/sec": 8 * MiB, "Gb/sec": 10**9}  # perftest's MB are 2^20 bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One line: message size, and the figures by their column's name; bandwidths in bits/s, times in seconds."""
+    """One result line: message size in bytes, bandwidths in bits/s or times in seconds."""
 
     size: int
     average: float
@@ -30,7 +30,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Perftest:
-    """Its lines, and what it says of itself: `Device`, `Link type`, `Mtu`, `Transport type`."""
+    """The result lines, and the run's own settings: `Device`, `Link type`, `Mtu`, `Transport type`."""
 
     results: tuple[Result, ...]
     settings: dict[str, str]
@@ -38,7 +38,7 @@ class Perftest:
 
 @dataclass(frozen=True, slots=True)
 class RdmaPath:
-    """What a run should go by: the device, the link type in perftest's words, and whether from GPU to GPU."""
+    """The path that a run should use: the device, the link type as perftest names it, and whether from GPU to GPU."""
 
     device: str
     link: str  # IB, Ethernet
@@ -46,10 +46,10 @@ class RdmaPath:
 
 
 def perftest(out: str) -> Perftest:
-    """The figures of a run.
+    """Parse the results of a run.
 
     Raises:
-        ValueError: there are none; with its last words.
+        ValueError: There are none; has the last lines of output.
     """
     settings = _settings(out)
     results = tuple(_results(out))
@@ -59,7 +59,7 @@ def perftest(out: str) -> Perftest:
 
 
 def astray(out: str, path: RdmaPath) -> str:
-    """How an end of a run went by something else than it should, by its own heading; nothing where it did not."""
+    """Return how an end's printed settings differ from the path; empty if they match."""
     settings = _settings(out)
     expected = {"Device": path.device, "Link type": path.link, "Transport type": "IB"}
     for name, value in expected.items():
@@ -73,7 +73,7 @@ def _settings(out: str) -> dict[str, str]:
 
 
 def _results(out: str) -> Iterator[Result]:
-    """Lines of numbers below a heading; the heading says what they are."""
+    """Yield the lines of numbers below a heading; the heading names the columns."""
     names: list[str] = []
     for line in out.splitlines():
         if line.lstrip().startswith("#bytes"):

@@ -1,4 +1,4 @@
-"""What `collectives.py` prints on one host: a row for each size of each operation, what carried it, NCCL's log."""
+"""Parse what `collectives.py` prints on one host: a row per operation and size, bytes by interface, NCCL's log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEAD = "        size       count    type  redop       time     algbw     busbw  
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of nccl-tests: bytes, elements, seconds, bytes/s, and how many elements of all ranks were wrong."""
+    """One line of nccl-tests: bytes, elements, seconds, bytes/s, and the count of wrong elements on all ranks."""
 
     kind: str
     size: int
@@ -34,7 +34,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Everything that a group of ranks said; `skipped` are operations that the backend does not have, and why."""
+    """The rows of a group of ranks; `skipped`: operations that the backend lacks, with the reason."""
 
     rows: tuple[Row, ...]
     skipped: dict[str, str]
@@ -42,12 +42,12 @@ class Sweep:
     transport: Transport
 
     def largest(self, kind: str) -> Row | None:
-        """The row of the operation's largest message."""
+        """Return the row of the operation's largest message."""
         return max((row for row in self.rows if row.kind == kind), key=lambda row: row.size, default=None)
 
 
 def sweep(out: str) -> Sweep:
-    """The sweep; lines of other forms (warnings of torch) are passed over."""
+    """Parse the sweep; skips lines of other forms (warnings of torch)."""
     records = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     rows = tuple(
         Row(

@@ -1,4 +1,4 @@
-"""What `training.py` printed on the hosts of a group: its steps, by their slowest rank, and whether they were right."""
+"""Parse what `training.py` printed on the hosts of a group: step times by the slowest rank, and wrong results."""
 
 from __future__ import annotations
 
@@ -15,64 +15,66 @@ from clusterwright.i18n import _
 
 Report = Mapping[str, Any]
 
-# Ours. One kind of host gives equal bits; another kind of CPU adds up in another order.
+# Ours. Equal hosts give equal bits; another kind of CPU sums in another order.
 ALIKE_LOSS, ALIKE_NORM = 1e-4, 1e-6
-# Of the largest gradient: bf16 keeps 8 bits, and a GPU adds up in another order each time.
+# Relative to the largest gradient: bf16 has 8 bits, and a GPU sums in another order each time.
 MOST_OFF = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """Steps of one group: seconds of each, with the exchange of gradients and without; what was not right, in words."""
+    """Step times of one group in seconds, with and without the gradient exchange; `wrong`: what was wrong, as text."""
 
     hosts: Group
     ranks: int
     step_times: tuple[float, ...]
     compute_times: tuple[float, ...]
-    by_host: Mapping[str, float]  # seconds of a step without the exchange; the mean, as others may run there
-    all_reduce_s: float  # of so many bytes as the gradients have, by itself
+    by_host: Mapping[
+        str, float
+    ]  # mean seconds of a step without the exchange, as other programs may run there
+    all_reduce_s: float  # of as many bytes as the gradients have, alone
     gradient_bytes: int
-    sent_bytes: Mapping[str, int]  # bytes of each host, over the interface that was to carry them
+    sent_bytes: Mapping[str, int]  # bytes sent by each host over the interface of the gradients' network
     wrong: tuple[str, ...]
     transport: Transport
 
     @property
     def step_s(self) -> float:
-        """The median."""
+        """Median seconds of a step."""
         return statistics.median(self.step_times)
 
     @property
     def spread(self) -> float:
-        """Half of the steps lie within so much of each other, as a share of the median."""
+        """Interquartile range of the step times, as a share of the median."""
         low, _middle, high = statistics.quantiles(self.step_times, n=4)
         return (high - low) / self.step_s
 
     @property
     def compute_s(self) -> float:
-        """Seconds of a step without the exchange, in the same minutes; the median."""
+        """Median seconds of a step without the exchange, measured in the same minutes."""
         return statistics.median(self.compute_times)
 
     @property
     def compute_share(self) -> float:
-        """Share of a step that the exchange leaves: the rest is waiting that nothing hides."""
+        """Share of a step left for computing: the rest waits for the exchange."""
         return min(1.0, self.compute_s / self.step_s)
 
     @property
     def bus_bytes(self) -> float:
-        """What one step passes through each rank, as nccl-tests counts it."""
+        """Bytes that one step's all-reduce passes through each rank, as nccl-tests counts bus bandwidth."""
         return self.gradient_bytes * 2 * (self.ranks - 1) / self.ranks
 
     @property
     def bus_bw(self) -> float:
-        """Bytes/s of the all-reduce by itself; 0 with one rank."""
+        """Bytes/s of the all-reduce alone; 0 with one rank."""
         return self.bus_bytes / self.all_reduce_s
 
 
 def trained(hosts: Group, answers: Sequence[Answer]) -> Trained:
-    """One group; lines of other forms (warnings of torch) are passed over.
+    """Parse one group's answers; skips lines of other forms (warnings of torch).
 
     Raises:
-        ValueError: a host's ranks said nothing.
+        ValueError: A host's ranks reported nothing.
     """
     lines = {host: _lines(answer.out) for host, answer in zip(hosts, answers, strict=True)}
     reports_by_host = {
@@ -110,12 +112,12 @@ def _lines(out: str) -> list[dict[str, Any]]:
 
 
 def _slowest(reports: Iterable[Report], key: str) -> tuple[float, ...]:
-    """Of each step, the rank that took longest."""
+    """Return the slowest rank's value of each step."""
     return tuple(max(step) for step in zip(*(report[key] for report in reports), strict=True))
 
 
 def _wrong(reports: Sequence[Report]) -> Iterable[str]:
-    """Written so that what is no number is wrong, too."""
+    """Yield what is wrong; written so that NaN counts as wrong."""
     losses, norms = ([report[key] for report in reports] for key in ("loss", "norm"))
     if not _alike(losses, ALIKE_LOSS):
         yield f"losses differ between ranks: {min(losses):.6g} to {max(losses):.6g}"

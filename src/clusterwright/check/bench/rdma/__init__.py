@@ -1,1 +1,1 @@
-"""Verbs between hosts, rail by rail."""
+"""RDMA verbs between hosts, rail by rail."""

@@ -1,4 +1,4 @@
-"""What a rail should measure, by the declared network and the catalog; pure."""
+"""The rates and latencies that a rail should measure, by the declared network and the catalog; pure."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from clusterwright.plan.fabric.parts import ADAPTERS_S, HOP_S
 from clusterwright.plan.machines import gpu_like
 from clusterwright.units import format_rate
 
-# ngc_multinode_perf and stas00/ml-engineering (network/benchmarks) both hold raw RDMA to 90 % of the line.
+# ngc_multinode_perf and stas00/ml-engineering (network/benchmarks) both require 90 % of line rate of raw RDMA.
 ENOUGH = 0.9
-# Switches between the two hosts that lie farthest apart, by how they are joined; in a ring hosts pass it on (ours: 8).
+# Switches between the two most distant hosts, by topology; in a ring hosts forward packets (ours: 8).
 SWITCHES = {"single-switch": 1, "star": 3, "leaf-spine": 3, "rail-optimized": 3, "fat-tree": 5, "ring": 8}
-# Field guides allow 1.5 us where the parts come to 0.73 (docs/concepts/guides-checked.md, V2).
+# Field guides allow 1.5 us where the parts add up to 0.73 (docs/concepts/guides-checked.md, V2).
 TIMES = 2.0
 
 
 def rate(quantity: str, network: Network, gpus: Gpus | None) -> Expectation:
-    """Of bandwidth on one rail."""
+    """Return the expected bandwidth of one rail."""
     line, reason = network.rate / 8, _("networks.compute.rate {rate}", rate=format_rate(network.rate))
     if quantity != GDR or gpus is None:
         return Expectation(line, "bytes/s", reason, ENOUGH)
@@ -38,7 +38,7 @@ def rate(quantity: str, network: Network, gpus: Gpus | None) -> Expectation:
 
 
 def latency(quantity: str, network: Network) -> Bound:
-    """Of a message; a read goes there and back, where half a round trip is counted of what is sent."""
+    """Return the bound of a message's latency: half a round trip for a send, a whole one for a read."""
     switches = SWITCHES[network.fabric]
     base_s = ADAPTERS_S + switches * HOP_S[network.kind]
     turns = 2 if quantity == "read latency" else 1
@@ -52,7 +52,7 @@ def latency(quantity: str, network: Network) -> Bound:
 
 
 def _gdr_share(gpus: Gpus) -> tuple[float, str]:
-    """Of the declared GPU; of the lowest one where it is not in the table."""
+    """Return the GPU's GPUDirect share of line rate and its name; the lowest share for a GPU not in the table."""
     try:
         row = copy_rates().get(gpu_like(gpus, catalog.gpus().values()).name)
     except WrightError:

@@ -1,4 +1,4 @@
-"""Measures rails of pairs of hosts on stage: each order has one end of each pair serve the other."""
+"""Measure rails of pairs of hosts on the stage: in each order one host of each pair is the server."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from clusterwright.i18n import _
 
 DISCOVERY_TIMEOUT_S, TEST_S = 60.0, SECONDS + 28.0  # waking a GPU for GPUDirect takes seconds
 TIMEOUT_S = 15.0  # programs/rdma.py
-# Of TCP, for perftest's ends to meet: up to 8 tests on up to 16 rails, and one that is the bench's own.
+# TCP ports where perftest's ends meet: up to 8 tests on up to 16 rails, and one port of the bench itself.
 RAIL_PORTS, ORDER_PORTS = 8, 144
 
 
 def end(host: str, rail: int) -> str:
-    """One rail of one host, as pairs of them are kept."""
+    """Return the name of one rail of one host: `HOST/rail N`."""
     return f"{host}/rail {rail}"
 
 
 @dataclass(slots=True)
 class Pass:
-    """Readings by quantity and by the two ends, the server's first; and why some came to nothing."""
+    """Readings by quantity and by the two ends, the server first; `failed`: errors of the others."""
 
     readings: dict[str, dict[Pair, Reading]] = field(default_factory=dict)
     pings: dict[Pair, float] = field(default_factory=dict)
     failed: dict[str, dict[Pair, str]] = field(default_factory=dict)  # by quantity
 
     def values(self, quantity: str) -> dict[Pair, float]:
-        """By source and target of the bytes."""
+        """Return the values of a quantity by source and target of the bytes."""
         quantity_readings = self.readings.get(quantity, {})
         return {
             reading.direction(ends): reading.value
@@ -46,7 +46,7 @@ class Pass:
 
 @dataclass(slots=True)
 class Bench:
-    """Measures on stage; each order has ports of its own."""
+    """Measures rails on the stage; each order uses its own ports."""
 
     site: Site
     network: Network
@@ -56,7 +56,7 @@ class Bench:
     count: int = 0
 
     def discover_rails(self) -> None:
-        """Which rails each host has."""
+        """Find the rails of each host."""
         part = Part("rdma", {"role": "ports", "probe": probe("rdma")}, DISCOVERY_TIMEOUT_S)
         variables = self.site.cluster.jobs.variables
         for host, answer in self.site.stage.do(dict.fromkeys(self.site.stage.hosts, part)).items():
@@ -77,11 +77,11 @@ class Bench:
             )
 
     def ends(self) -> tuple[str, ...]:
-        """Every rail of every host that can be measured."""
+        """Return every measurable rail of every host."""
         return tuple(end(host, rail) for host, host_rails in self.hosts.items() for rail in host_rails.rails)
 
     def measure(self, rounds: Iterable[Round]) -> Pass:
-        """Each pair with either end as the server."""
+        """Measure each pair twice, with either host as the server."""
         bench_pass = Pass()
         for pairs in rounds:
             for directed_pairs in (pairs, tuple(ends[::-1] for ends in pairs)):
@@ -122,7 +122,7 @@ class Bench:
         }
 
     def _rails(self, server: str, client: str) -> list[tuple[Rail, Rail]]:
-        """Those that both have."""
+        """Return the rails that both hosts have."""
         server_rails, client_rails = self.hosts[server].rails, self.hosts[client].rails
         return [
             (server_rails[number], client_rails[number]) for number in server_rails if number in client_rails

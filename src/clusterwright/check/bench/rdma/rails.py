@@ -1,4 +1,4 @@
-"""The rails of a host: which RDMA port is which, by what address it is reached, and which GPU lies beside it; pure."""
+"""The rails of a host: which RDMA port each is, its GID or LID, and the GPU near it; pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from clusterwright.config.networks import Network
 from clusterwright.i18n import _
 
 GID_INDEX = "NCCL_IB_GID_INDEX"
-LINK = {"infiniband": "IB", "roce": "Ethernet"}  # as perftest calls them
+LINK = {"infiniband": "IB", "roce": "Ethernet"}  # as perftest names them
 
 
 @dataclass(frozen=True, slots=True)
 class Rail:
-    """One port that can be measured; `gid` is None over InfiniBand, `gpu` where GPUDirect cannot be had."""
+    """One measurable port; `gid` is None on InfiniBand, `gpu` is None without GPUDirect."""
 
     number: int
     device: str
@@ -30,13 +30,13 @@ class Rail:
 
     @property
     def path(self) -> RdmaPath:
-        """What a run over it must say of itself."""
+        """The device and link that a run over this rail must report."""
         return RdmaPath(self.device, self.link)
 
 
 @dataclass(frozen=True, slots=True)
 class Rails:
-    """What a host can be measured by, why other rails cannot be, and whether ibping may send."""
+    """A host's measurable rails, the reasons against the others, and whether ibping may send."""
 
     rails: Mapping[int, Rail]
     wrong: Mapping[int, str]
@@ -44,7 +44,7 @@ class Rails:
 
 
 def rails(report: Mapping[str, Any], declared: Network, variables: Mapping[str, str], gpus: int) -> Rails:
-    """From what `programs/rdma.py` says of the ports of a host."""
+    """Return a host's rails, from the ports that `rdma.py` reports."""
     lids = {
         (row["device"], row["port"]): int(row["lid"] or "0", 0)
         for row in json.loads(report["ports"])["ports"]
@@ -80,9 +80,9 @@ def rails(report: Mapping[str, Any], declared: Network, variables: Mapping[str, 
 
 
 def _chosen(ports: tuple[RdmaPort, ...], declared: Network) -> tuple[RdmaPort, ...]:
-    """As many as there are rails, in the kernel's order; where there are more, those that are up and slow go first.
+    """Choose as many ports as there are rails, in the kernel's order; of more, ports that are up and slow go first.
 
-    A port that is down keeps its place, so the numbers of the others stay what they are on every host.
+    A port that is down counts, so that rails have the same numbers on every host.
     """
     fitting = [port for port in ports if port.link_layer == LAYER[declared.kind]]
     slow = [port.up and port.rate_bits_per_s < declared.rate for port in fitting]
@@ -91,7 +91,7 @@ def _chosen(ports: tuple[RdmaPort, ...], declared: Network) -> tuple[RdmaPort, .
 
 
 def _gid(port: RdmaPort, index: str | None) -> int | None:
-    """The one that NCCL is told of, else the first of RoCE v2 on IPv4."""
+    """Return the GID index set for NCCL, else the port's first one of RoCE v2 on IPv4."""
     fitting = (gid.index for gid in port.gids if gid.type == "RoCE v2" and gid.ipv4)
     return next((gid for gid in fitting if index in (None, str(gid))), None)
 

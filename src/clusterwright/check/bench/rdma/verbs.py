@@ -1,4 +1,4 @@
-"""The tests that a pair runs on one rail: what is typed at both ends, and what is read from both; pure."""
+"""The perftest runs of a pair on one rail: the commands of both ends, and the reading of their outputs; pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.check.bench.parsers.perftest import astray, perftest
 from clusterwright.check.bench.rdma.rails import Rail
 
 SECONDS = 2
-SIZE, SMALL, TURNS = 65536, 8, 2000  # bytes; bytes and exchanges of a test of latency
+SIZE, SMALL, TURNS = 65536, 8, 2000  # bytes; bytes and iterations of a latency test
 PINGS = 100
 COMMON = ["-F", "--report_gbits", f"--duration={SECONDS}", f"--size={SIZE}"]
 SHORT = ["-F", f"--iters={TURNS}", f"--size={SMALL}"]
@@ -20,9 +20,9 @@ GDR = "GPUDirect write bandwidth"
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One program of perftest: what it measures, and whether the bytes go from client to server."""
+    """One perftest program: what it measures; `forward`: whether bytes go from client to server."""
 
-    __test__ = False  # no test of ours, whatever pytest makes of the name
+    __test__ = False  # pytest must not collect this class
 
     quantity: str
     program: str
@@ -45,7 +45,7 @@ PING = "ping"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one test came to, or why there is no figure to believe."""
+    """The result of one test, or why its figure does not count."""
 
     test: Test
     value: float | None
@@ -53,12 +53,12 @@ class Reading:
     mtu: str = ""
 
     def direction(self, ends: tuple[str, str]) -> tuple[str, str]:
-        """Source and target of the bytes, of server and client."""
+        """Return source and target of the bytes; `ends` are server and client."""
         return ends[::-1] if self.test.forward else ends
 
 
 def orders(server: Rail, client: Rail, address: str, first_port: int, *, ping: bool) -> list[dict[str, Any]]:
-    """Each test with what is typed at either end; ports of TCP count up from the first."""
+    """Return the tests of a rail with both ends' commands; TCP ports count up from the first."""
     tests = []
     for index, test in enumerate((*TESTS, GDR_TEST) if _gdr(server, client) else TESTS):
         commands = [
@@ -81,7 +81,7 @@ def orders(server: Rail, client: Rail, address: str, first_port: int, *, ping: b
 def readings(
     server: Rail, client: Rail, outputs: tuple[Mapping[str, Any], Mapping[str, Any]]
 ) -> Iterator[Reading]:
-    """Of the tests of one rail, from what its server and its client printed."""
+    """Read the tests of one rail from the outputs of its server and its client."""
     for test in (*TESTS, GDR_TEST):
         server_output, client_output = (output.get(test.quantity) for output in outputs)
         if server_output is not None and client_output is not None:
@@ -89,10 +89,10 @@ def readings(
 
 
 def ping_s(output: Mapping[str, Any]) -> float | None:
-    """The mean round trip of ibping; None where none was asked for, or none came back.
+    """Return the mean round trip of ibping in seconds; None if it was not run, or no packet came back.
 
     Raises:
-        ValueError: it did not run; in its own words.
+        ValueError: It failed; has its message.
     """
     return ibping(output[PING]["out"]).average_s if PING in output else None
 
@@ -108,7 +108,7 @@ def _device_options(rail: Rail, *, gdr: bool) -> list[str]:
 
 
 def _reading(test: Test, server: tuple[Rail, str], client: tuple[Rail, str]) -> Reading:
-    """The client's figure, if both ends went by what they should."""
+    """Read the client's figure, if both ends used the right device and link."""
     try:
         result = perftest(client[1])
     except ValueError as error:

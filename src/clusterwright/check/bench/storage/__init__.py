@@ -1,1 +1,1 @@
-"""The shared folder, and local disks."""
+"""Measurements of the shared folder and of local disks."""

@@ -1,4 +1,4 @@
-"""What every host does in a folder to measure it, and how its answer is read."""
+"""Measure a folder on every host: the program's arguments, and the parsing of its answer."""
 
 from __future__ import annotations
 
@@ -11,25 +11,23 @@ from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.i18n import _
 
 SECONDS, SIZE_MIB = 10, 1024
-LAB_SECONDS, LAB_SIZE_MIB = 2, 32  # the disk of one machine stands for a file server and for all local disks
+LAB_SECONDS, LAB_SIZE_MIB = 2, 32  # one machine's disk is the file server and all local disks at once
 START_S, JOBS = 60.0, 3
 LASTING = ("write of a large file", "read of a large file", "random reads of 4 KiB")  # by fio, for seconds
 
 
 def part(site: Site, folder: str) -> Part:
-    """Large files, random reads and many small files there."""
+    """Return the part that measures large files, random reads and many small files in the folder."""
     seconds, size = (LAB_SECONDS, LAB_SIZE_MIB) if site.cluster.lab else (SECONDS, SIZE_MIB)
     arguments = {"folder": folder, "seconds": seconds, "size_mib": size}
-    return Part(
-        "disks", arguments, START_S + JOBS * 2 * 4 * seconds
-    )  # each twice where the first way is refused
+    return Part("disks", arguments, START_S + JOBS * 2 * 4 * seconds)  # each twice, if direct I/O is refused
 
 
 def figures(answer: Answer) -> tuple[Figure, ...]:
-    """What one host measured.
+    """Parse what one host measured.
 
     Raises:
-        ValueError: fio ended with an error; in its own words.
+        ValueError: fio ended with an error; has its message.
     """
     return tuple(_figures(answer))
 

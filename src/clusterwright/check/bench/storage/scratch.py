@@ -1,8 +1,8 @@
-"""Local disks of all hosts: measured at the same time, as hosts do not share them, and all once more where one is low.
+"""Measure local disks of all hosts at the same time, as hosts do not share them; repeat all if one is low.
 
-What is expected of a disk is what equal disks do in other hosts at that time. One fails that does less than half of
-their median, twice, and is far behind all of them in that quantity and in all together: what disturbs a host seldom
-disturbs all quantities. Distances are those of logarithms, as rates of disks in use differ by factors.
+A disk is expected to be as fast as equal disks in other hosts at that time. It fails if it is below half of
+their median, twice, and is an outlier in that quantity and in the mean of all: a disturbance seldom
+affects all quantities. Distances are of logarithms, as rates of disks in use differ by factors.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.nodes import Disk
 from clusterwright.i18n import N_, _
 
-ENOUGH = 0.5  # ours: disks of one kind and age differ by a fifth, one that fails does a tenth
+ENOUGH = 0.5  # ours: disks of one kind and age differ by a fifth, a failing one reaches a tenth
 FIX = N_("check the disk's health and errors on the host: smartctl -a, nvme smart-log, journalctl -k")
 GRAVE = (Status.FAIL, Status.WARN, Status.UNKNOWN, Status.OK)
 MIN_REPEATS = 2
 
 
 def scratch(site: Site) -> tuple[Outcome, ...]:
-    """One outcome for each path, and for equal disks there."""
+    """Return one outcome for each path and kind of disk."""
     return tuple(_of_equals(site, path, hosts) for (path, _disk), hosts in equals(site).items())
 
 
 def equals(site: Site) -> dict[tuple[str, Disk], tuple[str, ...]]:
-    """Hosts by the path and the make of a local disk that they all have."""
+    """Return hosts by path and disk, as declared: hosts with equal disks at the same path."""
     hosts_by_disk: dict[tuple[str, Disk], tuple[str, ...]] = {}
     for name in site.stage.hosts:
         for disk in site.host(name).group.disks:
@@ -53,7 +53,7 @@ def equals(site: Site) -> dict[tuple[str, Disk], tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class RelativeFigure:
-    """A lasting quantity of one host in its best pass: its share of the median of equal disks in that pass."""
+    """A figure of one host from its best pass: its share of the median of equal disks in that pass."""
 
     host: str
     figure: Figure
@@ -64,16 +64,16 @@ class RelativeFigure:
 
     @property
     def share(self) -> float:
-        """Of the median; 1 where there is none."""
+        """Share of the median; 1 if the median is 0."""
         return self.figure.value / self.usual if self.usual else 1.0
 
     @property
     def low(self) -> bool:
-        """Less than enough."""
+        """True if the share is too low."""
         return self.hosts >= FEWEST and self.share < ENOUGH
 
     def verdict(self, path: str) -> Verdict:
-        """`fail` where it is low and far behind in two measurements, `warn` in one; low as others are is no fault."""
+        """Return `fail` for a low outlier in two measurements, `warn` in one; low without being an outlier is OK."""
         bad = self.low and self.deviations < -OUTLIER_DEVIATIONS
         status = (Status.FAIL if self.times >= MIN_REPEATS else Status.WARN) if bad else Status.OK
         status = status if self.hosts >= FEWEST else Status.UNKNOWN
@@ -94,7 +94,7 @@ class RelativeFigure:
 
 
 def relative_figures(passes: Sequence[Figures]) -> list[RelativeFigure]:
-    """Every lasting quantity of every host; what takes a moment only is too uneven to say anything of a disk."""
+    """Return every host's figures of `LASTING` quantities; short measurements are too noisy to judge a disk."""
     best: dict[tuple[str, str], RelativeFigure] = {}
     for figures in passes:
         for relative in _of_pass(figures):
@@ -130,7 +130,7 @@ def _mean_log(logs: Mapping[str, Mapping[str, float]], host: str) -> float:
 
 
 def _deviations(logs: Mapping[str, float]) -> dict[str, float]:
-    """How far above (or, negative, below) the median each host is."""
+    """Return how many deviations each host is above the median (negative: below)."""
     middle, spread = statistics.median(logs.values()), factors(map(math.exp, logs.values()))
     return {host: (value - middle) / spread for host, value in logs.items()}
 
@@ -149,7 +149,7 @@ def _of_equals(site: Site, path: str, hosts: Sequence[str]) -> Outcome:
 
 
 def _verdicts(path: str, passes: Sequence[Figures]) -> tuple[Verdict, ...]:
-    """One for each host, of the quantity that it is worst in; of small files only where nothing lasts longer."""
+    """Return a verdict on each host, by its worst quantity; by small files only without longer measurements."""
     ordered = sorted(relative_figures(passes), key=lambda relative: relative.share)
     verdicts = [relative.verdict(path) for relative in ordered] or [
         replace(verdict, observed=f"{observation.part}: {verdict.observed}", part=path)

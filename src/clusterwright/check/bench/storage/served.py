@@ -1,8 +1,8 @@
-"""The shared folder: all hosts at once, then one by itself, to tell a slow server from one host's slow way to it.
+"""Measure the shared folder from all hosts at once, then from one alone, to tell a slow server from a slow host.
 
-A server that gives all hosts together less than half of what it gives one is slow for all. A host that has less
-than half of what the others have, and is further from them than they are from each other, is looked for in smaller
-and smaller groups (`bisect.py`).
+A server that gives all hosts together less than half of what it gives one is slow for all. A host that gets less
+than half of what the others get, and differs from them more than they differ from each other, is bisected in
+smaller and smaller groups (`bisect.py`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SHARED = N_("check what they share: the server, the switch, their mount options"
 
 @dataclass(slots=True)
 class Served:
-    """The rounds over a shared folder, and how much of each lasting quantity is enough."""
+    """The passes over a shared folder, and the lowest acceptable value of each quantity."""
 
     site: Site
     host_bench: HostBench
@@ -48,13 +48,13 @@ class Served:
     least: Mapping[str, float] = field(default_factory=dict)
 
     def run_pass(self, hosts: Group) -> tuple[Figures, dict[str, str]]:
-        """These hosts at once; noted."""
+        """Measure these hosts at once, and store the pass."""
         figures, failed = run_pass(self.site, self.host_bench, hosts)
         self.passes.append(figures)
         return figures, failed
 
     def slow(self, groups: tuple[Group, ...]) -> tuple[bool, ...]:
-        """All groups at once; a group is slow when one of its hosts is, or has no answer."""
+        """Measure all groups at once; a group is slow if one of its hosts is slow or did not answer."""
         figures, _failed = self.run_pass(tuple(host for group in groups for host in group))
         bad = {*self.slow_hosts(figures)} | {
             host for group in groups for host in group if host not in figures
@@ -65,7 +65,7 @@ class Served:
         return slow
 
     def slow_hosts(self, figures: Figures) -> dict[str, str]:
-        """Hosts that have too little, in two quantities at least: what disturbs a host seldom disturbs two."""
+        """Return hosts that are too low in at least two quantities: a disturbance seldom affects two."""
         shortfalls: dict[str, str] = {}
         for host in figures:
             lasting = _lasting(figures, host)
@@ -78,7 +78,7 @@ class Served:
 
 
 def served(site: Site, host_bench: HostBench, path: str) -> Outcome:
-    """Figures of every host, whether the server holds all of them, and whose way to it is slow."""
+    """Measure every host; judge whether the server keeps up with all of them, and find slow hosts."""
     folder_bench = Served(site, host_bench, path)
     first_pass, failed = folder_bench.run_pass(site.stage.hosts)
     values = _values(first_pass)
@@ -110,12 +110,12 @@ def served(site: Site, host_bench: HostBench, path: str) -> Outcome:
 
 
 def _lasting(figures: Figures, host: str) -> list[Figure]:
-    """Those that were measured for seconds: less is over before a busy host has begun."""
+    """Return the figures measured for seconds: shorter ones end before a busy host has begun."""
     return [figure for figure in figures[host] if figure.quantity in LASTING]
 
 
 def _values(figures: Figures) -> dict[str, list[float]]:
-    """By lasting quantity."""
+    """Return the values of each lasting quantity."""
     values: dict[str, list[float]] = {}
     for host in figures:
         for figure in _lasting(figures, host):
@@ -124,12 +124,12 @@ def _values(figures: Figures) -> dict[str, list[float]]:
 
 
 def _enough(values: list[float]) -> float:
-    """The share of the median that is enough: less where hosts differ by more, as on a busy machine."""
+    """Return the acceptable share of the median: lower where hosts differ by more, as on a busy machine."""
     return min(ENOUGH, math.exp(-OUTLIER_DEVIATIONS * factors(values)))
 
 
 def _by_itself(folder_bench: Served, usual: Mapping[str, float]) -> Figures:
-    """The host that did best among all has the server to itself."""
+    """Measure the fastest host alone."""
     first_pass = folder_bench.passes[0]
 
     def share(host: str) -> float:
@@ -139,7 +139,7 @@ def _by_itself(folder_bench: Served, usual: Mapping[str, float]) -> Figures:
 
 
 def _of_server(path: str, hosts: Group, usual: Mapping[str, float], itself: Figures) -> Iterator[Verdict]:
-    """What all have together, of the quantity in which that is least beside what one has by itself."""
+    """Compare all hosts together with one alone, in the quantity in which all together do worst."""
     lone = [figure for host in itself for figure in _lasting(itself, host) if figure.value]
     if not lone:
         return
@@ -158,7 +158,7 @@ def _of_server(path: str, hosts: Group, usual: Mapping[str, float], itself: Figu
 
 
 def _named(folder_bench: Served, bisection: Bisection) -> Iterator[Verdict]:
-    """Hosts that were slow in every group, whose others were well; groups in which nothing tells one from another."""
+    """Yield verdicts on hosts slow in every group, and on groups in which no measurement separates the hosts."""
     expected = _("at least {enough:.0%} of the other hosts", enough=ENOUGH)
     last: dict[str, str] = {}
     for figures in folder_bench.passes:
@@ -170,9 +170,7 @@ def _named(folder_bench: Served, bisection: Bisection) -> Iterator[Verdict]:
         yield Verdict(
             host, "storage", Status.FAIL, observed, expected, folder_bench.host_bench.fix, folder_bench.path
         )
-    for group in (
-        bisection.open
-    ):  # between halves that were well there is nothing: both were measured at the same time
+    for group in bisection.open:  # not between fast halves: both were measured at the same time
         observed = _("slow together; no host stands out")
         yield Verdict(
             fold(list(group)), "storage", Status.WARN, observed, expected, SHARED, folder_bench.path

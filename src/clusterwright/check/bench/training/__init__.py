@@ -1,1 +1,1 @@
-"""One training on more and more hosts: how it scales, and which host holds it up."""
+"""One training on more and more hosts: how it scales, and which host slows it down."""

@@ -1,4 +1,4 @@
-"""What trials come to: hosts by their own steps, groups by what the exchange of gradients leaves of a step."""
+"""Judge the trials: hosts by their own compute, groups by the share of a step that the gradient exchange leaves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterwright.config.names import fold
 from clusterwright.i18n import N_, _
 
 BENCH = "training"
-MIN_HOST_SHARE = 0.8  # ours, as with bandwidth: of what each host must do for the whole to scale as it should
+MIN_HOST_SHARE = 0.8  # ours, as with bandwidth: share of the rate that a host needs for the whole to scale
 SLOW_HOST = N_("the host computes slowly: run wright check FILE; check clocks, power and other processes")
 SLOW_LINK = N_(
     "fix the hosts named here; if none is named, wright bench collectives FILE finds the host or link"
@@ -29,7 +29,7 @@ EQUAL = N_("equal losses and gradients on all ranks")
 
 
 def in_doubt(trials: Trials, case: Case) -> bool:
-    """Worth training again."""
+    """True if the case should be trained again: a group failed, or a host or group is slow."""
     route, size = case
     if any(name == route.name and len(hosts) == size for name, hosts in trials.failed):
         return True
@@ -39,7 +39,7 @@ def in_doubt(trials: Trials, case: Case) -> bool:
 
 
 def of_hosts(trials: Trials, full_case: Case) -> Iterator[Verdict]:
-    """Each by its own steps, alone and in groups; it must keep up with what the whole should do."""
+    """Judge each host by its own compute rate, against the rate that all hosts together should reach."""
     observations = host_observations(trials)
     step_s = _expected_step_s(trials, full_case, observations)
     for observation in observations:
@@ -48,7 +48,7 @@ def of_hosts(trials: Trials, full_case: Case) -> Iterator[Verdict]:
 
 
 def host_observations(trials: Trials) -> list[Observation]:
-    """Samples a second of every host, without what it waits for others; beside the hosts of its node group."""
+    """Return each host's samples a second without waiting for others, with the statistics of its node group."""
     rates: dict[str, list[float]] = {}
     for several in trials.all().values():
         for group in several:
@@ -66,7 +66,7 @@ def host_observations(trials: Trials) -> list[Observation]:
 
 
 def _expected_step_s(trials: Trials, full_case: Case, observations: list[Observation]) -> float:
-    """Seconds of a step of all hosts as the planner expects them; 0 where it does not know, or nobody measured it."""
+    """Return the planner's expected seconds of a step on all hosts; 0 if it is unknown or nothing was measured."""
     groups = trials.best(*full_case)
     expected = exchange(trials.site, full_case[0], groups[0]) if groups else None
     if expected is None:
@@ -78,13 +78,13 @@ def _expected_step_s(trials: Trials, full_case: Case, observations: list[Observa
 
 
 def _host_expectation(trials: Trials, host: str, hosts: int, step_s: float) -> Expectation:
-    """What the host must do, for all of them to take such steps."""
+    """Return the rate that the host needs for all hosts to reach that step time."""
     reason = _("for {hosts} hosts to train as the planner expects", hosts=hosts)
     return Expectation(trials.samples((host,)) / step_s, "1/s", reason, MIN_HOST_SHARE)
 
 
 def of_scaling(trials: Trials, case: Case) -> Iterator[Verdict]:
-    """Each group of that size."""
+    """Judge each group of that size."""
     return (
         judge(BENCH, observation, expectation, SLOW_LINK)
         for observation, expectation in _scaled(trials, case)
@@ -92,7 +92,7 @@ def of_scaling(trials: Trials, case: Case) -> Iterator[Verdict]:
 
 
 def _scaled(trials: Trials, case: Case) -> Iterator[tuple[Observation, Expectation]]:
-    """What the exchange leaves of a step, and what it should; nothing where the planner does not know."""
+    """Yield each group's compute share of a step and the expected one; nothing where the planner has no estimate."""
     passes = trials.passes_by_group(*case)
     usual = fleet(max(group.compute_share for group in several) for several in passes.values())
     for hosts, several in passes.items():
@@ -109,7 +109,7 @@ def _scaled(trials: Trials, case: Case) -> Iterator[tuple[Observation, Expectati
 
 
 def of_data(trials: Trials) -> Iterator[Verdict]:
-    """Every rank has the same loss and the same gradients, the mean of all."""
+    """Judge whether every rank has the same loss and the same gradients, the mean of all."""
     groups = [group for several in trials.all().values() for group in several]
     bad = {group.hosts: group.wrong for group in groups if group.wrong}
     for hosts, wrong in bad.items():
@@ -122,7 +122,7 @@ def of_data(trials: Trials) -> Iterator[Verdict]:
 
 
 def of_failures(trials: Trials) -> Iterator[Verdict]:
-    """Groups of which nothing is known."""
+    """Yield an `unknown` verdict for each group that failed."""
     alive = {*trials.site.stage.hosts}
     for (route, hosts), reason in trials.failed.items():
         if {*hosts} <= alive:

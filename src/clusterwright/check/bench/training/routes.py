@@ -1,4 +1,4 @@
-"""The transports that gradients can be sent over, how each is forced, and whether it was taken."""
+"""The transports for gradients, the settings that force each, and the check that it was used."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from clusterwright.check.bench.parsers.trained import Trained
 from clusterwright.check.bench.site import Site
 from clusterwright.i18n import _
 
-MIN_TRAFFIC_SHARE = 0.5  # of the gradients' bytes, which the interface must have sent at the least
+MIN_TRAFFIC_SHARE = 0.5  # share of the gradients' bytes that the interface must have sent at least
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A transport, NCCL's settings that force it, and what its log must then say (`gdr` None: either way)."""
+    """A transport, NCCL's settings that force it, and what its log must then show (`gdr` None: either)."""
 
     name: str
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -31,7 +31,7 @@ GPUDIRECT = Route("gpudirect", {"NCCL_NET_GDR_LEVEL": "SYS"}, "NET/IB", gdr=True
 
 
 def routes(site: Site, backend: str) -> tuple[Route, ...]:
-    """TCP always; the others where every host has a port of InfiniBand or RoCE."""
+    """Return the transports to measure: TCP; RDMA and GPUDirect too if every host has an InfiniBand or RoCE port."""
     if backend != "nccl":
         return (GLOO,)
     ports = all(site.facts[host]["versions"].get("firmware") for host in site.stage.hosts)
@@ -39,7 +39,7 @@ def routes(site: Site, backend: str) -> tuple[Route, ...]:
 
 
 def strayed(route: Route, group: Trained) -> str:
-    """What carried the gradients where it was not the route; nothing where it was."""
+    """Return which other transport carried the gradients; empty if the route did."""
     if len(group.hosts) < 2:
         return ""
     if route.net:

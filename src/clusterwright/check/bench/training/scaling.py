@@ -1,4 +1,4 @@
-"""How a training should scale, and how it does: a host's own step, and what shows of its gradients' exchange; pure."""
+"""Expected and measured scaling of a training: a host's own step, and its exposed gradient exchange; pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from clusterwright.check.bench.parsers.trained import Trained
 from clusterwright.i18n import _
 from clusterwright.plan.cnn.step import BACKWARD, BUCKET_BYTES, unhidden
 
-STEADY = 0.9  # ours: a step begins for all when the slowest is ready, and steps vary
-NOTHING_HIDES = 1.0  # Gloo adds up on the very cores that compute
+STEADY = 0.9  # ours: a step starts on all ranks when the slowest is ready, and steps vary
+NOTHING_HIDES = 1.0  # Gloo sums on the same cores that compute
 HEAD = (
     "transport  hosts ranks  samples/s   step ms  spread  efficiency  waiting  all-reduce alone, of the line"
 )
@@ -23,17 +23,17 @@ HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What summing the gradients should take: seconds of the whole, in buckets, and the share that always shows."""
+    """The expected exchange of gradients: seconds in total, number of buckets, and the share that is always exposed."""
 
     seconds: float
     buckets: int
     shows: float
-    enough: float  # share of the bandwidth that is enough of it
+    enough: float  # acceptable share of the bandwidth
     reason: str
 
     @property
     def rule(self) -> str:
-        """What of it shows, in words."""
+        """The rule of what is exposed, as text."""
         if self.shows >= NOTHING_HIDES:
             return _("a CPU does not overlap it")
         remainder = _(
@@ -44,17 +44,17 @@ class Exchange:
         return _("{shows:.0%} of it is exposed, or {remainder}", shows=self.shows, remainder=remainder)
 
     def exposed_s(self, compute_s: float, *, bandwidth: float = 1.0) -> float:
-        """Seconds that a step of `compute_s` waits for it, at so much of the bandwidth."""
+        """Return the seconds that a step of `compute_s` waits for the exchange, at that share of the bandwidth."""
         return unhidden(self.seconds / bandwidth / self.buckets, self.buckets, compute_s, self.shows)
 
 
 def buckets_of(gradient_bytes: int) -> int:
-    """Messages of DistributedDataParallel."""
+    """Return the number of DistributedDataParallel's buckets."""
     return ceil(gradient_bytes / BUCKET_BYTES)
 
 
 def expected_compute_share(compute_s: float, exchange: Exchange) -> Expectation:
-    """Share of a step that the exchange should leave; enough is what enough of the bandwidth leaves."""
+    """Return the expected compute share of a step; the lowest acceptable one is at the acceptable bandwidth."""
     exposed_s = exchange.exposed_s(compute_s)
     value = compute_s / (compute_s + exposed_s)
     least = STEADY * compute_s / (compute_s + exchange.exposed_s(compute_s, bandwidth=exchange.enough))
@@ -70,29 +70,29 @@ def expected_compute_share(compute_s: float, exchange: Exchange) -> Expectation:
 
 
 def sizes(hosts: int) -> tuple[int, ...]:
-    """2, 4, 8 ... and all."""
+    """Return the group sizes: 2, 4, 8 ... and all hosts."""
     doubled = [2**power for power in range(1, hosts.bit_length()) if 2**power < hosts]
     return (*doubled, hosts) if hosts > 1 else ()
 
 
 def chunks(hosts: Sequence[str], size: int) -> tuple[Group, ...]:
-    """As many groups of that size as there are hosts for, neighbours together; the others rest."""
+    """Split the hosts into groups of that size, neighbors together; leftover hosts rest."""
     return tuple(tuple(hosts[start : start + size]) for start in range(0, len(hosts) - size + 1, size))
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Groups of one size over one route, by their median."""
+    """One table row: groups of one size over one route, by their median."""
 
     route: str
     groups: tuple[Trained, ...]
     samples_a_rank: int
-    single_host_s: float  # seconds of a step of one host by itself
+    single_host_s: float  # seconds of a step of one host alone
     line_bytes_per_s: float
 
     @property
     def samples_per_s(self) -> float:
-        """Of one group."""
+        """Samples a second of one group."""
         return self.samples_a_rank * self.groups[0].ranks / self.step_s
 
     @property
@@ -102,16 +102,16 @@ class Row:
 
     @property
     def step_s(self) -> float:
-        """Seconds."""
+        """Median seconds of a step."""
         return statistics.median(group.step_s for group in self.groups)
 
     @property
     def compute_s(self) -> float:
-        """Seconds, without the exchange."""
+        """Median seconds of a step without the exchange."""
         return statistics.median(group.compute_s for group in self.groups)
 
     def __str__(self) -> str:
-        """One line of the table."""
+        """Format the table row."""
         first_group, waiting, share = self.groups[0], "-", "-"
         spread = statistics.median(group.spread for group in self.groups)
         if len(first_group.hosts) > 1:
@@ -125,5 +125,5 @@ class Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """All rows, beneath their head."""
+    """Format all rows below the heading."""
     return "\n".join((HEAD, *map(str, rows)))

@@ -1,4 +1,4 @@
-"""What a training of this cluster's is like, and what the planner says of its gradients' exchange."""
+"""The model that the bench trains on this cluster, and the planner's estimate of its gradient exchange."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from clusterwright.plan.collectives import domain_size, seconds
 from clusterwright.plan.fabric.expected import TCP_PORT_BYTES_PER_S
 from clusterwright.plan.machines import machine_of
 
-# 303 million parameters, GPT-2 medium's layers: its gradients, 1.2 GB, take a line of 100 Gbit/s 0.2 s.
+# 303 million parameters, GPT-2 medium's layers: its gradients, 1.2 GB, take 0.2 s on a line of 100 Gbit/s.
 ON_GPUS = Shape("nccl", width=1024, layers=24, sequences=8, tokens=1024, seconds=10.0)
-# On CPUs a model whose gradients, passed on once, take a line 0.05 s: a step of 256 tokens takes a core as long.
+# On CPUs a model whose gradients take 0.05 s on the line, sent once: a step of 256 tokens takes a core as long.
 LINE_S, LAYERS, HEAD, MOST_WIDTH = 0.05, 4, 64, 512
 WEIGHTS_OF_LAYER = 12  # times the square of the width
 FLOAT_BYTES = 4
 
 
 def shape_of(site: Site) -> Shape:
-    """By NCCL on GPUs; on CPUs a small one, as fits the declared line."""
+    """Return the model to train: fixed for NCCL on GPUs; on CPUs a small one that fits the declared line."""
     if plan_of(site).backend == "nccl":
         return ON_GPUS
     weights = network.expectation(site).value * LINE_S / FLOAT_BYTES
@@ -39,13 +39,13 @@ def shape_of(site: Site) -> Shape:
 
 
 def line_bytes_per_s(site: Site, backend: str) -> float:
-    """What is declared of a host's ports: of one for Gloo, of all for NCCL."""
+    """Return the declared bytes/s of a host's ports: of one for Gloo, of all for NCCL."""
     ports = site.network.rails if backend == "nccl" else 1
     return site.network.rate / site.rate_divisor / 8 * ports
 
 
 def exchange(site: Site, route: Route, group: Trained) -> Exchange | None:
-    """What summing the gradients of such a group should take; None where the planner knows no such transport."""
+    """Return the expected gradient exchange of the group; None where the planner has no estimate for the transport."""
     if route is RDMA:
         return None  # InfiniBand without GPUDirect: no published rows to fit
     buckets = buckets_of(group.gradient_bytes)

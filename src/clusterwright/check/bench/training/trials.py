@@ -1,4 +1,4 @@
-"""What is trained, and all groups that were trained so far."""
+"""The model that is trained, and the results of all groups so far."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from clusterwright.check.bench.training.routes import SINGLE_HOST, Route, straye
 from clusterwright.check.bench.training.scaling import chunks
 from clusterwright.i18n import _
 
-LIMIT_S = 300.0  # of one order, beside what ranks take to start
+LIMIT_S = 300.0  # of one order, in addition to the ranks' start
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A transformer of that width and depth, and what one rank's step computes."""
+    """A transformer of that width and depth, and the work of one rank's step."""
 
     backend: str
     width: int
     layers: int
     sequences: int  # samples of one rank's step
-    tokens: int  # of each
-    seconds: float  # for steps of each kind, with the exchange and without
+    tokens: int  # of each sample
+    seconds: float  # for steps of each kind, with and without the exchange
 
     def __str__(self) -> str:
-        """In words."""
+        """Describe the shape as text."""
         model = _("a transformer with {layers} layers of width {width}", layers=self.layers, width=self.width)
         return _(
             "{backend}, {model}, {sequences} samples of {tokens} tokens per rank and step",
@@ -43,16 +43,16 @@ class Shape:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """As the program is told."""
+        """The arguments of the training program."""
         return {name: getattr(self, name) for name in ("width", "layers", "sequences", "tokens", "seconds")}
 
 
-Case = tuple[Route, int]  # over what, and hosts of a group
+Case = tuple[Route, int]  # the transport, and the hosts of a group
 
 
 @dataclass(slots=True)
 class Trials:
-    """Every pass over the groups of a case; of what came to nothing, why."""
+    """Every pass of each case's groups; `failed`: the errors of groups without a result."""
 
     site: Site
     shape: Shape
@@ -61,7 +61,7 @@ class Trials:
     failed: dict[tuple[str, Group], str] = field(default_factory=dict)
 
     def train(self, route: Route, size: int) -> None:
-        """All groups of that size at once; one that took another route is not believed."""
+        """Train all groups of that size at once; a group that used another transport fails."""
         alive = self.site.stage.hosts
         host_groups = chunks(alive, min(size, len(alive) or 1))
         ranks = Ranks("training", self.shape.backend, self.shape.arguments, LIMIT_S, route.environment)
@@ -75,10 +75,10 @@ class Trials:
                 self.passes.setdefault(route.name, {}).setdefault(size, []).append(result)
 
     def _believed(self, route: Route, hosts: Group, answers: Sequence[Answer]) -> Trained:
-        """What the group came to.
+        """Parse the group's result.
 
         Raises:
-            ValueError: it did not end well, or its gradients took another route.
+            ValueError: Its ranks failed, or its gradients used another transport.
         """
         if not answers:
             raise ValueError(_("its ranks failed"))
@@ -88,19 +88,19 @@ class Trials:
         return result
 
     def passes_by_group(self, route: Route, size: int) -> dict[Group, list[Trained]]:
-        """The passes of each group."""
+        """Return the passes of each group."""
         by_group: dict[Group, list[Trained]] = {}
         for result in self.passes.get(route.name, {}).get(size, ()):
             by_group.setdefault(result.hosts, []).append(result)
         return by_group
 
     def best(self, route: Route, size: int) -> tuple[Trained, ...]:
-        """The fastest pass of each group: disturbances only take away."""
+        """Return the fastest pass of each group: disturbances only slow it down."""
         several = self.passes_by_group(route, size).values()
         return tuple(min(passes, key=lambda result: result.step_s) for passes in several)
 
     def all(self) -> Mapping[str, tuple[Trained, ...]]:
-        """Everything, by route."""
+        """Return all results by route name."""
         return {
             name: tuple(result for passes in by_size.values() for result in passes)
             for name, by_size in self.passes.items()
@@ -108,10 +108,10 @@ class Trials:
 
     @property
     def single_host_s(self) -> float:
-        """Seconds of a step of one host by itself, as is usual; 0 where none was measured."""
+        """Median seconds of a step of one host alone; 0 if none was measured."""
         step_times = [result.step_s for result in self.best(SINGLE_HOST, 1)]
         return statistics.median(step_times) if step_times else 0.0
 
     def samples(self, hosts: Group) -> int:
-        """Of one step of such a group."""
+        """Return the samples of one step of the group."""
         return self.shape.sequences * sum(ranks_of(self.site, host, self.shape.backend) for host in hosts)
