@@ -1,4 +1,4 @@
-"""The language of texts that people read: gettext catalogs in locale/; imports nothing of ours.
+"""Translate messages: gettext catalogs in locale/; imports no other module of the package.
 
 Texts are English in the source: `_("host {name} is not responding", name=host)`. `tools/messages` extracts them
 into locale/zh/LC_MESSAGES/clusterwright.po, which is compiled when the package is built; a text that is not
@@ -61,18 +61,18 @@ def both_languages(message: str, /, **values: object) -> str:
 
 
 def current_language() -> Lang:
-    """The language of `_` here and now."""
+    """Return the language of `_` in this context."""
     return _language.get()
 
 
 def set_language(language: Lang) -> None:
-    """Choose the language of the process, or of the current task."""
+    """Set the language of the process, or of the current task."""
     _language.set(language)
 
 
 @contextmanager
 def in_language(language: Lang) -> Iterator[None]:
-    """Choose the language for a block."""
+    """Set the language for a block."""
     token = _language.set(language)
     try:
         yield
@@ -81,7 +81,7 @@ def in_language(language: Lang) -> Iterator[None]:
 
 
 def language_of(environment: Mapping[str, str]) -> Lang:
-    """The language that the first of LC_ALL, LC_MESSAGES and LANG names; English if none is known."""
+    """Return the language of the first of LC_ALL, LC_MESSAGES and LANG that is set; English unless it is Chinese."""
     values = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
     return "zh" if next(filter(None, values), "").startswith("zh") else "en"
 

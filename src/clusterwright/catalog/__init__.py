@@ -1,4 +1,4 @@
-"""Facts as data: GPUs, NICs, switches, models, software matrix, prices, each row with its source."""
+"""Data files with sources: GPUs, NICs, switches, models, software matrix, prices."""
 
 from __future__ import annotations
 

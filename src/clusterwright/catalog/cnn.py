@@ -1,4 +1,4 @@
-"""Convolutional networks as lists of convolutions, so that FLOPs, bytes and parameters are counted directly.
+"""Convolutional networks as lists of layers, from which FLOPs, bytes and parameters are counted.
 
 Sources: ResNet (He et al. 1512.03385; stride in the 3x3, as v1.5 of torchvision and NVIDIA), ResNeXt (1611.05431),
 Wide ResNet (1605.07146), VGG (1409.1556), MobileNetV2 (1801.04381), EfficientNet (1905.11946).
@@ -23,7 +23,7 @@ class Convolution:
 
     inputs: int  # channels
     outputs: int
-    kernel: int  # of a square
+    kernel: int  # side of the square kernel
     stride: int
     groups: int
     height: int  # of the output, elements
@@ -33,18 +33,18 @@ class Convolution:
 
     @property
     def weights(self) -> int:
-        """Parameters, of the norm and the bias too."""
+        """Number of parameters, those of the norm and the bias included."""
         kernel_weights = self.outputs * self.inputs // self.groups * self.kernel**2
         return kernel_weights + self.outputs * (2 * self.norm + self.bias)
 
     @property
     def elements(self) -> int:
-        """Elements of the output."""
+        """Number of elements of the output."""
         return self.outputs * self.height * self.width
 
     @property
     def flops(self) -> int:
-        """Forward, a multiply and an add as two."""
+        """FLOPs of the forward pass for one image; a multiply and an add count as two."""
         return 2 * self.elements * self.inputs // self.groups * self.kernel**2
 
 
@@ -57,12 +57,12 @@ class Dense:
 
     @property
     def weights(self) -> int:
-        """Parameters."""
+        """Number of parameters."""
         return (self.inputs + 1) * self.outputs
 
     @property
     def flops(self) -> int:
-        """Forward, a multiply and an add as two."""
+        """FLOPs of the forward pass; a multiply and an add count as two."""
         return 2 * self.inputs * self.outputs
 
 
@@ -71,30 +71,30 @@ class Cnn:
     """A network for images of one size."""
 
     name: str
-    image: int  # pixels of one side
+    image: int  # side in pixels
     convolutions: tuple[Convolution, ...]
     dense: tuple[Dense, ...]
     source: str
 
     @property
     def layers(self) -> tuple[Convolution | Dense, ...]:
-        """All that has weights, in order."""
+        """All layers with weights, in order."""
         return (*self.convolutions, *self.dense)
 
     @property
     def parameters(self) -> int:
-        """All weights."""
+        """Number of parameters of all layers."""
         return sum(layer.weights for layer in self.layers)
 
     @property
     def flops(self) -> int:
-        """Forward, of one image; training is three times that (the first layer's input gradient not counted off)."""
+        """Forward FLOPs of one image; training takes three times that (with the first layer's input gradient)."""
         return sum(layer.flops for layer in self.layers)
 
 
 @dataclass(slots=True)
 class _Builder:
-    """Follows the size of the picture from layer to layer."""
+    """Collects a network's convolutions and tracks channels and image size from layer to layer."""
 
     channels: int
     side: int
@@ -111,19 +111,19 @@ class _Builder:
         self.channels = outputs
 
     def shortcut(self, inputs: int, outputs: int, stride: int) -> None:
-        """Add the 1x1 convolution beside a block whose input and output differ."""
+        """Add the 1x1 convolution of a residual shortcut, where a block's output shape differs from its input."""
         self.layers.append(Convolution(inputs, outputs, 1, stride, 1, self.side, self.side))
 
     def squeeze(self, width: int) -> None:
-        """Add squeeze and excitation: two 1x1 convolutions on the mean of the picture."""
+        """Add squeeze and excitation: two 1x1 convolutions on the mean of the image."""
         self.layers.append(Convolution(self.channels, width, 1, 1, 1, 1, 1, norm=False, bias=True))
         self.layers.append(Convolution(width, self.channels, 1, 1, 1, 1, 1, norm=False, bias=True))
 
 
 def network(name: str, image: int = 0, classes: int = 1000) -> Cnn:
-    """The network that a text means (`resnet50`, `ResNet-50 v1.5 (ImageNet)`), for images of `image` pixels a side.
+    """Return the network that a name means (`resnet50`, `ResNet-50 v1.5 (ImageNet)`), for `image` x `image` pixels.
 
-    `image` 0 is the size it is usually trained at.
+    `image` 0 is the network's usual training size.
 
     Raises:
         WrightError: `unknown-network`.
@@ -139,7 +139,7 @@ def network(name: str, image: int = 0, classes: int = 1000) -> Cnn:
 
 
 def networks() -> list[str]:
-    """Names of all."""
+    """Return the names of all networks."""
     return list(_NETWORKS)
 
 
@@ -163,9 +163,9 @@ def _resnet(
     wide: int = 1,
     squeeze: int = 0,
 ) -> list[int]:
-    """Basic blocks (3x3, 3x3) or deep ones (1x1, 3x3, 1x1); ResNeXt's 3x3 has 32 groups.
+    """Add basic blocks (3x3, 3x3) or bottleneck blocks (`deep`: 1x1, 3x3, 1x1); ResNeXt's 3x3 has 32 groups.
 
-    `squeeze` divides the channels of squeeze and excitation after each block; 0: none.
+    `squeeze`: factor by which squeeze and excitation after each block reduces the channels; 0: none.
     """
     to.conv(64, 7, 2)
     to.side = ceil(to.side / 2)  # max pooling
@@ -211,7 +211,7 @@ _MOBILE = (
 def _inverted(
     to: _Builder, stages: tuple[tuple[int, ...], ...], *, width: float, depth: float, squeeze: bool
 ) -> list[int]:
-    """Inverted residual blocks: 1x1 out, depthwise, (squeeze and excitation,) 1x1 back."""
+    """Add inverted residual blocks: 1x1 expansion, depthwise, (squeeze and excitation,) 1x1 projection."""
     to.conv(_eighths(32 * width), 3, 2)
     for kernel, expansion, channels, repeats, stride in stages:
         for index in range(ceil(repeats * depth)):
@@ -227,7 +227,7 @@ def _inverted(
 
 
 def _eighths(channels: float) -> int:
-    """Channels rounded to a multiple of eight, never down by more than a tenth (1801.04381)."""
+    """Round channels to a multiple of eight, never down by more than a tenth (1801.04381)."""
     rounded = max(8, int(channels + 4) // 8 * 8)
     return rounded + 8 if rounded < 0.9 * channels else rounded
 

@@ -1,4 +1,4 @@
-"""Fitted coefficients: data/fitted/NAME.json, each written by its bench/accuracy/fit_NAME.py."""
+"""Read fitted coefficients: data/fitted/NAME.json, each written by its bench/accuracy/fit_NAME.py."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ _DATA = Path(__file__).parent / "data" / "fitted"
 
 @cache
 def coefficients(name: str) -> dict[str, Any]:
-    """The stored table `name`; keys that start with an underscore are remarks."""
+    """Return the stored table `name`; keys that start with an underscore are remarks."""
     table: dict[str, Any] = json.loads((_DATA / f"{name}.json").read_text(encoding="utf-8"))
     return table

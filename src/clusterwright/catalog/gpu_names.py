@@ -1,7 +1,7 @@
-"""Which GPU a text means, by rules on its tokens: model, form, memory; never by a table of spellings.
+"""Find the catalog's GPU for a free-form name, by rules on its tokens (model, form, memory), not by spellings.
 
-`NVIDIA A100-SXM4-80GB (400W)`, `a100-80g`, Slurm's `gres/gpu:a100` and `RTX 4090 x2` are all read the same way.
-What is in brackets only helps to choose between the forms of a model.
+`NVIDIA A100-SXM4-80GB (400W)`, `a100-80g`, Slurm's `gres/gpu:a100` and `RTX 4090 x2` all follow the same rules.
+Text in brackets first only selects the form and memory of a model; it names the model if the rest does not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SPLIT_UNIT = re.compile(r"(\d)\s+(?=gi?b?\b)")
 _FORM = re.compile(r"sxm\d?|pcie|pci|nvl|oam")
 _MEMORY = re.compile(r"(\d+)(?:g|gb|gib)?")
 _MIG_SLICE = re.compile(r"\d+g\.\d+gb")
-# Words that name another product of the same number, or a part of one: a 4080 Super is no 4080, a MIG slice no GPU.
+# Words that mark another product of the same number, or a part of one: a 4080 Super is no 4080, a MIG slice no GPU.
 _OTHER_PRODUCT = frozenset({
     "ti", "super", "d", "max", "mobile", "laptop", "xt", "xtx", "pro", "ada", "blackwell", "se", "le", "mig", "quadro",
     "titan", "ultra", "duo",
@@ -31,16 +31,16 @@ _CLOSE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What tells one row from another. Rows of one model are in order: the first is meant by the model alone."""
+    """The features of one catalog row. Rows of one model are in order: the model name alone means the first."""
 
     name: str
-    models: tuple[frozenset[str], ...]  # alternatives; all tokens of one must be there
+    models: tuple[frozenset[str], ...]  # alternatives; all tokens of one must be present
     form: str
-    memory_gb: tuple[float, ...]  # figures that stand for its memory in names
+    memory_gb: tuple[float, ...]  # memory sizes that names use for it
 
 
 def choose(text: str, kinds: Iterable[Kind]) -> str | None:
-    """The name of the one that is meant; None if none is, or the text fits two models."""
+    """Return the name of the matching row; None if there is none, or the text fits two models."""
     candidates = list(kinds)
     slug = "-".join(re.findall(r"[a-z0-9]+", text.lower()))
     if any(kind.name == slug for kind in candidates):
@@ -70,7 +70,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _model(tokens: list[str], candidates: list[Kind]) -> frozenset[str] | None:
-    """The model with most tokens in the text, if the rest of the text names no other product."""
+    """Return the matching model with most tokens; None if the other tokens mark another product."""
     token_set = set(tokens)
     fitting = {model for kind in candidates for model in kind.models if model <= token_set}
     if not fitting:
@@ -88,7 +88,7 @@ def _model(tokens: list[str], candidates: list[Kind]) -> frozenset[str] | None:
 
 
 def _optional_tokens(model: frozenset[str]) -> frozenset[str]:
-    """Words that may stand beside a model that does not need them to be told."""
+    """Return product words that are redundant for the model, so that they do not mark another product."""
     return (
         frozenset({"blackwell"})
         if model & {"b200", "b300", "gb200", "gb300", "5090", "6000"}
@@ -120,7 +120,7 @@ def _has_form(kind: Kind, forms: set[str], family: list[Kind]) -> bool:
     if not requested_forms or kind.form in requested_forms:
         return True
     family_forms = {member.form for member in family}
-    # A superchip or an NVL card has no other form that the word could mean.
+    # A superchip or NVL card has no other form that the text could mean.
     return not requested_forms & family_forms and kind.form in {"superchip", "nvl"}
 
 

@@ -1,4 +1,4 @@
-"""GPUs by name, and what data files say of them beside their row: fp64 rates, copies, NVSwitch."""
+"""The catalog's GPUs, with further data by GPU: fp64 rates, copy rates, NVSwitch, open kernel modules."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
 
 
 def gpu(name: str, extra: UserCatalog | None = None) -> Gpu:
-    """The GPU that a text means: `h100`, `a100-80g`, `NVIDIA A100-SXM4-80GB (400W)`; the user's own first.
+    """Return the GPU that a name means: `h100`, `a100-80g`, `NVIDIA A100-SXM4-80GB (400W)`; the user's catalog first.
 
     Raises:
-        WrightError: `unknown-gpu`, with the nearest name and how to add one.
+        WrightError: `unknown-gpu`, with the nearest names and how to add one.
     """
     user_gpus = extra.gpus if extra else {}
     user_gpu = named(user_gpus, name)
@@ -34,7 +34,7 @@ def gpu(name: str, extra: UserCatalog | None = None) -> Gpu:
 
 @cache
 def gpus() -> Mapping[str, Gpu]:
-    """All of ours, by name."""
+    """Return all GPUs of the built-in catalog by name."""
     return {row["name"]: _read(row) for row in rows("gpus")}
 
 
@@ -98,7 +98,7 @@ def _unknown(name: str, names: list[str]) -> WrightError:
 
 @dataclass(frozen=True, slots=True)
 class Fp64:
-    """Peak FLOP/s of one GPU; `matrix` 0 where it has no double-precision matrix units."""
+    """Peak double-precision FLOP/s of one GPU; `matrix` is 0 without double-precision matrix units."""
 
     vector: float
     matrix: float
@@ -107,7 +107,7 @@ class Fp64:
 
 @cache
 def fp64() -> Mapping[str, Fp64]:
-    """By the name of the GPU; a GPU that is not here was not looked up."""
+    """Return fp64 rates by GPU name; a missing GPU was not looked up."""
     return {
         row["gpu"]: Fp64(
             number(row, "fp64_tflops", 1e12), number(row, "fp64_matrix_tflops", 1e12), row["source"]
@@ -116,15 +116,15 @@ def fp64() -> Mapping[str, Fp64]:
     }
 
 
-# x16, one direction, by generation (PCI-SIG): encoded bits are counted out, headers of packets are not.
+# x16, one direction, by generation (PCI-SIG): less line encoding, packet headers included.
 PCIE_BYTES_PER_S = {3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}
 
 
 @dataclass(frozen=True, slots=True)
 class CopyRates:
-    """Least bytes/s, one direction: with the host's memory, with a peer by NVLink, and of a port into it (GPUDirect).
+    """Lowest healthy bytes/s in one direction: host copies, NVLink copies to a peer, and GPUDirect from a port.
 
-    `gdr_share` is of the port's line.
+    `gdr_share` is relative to the port's line rate.
     """
 
     host_bytes_per_s: float
@@ -135,12 +135,12 @@ class CopyRates:
 
 @cache
 def copy_rates() -> Mapping[str, CopyRates]:
-    """By the name of the GPU; a GPU that is not here was not looked up."""
+    """Return copy rates by GPU name; a missing GPU was not looked up."""
     return {row["gpu"]: _read_copies(row) for row in rows("gpu_copies")}
 
 
 def pcie_bytes_per_s(gpu: Gpu) -> float:
-    """Of its sixteen lanes; 0 where its generation is not known."""
+    """Return bytes/s of the GPU's sixteen PCIe lanes; 0 for an unknown generation."""
     return PCIE_BYTES_PER_S.get(gpu.pcie_gen, 0.0)
 
 
@@ -152,14 +152,14 @@ def _read_copies(row: dict[str, str]) -> CopyRates:
 
 # NVIDIA: "Transitions fully towards open-source GPU kernel modules" (2024-07): not before Turing.
 CLOSED_ONLY = frozenset({"Pascal", "Volta"})
-# Same: Grace Hopper and Blackwell run the open ones alone.
+# Same source: Grace Hopper and Blackwell run only the open ones.
 OPEN_ONLY = frozenset({"Blackwell", "Blackwell Ultra"})
 _BOARD = 8  # HGX A100, H100, B200: 8 GPUs behind switches; boards of 4 join them directly (fabric manager user guide)
 _DGX_2 = 16  # V100: 8 are joined directly (DGX-1), 16 by switches
 
 
 def architecture(model: str) -> str:
-    """The generation of an NVIDIA GPU; empty for another vendor's, or one that the catalog does not have."""
+    """Return the architecture of an NVIDIA GPU; empty for another vendor's or unknown GPU."""
     try:
         record = gpu(model)
     except WrightError:
@@ -168,7 +168,7 @@ def architecture(model: str) -> str:
 
 
 def vendor(model: str) -> str:
-    """Who makes it; NVIDIA where the catalog does not have it, as most do."""
+    """Return the vendor of a GPU model; NVIDIA for an unknown one, as most are."""
     try:
         return gpu(model).vendor
     except WrightError:
@@ -176,11 +176,11 @@ def vendor(model: str) -> str:
 
 
 def has_nvswitch(model: str, count: int, *, nvlink: bool) -> bool:
-    """True where so many, all joined by NVLink, can only be joined by switches that the host itself sets up."""
+    """True if a host's `count` NVLink GPUs are joined by NVSwitches, which need the fabric manager on the host."""
     arch = architecture(model)
     return bool(arch) and nvlink and count >= (_DGX_2 if arch in CLOSED_ONLY else _BOARD)
 
 
 def takes_open_modules(model: str) -> bool:
-    """True from Turing on; a GPU that the catalog does not have is newer than those that do not."""
+    """True from Turing on, and for a GPU that the catalog lacks, as it is likely newer."""
     return architecture(model) not in CLOSED_ONLY

@@ -1,4 +1,4 @@
-"""A Hugging Face `config.json` as an architecture."""
+"""Convert a Hugging Face `config.json` to an architecture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LETTERS = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
 
 
 def model_of(text: str, extra: UserCatalog | None = None) -> Architecture:
-    """The architecture that `--model` means: a name of the catalog, or the path of a config.json or its folder.
+    """Return the architecture for `--model`: a catalog name, or the path of a config.json or its folder.
 
     Raises:
         WrightError: `unknown-model`, `file-unreadable`, or what `architecture_of` raises.
@@ -33,12 +33,12 @@ def model_of(text: str, extra: UserCatalog | None = None) -> Architecture:
 
 
 def architecture_of(config: Mapping[str, Any], name: str) -> Architecture:
-    """The architecture of a parsed config.json; `name` is the file, for messages and as the name of the model.
+    """Convert a parsed config.json; `name` is the file, for messages and for the model's name if the config has none.
 
-    Biases that a model has on some matrices only (Qwen2's queries, keys and values) are not counted.
+    Biases on some matrices only (Qwen2's queries, keys and values) are not counted.
 
     Raises:
-        WrightError: `unknown-architecture`; `missing-config-key` and `bad-config-value`, all of them at once.
+        WrightError: `unknown-architecture`; or all `missing-config-key` and `bad-config-value` at once.
     """
     kind = config.get("model_type")
     text = config.get("text_config")
@@ -56,14 +56,14 @@ def architecture_of(config: Mapping[str, Any], name: str) -> Architecture:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads keys and keeps what is wrong with them."""
+    """Reads keys of a config and collects findings."""
 
     config: Mapping[str, Any]
     file: str
     findings: list[Finding] = field(default_factory=list)
 
     def need(self, keys: tuple[str, ...]) -> int:
-        """The whole number under the first key that is there; 0 with a finding where none is."""
+        """Return the integer under the first key present; without one, add a finding and return 0."""
         key = self._first_key(keys)
         if key is None:
             fix = _("add `{keys}`, or use the config.json that was published with the model", keys=keys[0])
@@ -74,12 +74,12 @@ class _Reader:
         return self._read_int(key, least=0)
 
     def may(self, keys: tuple[str, ...]) -> int:
-        """The same, 0 where there is none or it is null."""
+        """Return the integer under the first key present; 0 without one."""
         key = self._first_key(keys)
         return 0 if key is None else self._read_int(key, least=0)
 
     def flag(self, key: str, *, otherwise: bool) -> bool:
-        """A true or false."""
+        """Return a boolean key; `otherwise` if it is missing."""
         value = self.config.get(key)
         if value is None:
             return otherwise
@@ -93,7 +93,7 @@ class _Reader:
         return value is True
 
     def wrong(self, key: str, message: str, fix: str) -> None:
-        """A value that cannot be."""
+        """Add a finding about a value that is impossible."""
         self._add_finding("bad-config-value", message, fix, key)
 
     def _first_key(self, keys: tuple[str, ...]) -> str | None:
@@ -139,7 +139,7 @@ def _values(read: _Reader, family: Family, kind: str) -> dict[str, Any]:
 
 
 def _layers(read: _Reader, values: dict[str, Any]) -> None:
-    """A hybrid says layer by layer what each is: M a mixer, * attention, - a feed-forward part, E experts."""
+    """Read the layer pattern of a hybrid model: M a mixer, * attention, - a feed-forward part, E experts."""
     block_types = read.config.get("layers_block_type")
     listed = block_types if isinstance(block_types, list) else []
     pattern = read.config.get("hybrid_override_pattern") or "".join(
@@ -157,7 +157,7 @@ def _layers(read: _Reader, values: dict[str, Any]) -> None:
 
 
 def _heads(read: _Reader, values: dict[str, Any], kind: str) -> None:
-    """Heads of keys and values, and the width of one head."""
+    """Set the number of key-value heads, and the width of one head."""
     heads, hidden = values["heads"], values["hidden"]
     if kind == "falcon":
         values["kv_heads"] = _falcon_heads(read, heads)
@@ -202,7 +202,7 @@ def _widths(read: _Reader, values: dict[str, Any], family: Family) -> None:
 
 
 def _window(read: _Reader, values: dict[str, Any], family: Family) -> None:
-    """A window as long as the context is none; every how many layers there is none is read where it is said."""
+    """Set the sliding window; none if it is as long as the context. `window_every` is from the file if present."""
     longest = read.may(("max_position_embeddings",))
     if not values.get("window") or (longest and values["window"] >= longest):
         values["window"] = 0
@@ -237,13 +237,13 @@ def _experts(read: _Reader, values: dict[str, Any]) -> None:
 
 
 def _patches(read: _Reader) -> int:
-    """Patches of one picture and the class token."""
+    """Return the number of patches of one image, plus the class token."""
     side, patch = read.need(("image_size",)), read.need(("patch_size",))
     return (side // patch) ** 2 + 1 if patch else 0
 
 
 def _model_name(config: Mapping[str, Any], file: str) -> str:
-    """What the config calls itself, else its folder or file."""
+    """Return the name in the config, else that of its folder or file."""
     config_name = config.get("_name_or_path")
     path = Path(file)
     return (

@@ -1,7 +1,7 @@
-"""What each `model_type` of Hugging Face calls the parts of a transformer, and what it takes for granted.
+"""The config keys and defaults of each `model_type` of Hugging Face.
 
-Source: the configuration classes of https://github.com/huggingface/transformers (defaults of a class hold where a
-file leaves a key out, since `save_pretrained` does not write all of them).
+Source: the configuration classes of https://github.com/huggingface/transformers (a class's defaults apply where a
+file lacks a key, since `save_pretrained` does not write all of them).
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Keys: TypeAlias = dict[
-    str, tuple[str, ...]
-]  # our field -> their keys, of which the first that is there counts
+Keys: TypeAlias = dict[str, tuple[str, ...]]  # our field -> their keys, of which the first present counts
 
 _WIDTHS: Keys = {
     "layers": ("num_hidden_layers",),
@@ -31,17 +29,17 @@ _GPT2: Keys = {
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How to read one `model_type`."""
+    """The keys and defaults of one `model_type`."""
 
-    needs: Keys  # what must be there
-    may: Keys = field(default_factory=dict)  # 0 where it is not
+    needs: Keys  # required keys
+    may: Keys = field(default_factory=dict)  # optional keys, 0 if missing
     gated: bool = True
-    tied: bool = False  # where the file does not say
+    tied: bool = False  # default if the file has no value
     biases: bool = False
     causal: bool = True
     positions: int = 0  # added to the length of the learned position table; -1: it has none
-    ffn_of_hidden: int = 0  # ffn is so many times hidden where the file does not say
-    window_every: int = 0  # as in Architecture, where the file does not say
+    ffn_of_hidden: int = 0  # default: ffn is hidden times this
+    window_every: int = 0  # default of Architecture.window_every
     mla: bool = False
 
 
@@ -164,4 +162,4 @@ FAMILIES: Mapping[str, Family] = {
     "xlm-roberta": _BERT,
     "vit": _VIT,
 }
-TEXT_OF = {"gemma3": "gemma3_text"}  # models for pictures and text: the text half is read
+TEXT_OF = {"gemma3": "gemma3_text"}  # models for images and text: only the text part is read

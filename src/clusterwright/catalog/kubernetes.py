@@ -1,4 +1,4 @@
-"""Which version of Kubernetes can have which kind of object, and by which operator."""
+"""The kinds of Kubernetes objects that our manifests use: the first version with each, and its operator."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from clusterwright.catalog.rows import rows
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.i18n import _
 
-NEWEST = (1, 37)  # the newest whose schemas our manifests are held against (tests/launch/kubernetes)
-_VERSION = re.compile(r"v?(\d+)\.(\d+)(\.\d+)?([+-].*)?")  # as `kubectl version` has it: v1.33.4-gke.1134000
+NEWEST = (1, 37)  # the newest version whose schemas our manifests are tested with (tests/launch/kubernetes)
+_VERSION = re.compile(r"v?(\d+)\.(\d+)(\.\d+)?([+-].*)?")  # `kubectl version`: v1.33.4-gke.1134000
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of object: its API, the first Kubernetes that can have it, and the operator that brings it."""
+    """A kind of object: its API, the first Kubernetes that supports it, and the operator that installs it."""
 
     name: str
     api: str
@@ -27,7 +27,7 @@ class Kind:
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """Every row of data/kubernetes.csv."""
+    """Return every row of data/kubernetes.csv by kind."""
     return {
         row["kind"]: Kind(row["kind"], row["api"], _pair(row["first"]), row["operator"], row["releases"])
         for row in rows("kubernetes")
@@ -35,10 +35,10 @@ def kinds() -> dict[str, Kind]:
 
 
 def version(text: str) -> tuple[int, int]:
-    """`1.33` and `v1.33.4-gke.1` are (1, 33).
+    """Parse a Kubernetes version: `1.33` and `v1.33.4-gke.1` are (1, 33).
 
     Raises:
-        WrightError: it is no version of Kubernetes.
+        WrightError: The text is no version of Kubernetes.
     """
     match = _VERSION.fullmatch(text)
     if match is None:
@@ -50,10 +50,10 @@ def version(text: str) -> tuple[int, int]:
 
 
 def require(kind: str, cluster_version: tuple[int, int]) -> Kind:
-    """That kind, which this Kubernetes can have.
+    """Return the kind if this version of Kubernetes supports it.
 
     Raises:
-        WrightError: it cannot.
+        WrightError: It does not.
     """
     entry = kinds()[kind]
     if cluster_version >= entry.min_version:

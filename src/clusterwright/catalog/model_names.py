@@ -1,7 +1,7 @@
-"""Which architecture a text means, by rules on its tokens: family, version, size; never by a table of spellings.
+"""Find the catalog's model for a free-form name, by rules on its tokens (family, version, size), not by spellings.
 
-`LLAMA3_70B`, `meta-llama/Meta-Llama-3-70B-Instruct` and `llama3-70b [nemo]` are one. A token that could tell one
-model from another and belongs to none is a reason to say no: a wrong shape is worse than none.
+`LLAMA3_70B`, `meta-llama/Meta-Llama-3-70B-Instruct` and `llama3-70b [nemo]` are one model. A token that could mark
+another model and belongs to none leads to no match: a wrong shape is worse than none.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _LAYOUT = re.compile(
     r"|\b(?:dgx-)?(?:gb-?|[vahb])\d{3}\b|\bfsdp\d\b"  # and the GPUs it ran on
 )
 _TOKEN = re.compile(r"\d+x\d+b|\d+b\d(?!\d)|a?\d+(?:\.\d+)?[bmtk](?![a-z])|\d+(?:\.\d+)?|[a-z]+")
-# Words that say the model was changed, so that its catalog shape is not that of the run.
+# Words that mark a changed model, whose shape is not the catalog's.
 _CHANGED = frozenset({"proxy", "cut", "reduced", "layer", "layers", "depth", "pruned", "draft", "toy"})
-# Words that name who published, how it was trained or stored, or a recipe: not the shape.
+# Words for the publisher, the way of training or storing, or a recipe: not the shape.
 _NEUTRAL = frozenset({
     "meta", "facebook", "google", "openai", "nvidia", "mistralai", "ai", "org", "deepseek", "qwen", "moonshotai", "gpt",
     "microsoft", "mosaicml", "bigscience", "tiiuae", "eleutherai", "community", "hf", "base", "instruct", "chat", "it",
@@ -32,7 +32,7 @@ _MOE = re.compile(r"moe|a\d.*|\d+x\d+b|oss|kimi|deepseek|mixtral")  # in the nam
 
 
 def tokens(text: str) -> frozenset[str]:
-    """The parts of a name: letters, versions and sizes such as `70b`, `8x7b`, `a22b`."""
+    """Split a name into tokens: letters, versions and sizes such as `70b`, `8x7b`, `a22b`."""
     cleaned_text = _LAYOUT.sub(" ", text.lower().replace("_", "-"))
     parts: list[str] = []
     for token in _TOKEN.findall(cleaned_text):
@@ -45,9 +45,9 @@ def tokens(text: str) -> frozenset[str]:
 def choose(
     text: str, spellings: Mapping[str, Iterable[frozenset[str]]], *, changed: bool = False
 ) -> str | None:
-    """The name that is meant: most tokens matched, and nothing left that could name another model.
+    """Return the name with most matching tokens, if no other token could mark another model.
 
-    `changed` takes names of cut-down models too, and gives the one that was cut.
+    `changed`: also accept names of cut-down models, and return the original model's name.
     """
     outside = tokens(_BRACKETS.sub(" ", text))
     change_tokens = (outside | tokens(" ".join(_BRACKETS.findall(text)))) & _CHANGED
@@ -67,9 +67,9 @@ def choose(
 
 
 def _is_all(extra_tokens: frozenset[str], model_tokens: frozenset[str], *, loose: bool) -> bool:
-    """Whether what is left over says nothing about the shape; `moe` does, of a dense model.
+    """True if the extra tokens do not affect the shape; `moe` does, for a dense model.
 
-    `loose` is for `cut to 4 layers`: how a model was changed says nothing of the one that was.
+    `loose` is for names such as `cut to 4 layers`: the numbers describe the change, not the original.
     """
     if "moe" in extra_tokens and not any(_MOE.fullmatch(token) for token in model_tokens):
         return False

@@ -1,4 +1,4 @@
-"""The architectures of data/models.csv, by name."""
+"""The architectures of data/models.csv by name."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _NOT_OURS = ("also", "published_params_b")
 
 
 def architecture(name: str, extra: UserCatalog | None = None) -> Architecture:
-    """The architecture that a text means: `llama3-70b`, `LLAMA3_70B [nemo]`; the user's own first.
+    """Return the architecture that a name means: `llama3-70b`, `LLAMA3_70B [nemo]`; the user's catalog first.
 
     Raises:
-        WrightError: `unknown-model`, also for a model that is known but was cut down (see `resembling`).
+        WrightError: `unknown-model`, also for a cut-down version of a known model (see `resembling`).
     """
     user_models = extra.models if extra else {}
     model = named(user_models, name) or _find_architecture(name, changed=False)
@@ -32,13 +32,13 @@ def architecture(name: str, extra: UserCatalog | None = None) -> Architecture:
 
 
 def resembling(name: str) -> Architecture | None:
-    """The architecture that a cut-down or changed one was made from: `deepseekv2 cut to 4 layers` -> DeepSeek-V2."""
+    """Return the original of a cut-down or changed model: `deepseekv2 cut to 4 layers` -> DeepSeek-V2."""
     return _find_architecture(name, changed=True)
 
 
 @cache
 def architectures() -> Mapping[str, Architecture]:
-    """All of ours, by name."""
+    """Return all architectures of the built-in catalog by name."""
     return {row["name"]: _read(row) for row in rows("models")}
 
 

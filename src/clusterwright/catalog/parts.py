@@ -1,4 +1,4 @@
-"""What a cluster is bought from besides GPUs: NICs, switches, cables, storage and whole servers."""
+"""The parts of a cluster besides GPUs: NICs, switches, cables, storage and whole servers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Part = TypeVar("Part")
 
 @cache
 def nics() -> Mapping[str, Nic]:
-    """All NICs, by name."""
+    """Return all NICs by name."""
     return {
         row["name"]: Nic(
             row["name"],
@@ -38,7 +38,7 @@ def nics() -> Mapping[str, Nic]:
 
 @cache
 def switches() -> Mapping[str, Switch]:
-    """All switches, by name."""
+    """Return all switches by name."""
     return {
         row["name"]: Switch(
             row["name"],
@@ -56,7 +56,7 @@ def switches() -> Mapping[str, Switch]:
 
 @cache
 def cables() -> Mapping[str, Cable]:
-    """All classes of cables, by name."""
+    """Return all classes of cables by name."""
     return {
         row["name"]: Cable(
             row["name"],
@@ -72,7 +72,7 @@ def cables() -> Mapping[str, Cable]:
 
 @cache
 def storages() -> Mapping[str, Storage]:
-    """All drives and storage servers, by name."""
+    """Return all drives and storage servers by name."""
     return {
         row["name"]: Storage(
             row["name"],
@@ -91,7 +91,7 @@ def storages() -> Mapping[str, Storage]:
 
 @cache
 def servers() -> Mapping[str, Server]:
-    """All servers, by name."""
+    """Return all servers by name."""
     return {row["name"]: _server(row) for row in rows("servers")}
 
 
@@ -105,27 +105,27 @@ def _server(row: dict[str, str]) -> Server:
 
 
 def nic(name: str, extra: UserCatalog | None = None) -> Nic:
-    """The NIC of that name; the user's own first. Raises WrightError `unknown-part`."""
+    """Return the NIC of that name; the user's catalog first. Raises WrightError `unknown-part`."""
     return _find_part("NIC", "nics", name, nics(), extra.nics if extra else {})
 
 
 def switch(name: str, extra: UserCatalog | None = None) -> Switch:
-    """The switch of that name; the user's own first. Raises WrightError `unknown-part`."""
+    """Return the switch of that name; the user's catalog first. Raises WrightError `unknown-part`."""
     return _find_part("switch", "switches", name, switches(), extra.switches if extra else {})
 
 
 def cable(name: str, extra: UserCatalog | None = None) -> Cable:
-    """The class of cable of that name; the user's own first. Raises WrightError `unknown-part`."""
+    """Return the class of cable of that name; the user's catalog first. Raises WrightError `unknown-part`."""
     return _find_part("cable", "cables", name, cables(), extra.cables if extra else {})
 
 
 def storage(name: str, extra: UserCatalog | None = None) -> Storage:
-    """The drive or storage server of that name; the user's own first. Raises WrightError `unknown-part`."""
+    """Return the drive or storage server of that name; the user's catalog first. Raises WrightError `unknown-part`."""
     return _find_part("drive or storage server", "storage", name, storages(), extra.storage if extra else {})
 
 
 def server(name: str, extra: UserCatalog | None = None) -> Server:
-    """The server of that name; the user's own first. Raises WrightError `unknown-part`."""
+    """Return the server of that name; the user's catalog first. Raises WrightError `unknown-part`."""
     return _find_part("server", "servers", name, servers(), extra.servers if extra else {})
 
 

@@ -1,4 +1,4 @@
-"""What things cost, owned and rented: each with a range, a currency, a day and a source."""
+"""Prices of hardware, owned and rented: each with a range, a currency, a date and a source."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ OLD_AFTER_MONTHS = 6  # prices of rented H100s fell by 44% within one (AWS, June
 
 
 def prices(extra: UserCatalog | None = None) -> tuple[Price, ...]:
-    """All prices; the user's own in place of ours for the same item and deal."""
+    """Return all prices; a user's price replaces the built-in one of the same item and deal."""
     user_prices = tuple(extra.prices) if extra else ()
     replaced = {(quote.item, quote.deal) for quote in user_prices}
     return user_prices + tuple(quote for quote in _ours() if (quote.item, quote.deal) not in replaced)
 
 
 def price(item: str, deal: Deal, extra: UserCatalog | None = None) -> Price | None:
-    """The price of one item; None where none is known."""
+    """Return the price of one item under one deal; None if unknown."""
     return next((quote for quote in prices(extra) if (quote.item, quote.deal) == (item, deal)), None)
 
 
 def common_currency(price_list: Iterable[Price]) -> str:
-    """The currency of all prices of one question.
+    """Return the currency that all the prices share.
 
     Raises:
-        WrightError: `currency-mixed`, with both places; rates of exchange are not guessed.
+        WrightError: `currency-mixed`, with both sources; there are no exchange rates.
     """
     first_quote: Price | None = None
     for quote in price_list:
@@ -58,7 +58,7 @@ def common_currency(price_list: Iterable[Price]) -> str:
 
 
 def age_warning(quote: Price, today: str, months: int = OLD_AFTER_MONTHS) -> str:
-    """One sentence where the price is more than `months` older than `today` (YYYY-MM-DD); else nothing."""
+    """Return a warning if the price is more than `months` older than `today` (YYYY-MM-DD); else empty."""
     age = _months(quote.date, today)
     if age <= months:
         return ""

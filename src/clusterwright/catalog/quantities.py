@@ -1,4 +1,4 @@
-"""Values of a catalog file, as people write them: `80GB`, `3.35TB/s`, `989TFLOP/s`, `700W`, `130ns`, `3.5 USD/h`."""
+"""Parse values of a catalog file: `80GB`, `3.35TB/s`, `989TFLOP/s`, `700W`, `130ns`, `3.5 USD/h`."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ _PER = {None: "piece", "h": "GPU-hour", "kWh": "kWh", "kW/month": "kW-month"}
 
 
 def size(value: Any) -> float:
-    """Bytes of `80GB` or `79.1GiB`."""
+    """Parse a size such as `80GB` or `79.1GiB` to bytes."""
     return _some(float(parse_size(_text(value, "write it as 80GB or 79.1GiB"))), value)
 
 
 def byte_rate(value: Any) -> float:
-    """Bytes per second of `3.35TB/s`."""
+    """Parse a rate such as `3.35TB/s` to bytes per second."""
     return _some(parse_rate(_text(value, "write it as 3.35TB/s")) / 8, value)
 
 
 def bit_rate(value: Any) -> float:
-    """Bits per second of `400Gbit/s`."""
+    """Parse a rate such as `400Gbit/s` to bits per second."""
     return _some(float(parse_rate(_text(value, "write it as 400Gbit/s"))), value)
 
 
 def flops(value: Any) -> float:
-    """FLOP/s of `989TFLOP/s`; dense, which no text can say."""
+    """Parse a rate such as `989TFLOP/s` to FLOP/s; the text cannot tell whether it is dense."""
     match = _match(_FLOPS, value, "a rate of arithmetic", "write the dense rate as 989TFLOP/s")
     return _some(float(match[1]) * _SCALES[match[2]], value)
 
 
 def power(value: Any) -> float:
-    """Watts of `700W` or `10.2kW`."""
+    """Parse a power such as `700W` or `10.2kW` to watts."""
     match = _match(_POWER, value, "a power", "write it as 700W or 10.2kW")
     return float(match[1]) * _SCALES[match[2]]
 
 
 def seconds(value: Any) -> float:
-    """Seconds of `130ns`."""
+    """Parse a time such as `130ns` to seconds."""
     match = _match(_TIME, value, "a short time", "write it as 130ns or 80us")
     return float(match[1]) * _TIMES[match[2]]
 
 
 def metres(value: Any) -> float:
-    """Metres of `50m`."""
+    """Parse a length such as `50m` to meters."""
     return float(_match(_LENGTH, value, "a length", "write it as 50m")[1])
 
 
 def money(value: Any) -> tuple[float, str, str]:
-    """(Amount, currency, per what) of `30000 USD` or `3.5 USD/h`."""
+    """Parse a price such as `30000 USD` or `3.5 USD/h` to (amount, currency, unit)."""
     match = _match(
         _MONEY, value, "a price", "write it as 30000 USD, 3.5 USD/h, 0.1 EUR/kWh or 200 USD/kW/month"
     )
@@ -67,33 +67,33 @@ def money(value: Any) -> tuple[float, str, str]:
 
 
 def integer(value: Any) -> int:
-    """A whole number, 0 or more."""
+    """Return an integer of at least 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise QuantityError(_("`{value}` is not an integer", value=value), _("write an integer such as 8"))
     return value
 
 
 def flag(value: Any) -> bool:
-    """True or false."""
+    """Return a boolean."""
     if not isinstance(value, bool):
         raise QuantityError(_("`{value}` is neither true nor false", value=value), _("write true or false"))
     return value
 
 
 def text(value: Any) -> str:
-    """A text that is not empty."""
+    """Return a string that is not empty."""
     if not isinstance(value, str) or not value.strip():
         raise QuantityError(_("`{value}` is not a string", value=value), _('write it in quotes: "..."'))
     return value
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """A list of texts, or one text."""
+    """Return a list of strings; a single string is a list of one."""
     return (text(value),) if isinstance(value, str) else _read_items(value, text, "a list of texts")
 
 
 def rates(value: Any) -> dict[str, float]:
-    """FLOP/s by precision: `{bf16 = "989TFLOP/s"}`."""
+    """Parse FLOP/s by precision: `{bf16 = "989TFLOP/s"}`."""
     precisions = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
     if not isinstance(value, dict) or not value:
         raise QuantityError(
@@ -109,7 +109,7 @@ def rates(value: Any) -> dict[str, float]:
 
 
 def day(value: Any) -> str:
-    """YYYY-MM or YYYY-MM-DD, of TOML's own date or of a text."""
+    """Return a date as YYYY-MM or YYYY-MM-DD, from a TOML date or a string."""
     written = str(value)
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])(-\d{2})?", written):
         raise QuantityError(_("`{written}` is not a date", written=written), _("write it as 2026-11-21"))

@@ -1,4 +1,4 @@
-"""What the rows of the catalog are: GPUs, model architectures, what else a cluster is bought from, prices."""
+"""The record types of the catalog: GPUs, model architectures, other parts of a cluster, prices."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU. Rates are dense (no sparsity), in FLOP/s and bytes/s, one direction; 0: not known.
+    """One GPU. Rates are dense (no sparsity), in FLOP/s and bytes/s, one direction; 0: unknown.
 
     `memory_bytes` is the vendor's figure with decimal GB. High-bandwidth memory sold as 80 GB holds 80 GiB,
-    so what a program gets (`usable_bytes`: the capacity that PyTorch's out-of-memory errors print) may be more.
+    so what a program gets (`usable_bytes`: the capacity in PyTorch's out-of-memory errors) may be more.
     """
 
     name: str  # h100-sxm-80gb
     peak: dict[str, float]  # precision -> FLOP/s: fp32, tf32, fp16, bf16, fp8, fp4
     memory_bytes: float
     memory_bytes_per_s: float
-    link_bytes_per_s: float = 0.0  # to all GPUs of the node over NVLink or the like; a bridge of two: 0
+    link_bytes_per_s: float = 0.0  # to all GPUs of the node over NVLink or the like; 0 for a bridge of two
     power_w: float = 0.0
     achieved: dict[str, float] | None = None  # precision -> best measured matrix product, FLOP/s
     vendor: str = ""
@@ -26,7 +26,7 @@ class Gpu:
     form: str = ""
     pcie_gen: int = 0
     source: str = ""
-    usable_bytes: float = 0.0  # what CUDA offers a program; memory_bytes where it was never read
+    usable_bytes: float = 0.0  # what CUDA offers a program; default: memory_bytes
 
     def __post_init__(self) -> None:
         if not self.usable_bytes:
@@ -46,17 +46,17 @@ class Architecture:
     ffn: int  # of a dense layer
     vocab: int
     gated: bool = True  # SwiGLU or GeGLU: three matrices in place of two
-    tied: bool = False  # the embedding is the output matrix too
+    tied: bool = False  # the output matrix is the embedding
     learned_positions: int = 0  # length of a learned position table
     causal: bool = True
     biases: bool = False
-    attention: str = "gqa"  # gqa (with mha and mqa as its ends) or mla
+    attention: str = "gqa"  # gqa (mha and mqa are its extremes) or mla
     kv_lora_rank: int = 0  # mla
     q_lora_rank: int = 0
     rope_head_dim: int = 0
     v_head_dim: int = 0
     window: int = 0  # sliding-window attention
-    window_every: int = 0  # of so many layers one is full attention, the others windowed; 0: all are windowed
+    window_every: int = 0  # one in so many layers is full attention, the others windowed; 0: all are windowed
     experts: int = 0
     experts_per_token: int = 0
     expert_ffn: int = 0
@@ -68,7 +68,7 @@ class Architecture:
     mamba_heads: int = 0  # of one mixer; 0: as many heads of 64 as twice the width holds (Mamba-2)
     mamba_head_dim: int = 0
     mamba_state: int = 0  # width of the state; 0: 128
-    expert_width: int = 0  # the width that experts work at, where they are behind a projection; 0: hidden
+    expert_width: int = 0  # input width of the experts, if they are behind a projection; 0: hidden
     source: str = ""
 
 
@@ -81,7 +81,7 @@ class Nic:
     ports: int
     port_bits_per_s: float
     pcie_gen: int = 0
-    power_w: float = 0.0  # 0: not known
+    power_w: float = 0.0  # 0: unknown
     vendor: str = ""
     source: str = ""
 
@@ -94,15 +94,15 @@ class Switch:
     protocol: str  # infiniband, ethernet
     ports: int
     port_bits_per_s: float
-    latency_s: float = 0.0  # port to port; 0: not known
-    power_w: float = 0.0  # typical, without optics; 0: not known
+    latency_s: float = 0.0  # port to port; 0: unknown
+    power_w: float = 0.0  # typical, without optics; 0: unknown
     vendor: str = ""
     source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A class of cable for one rate: copper (DAC), active optical (AOC), or two transceivers and a fibre (SR, DR)."""
+    """A class of cable for one rate: copper (DAC), active optical (AOC), or two transceivers and a fiber (SR, DR)."""
 
     name: str
     medium: str
@@ -122,14 +122,14 @@ class Storage:
     write_bytes_per_s: float
     read_iops: float = 0.0  # of 4 KiB, random
     latency_s: float = 0.0
-    capacity_bytes: float = 0.0  # 0: as many drives as one puts in
+    capacity_bytes: float = 0.0  # 0: depends on the number of drives
     power_w: float = 0.0
     source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A whole node, or a rack where GPUs come by the rack; parts by their names in the catalog."""
+    """A whole node, or a rack where GPUs are sold by the rack; its parts by their catalog names."""
 
     name: str
     scenario: str  # training, science, inference
@@ -149,19 +149,19 @@ class Server:
 
 
 class Deal(StrEnum):
-    """How one comes by it."""
+    """The way to buy or rent an item."""
 
     OWNED = "owned"
     ON_DEMAND = "on-demand"
-    RESERVED = "reserved"  # a year or so
-    SPOT = "spot"  # may be taken away
+    RESERVED = "reserved"  # for about a year
+    SPOT = "spot"  # can be preempted
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
     """Low <= likely <= high of one item. `quality` is list, survey, index or estimate."""
 
-    item: str  # a name of the catalog, or electricity (a kWh) or colocation (a kW and month)
+    item: str  # a catalog name, or electricity (a kWh) or colocation (a kW and month)
     deal: Deal
     per: str  # GPU, server, switch, cable, NIC, drive, GPU-hour, kWh, kW-month
     low: float

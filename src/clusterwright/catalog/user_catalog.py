@@ -1,4 +1,4 @@
-"""Rows of the user's own, which win over ours."""
+"""A user's own catalog rows, which take precedence over the built-in ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class UserCatalog:
-    """What a user's catalog file adds, by name."""
+    """The rows of a user's catalog file, by name."""
 
     gpus: Mapping[str, Gpu] = field(default_factory=dict)
     models: Mapping[str, Architecture] = field(default_factory=dict)
@@ -28,11 +28,11 @@ class UserCatalog:
 
 
 def slug(text: str) -> str:
-    """A name without what does not matter: `My GPU_1` -> `my-gpu-1`; dots stay, for versions."""
+    """Normalize a name: `My GPU_1` -> `my-gpu-1`; dots stay, for versions."""
     return "-".join(re.findall(r"[a-z0-9.]+", text.lower()))
 
 
 def named(rows: Mapping[str, Row], name: str) -> Row | None:
-    """The row of that name, however its case, spaces and dashes are written."""
+    """Return the row of that name, ignoring case, spaces and dashes."""
     name_slug = slug(name)
     return next((row for key, row in rows.items() if slug(key) == name_slug), None)

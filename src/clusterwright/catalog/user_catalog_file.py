@@ -1,4 +1,4 @@
-"""A user's catalog file: `[gpus.NAME]`, `[models.NAME]`, `[prices.NAME.DEAL]` ...; everything wrong is said at once."""
+"""Load a user's catalog file: `[gpus.NAME]`, `[models.NAME]`, `[prices.NAME.DEAL]` ...; all errors come at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clusterwright.units import QuantityError
 
 
 def load(path: Path) -> UserCatalog:
-    """The user's rows.
+    """Load the user's rows.
 
     Raises:
         WrightError: `file-unreadable`, `toml-syntax`; or `unknown-key`, `missing-key`, `bad-quantity`, `not-a-choice`,
@@ -45,14 +45,14 @@ def load(path: Path) -> UserCatalog:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads the sections and keeps what is wrong with them."""
+    """Reads the sections and collects findings."""
 
     file: str
     lines: list[str]
     findings: list[Finding] = field(default_factory=list)
 
     def read_catalog(self, tables: Mapping[str, Any]) -> UserCatalog:
-        """Everything in the file."""
+        """Read all tables of the file."""
         section_names = [*TABLES, "prices"]
         for name in tables:
             if name not in section_names:
@@ -70,7 +70,7 @@ class _Reader:
         return user_catalog
 
     def _references(self, user_catalog: UserCatalog) -> None:
-        """What servers are made of is there."""
+        """Add a finding for each server's part that no catalog has."""
         for name, server in user_catalog.servers.items():
             for key, find in (("gpu", gpu), ("nic", parts.nic), ("drive", parts.storage)):
                 try:
@@ -91,7 +91,7 @@ class _Reader:
         return sections
 
     def _read_row(self, table: Table, path: tuple[str, ...], raw_values: Any) -> Any:
-        """One row; None where something is wrong with it."""
+        """Read one row; None if it has findings."""
         if not isinstance(raw_values, dict):
             self._add_finding(
                 "wrong-type",
@@ -153,7 +153,7 @@ class _Reader:
                 )
 
     def _complete(self, read: dict[str, Any], path: tuple[str, ...]) -> None:
-        """What a model may leave out: as many heads of keys as of queries, and heads that share the width."""
+        """Fill in a model's defaults: as many key heads as query heads, and heads that share the width."""
         heads, hidden = read.get("heads"), read.get("hidden")
         if not heads or not hidden:
             return
@@ -268,7 +268,7 @@ class _Reader:
         self.findings.append(Finding(code, message, fix, (Location(self.file, number, value=excerpt),)))
 
     def _line(self, path: tuple[str, ...]) -> int | None:
-        """The line of a key in its section, else of the section's head; None where the file writes it otherwise."""
+        """Return the line of a key in its section, else of the section's head; None if neither is found."""
         head, section_line = "", None
         for number, line in enumerate(self.lines, 1):
             bare = line.strip().replace('"', "").replace("'", "")
@@ -282,7 +282,7 @@ class _Reader:
 
 
 def _changed(base: Any, name: str, read: dict[str, Any]) -> Any:
-    """A row of ours with the user's values in it; rates that are not given stay, memory takes its usable part along."""
+    """Return a copy of a built-in row with the user's values; rates not given stay, new memory is usable memory too."""
     if isinstance(base, Gpu):
         for rates in ("peak", "achieved"):
             if rates in read:

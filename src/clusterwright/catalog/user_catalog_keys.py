@@ -1,4 +1,4 @@
-"""What a user's catalog file may hold: the keys of each kind of section, and how each is read."""
+"""The keys of each kind of section in a user's catalog file, and the parser of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_TYPE: Mapping[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a section: the field it fills, how it is read, and whether it must be there."""
+    """One key of a section: the field it sets, its parser, and whether it is required."""
 
     fills: str
     read: Callable[[Any], Any]
@@ -27,15 +27,15 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One kind of thing."""
+    """One kind of section."""
 
     make: Callable[..., Any]
     keys: Mapping[str, Key]
-    ours: Callable[[str], Any]  # what `like` may name
+    ours: Callable[[str], Any]  # finds the built-in row that `like` names
 
 
 def _unitless_keys(kind: type, skip: tuple[str, ...], **extra_keys: Key) -> dict[str, Key]:
-    """Keys for the fields of a dataclass that have no unit, by their names; and the others."""
+    """Return keys for a dataclass's fields without a unit, and the extra keys."""
     keys = {
         dataclass_field.name: Key(
             dataclass_field.name, _OF_TYPE[str(dataclass_field.type)], dataclass_field.default is MISSING

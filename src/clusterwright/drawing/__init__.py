@@ -1,1 +1,1 @@
-"""Pictures and the pages they stand on: SVG and HTML as text, one file, no script, nothing fetched."""
+"""Render drawings and pages as text: SVG and HTML in one file, without scripts or external resources."""

@@ -1,4 +1,4 @@
-"""A page of figures: one headline, a few big numbers, then a section per picture, in both languages."""
+"""Render a report page in both languages: a headline, a few large figures, then a section per drawing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterwright.drawing.html_page import document, responsive_html
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of the page; `body` is HTML."""
+    """A titled section of the page; `body` is HTML."""
 
     title: tuple[str, str]  # English, Chinese
     body: str
@@ -19,7 +19,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One big figure on top."""
+    """One large figure at the top."""
 
     value: str
     unit: str
@@ -28,7 +28,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """What the pages of one command have in common: their name in both languages, and a style sheet of their own."""
+    """The common parts of a command's pages: their name in both languages, and their style sheet."""
 
     brand: tuple[str, str]
     style: str
@@ -42,7 +42,7 @@ def sheet(
     *,
     footer: str = "",
 ) -> str:
-    """The whole page as HTML; every text of the caller's but a section's body is escaped here."""
+    """Return the page as HTML; escapes every text except a section's body."""
     english, chinese = headline
     brand = f'{escape(theme.brand[0])} · <span lang="zh">{escape(theme.brand[1])}</span>'
     head = (
@@ -55,12 +55,12 @@ def sheet(
 
 
 def drawn(drawing: Callable[[float], str], *below: str) -> str:
-    """A drawing for desk and phone, and HTML beneath it."""
+    """Return a figure with the drawing in both widths, followed by HTML."""
     return f"<figure>{responsive_html(drawing)}</figure>{''.join(below)}"
 
 
 def legend(rows: Iterable[tuple[str, tuple[str, str]]]) -> str:
-    """A key: (style class, (English, Chinese)) per colour."""
+    """Return a color legend from (style class, (English, Chinese)) rows."""
     keys = (
         f'<span><i class="{style}"></i>{escape(pair[0])} <span lang="zh">{escape(pair[1])}</span></span>'
         for style, pair in rows
@@ -69,12 +69,12 @@ def legend(rows: Iterable[tuple[str, tuple[str, str]]]) -> str:
 
 
 def paragraphs(lines: Iterable[str]) -> str:
-    """A paragraph per text."""
+    """Return one escaped paragraph per text."""
     return "".join(f"<p>{escape(line)}</p>" for line in lines)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A plain table; the first column names the row."""
+    """Return an HTML table; the first column is each row's header."""
     top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     body = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>'

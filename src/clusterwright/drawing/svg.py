@@ -1,4 +1,4 @@
-"""SVG as text: elements, scales and round ticks."""
+"""Build SVG as text: elements, scales and round ticks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from html import escape
 
 Scale = Callable[[float], float]
-BOLD = 7.6  # width of a bold letter of 13 units, measured in the page's fonts
-NARROW = 500.0  # a drawing below this width is for a phone: fewer ticks, shorter words
+BOLD = 7.6  # width of a bold letter at font size 13, measured in the page's fonts
+NARROW = 500.0  # a narrower drawing is for a phone: fewer ticks, shorter texts
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:
-    """One element; `class_` is class, `_` in a name is a dash, and an attribute that is None is left out."""
+    """Return one element; `class_` is class, `_` in a name becomes a dash, and an attribute of None is omitted."""
     rendered = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_format_value(value), quote=True)}"'
         for key, value in attributes.items()
@@ -22,23 +22,23 @@ def tag(name: str, *children: str, **attributes: object) -> str:
 
 
 def text_element(content: str, x: float, y: float, class_: str = "", **attributes: object) -> str:
-    """Text at a point; what it says is escaped."""
+    """Return escaped text at a point."""
     return tag("text", escape(content), x=x, y=y, class_=class_ or None, **attributes)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
-    """A straight line."""
+    """Return a straight line."""
     return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
 
 def path(points: Iterable[tuple[float, float]], class_: str) -> str:
-    """A line through the points; nothing where there are none."""
+    """Return a line through the points; empty without points."""
     steps = [f"{_format_value(x)} {_format_value(y)}" for x, y in points]
     return tag("path", d="M" + "L".join(steps), class_=class_) if steps else ""
 
 
 def svg_image(size: tuple[float, float], title: str, description: str, *children: str) -> str:
-    """A whole picture that a screen reader can tell; it fills the width it is given."""
+    """Return a complete SVG with title and description for screen readers; it fills the available width."""
     width, height = size
     return tag(
         "svg",
@@ -53,13 +53,13 @@ def svg_image(size: tuple[float, float], title: str, description: str, *children
 
 
 def scale(low: float, high: float, start: float, end: float) -> Scale:
-    """Values from low to high, laid out from start to end."""
+    """Return a function that maps values from low..high to start..end."""
     span = (high - low) or 1.0
     return lambda value: start + (value - low) / span * (end - start)
 
 
 def ticks(low: float, high: float, about: int) -> list[float]:
-    """Round values between low and high, some `about` of them."""
+    """Return round values between low and high, `about` so many."""
     if high <= low:
         return [low]
     rough = (high - low) / max(1, about)
@@ -70,12 +70,12 @@ def ticks(low: float, high: float, about: int) -> list[float]:
 
 
 def is_narrow(width: float) -> bool:
-    """True for a drawing that is to be read on a phone."""
+    """True for a drawing of phone width."""
     return width < NARROW
 
 
 def label(text: str, x: float, y: float, class_: str, bounds: tuple[float, float]) -> str:
-    """Bold words beside a vertical line at x: to its right, or to its left where they would leave the room."""
+    """Return bold text beside a vertical line at x: to its right, or to its left where it would exceed the bounds."""
     wide = BOLD * len(text)
     if x + wide <= bounds[1]:
         return text_element(text, x, y, class_)
@@ -83,7 +83,7 @@ def label(text: str, x: float, y: float, class_: str, bounds: tuple[float, float
 
 
 def short(value: float) -> str:
-    """A number for an axis: no more digits than it needs."""
+    """Format a number for an axis, with no more digits than needed."""
     return f"{value:.6g}"
 
 

@@ -1,1 +1,1 @@
-"""What is watched, as data: alerts, recorded series, dashboards; each file is one."""
+"""Monitoring as data: alerts, recording rules, dashboards and figures."""

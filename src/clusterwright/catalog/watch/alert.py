@@ -1,4 +1,4 @@
-"""Alerts as data: `alerts/NAME.toml`, with their text and the test that each must pass."""
+"""Alerts as data: `alerts/NAME.toml`, with their texts and tests."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from typing import Any, Literal, get_args
 
 from clusterwright.i18n import _
 
-Severity = Literal["critical", "warning", "info", "none"]  # page, ticket, note; nobody is told of `none`
+Severity = Literal["critical", "warning", "info", "none"]  # page, ticket, note; `none` notifies nobody
 Component = Literal["gpu", "fabric", "host", "storage", "slurm", "job", "monitoring"]
 Incident = Literal["node", "job", "run", "storage", "slurm", "hosts", "monitoring"]
-STEP_S = 15  # between two values of a test's series
+STEP_S = 15  # interval of a test's series
 
 
 @dataclass(frozen=True, slots=True)
 class AlertText:
-    """What a person reads; labels and value as Prometheus's templates name them."""
+    """The texts of a notification; labels and values as in Prometheus templates."""
 
     summary: str
     description: str
     fix: str
 
     def translated(self) -> AlertText:
-        """The same in the current language."""
+        """Return the texts in the current language."""
         return AlertText(_(self.summary), _(self.description), _(self.fix))
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Series in (promtool's notation, one value each 15 s), when to look, and the labels of what then fires."""
+    """One test: input series (promtool's notation, one value each 15 s), evaluation time, and labels that fire."""
 
     series: Mapping[str, str]
     at: str
@@ -41,7 +41,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One alert. Notifications of one `incident` of one node, job or run come together."""
+    """One alert. Notifications of one `incident` of one node, job or run are grouped."""
 
     name: str
     component: Component
@@ -50,14 +50,14 @@ class Alert:
     expression: str
     text: AlertText
     cases: tuple[Case, ...]
-    muted_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # alert: labels that are the same
-    wait: str = "0s"  # how long it must be true
-    always: bool = False  # fires as long as Prometheus lives
+    muted_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # alert: labels that must be equal
+    wait: str = "0s"  # how long the expression must be true
+    always: bool = False  # always fires, as a sign that Prometheus works
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A series that Prometheus works out; a slow one each half minute."""
+    """A recording rule; a slow one is evaluated every 30 s."""
 
     record: str
     expression: str
@@ -66,10 +66,10 @@ class Recording:
 
 @cache
 def alerts() -> tuple[Alert, ...]:
-    """Every alert there is, by component and name.
+    """Return all alerts, by component and name.
 
     Raises:
-        ValueError: a file has a key that nothing reads, or a word that there is not.
+        ValueError: A file has an unknown key or value.
     """
     alert_files = (files("clusterwright.catalog.watch") / "alerts").iterdir()
     alert_list = [
@@ -82,10 +82,10 @@ def alerts() -> tuple[Alert, ...]:
 
 
 def read(name: str, text: str) -> Alert:
-    """The alert that a file's text describes.
+    """Parse an alert's file.
 
     Raises:
-        ValueError: as `alerts` says.
+        ValueError: It has an unknown key or value.
     """
     rows = tomllib.loads(text)
     try:
@@ -120,7 +120,7 @@ def _case(row: Mapping[str, Any]) -> Case:
 
 @cache
 def recordings() -> tuple[Recording, ...]:
-    """Every recorded series, each after those that it asks."""
+    """Return all recording rules, each after those that it uses."""
     text = (files("clusterwright.catalog.watch") / "rules.toml").read_text(encoding="utf-8")
     rows = tomllib.loads(text)["rule"]
     return tuple(Recording(**{**row, "expression": row["expression"].strip()}) for row in rows)

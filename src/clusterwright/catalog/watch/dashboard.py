@@ -1,4 +1,4 @@
-"""Dashboards as data: `dashboards/NAME.toml`, in the order of a reader who goes from the whole to the part."""
+"""Dashboards as data: `dashboards/NAME.toml`, ordered from the whole cluster to its parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = ("cluster", "node", "gpu", "fabric", "storage", "slurm", "job", "team", 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """An expression of PromQL, and what its series are called; `{{label}}` stands for a label's value."""
+    """A PromQL expression, and the legend of its series; `{{label}}` is replaced by the label's value."""
 
     expression: str
     legend: str = ""
@@ -25,16 +25,16 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One picture; `unit` is Grafana's name of it, `marks` are where its colour turns to yellow and to red.
+    """One panel; `unit` is Grafana's name of the unit, `marks` are the thresholds of yellow and red.
 
-    `descending` marks turn as the value falls.
+    `descending`: yellow and red are below the thresholds.
     """
 
     kind: Kind
     title: str
     queries: tuple[Query, ...] = ()
     unit: str = "short"
-    width: int = 12  # of 24
+    width: int = 12  # of 24 columns
     height: int = 8
     most: float | None = None
     marks: tuple[float, ...] = ()
@@ -44,7 +44,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A choice at the top of a dashboard: the values of a label of some series."""
+    """A selector at the top of a dashboard: the values of a label of a series."""
 
     name: str
     title: str
@@ -55,7 +55,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """A page of panels."""
+    """One dashboard."""
 
     name: str
     title: str
@@ -64,26 +64,26 @@ class Dashboard:
 
     @property
     def uid(self) -> str:
-        """Fixed, so that links to it stay true."""
+        """A fixed ID, so that links to the dashboard stay valid."""
         return f"clusterwright-{self.name}"
 
 
 @cache
 def dashboards() -> tuple[Dashboard, ...]:
-    """Every dashboard there is.
+    """Return all dashboards.
 
     Raises:
-        ValueError: a file has a key that nothing reads, or a kind of panel that there is not.
+        ValueError: A file has an unknown key or kind of panel.
     """
     folder = files("clusterwright.catalog.watch") / "dashboards"
     return tuple(read(name, (folder / f"{name}.toml").read_text(encoding="utf-8")) for name in NAMES)
 
 
 def read(name: str, text: str) -> Dashboard:
-    """The dashboard that a file's text describes.
+    """Parse a dashboard's file.
 
     Raises:
-        ValueError: as `dashboards` says.
+        ValueError: It has an unknown key or kind of panel.
     """
     rows = tomllib.loads(text)
     try:
@@ -95,7 +95,7 @@ def read(name: str, text: str) -> Dashboard:
 
 
 def _panel(row: Mapping[str, Any]) -> Panel:
-    """`query` and `legend` stand for a list of one."""
+    """Parse a panel; `query` and `legend` are short for a list of one query."""
     panel_fields = dict(row)
     queries = tuple(Query(**query) for query in panel_fields.pop("queries", []))
     if "query" in panel_fields:

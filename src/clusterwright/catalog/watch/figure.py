@@ -1,4 +1,4 @@
-"""Figures as data: what a site's own monitoring is given each minute, by host or by GPU."""
+"""Figures as data: the numbers that a site's own monitoring gets each minute, by host or by GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABELS: dict[Scope, tuple[str, ...]] = {"node": ("node",), "gpu": ("node", "gpu"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number of each host or GPU; `name` holds Zabbix's macros of the host and GPU."""
+    """One number of each host or GPU; `name` contains Zabbix macros for the host and GPU."""
 
     key: str
     of: Scope
@@ -27,20 +27,20 @@ class Figure:
 
 @cache
 def figures() -> tuple[Figure, ...]:
-    """Every figure there is.
+    """Return all figures.
 
     Raises:
-        ValueError: one has a key that nothing reads, or is of something that there is not.
+        ValueError: One has an unknown key or scope.
     """
     text = (files("clusterwright.catalog.watch") / "figures.toml").read_text(encoding="utf-8")
     return read(text)
 
 
 def read(text: str) -> tuple[Figure, ...]:
-    """The figures that the file's text describes.
+    """Parse the figures' file.
 
     Raises:
-        ValueError: as `figures` says.
+        ValueError: A figure has an unknown key or scope.
     """
     try:
         figure_list = tuple(Figure(**row) for row in tomllib.loads(text)["figure"])
